@@ -1,11 +1,7 @@
 import type { CallbackAnswer, CallbackClient, ChannelCredentials } from '../src/commands/callback-client.ts'
-import {
-  createSampleCallback,
-  type SampleCallback,
-  type SampleKind,
-} from '../src/commands/sample-callbacks.ts'
 import type { Channel } from '../src/messages/message.ts'
 import type { Clock } from '../src/runtime/clock.ts'
+import { createSampleCallback, type SampleCallback, type SampleKind } from './sample-callbacks.ts'
 
 /** A callback that was sent to the service, and its answer. */
 export interface SentCallback {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackAnswer } from '../src/commands/callback-client.ts'
-import { SAMPLE_KINDS, type SampleCallback, type SampleKind } from '../src/commands/sample-callbacks.ts'
 import type { Channel } from '../src/messages/message.ts'
 import type { SentCallback } from './callback-sender.ts'
 import { SMTP_USER } from './carriers/smtp.ts'
 import type { ReceivedMail } from './carriers/stand-in.ts'
+import { SAMPLE_KINDS, type SampleCallback, type SampleKind } from './sample-callbacks.ts'
 import type { Sandbox } from './sandbox.ts'
 import { type CarriedSms, ENVELOPE_SENDER, type SmsCarrier, type StandIns } from './stand-ins.ts'
 

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from '../src/commands/sample-callbacks.ts'
 import type { Channel } from '../src/messages/message.ts'
 import { countSegments } from '../src/messages/sms-segments.ts'
 import type { CallbackSender } from './callback-sender.ts'
 import type { ReceivedMail } from './carriers/stand-in.ts'
+import { findSampleKind, SAMPLE_KINDS, SAMPLE_RECIPIENT } from './sample-callbacks.ts'
 import type { StandIns } from './stand-ins.ts'
 import { createPageServer, type Page, replyNotFound } from './web/page-server.ts'
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type CallbackAnswer, createCallbackClient } from '../../src/commands/callback-client.ts'
-import { createSampleBody, findSampleKind } from '../../src/commands/sample-callbacks.ts'
+import { createSampleBody, findSampleKind } from '../sample-callbacks.ts'
 import type { ContractChecker } from './contract.ts'
 
 /** A URL of the customer's, as it would be entered in the console. */

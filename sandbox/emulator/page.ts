@@ -1,7 +1,7 @@
-import { SAMPLE_KINDS } from '../../src/commands/sample-callbacks.ts'
 import { stringifyExactly } from '../../src/devices/exact-json.ts'
 import { describeFailure, type PlatformResult } from '../../src/devices/platform-api.ts'
 import type { Channel } from '../../src/messages/message.ts'
+import { SAMPLE_KINDS } from '../sample-callbacks.ts'
 import { createPageServer, type Page, replyNotFound } from '../web/page-server.ts'
 import type { Accounts } from './accounts.ts'
 import { API_FAULTS, type ApiFault } from './api.ts'

@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import {
   type CountryCode,
-  getCountries,
   isSupportedCountry,
   Metadata,
   parsePhoneNumberFromString,
@@ -231,11 +230,6 @@ export function countryOfAreaCode(area: string): CountryCode | null {
   if (code === undefined) return null
   const first = numberingPlans.getCountryCodesForCallingCode(code)?.[0]
   return first !== undefined && isSupportedCountry(first) ? first : null
-}
-
-/** @returns whether `code` is the ISO 3166 code of a country that has telephone numbers. */
-export function hasTelephoneNumbers(code: string): boolean {
-  return (getCountries() as string[]).includes(code)
 }
 
 /**

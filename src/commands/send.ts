@@ -1,14 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { type Config, loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
+import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type CallbackAnswer, type CallbackClient, createCallbackClient } from './callback-client.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
-import { createSampleBody, SAMPLE_KINDS } from './sample-callbacks.ts'
 
 const listTypes = (channel: 'email' | 'sms') =>
-  SAMPLE_KINDS.filter(sample => sample.channel === channel && sample.kind !== 'plain')
-    .map(({ type, kind }) => `    ${channel.padEnd(5)} ${type}  ${kind}`)
+  callbackKinds
+    .filter(kind => kind.channel === channel)
+    .map(({ type, name }) => `    ${channel.padEnd(5)} ${type}  ${name}`)
     .join('\n')
 
 const usage = `callback-courier send email|sms --to RECIPIENT [options]
@@ -120,31 +121,51 @@ function findBaseUrl(config: Config, { base, local }: SendOptions): string {
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
 function buildBody(channel: 'email' | 'sms', options: SendOptions): object {
   if (options.to === undefined) throw new UsageError('--to is missing')
-  const params = Object.fromEntries(options.param.map(parseParam))
-  const known = SAMPLE_KINDS.find(
-    sample =>
-      sample.channel === channel &&
-      sample.kind !== 'plain' &&
-      (String(sample.type) === options.type || sample.kind === options.type),
+  const known = callbackKinds.find(
+    kind => kind.channel === channel && (String(kind.type) === options.type || kind.name === options.type),
   )
-  if (known === undefined && options.plain === undefined)
-    throw new UsageError(`type ${options.type} is not known: name another, or give its text with --plain`)
-  // Each callback is different from the last, whose duplicate it would be otherwise.
-  const mark = String(randomInt(100_000, 1_000_000))
-  const sample =
-    known === undefined ? {} : (createSampleBody(channel, known.kind, { to: options.to, mark }) ?? {})
-  const own = channel === 'email' ? 'email_param' : 'sms_param'
-  const type = known?.type ?? options.type
-  const given: Record<string, unknown> = { ...sample, to: options.to }
-  given[own] = { ...(given[own] as object | undefined), type, ...params }
   const { plain, subject, plugin, 'area-code': area } = options
+  if (known === undefined && plain === undefined)
+    throw new UsageError(`type ${options.type} is not known: name another, or give its text with --plain`)
+  const params = {
+    type: known?.type ?? options.type,
+    ...(known && markedSample(known)),
+    ...Object.fromEntries(options.param.map(parseParam)),
+  }
   return channel === 'email'
-    ? { subject: 'Test', ...given, ...defined('subject', subject), ...defined('plain_email', plain) }
-    : { ...given, area_code: area ?? null, plugin_id: plugin ?? null, ...defined('plain_sms', plain) }
+    ? {
+        subject: subject ?? known?.sample.subject ?? 'Test',
+        to: options.to,
+        email_param: params,
+        plain_email: plain ?? null,
+      }
+    : {
+        to: options.to,
+        area_code: area ?? null,
+        sms_param: params,
+        plain_sms: plain ?? null,
+        plugin_id: plugin ?? null,
+      }
 }
 
-function defined(key: string, value: string | undefined): Record<string, string> {
-  return value === undefined ? {} : { [key]: value }
+/** The parameters of a kind's sample, made different from the last ones, whose duplicate the callback would be otherwise. */
+function markedSample(kind: CallbackKind): Record<string, string> {
+  const { params } = kind.sample
+  const marked = findMarkedParam(kind)
+  const mark = String(randomInt(100_000, 1_000_000))
+  return { ...params, [marked]: markValue(marked, params[marked] ?? '', mark) }
+}
+
+/** The parameter of a kind's sample that a mark goes into: the code, the link, a name. */
+export function findMarkedParam({ linkParam, sample: { params } }: CallbackKind): string {
+  return ['code', linkParam, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
+}
+
+/** Puts a mark into a parameter's value. @param mark six digits; a code becomes them. */
+export function markValue(name: string, value: string, mark: string): string {
+  if (name === 'code') return mark
+  if (!URL.canParse(value)) return `${value} ${mark}`
+  return `${value}${value.includes('?') ? '&' : '?'}t=${mark}`
 }
 
 function parseParam(text: string): readonly [string, string] {

@@ -2,8 +2,8 @@ import t from 'tap'
 import { SMTP_USER } from '../../sandbox/carriers/smtp.ts'
 import type { ReceivedMail } from '../../sandbox/carriers/stand-in.ts'
 import { answerFaults, checkMailArrival, checkSmsArrival } from '../../sandbox/once.ts'
+import type { SampleCallback } from '../../sandbox/sample-callbacks.ts'
 import { type CarriedSms, ENVELOPE_SENDER } from '../../sandbox/stand-ins.ts'
-import type { SampleCallback } from '../../src/commands/sample-callbacks.ts'
 
 const link = 'https://iot.example.com/#!/a?x=1&y=2'
 const sample: SampleCallback = { body: {}, words: link, subject: 'Activate' }

@@ -64,8 +64,6 @@ export function writeCounts(
   return { writes: [...writes, { ...ADD_BACKLOG, values: [email, sms, number] }], after: move }
 }
 
-export type BacklogEstimate = ReturnType<typeof createBacklogEstimate>
-
 /**
  * Makes an upper bound of the live messages: the last count, and those that this process has stored since. A count
  * would read all versions of the rows that a held snapshot keeps, which is too much for every transaction.

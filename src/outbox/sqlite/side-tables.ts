@@ -57,8 +57,6 @@ export function createCounters(db: DatabaseSync) {
   }
 }
 
-export type Memos = ReturnType<typeof createMemos>
-
 /** Values kept beside the messages. */
 export function createMemos(db: DatabaseSync) {
   const write = db.prepare(

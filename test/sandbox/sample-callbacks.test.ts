@@ -6,7 +6,7 @@ import {
   findSampleKind,
   SAMPLE_KINDS,
   type SampleKind,
-} from '../../src/commands/sample-callbacks.ts'
+} from '../../sandbox/sample-callbacks.ts'
 import { emailBodySchema, smsBodySchema } from '../../src/messages/interpret.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 

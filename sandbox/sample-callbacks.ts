@@ -1,5 +1,6 @@
-import { type CallbackKind, callbackKinds, PLAIN_KIND } from '../messages/kinds.ts'
-import type { Channel } from '../messages/message.ts'
+import { findMarkedParam, markValue } from '../src/commands/send.ts'
+import { type CallbackKind, callbackKinds, PLAIN_KIND } from '../src/messages/kinds.ts'
+import type { Channel } from '../src/messages/message.ts'
 
 /** A kind of callback as samples are made of it. */
 export interface SampleKind {
@@ -80,11 +81,11 @@ export function createSampleCallback(kind: SampleKind, options: SampleOptions = 
   return { body: { subject, to, email_param: laidOut, plain_email: plain }, words, subject }
 }
 
-function sampleKindOf({ channel, name, type, linkParam, sample }: CallbackKind): SampleKind {
+function sampleKindOf(kind: CallbackKind): SampleKind {
+  const { channel, name, type, sample } = kind
   const { subject = titleOf(name), params } = sample
-  const markedParam =
-    ['code', linkParam, 'productName', Object.keys(params)[0]].find(key => key && key in params) ?? ''
-  return { channel, kind: name, type, title: titleOf(name), subject, params, markedParam }
+  const title = titleOf(name)
+  return { channel, kind: name, type, title, subject, params, markedParam: findMarkedParam(kind) }
 }
 
 function unknownType(channel: Channel, type: number): SampleKind {
@@ -102,13 +103,8 @@ function markParams(kind: SampleKind, mark?: string): { params: Record<string, s
   if (kind.kind === PLAIN_KIND)
     return { params: {}, words: mark === undefined ? PLAIN : `${PLAIN} Reference ${mark}.` }
   const value = kind.params[kind.markedParam] ?? ''
-  const words = mark === undefined ? value : kind.markedParam === 'code' ? mark : appendMark(value, mark)
+  const words = mark === undefined ? value : markValue(kind.markedParam, value, mark)
   return { params: { ...kind.params, [kind.markedParam]: words }, words }
-}
-
-function appendMark(value: string, mark: string): string {
-  if (!URL.canParse(value)) return `${value} ${mark}`
-  return `${value}${value.includes('?') ? '&' : '?'}t=${mark}`
 }
 
 /** Durations and codes come as text or as numbers, depending on which of the platform's clients wrote them. */
