@@ -87,9 +87,7 @@ export async function runChecks(
     attempt('files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(name)).map(failOf)),
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
-    attempt('providers', () =>
-      checkProviders(faulty.has('DKIM_KEY_FILE') ? { ...config, DKIM_KEY_FILE: undefined } : config, clock),
-    ),
+    attempt('providers', () => checkProviders(withoutFiles(config, faulty), clock)),
     attempt('sender', () => checkSender(config, resolveTxt)),
     attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
     unless('DATABASE_URL', 'store', () => checkStoreOrService(config, io, clock)),
@@ -103,6 +101,16 @@ export async function runChecks(
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
   ]
   return (await Promise.all(checks)).flat()
+}
+
+/** Gives the settings that providers are opened by, without those whose files they could not use. */
+function withoutFiles(config: Config, faulty: ReadonlySet<string>): Config {
+  const hasNoCertificate = faulty.has('SMTP_CLIENT_CERT_FILE') || faulty.has('SMTP_CLIENT_KEY_FILE')
+  return {
+    ...config,
+    ...(faulty.has('DKIM_KEY_FILE') && { DKIM_KEY_FILE: undefined }),
+    ...(hasNoCertificate && { SMTP_CLIENT_CERT_FILE: undefined }),
+  }
 }
 
 type Check = () => readonly CheckResult[] | Promise<readonly CheckResult[]>

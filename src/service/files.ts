@@ -1,11 +1,18 @@
 import { createPrivateKey } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Partly } from '../config/rules.ts'
 import { describeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
 
-type FileSetting = 'TLS_CERT_FILE' | 'TLS_KEY_FILE' | 'TLS_CA_FILE' | 'DKIM_KEY_FILE'
+type FileSetting =
+  | 'TLS_CERT_FILE'
+  | 'TLS_KEY_FILE'
+  | 'TLS_CA_FILE'
+  | 'DKIM_KEY_FILE'
+  | 'SMTP_CLIENT_CERT_FILE'
+  | 'SMTP_CLIENT_KEY_FILE'
 
 /**
  * Tries every file and folder that a setting names, so that the start says at once what is wrong with all of them.
@@ -31,6 +38,13 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
   }
   const dkim = readNamed('DKIM_KEY_FILE')
   if (dkim !== undefined) faults.push(...dkimFaults(dkim))
+  const client = { cert: readNamed('SMTP_CLIENT_CERT_FILE'), key: readNamed('SMTP_CLIENT_KEY_FILE') }
+  if (client.cert !== undefined && client.key !== undefined && !isPair(client))
+    faults.push({
+      name: 'SMTP_CLIENT_CERT_FILE',
+      problem:
+        'and SMTP_CLIENT_KEY_FILE hold no certificate and its key, in PEM and without a passphrase: no mail server would know us by them',
+    })
   const authorities = readNamed('TLS_CA_FILE')
   if (authorities !== undefined && readAuthorities(authorities) === null)
     faults.push({ name: 'TLS_CA_FILE', problem: 'holds no certificate in PEM, or a damaged one: look at it' })
@@ -45,6 +59,15 @@ function certificateFaults(cert: string, key: string): SettingFault[] {
     if (!(error instanceof CertificateUnusable)) throw error
     const [, name = '', problem = ''] = /^(\w+) (.*)$/s.exec(error.message) ?? []
     return [{ name, problem }]
+  }
+}
+
+function isPair(client: Pick<SecureContextOptions, 'cert' | 'key'>): boolean {
+  try {
+    createSecureContext(client)
+    return true
+  } catch {
+    return false
   }
 }
 

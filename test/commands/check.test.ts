@@ -244,12 +244,15 @@ t.test('files that settings name are tried, and the rest is checked all the same
     DKIM_DOMAIN: 'example.com',
     DKIM_SELECTOR: 's1',
     DKIM_KEY_FILE: '/nowhere/dkim.pem',
+    SMTP_CLIENT_CERT_FILE: '/nowhere/client.pem',
+    SMTP_CLIENT_KEY_FILE: '/nowhere/client.key',
     TLS_CA_FILE: '/nowhere/ca.pem',
   })
   for (const pattern of [
     /^fail DATABASE_URL: names \S+, which is a directory → name a file in it/,
     /^fail TEMPLATES_DIR: names \/nowhere, which cannot be read \(ENOENT\) → it is not there/,
     /^fail TLS_CA_FILE: names \/nowhere\/ca\.pem, which cannot be read/,
+    /^fail SMTP_CLIENT_CERT_FILE: names \/nowhere\/client\.pem, which cannot be read/,
     /^fail DKIM: \/nowhere\/dkim\.pem cannot be read \(ENOENT\) → it is not there/,
     /^ok smtp: /,
   ])

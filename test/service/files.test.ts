@@ -40,6 +40,8 @@ t.test('a start says all that is wrong at once: settings, and every file that th
     TLS_CERT_FILE: path('absent.pem'),
     TLS_KEY_FILE: path('.'),
     DKIM_KEY_FILE: path('dkim.pem'),
+    SMTP_CLIENT_CERT_FILE: path('dkim.pem'),
+    SMTP_CLIENT_KEY_FILE: path('dkim.pem'),
     TLS_CA_FILE: path('ca.pem'),
     TEMPLATES_DIR: path('absent'),
     TWILIO_AUTH_TOKEN: '',
@@ -50,13 +52,14 @@ t.test('a start says all that is wrong at once: settings, and every file that th
     /^BRAND_COLOR must be/,
     /^DATABASE_URL names \S+, which is a directory: name a file in it/,
     /^DKIM_KEY_FILE holds no private key in PEM.*unsigned/,
+    /^SMTP_CLIENT_CERT_FILE and SMTP_CLIENT_KEY_FILE hold no certificate and its key/,
     /^TEMPLATES_DIR names \S+absent, which cannot be read \(ENOENT\): it is not there/,
     /^TLS_CA_FILE holds no certificate/,
     /^TLS_CERT_FILE names \S+absent\.pem, which cannot be read \(ENOENT\): it is not there/,
     /^TLS_KEY_FILE names \S+, which cannot be read \(EISDIR\): it is a folder/,
     /^TWILIO_AUTH_TOKEN is given by TWILIO_AUTH_TOKEN_FILE, but that file cannot be read \(ENOENT\)/,
   ])
-  t.equal(said.length, 8)
+  t.equal(said.length, 9)
   t.notMatch(said.join('\n'), 'nonsense')
   t.notOk(existsSync(path('store.secret')), 'and nothing is left behind')
 })

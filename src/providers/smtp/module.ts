@@ -37,6 +37,7 @@ export const smtp = defineProvider({
         proxy: proxyOf(config),
       }),
       loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
+      tls: await readClientCertificate(config),
     }
     const { createSmtpProvider } = await import('./provider.ts')
     const primary = createSmtpProvider({ ...settings, name: 'smtp', url })
@@ -75,6 +76,12 @@ async function openAccessTokens(
     scope: config.SMTP_OAUTH2_SCOPE,
   }
   return createAccessTokens(endpoint, options)
+}
+
+async function readClientCertificate(config: Values<typeof smtpSettings>) {
+  const { SMTP_CLIENT_CERT_FILE: cert, SMTP_CLIENT_KEY_FILE: key } = config
+  if (cert === undefined || key === undefined) return undefined
+  return { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }
 }
 
 async function readDkimKey(config: ChannelSettings) {

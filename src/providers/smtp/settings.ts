@@ -59,6 +59,17 @@ export const smtpSettings = {
     meaning: 'OAuth2: what is asked for. Microsoft 365 with client credentials needs the one of the example.',
     example: 'https://outlook.office365.com/.default',
   }),
+  SMTP_CLIENT_CERT_FILE: textSetting({
+    minLength: 1,
+    meaning:
+      'For a mail server that knows us by a certificate: the file with ours (PEM, with its chain). Read at start.',
+    example: '/etc/courier/client.pem',
+  }),
+  SMTP_CLIENT_KEY_FILE: textSetting({
+    minLength: 1,
+    meaning: "The file with that certificate's key (PEM, without a passphrase).",
+    example: '/etc/courier/client-key.pem',
+  }),
   SMTP_LOGIN_WITHOUT_TLS: settingWithReader(readSwitch, {
     default: 'off',
     meaning:
@@ -79,12 +90,23 @@ export const smtpSettings = {
 export function findSmtpFaults(settings: Given): readonly SettingFault[] {
   const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
   const absent = settings.SMTP_URL === undefined ? [missingSetting('SMTP_URL', remedy)] : []
-  const faults = [...absent, ...findOauth2Faults(settings)]
+  const faults = [...absent, ...findCertificateFaults(settings), ...findOauth2Faults(settings)]
   if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return faults
   return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(clearLoginFault)]
 }
 
 type Given = Partial<Values<typeof smtpSettings>>
+
+function findCertificateFaults(settings: Given): readonly SettingFault[] {
+  const [present, lacking] = [CLIENT_FILES.filter(isSet), CLIENT_FILES.filter(name => !isSet(name))]
+  return present.length === 1 ? lacking.map(name => missingSetting(name, `${present[0]} needs it`)) : []
+
+  function isSet(name: (typeof CLIENT_FILES)[number]): boolean {
+    return settings[name] !== undefined
+  }
+}
+
+const CLIENT_FILES = ['SMTP_CLIENT_CERT_FILE', 'SMTP_CLIENT_KEY_FILE'] as const
 
 /** The faults of URLs with a user and no password, and of the settings that take the password's place. */
 function findOauth2Faults(settings: Given): readonly SettingFault[] {

@@ -3,10 +3,14 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { SMTPServer } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { smtp } from '../../../src/providers/smtp/module.ts'
-import { enough, load } from '../../config/settings.ts'
+import { enough, faultsIn, load } from '../../config/settings.ts'
+import { trustDuring } from '../../rigs/authorities.ts'
+import { createTestCertificate } from '../../rigs/certificate.ts'
 import { createSmtpServer, mail } from './rig.ts'
 
 async function open(t: Test, settings: Readonly<Record<string, string>>) {
@@ -49,6 +53,45 @@ t.test('each setting reaches the mail server', async t => {
     /^MAIL FROM:<bounces@example\.com>/,
   ])
   t.match(server.mails[0]?.data.toString(), /^DKIM-Signature: .*d=example\.com;\s.*s=courier;/s)
+})
+
+t.test('a mail server may know us by our certificate', async t => {
+  const [ours, theirs] = [
+    await createTestCertificate({ name: 'courier.example.com' }),
+    await createTestCertificate(),
+  ]
+  trustDuring(t, theirs.cert)
+  const known: unknown[] = []
+  const server = new SMTPServer({
+    ...theirs,
+    requestCert: true,
+    rejectUnauthorized: false,
+    ca: [ours.cert],
+    disabledCommands: ['AUTH'],
+    logger: false,
+    onSecure(socket: TLSSocket, _session: unknown, done: (error?: Error) => void) {
+      known.push(socket.authorized && socket.getPeerCertificate().subject.CN)
+      done(socket.authorized ? undefined : new Error('who are you?'))
+    },
+    onData: (stream, _session, done) => void stream.resume().once('end', () => done(null, 'OK')),
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise<void>(resolve => server.close(resolve)))
+  const SMTP_URL = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+  const stranger = await open(t, { SMTP_URL })
+  t.match(await stranger.send(mail(), new AbortController().signal), { is: 'retry' })
+  const folder = t.testdir({ 'cert.pem': ours.cert, 'key.pem': ours.key })
+  const provider = await open(t, {
+    SMTP_URL,
+    SMTP_CLIENT_CERT_FILE: join(folder, 'cert.pem'),
+    SMTP_CLIENT_KEY_FILE: join(folder, 'key.pem'),
+  })
+  t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
+  t.match(await provider.verify(), { ok: true })
+  t.same(known.filter(Boolean), ['courier.example.com', 'courier.example.com'])
+  t.match(faultsIn({ ...enough, SMTP_CLIENT_KEY_FILE: 'key.pem' }), [
+    /^SMTP_CLIENT_CERT_FILE is missing.*SMTP_CLIENT_KEY_FILE needs it/,
+  ])
 })
 
 t.test('without a name of its own the address stands in EHLO', async t => {
