@@ -50,6 +50,13 @@ function logDelivery(log: Logger, { rarely, often }: LogThrottles): EventHandler
         )
       else log.info({ event: 'breaker', channel, provider, state }, 'works again')
     },
+    'partial-fault'({ channel, provider, is, scope, name, kind, code, reply }) {
+      const line = { event: 'partial-fault', channel, provider, scope, name, kind }
+      if (is === 'over') log.info(line, 'takes it again')
+      else if (scope === 'carrier')
+        log.error({ ...line, code, reply }, 'refuses many different messages: its account may be at fault')
+      else log.error({ ...line, code, reply }, 'refuses this, and takes the rest')
+    },
     'carrier-order'({ provider, isSecond, share }) {
       const line = {
         event: 'carrier-order',

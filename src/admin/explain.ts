@@ -1,3 +1,4 @@
+import type { PartialFault } from '../delivery/circuits.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
@@ -12,7 +13,14 @@ export interface Explanation {
 /** A provider, as far as it decides when a message that waits is tried. */
 export type AttemptGate = Pick<
   ProviderView,
-  'channel' | 'provider' | 'breaker' | 'breakerUntil' | 'limitReason' | 'limitWhy' | 'lastError'
+  | 'channel'
+  | 'provider'
+  | 'breaker'
+  | 'breakerUntil'
+  | 'limitReason'
+  | 'limitWhy'
+  | 'lastError'
+  | 'partialFaults'
 >
 
 /**
@@ -97,6 +105,44 @@ export function nextAttempt(
   return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
 }
 
+/** Says which part of what it is asked for a provider refuses, and since when. */
+export function describePartialFault(provider: string, fault: PartialFault): Sentence {
+  const { scope, name, kind, since } = fault
+  const said = { provider, name, kind, at: clockTime(since), what: describeReply(fault) }
+  switch (scope) {
+    case 'template':
+      return say('{provider} refuses the template of {kind} since {at}: {what}.', said)
+    case 'sender':
+      if (name === '') return say('{provider} refuses the sender of all messages since {at}: {what}.', said)
+      return say('{provider} refuses the sender {name} since {at}: {what}.', said)
+    case 'country':
+      return say('{provider} refuses the country {name} since {at}: {what}.', said)
+    case 'carrier':
+      return say(
+        '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.',
+        said,
+      )
+  }
+}
+
+/** Finds the faults that a message waits for, as far as can be told from what is known of it here. */
+function faultsOf(
+  { channel, kind, timeline }: MessageView,
+  providers: readonly AttemptGate[],
+): readonly Sentence[] {
+  return providers
+    .filter(each => each.channel === channel)
+    .flatMap(({ provider, partialFaults }) =>
+      partialFaults
+        .filter(
+          fault =>
+            (fault.scope === 'template' && fault.kind === kind) ||
+            (timeline.at(-1)?.provider === provider && timeline.at(-1)?.code === fault.code),
+        )
+        .map(fault => describePartialFault(provider, fault)),
+    )
+}
+
 /** The reason why nothing begins with a provider. */
 interface Pause {
   readonly provider: string
@@ -140,7 +186,9 @@ function firstToEnd([first = null, ...others]: readonly (Pause | null)[]): Pause
 }
 
 function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {
-  const { due, why, lastError = null } = nextAttempt(row, providers, now)
+  const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
+  const faults = faultsOf(row, providers)
+  const why = faults.length === 0 ? pause : joinSentences(pause, ...faults)
   const repair = say(
     'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.',
   )

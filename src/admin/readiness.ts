@@ -1,6 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
+import { describePartialFault } from './explain.ts'
 import type { ServiceView } from './service-view.ts'
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */
@@ -12,6 +13,8 @@ export type Readiness =
   | {
       readonly ready: true
       readonly degraded: readonly (Channel | 'certificate' | 'quotas')[]
+      /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
+      readonly partial?: readonly string[]
       readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
     }
   | { readonly ready: false; readonly reason: string }
@@ -75,9 +78,15 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
     const loss = view.storeLoss()
+    const partial = view
+      .channelStatus()
+      .flatMap(({ provider, partialFaults }) =>
+        partialFaults.map(fault => String(describePartialFault(provider, fault))),
+      )
     return {
       ready: true,
       degraded: degraded(view),
+      ...(partial.length === 0 ? {} : { partial }),
       ...(loss === null ? {} : { lost: { messages: loss.messages, unsent: loss.unsent } }),
     }
   }

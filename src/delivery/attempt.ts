@@ -174,7 +174,7 @@ export function createAttempts(options: AttemptsOptions) {
           continue
         }
 
-        const attempt = carrier.begin(now)
+        const attempt = carrier.begin(now, message, outgoing)
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
           attempt.forget()
@@ -200,10 +200,12 @@ export function createAttempts(options: AttemptsOptions) {
           said = await calls.run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
         }
 
-        const end = attempt.end(timeline.addReply(provider.name, said, sendingAt), message.recipient)
-        const { outcome, tookMs, circuit } = end
+        const end = attempt.end(timeline.addReply(provider.name, said, sendingAt))
+        const { outcome, tookMs, circuit, faults } = end
         if (circuit !== null)
           emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
+        for (const { is, fault } of faults)
+          emit({ type: 'partial-fault', channel, provider: provider.name, is, ...fault })
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         options.onCarrierEnd(end)
         outcomes.push(outcome)

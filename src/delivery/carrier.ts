@@ -1,7 +1,8 @@
-import type { Outgoing } from '../messages/message.ts'
-import { MOST_AWAITING_REPLY, type Outcome, type Provider } from '../providers/provider.ts'
+import type { NewMessage, Outgoing } from '../messages/message.ts'
+import { MOST_AWAITING_REPLY, type Outcome, type Provider, type ScopeNames } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
+import { type AttemptedPart, createCircuits, createSuspicion, type PartialFaultChange } from './circuits.ts'
 import { type AttemptEnd, createLimiter, type Limiter, type LimiterStanding } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
@@ -37,6 +38,8 @@ export interface CarrierEnd {
   readonly tookMs: number
   /** The circuit's state when the attempt has opened or closed it. */
   readonly circuit: 'open' | 'closed' | null
+  /** The faults of a part of it that the attempt has begun or ended. */
+  readonly faults: readonly PartialFaultChange[]
 }
 
 /** An attempt that is under way. */
@@ -45,7 +48,7 @@ export interface CarrierAttempt {
   awaitReply(stopCountingThere: () => void): void
   /** The attempt never began. */
   forget(): void
-  end(outcome: Outcome, recipient: string): CarrierEnd
+  end(outcome: Outcome): CarrierEnd
 }
 
 /**
@@ -53,6 +56,19 @@ export interface CarrierAttempt {
  * may take minutes for it (RFC 5321 4.5.3.2.6), and ten such replies would stop all other mail.
  */
 export const REPLY_PATIENCE_MS = 20_000
+
+/** How much later than the trial a refused message comes back at the earliest, ms: those that only waited try before it. */
+const BEHIND_MS = 1500
+
+/** Why a carrier is not asked that takes other messages. */
+const PART_REFUSED = {
+  template: {
+    code: 'part-refused',
+    reply: 'left alone for a while: it refuses the template of this message',
+  },
+  sender: { code: 'part-refused', reply: 'left alone for a while: it refuses the sender of this message' },
+  country: { code: 'part-refused', reply: 'left alone for a while: it refuses the country of this message' },
+} as const
 
 export const LEFT_ALONE = {
   code: 'circuit-open',
@@ -74,22 +90,48 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
   const { clock, random, replyPatienceMs = REPLY_PATIENCE_MS } = options
   const breaker = createBreaker({ ...options.breaker, random })
   const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
-  const judgeRefusal = createRefusalJudge()
+  const circuits = createCircuits(random)
+  const suspicion = createSuspicion()
   /** Attempts that have waited for their final reply for so long that they count against no limit any more. */
   let awaitingReply = 0
   let onPlaceFree: (() => void) | undefined
 
-  /**
-   * Charges an outcome: decides what it speaks about, and tells the circuit. The limiter has been told already.
-   * @returns whether that opened or closed the circuit
-   */
-  function chargeCircuit(outcome: Outcome, startedAt: number, now: number): CarrierEnd['circuit'] {
-    // A provider that refuses one more, and takes those that are under way, is not down.
-    if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) {
-      breaker.forgetAttempt(startedAt)
-      return null
+  /** Names what a message would use here; nothing of one that does not fit. */
+  function namesOf(outgoing: Outgoing): ScopeNames {
+    try {
+      return provider.scopesOf?.(outgoing) ?? {}
+    } catch {
+      return {}
     }
-    return breaker.record(outcome, now, startedAt)
+  }
+
+  /**
+   * Charges an outcome to what it concerns: the carrier's own circuit (account, transport), the circuit of a template, a sender or
+   * a country, or its message alone. Whatever is not charged to the carrier shows that it answers. The limiter has been told already.
+   */
+  function chargeCircuit(
+    said: Outcome,
+    part: AttemptedPart,
+    startedAt: number,
+    now: number,
+  ): Omit<CarrierEnd, 'tookMs'> {
+    // A provider that refuses one more, and takes those that are under way, is not down.
+    if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
+      breaker.forgetAttempt(startedAt)
+      circuits.forgetTrial(part)
+      return { outcome: said, circuit: null, faults: [] }
+    }
+    const { outcome, change } = suspicion.judge(said, part, now)
+    const faults = [...circuits.record(outcome, part, now), ...(change === null ? [] : [change])]
+    const circuit = breaker.record(outcome, now, startedAt)
+    return { outcome: waitForTrial(outcome, part.names, now), circuit, faults }
+  }
+
+  /** A message that was refused for its part waits for the part's next trial, behind those that were not refused yet. */
+  function waitForTrial(outcome: Outcome, names: ScopeNames, now: number): Outcome {
+    if (outcome.is !== 'retry' || outcome.whose !== 'ours') return outcome
+    const fault = circuits.findFault(names, now)
+    return fault === null ? outcome : { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }
   }
 
   return {
@@ -101,6 +143,11 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
+      const fault = outgoing === undefined ? null : circuits.findFault(namesOf(outgoing), now)
+      if (fault !== null) {
+        const { until, scope } = fault
+        return { until, ...PART_REFUSED[scope] }
+      }
       const until = breaker.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },
@@ -108,9 +155,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     onPlaceFree(begin: () => void): void {
       onPlaceFree = begin
     },
-    /** Takes a place for an attempt. */
-    begin(startedAt: number): CarrierAttempt {
+    /** Takes a place for an attempt of a message. */
+    begin(
+      startedAt: number,
+      { kind, recipient }: Pick<NewMessage, 'kind' | 'recipient'>,
+      outgoing: Outgoing,
+    ): CarrierAttempt {
+      const part: AttemptedPart = { kind, recipient, names: namesOf(outgoing) }
       breaker.beginAttempt(startedAt)
+      circuits.beginAttempt(part, startedAt)
       const place = limiter.takePlace(startedAt)
       let isCounted = true
       let isOver = false
@@ -142,17 +195,20 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         forget() {
           releasePlace({ is: 'void' }, clock.now())
           breaker.forgetAttempt(startedAt)
+          circuits.forgetTrial(part)
         },
-        end(said, recipient) {
+        end(said) {
           const now = clock.now()
-          const outcome = judgeRefusal(said, recipient)
-          releasePlace(limiterEndOf(outcome), now)
-          return { outcome, tookMs: now - startedAt, circuit: chargeCircuit(outcome, startedAt, now) }
+          releasePlace(limiterEndOf(said), now)
+          return { ...chargeCircuit(said, part, startedAt, now), tookMs: now - startedAt }
         },
       }
     },
-    /** Ends the circuit's rest: what failed may be repaired, and the next attempt finds out. */
-    allowTrialNow: breaker.allowTrialNow,
+    /** Ends the rests of all circuits: what failed may be repaired, and the next attempt finds out. */
+    allowTrialNow(now: number): void {
+      breaker.allowTrialNow(now)
+      circuits.allowTrialNow(now)
+    },
     standing(now: number): Standing {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)
       const circuit = breaker.state(now)
@@ -162,6 +218,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     /** Reports how the carrier does, for people and metrics. */
     status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {
       const { reason, why } = limiter.explain(now)
+      const suspected = suspicion.fault()
       return {
         channel: provider.channel,
         provider: provider.name,
@@ -172,6 +229,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         limitWhy: why,
         breaker: breaker.state(),
         breakerUntil: breaker.openUntil(),
+        partialFaults: suspected === null ? circuits.faults() : [...circuits.faults(), suspected],
       }
     },
   }
@@ -210,26 +268,4 @@ export function limiterEndOf(outcome: Outcome): AttemptEnd {
   // A wrong password is no sign of too many at once, nor is what a look-up does not find yet.
   if (outcome.whose === 'ours' || outcome.code === NOT_KNOWN_YET.code) return { is: 'void' }
   return outcome.untouched === true || outcome.code.endsWith('-limit') ? { is: 'failed' } : { is: 'answered' }
-}
-
-/** So many recipients in a row have to meet a refusal before it counts as one that the operator has to mend. */
-const SEVERAL_RECIPIENTS = 3
-/** Codes of a provider that are kept apart; beyond them it is refusing all kinds of things. */
-const MOST_CODES = 100
-
-/**
- * Makes the function that tells a refusal that one address met from one that every address meets. One that may be about the recipient
- * alone is `later` until several recipients in a row, without a message that was sent between them, have met it. Otherwise anybody
- * who may name a recipient could raise the alarm that the provider refuses us, and open its circuit.
- */
-function createRefusalJudge(): (outcome: Outcome, recipient: string) => Outcome {
-  const recipientsByCode = new Map<string, Set<string>>()
-  return (outcome, recipient) => {
-    if (outcome.is === 'sent') recipientsByCode.clear()
-    if (outcome.is !== 'retry' || outcome.whose !== 'ours' || outcome.scope !== 'recipient') return outcome
-    const recipients = recipientsByCode.get(outcome.code) ?? new Set()
-    if (recipientsByCode.size < MOST_CODES) recipientsByCode.set(outcome.code, recipients)
-    if (recipients.size < SEVERAL_RECIPIENTS) recipients.add(recipient)
-    return recipients.size < SEVERAL_RECIPIENTS ? { ...outcome, whose: 'later' } : outcome
-  }
 }

@@ -1,6 +1,7 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
 import type { Breaker } from './breaker.ts'
+import type { PartialFault } from './circuits.ts'
 import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
@@ -57,6 +58,8 @@ export interface ChannelStatus {
   readonly limitWhy: string
   readonly breaker: ReturnType<Breaker['state']>
   readonly breakerUntil: number | null
+  /** What it refuses though it takes the rest. */
+  readonly partialFaults: readonly PartialFault[]
   /** It is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. */
   readonly isSecond: boolean
 }

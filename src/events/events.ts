@@ -93,6 +93,22 @@ type DeliveryEvent =
       readonly reason: string
     }
 
+  /**
+   * A provider refuses a template, a sender or a country, and takes the rest; or that is over. `carrier`: many different messages were
+   * refused alike, so that the fault may be the provider's own; nothing waits for that.
+   */
+  | {
+      readonly type: 'partial-fault'
+      readonly channel: Channel
+      readonly provider: string
+      readonly is: 'begun' | 'over'
+      readonly scope: 'template' | 'sender' | 'country' | 'carrier'
+      readonly name: string
+      /** Of the message that was refused first. */
+      readonly kind: string
+      readonly code: string
+      readonly reply: string
+    }
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {
       readonly type: 'carrier-order'

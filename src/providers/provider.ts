@@ -158,14 +158,6 @@ export interface Provider {
   close(): Promise<void>
 }
 
-/**
- * Says whether an outcome speaks about the provider, not about its message: a greylisted recipient or a slow scanner says
- * nothing about the next message, a refused connection or login does.
- */
-function isProviderFailure(outcome: Outcome): boolean {
-  return isOperatorFault(outcome) || (outcome.is === 'retry' && outcome.untouched === true)
-}
-
 /** Says whether the operator has something to mend: a wrong password, or an account that is used up. */
 export function isOperatorFault(outcome: Outcome): boolean {
   return outcome.is === 'limit'
@@ -173,7 +165,17 @@ export function isOperatorFault(outcome: Outcome): boolean {
     : outcome.is === 'retry' && outcome.whose === 'ours'
 }
 
-/** Says whether a provider counts as down after an outcome: it failed, or gave no answer. */
+/**
+ * Says whether a provider counts as down after an outcome: every message would meet the same, because it gave no answer, or refused
+ * the account. A greylisted recipient, a template under review or a slow scanner says nothing about the next message.
+ */
 export function isProviderDown(outcome: Outcome): boolean {
-  return outcome.is === 'ambiguous' || isProviderFailure(outcome)
+  if (outcome.is === 'sent') return false
+  const scope = faultScopeOf(outcome)
+  if (scope !== 'account' && scope !== 'transport') return false
+  return (
+    outcome.is === 'ambiguous' ||
+    isOperatorFault(outcome) ||
+    (outcome.is === 'retry' && outcome.untouched === true)
+  )
 }

@@ -88,6 +88,7 @@ function routedCountries(
 export async function openSmsTemplates(
   config: Config,
   log: Logger,
+  onRead?: () => void,
 ): Promise<Pick<SmsTemplateFile, keyof SmsTemplates | 'faults' | 'close'>> {
   const { SMS_TEMPLATES_FILE: path, PLUGIN_SENDERS: pluginSenders } = config
   if (path === undefined || config.SMS_TOKEN === undefined)
@@ -108,7 +109,9 @@ export async function openSmsTemplates(
     kinds: new Map(kinds),
     onChange(faults) {
       for (const { line, reason } of faults) log.warn({ file: path, line, reason }, 'template problem')
-      if (faults.length === 0) log.info({ file: path }, 'templates read again')
+      if (faults.length > 0) return
+      log.info({ file: path }, 'templates read again')
+      onRead?.()
     },
   })
   const faults = templates.faults()

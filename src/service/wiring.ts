@@ -128,6 +128,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const startedAt = clock.now()
   let isDraining = false
   let webhooks: Webhooks | null = null
+  let begunDelivery: Delivery | undefined
   const observers = wireObservers(options, {
     breaker: event => webhooks?.noteBreaker(event),
   })
@@ -138,7 +139,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   // Alerts are loaded only when they are on. Their table is read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }))
+  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }), () =>
+    begunDelivery?.tryNow('sms'),
+  )
   resources.push(templates)
   const providers = await openProviders(config, { clock, templates, limits: options.limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
@@ -159,6 +162,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   })
   const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
   const delivery = wireDelivery(common)
+  begunDelivery = delivery
   const receive = wireReceiver(common, delivery)
   webhooks = await openWebhooks(common, delivery.status)
   const alerts = alerting?.createDeviceAlerts({ ...common, rows, wake: delivery.wake }) ?? null

@@ -72,7 +72,11 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: '250 ok' } },
     { ...attempt, provider: 'a', outcome: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' } },
     { ...attempt, provider: 'b', outcome: { is: 'retry', whose: 'later', code: '450', reply: '' } },
-    { ...attempt, provider: 'c', outcome: { is: 'retry', whose: 'ours', code: '535', reply: '' } },
+    {
+      ...attempt,
+      provider: 'c',
+      outcome: { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: '' },
+    },
     {
       ...attempt,
       provider: 'd',
@@ -89,6 +93,19 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...final, state: 'unknown' },
   ],
   breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
+  'partial-fault': [
+    {
+      type: 'partial-fault',
+      channel: 'sms',
+      provider: 'aliyun',
+      is: 'begun',
+      scope: 'template',
+      name: 'SMS_2',
+      kind: 'forgotten-password',
+      code: 'isv.SMS_TEMPLATE_ILLEGAL',
+      reply: 'under review',
+    },
+  ],
   'carrier-order': [
     { type: 'carrier-order', provider: 'twilio', isSecond: true, share: 0.4 },
     { type: 'carrier-order', provider: 'twilio', isSecond: false, share: 0.95 },
@@ -170,6 +187,7 @@ export const view = viewOf({
       breaker: 'open',
       breakerUntil: 5000,
       isSecond: false,
+      partialFaults: [],
     },
     {
       channel: 'sms',
@@ -183,6 +201,17 @@ export const view = viewOf({
       breaker: 'closed',
       breakerUntil: null,
       isSecond: true,
+      partialFaults: [
+        {
+          scope: 'template',
+          name: 'SMS_2',
+          kind: 'forgotten-password',
+          since: 1000,
+          until: 5000,
+          code: 'isv.SMS_TEMPLATE_ILLEGAL',
+          reply: 'under review',
+        },
+      ],
     },
   ],
   wall: () => WALL,

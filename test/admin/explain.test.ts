@@ -35,6 +35,7 @@ const works = {
   limitReason: 'start',
   limitWhy: '',
   lastError: null,
+  partialFaults: [],
 } as const satisfies AttemptGate
 const explain = (more: Partial<MessageView>, providers: readonly AttemptGate[] = [works]) =>
   explainMessage({ ...row, ...more }, providers, NOW)

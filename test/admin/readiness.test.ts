@@ -160,6 +160,7 @@ t.test('an open breaker is degraded, too', async t => {
     limitWhy: 'not measured yet',
     breakerUntil: 5000,
     isSecond: false,
+    partialFaults: [],
   } as const
   const ready = readinessOf({ channelStatus: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })

@@ -124,9 +124,18 @@ t.test(
     t.equal(rig.smtp.mails.length, 12)
     t.same(alarms(), [])
     rig.smtp.act = ({ step }) => (step === 'RCPT' ? denied : undefined)
-    for (let n = 0; n < 4; n += 1) await rig.post('email', mailBody({ to: `bob${n}@example.com` }, code(n)))
+    for (let n = 0; n < 4; n += 1) {
+      await rig.post('email', mailBody({ to: `bob${n}@example.com` }, code(n)))
+      await rig.post(
+        'email',
+        mailBody({ to: `bea${n}@example.com` }, { type: 5, url: undefined, code: `${n}` }),
+      )
+    }
     await until(() => alarms().length > 0, 'the operator is told')
-    t.match(alarms()[0], { event: 'attempt', code: '554 5.7.1' })
+    t.match(alarms()[0], { event: 'partial-fault', scope: 'carrier', code: '554 5.7.1' })
+    rig.smtp.act = undefined
+    t.equal((await rig.post('email', mailBody({ to: 'eve@example.com' }, code(99)))).errCode, 0)
+    await until(() => rig.smtp.mails.length > 12, 'and whoever was not refused waits for nothing')
   },
 )
 

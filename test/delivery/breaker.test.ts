@@ -3,7 +3,7 @@ import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const refused: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
-const login: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: '' }
+const login: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: '' }
 const grey: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
 const sent: Outcome = { is: 'sent', reply: '' }
 const stall: Outcome = { is: 'ambiguous', code: 'T', reply: '' }

@@ -1,11 +1,13 @@
 import t from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
-import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
 
+const NAMES = new Map<string, ScopeNames>()
 const PROVIDER: Provider = {
   name: 'smtp',
   channel: 'email',
   concurrency: 10,
+  scopesOf: ({ id }) => NAMES.get(id) ?? {},
   send: async () => SENT,
   verify: async () => ({ ok: true, detail: '' }),
   close: async () => {},
@@ -14,52 +16,150 @@ const SENT: Outcome = { is: 'sent', reply: '250' }
 const DENIED = {
   is: 'retry',
   whose: 'ours',
+  scope: 'recipient',
   code: '554 5.7.1',
   reply: 'relaying denied',
-  scope: 'recipient',
+} as const satisfies Outcome
+const UNKNOWN: Outcome = { is: 'retry', whose: 'ours', code: '30007', reply: 'filtered' }
+const REVIEW = {
+  is: 'retry',
+  whose: 'ours',
+  scope: 'template',
+  code: 'isv.SMS_TEMPLATE_ILLEGAL',
+  reply: 'under review',
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
+const ANN = { kind: 'login-code', recipient: 'ann@example.com' }
+
+/** A message that would use these names. */
+function using(names: ScopeNames) {
+  const id = JSON.stringify(names)
+  NAMES.set(id, names)
+  return { channel: 'email', id, to: 'a@x.test', raw: Buffer.from(''), expiresAt: 1 } as const
+}
+const PLAIN = using({})
 
 function open() {
   let now = 0
   const carrier = createCarrier(PROVIDER, { clock: { now: () => now }, random: () => 0.5 })
+  const begin = (message = ANN, names: ScopeNames = {}) => carrier.begin(now, message, using(names))
   return {
     carrier,
     pass(ms: number): void {
       now += ms
     },
     now: () => now,
+    begin,
     /** Makes an attempt of a message for this recipient that ends so. */
-    attempt: (outcome: Outcome, recipient = 'ann@example.com') => carrier.begin(now).end(outcome, recipient),
+    attempt: (outcome: Outcome, recipient = 'ann@example.com', kind = 'login-code') =>
+      begin({ kind, recipient }).end(outcome),
+    /** The same of one that uses these names. */
+    attemptOf: (outcome: Outcome, names: ScopeNames) => begin(ANN, names).end(outcome),
+    mayAsk: (names: ScopeNames) => carrier.mayAsk(using(names), now),
+    faults: () => carrier.status(now).partialFaults,
   }
 }
 
-t.test('what one recipient meets, however often, is not ours to mend; what three meet is', async t => {
-  const { attempt, carrier } = open()
-  for (let n = 0; n < 10; n += 1) t.match(attempt(DENIED, 'a@x.test').outcome, { whose: 'later' })
-  t.match(attempt(DENIED, 'b@x.test').outcome, { whose: 'later' })
-  t.match(attempt({ ...DENIED, code: '550 5.7.1' }, 'c@x.test').outcome, { whose: 'later' }, 'another code')
-  t.equal(carrier.mayAsk(undefined, 0), null, 'and its circuit is closed')
-  t.same(attempt(DENIED, 'c@x.test').outcome, DENIED)
-  t.same(attempt(DENIED, 'a@x.test').outcome, DENIED, 'for all of them from now on')
+t.test(
+  'what recipients meet, however many, delays nobody; of many kinds it is said to the operator',
+  async t => {
+    for (const refusal of [DENIED, UNKNOWN]) {
+      const { attempt, carrier, faults } = open()
+      for (let n = 0; n < 19; n += 1) t.match(attempt(refusal, `a${n}@x.test`).outcome, { whose: 'later' })
+      t.same(faults(), [], 'strangers may name as many as they like, of one kind')
+      const { outcome, faults: changes } = attempt(refusal, 'b@x.test', 'password-reset')
+      t.match(outcome, { whose: 'ours' })
+      t.match(changes, [{ is: 'begun', fault: { scope: 'carrier', until: null, code: refusal.code } }])
+      t.match(faults(), [{ scope: 'carrier' }])
+      for (let n = 0; n < 20; n += 1) attempt(refusal, `c${n}@x.test`)
+      t.equal(carrier.mayAsk(PLAIN, 0), null)
+      t.match(carrier.standing(0), { circuit: 'closed' })
+      t.match(attempt(SENT).faults, [{ is: 'over', fault: { scope: 'carrier' } }])
+      t.same(faults(), [])
+    }
+  },
+)
+
+t.test('many of one kind are said, too: some enterprises send no other', async t => {
+  const { attempt, faults } = open()
+  for (let n = 0; n < 20; n += 1) attempt(DENIED, `a${n}@x.test`)
+  t.match(faults(), [{ scope: 'carrier' }])
 })
 
 t.test('a message that is sent in between shows that the provider takes others', async t => {
-  const { attempt } = open()
+  const { attempt, faults } = open()
   for (let n = 0; n < 100; n += 1) {
-    t.match(attempt(DENIED, `a${n}@x.test`).outcome, { whose: 'later' })
-    t.match(attempt(DENIED, `b${n}@x.test`).outcome, { whose: 'later' })
+    for (const kind of ['login-code', 'password-reset', 'alarm', 'welcome'])
+      t.match(attempt(DENIED, `${kind}${n}@x.test`, kind).outcome, { whose: 'later' })
     attempt(SENT)
   }
+  t.same(faults(), [])
 })
 
 t.test('every other outcome stays what it is, and codes without end are no leak', async t => {
   const { attempt } = open()
-  const ours: Outcome = { is: 'retry', whose: 'ours', code: '535', reply: 'no' }
+  const ours: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'no' }
   for (const outcome of [ours, { ...DENIED, whose: 'later' } as Outcome, SENT])
     t.same(attempt(outcome).outcome, outcome)
   for (let n = 0; n < 500; n += 1) attempt({ ...DENIED, code: `5${n}` })
 })
+
+t.test('a refused template is left alone, and nothing else is', async t => {
+  const { attemptOf, mayAsk, pass, now, faults, begin, carrier } = open()
+  const forgotten = { template: 'SMS_2', sender: 'Example', country: 'CN' }
+  const login = { ...forgotten, template: 'SMS_1' }
+  const { outcome, circuit, faults: begun } = attemptOf(REVIEW, forgotten)
+  t.match(begun, [{ is: 'begun', fault: { scope: 'template', name: 'SMS_2', kind: 'login-code', since: 0 } }])
+  t.equal(circuit, null)
+  t.match(outcome, { whose: 'ours', retryAfterMs: 3500 }, 'it comes back behind those that were not refused')
+  t.match(mayAsk(forgotten), { until: 2000, code: 'part-refused', reply: /it refuses the template/ })
+  t.equal(mayAsk(login), null)
+  for (let n = 0; n < 20; n += 1) attemptOf(REVIEW, forgotten)
+  t.match(mayAsk(forgotten), { until: 2000 }, 'only a trial makes the rest longer')
+  t.equal(mayAsk(login), null)
+  t.match(carrier.standing(now()), { circuit: 'closed' })
+
+  pass(2000)
+  t.equal(mayAsk(forgotten), null)
+  const trial = begin(ANN, forgotten)
+  t.match(mayAsk(forgotten), { until: 3000 }, 'one message tries it')
+  trial.forget()
+  t.equal(mayAsk(forgotten), null, 'a trial that never began is still to be made')
+  attemptOf(REVIEW, forgotten)
+  t.match(mayAsk(forgotten), { until: 6000 }, 'rests grow')
+  carrier.allowTrialNow(now())
+  t.equal(mayAsk(forgotten), null, 'what was mended is tried at once')
+  begin(ANN, forgotten).end(REFUSED)
+  t.equal(mayAsk(forgotten), null, 'an end that says nothing of it leaves it to the next')
+  t.match(attemptOf(SENT, forgotten).faults, [{ is: 'over' }])
+  t.same(faults(), [])
+})
+
+t.test('a limit of a sender lasts as long as the provider says, and rests of a refusal end', async t => {
+  const { attemptOf, mayAsk, pass, now } = open()
+  const names = { sender: '+15005550006' }
+  attemptOf({ is: 'limit', scope: 'sender', code: '1', reply: '', retryAfterMs: 600_000 }, names)
+  t.match(mayAsk(names), { until: 600_000 })
+  const country = { country: 'FR' }
+  attemptOf({ ...REVIEW, scope: 'country' }, country)
+  for (let n = 0; n < 20; n += 1) {
+    pass((mayAsk(country)?.until ?? 0) - now())
+    attemptOf({ ...REVIEW, scope: 'country' }, country)
+  }
+  t.equal((mayAsk(country)?.until ?? 0) - now(), 60_000)
+})
+
+t.test(
+  'a refusal that ends its message opens nothing, and without a name all messages share one sender',
+  async t => {
+    const { attemptOf, mayAsk, faults } = open()
+    attemptOf({ is: 'rejected', scope: 'country', code: '21408', reply: '' }, { country: 'FR' })
+    t.equal(mayAsk({ country: 'FR' }), null)
+    t.same(faults(), [])
+    attemptOf({ ...REVIEW, scope: 'sender' }, { country: 'FR' })
+    t.match(mayAsk({ country: 'ES' }), { until: 2000 })
+  },
+)
 
 t.test('one that keeps failing is left alone, then tried by one message', async t => {
   const { attempt, carrier, pass, now } = open()
@@ -69,21 +169,21 @@ t.test('one that keeps failing is left alone, then tried by one message', async 
   t.match(carrier.standing(now()), { circuit: 'open', openUntil: 2000 })
   pass(2000)
   t.equal(carrier.mayAsk(undefined, now()), null)
-  const trial = carrier.begin(now())
+  const trial = carrier.begin(now(), ANN, PLAIN)
   t.match(carrier.mayAsk(undefined, now()), { until: 3000 }, 'one message tries it')
   trial.forget()
   t.equal(carrier.mayAsk(undefined, now()), null, 'a trial that never began is still to be made')
-  t.equal(carrier.begin(now()).end(SENT, '').circuit, 'closed')
+  t.equal(carrier.begin(now(), ANN, PLAIN).end(SENT).circuit, 'closed')
   t.match(carrier.standing(now()), { circuit: 'closed', openUntil: null, inFlight: 0 })
 })
 
 t.test('one that refuses one more, and takes those that are under way, is not down', async t => {
   const { carrier } = open()
   const crowded: Outcome = { ...REFUSED, code: '421', overload: 'connections' }
-  const first = carrier.begin(0)
-  for (let n = 0; n < 10; n += 1) carrier.begin(0).end(crowded, '')
+  const first = carrier.begin(0, ANN, PLAIN)
+  for (let n = 0; n < 10; n += 1) carrier.begin(0, ANN, PLAIN).end(crowded)
   t.match(carrier.standing(0), { circuit: 'closed', inFlight: 1 })
-  first.end(SENT, '')
+  first.end(SENT)
 })
 
 t.test('what does not fit is not asked, until the operator has mended something', async t => {

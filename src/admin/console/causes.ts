@@ -4,6 +4,7 @@ import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
+import { describePartialFault } from '../explain.ts'
 import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
@@ -41,6 +42,13 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
       .providers()
       .filter(({ up }) => !up)
       .map(provider => fail(provider.provider, downLine(provider, view.channelStatus(), now))),
+    ...view
+      .channelStatus()
+      .flatMap(({ provider, partialFaults }) =>
+        partialFaults.map(fault =>
+          fail(`${provider} ${fault.scope} ${fault.name}`, describePartialFault(provider, fault)),
+        ),
+      ),
     ...view.channels.flatMap(channel => channelCauses(channel, view.health, summary, now)),
     ...certificateCauses(view, now),
     ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)).map(cause => ({

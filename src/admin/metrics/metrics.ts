@@ -77,6 +77,18 @@ const SCRAPED: readonly ScrapedRow[] = [
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),
   ),
+  {
+    name: 'partial_fault',
+    help: 'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts.',
+    labels: ['provider', 'scope', 'name'],
+    read: ({ channelStatus }) =>
+      channelStatus().flatMap(({ provider, partialFaults }) =>
+        partialFaults.map(({ scope, name, kind }): [Readonly<Record<string, string>>, number] => [
+          { provider, scope, name: scope === 'template' ? kind : name },
+          1,
+        ]),
+      ),
+  },
   ofProviders(
     'carrier_second',
     'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',

@@ -111,6 +111,20 @@ const provider = object({
   },
   breaker: { enum: ['closed', 'open', 'half-open'], description: 'open: it is left alone' },
   breakerUntil: orNull(time),
+  partialFaults: {
+    type: 'array',
+    description:
+      'what it refuses though it takes the rest; carrier: it refuses many different messages alike',
+    items: object({
+      scope: { enum: ['template', 'sender', 'country', 'carrier'] },
+      name: text,
+      kind: { ...text, description: 'of the message that was refused first' },
+      since: time,
+      until: { ...orNull(time), description: 'when a message tries it again; null: nothing waits for it' },
+      code: text,
+      reply: text,
+    }),
+  },
 } satisfies Record<keyof ProviderView, JsonSchema>)
 
 const calls = object({

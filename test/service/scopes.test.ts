@@ -1,0 +1,160 @@
+import { writeFile } from 'node:fs/promises'
+import t, { type Test } from 'tap'
+import { patient } from '../rigs/patience.ts'
+import { mailBody, NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
+
+/** Login codes by an approved template, and forgotten passwords by one that is under review. */
+const ONE_UNDER_REVIEW = TEMPLATES.replace(
+  'tencent:',
+  '  forgotten-password: { mainland: { template: SMS_3, params: { code: code } } }\ntencent:',
+)
+const FORGOTTEN = 2
+const LOGIN_CODE = 4
+
+let numbers = 0
+function nextNumber(): string {
+  numbers += 1
+  return `1380013${String(numbers).padStart(4, '0')}`
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** Sends a code and says how long its answer took; a message is answered when it was sent, or at the deadline. */
+async function send(rig: ServiceRig, type: number, to = nextNumber()): Promise<number> {
+  const began = performance.now()
+  const { errCode } = await rig.post('sms', smsBody({ to }, { type }))
+  if (errCode !== 0) throw new Error(`answered ${errCode}`)
+  return performance.now() - began
+}
+
+async function sendMany(rig: ServiceRig, count: number): Promise<number> {
+  let longest = 0
+  for (let n = 0; n < count; n += 1) longest = Math.max(longest, await send(rig, LOGIN_CODE))
+  return longest
+}
+
+async function openAliyunAlone(t: Test) {
+  const two = await startTwoCarriers(t)
+  await writeFile(two.templatesFile, ONE_UNDER_REVIEW)
+  const rig = await startRig(t, {
+    ...NO_QUOTAS,
+    ...two.settings,
+    SMS_ROUTES: 'CN=aliyun; *=twilio',
+    ANSWER_WITHIN_MS: '1000',
+  })
+  const page = async (path: string, language = 'en') =>
+    (await fetch(`${rig.service().adminUrl}${path}`, { headers: { 'accept-language': language } })).text()
+  const refusals = () =>
+    two.aliyun.standIn.requests.filter(({ query }) => query['TemplateCode'] === 'SMS_3').length
+  return { ...two, rig, page, refusals }
+}
+
+t.test('one kind’s template under review delays no other kind, and everybody who looks sees it', async t => {
+  const { aliyun, rig, page, refusals, templatesFile } = await openAliyunAlone(t)
+  const undisturbed = await sendMany(rig, 30)
+
+  const waiting = Array.from({ length: 12 }, () => send(rig, FORGOTTEN))
+  let longest = await sendMany(rig, 30)
+  await Promise.all(waiting)
+  t.equal(aliyun.standIn.messages.length, 60, 'all login codes were sent')
+  t.ok(longest < Math.max(1.2 * undisturbed, patient(250)), `${longest} ms, undisturbed ${undisturbed} ms`)
+  t.ok(refusals() <= 12, 'and each that was refused asked once at most')
+
+  // Low traffic: nothing was sent for a while, and a trial is due.
+  const before = refusals()
+  await pause(2500)
+  longest = await send(rig, LOGIN_CODE)
+  t.ok(longest < Math.max(1.2 * undisturbed, patient(250)), `${longest} ms after a while`)
+  t.ok(refusals() - before <= 3, `${refusals() - before} tried it`)
+
+  t.match(
+    await page('/readyz'),
+    /aliyun refuses the template of forgotten-password since [\d: -]+: isv.SMS_TEMPLATE_ILLEGAL/,
+  )
+  t.match(await page('/console'), /aliyun refuses the template of forgotten-password since/)
+  t.match(await page('/console', 'zh-CN'), /aliyun 自 [\d: -]+ 起拒绝 forgotten-password 的模板/)
+  t.match(
+    await page('/metrics'),
+    /partial_fault\{provider="aliyun",scope="template",name="forgotten-password"\} 1\n/,
+  )
+  t.match(await page('/metrics'), /breaker_open\{provider="aliyun"\} 0\n/)
+  t.match(
+    rig.events().find(each => each['event'] === 'partial-fault'),
+    { provider: 'aliyun', scope: 'template', name: 'SMS_3', kind: 'forgotten-password', level: 50 },
+  )
+  const [newest] = [
+    ...(await page('/console/messages?state=queued')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g),
+  ]
+  t.match(
+    await page(newest?.[0] ?? ''),
+    /aliyun refuses the template of forgotten-password/,
+    'so does `find`',
+  )
+
+  await writeFile(templatesFile, ONE_UNDER_REVIEW.replace('SMS_3', 'SMS_1'))
+  await until(
+    () => rig.events().some(each => each['message'] === 'templates read again'),
+    'the operator maps it to an approved one',
+  )
+  await send(rig, FORGOTTEN)
+  t.equal(aliyun.standIn.messages.length, 62, 'it is sent at once')
+})
+
+t.test(
+  'what one carrier refuses for its template goes to the next, which is not asked second for it',
+  async t => {
+    const { aliyun, tencent, templatesFile, settings } = await startTwoCarriers(t)
+    await writeFile(
+      templatesFile,
+      `${ONE_UNDER_REVIEW}  forgotten-password: { mainland: { template: 1110, params: [code, minute] } }\n`,
+    )
+    const rig = await startRig(t, { ...NO_QUOTAS, ...settings })
+    for (let n = 0; n < 10; n += 1) {
+      await send(rig, FORGOTTEN)
+      await send(rig, LOGIN_CODE)
+    }
+    t.equal(tencent.standIn.messages.length, 10)
+    t.equal(aliyun.standIn.messages.length, 10, 'and nothing else does')
+    const asked = aliyun.standIn.requests.filter(({ query }) => query['TemplateCode'] === 'SMS_3').length
+    t.ok(asked <= 3, `it was asked ${asked} times`)
+  },
+)
+
+t.test('numbers that Twilio refuses, however many, delay nobody else', async t => {
+  const rig = await startRig(t, { ...NO_QUOTAS, ANSWER_WITHIN_MS: '1000' })
+  const undisturbed = await sendMany(rig, 20)
+  for (const code of [21612, 30007, 30034, 21606, 39999]) {
+    rig.twilio.fault = ({ form }) =>
+      form['To']?.startsWith('+86139') === true
+        ? { is: 'answer', status: 400, body: JSON.stringify({ code, message: 'no', status: 400 }) }
+        : undefined
+    const before = rig.twilio.messages.length
+    const refused = Array.from({ length: 25 }, (_, n) =>
+      send(rig, n % 2 === 0 ? FORGOTTEN : LOGIN_CODE, `139${code}${100 + n}`),
+    )
+    const longest = await sendMany(rig, 20)
+    await Promise.all(refused)
+    t.equal(rig.twilio.messages.length - before, 20, `${code}: all good codes were sent`)
+    t.ok(longest < Math.max(1.2 * undisturbed, patient(250)), `${code}: ${longest} of ${undisturbed} ms`)
+  }
+  t.notOk(rig.events().some(each => each['event'] === 'breaker'))
+})
+
+t.test('relaying that is denied for eight domains stops no other mail', async t => {
+  const rig = await startRig(t, { ...NO_QUOTAS, ANSWER_WITHIN_MS: '1000' })
+  rig.smtp.act = ({ step, line }) =>
+    step === 'RCPT' && line.includes('.test') ? { is: 'say', reply: '550 5.7.1 relaying denied' } : undefined
+  for (let n = 0; n < 16; n += 1)
+    await rig.post(
+      'email',
+      mailBody({ to: `ann@domain${n % 8}.test` }, { type: n % 2 === 0 ? 3 : 5, code: `${n}` }),
+    )
+  for (let n = 0; n < 5; n += 1) {
+    const { errCode, ms } = await rig.post('email', mailBody({ to: `ann${n}@example.com` }))
+    t.equal(errCode, 0)
+    t.ok(ms < patient(500), `${ms} ms`)
+  }
+  t.equal(rig.smtp.mails.length, 5)
+  t.notOk(rig.events().some(each => each['event'] === 'breaker'))
+})
