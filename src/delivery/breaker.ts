@@ -1,12 +1,12 @@
 import { isProviderDown, type Outcome } from '../providers/provider.ts'
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** So many attempts have to fail at least before it opens. */
   readonly threshold?: number
   /** First rest, ms; doubles with every failed trial. */
   readonly openMs?: number
   readonly maxOpenMs?: number
-  /** How long one trial is waited for, ms. */
+  /** A trial that takes longer than this has failed, ms. */
   readonly trialMs?: number
   readonly random?: () => number
 }
@@ -15,6 +15,12 @@ export interface BreakerOptions {
 const STOPPED: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
 /** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
 const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', 'no-carrier-fits'])
+
+/**
+ * It opens when this share of the latest attempts failed. So many count, and none that ended longer ago than this, ms. A
+ * provider that still takes one message in three carries more than one that is left alone.
+ */
+const WINDOW = { attempts: 10, ms: 60_000, share: 0.9 }
 
 /**
  * When a provider has answered any attempt so long after another one began, ms, that other one's failure no longer counts.
@@ -40,8 +46,9 @@ export type Breaker = ReturnType<typeof createBreaker>
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export function createBreaker(options: BreakerOptions = {}) {
-  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 30_000, random = Math.random } = options
-  let failures = 0
+  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 5000, random = Math.random } = options
+  /** The latest attempts, the oldest first. */
+  let latest: { readonly at: number; readonly failed: boolean }[] = []
   let rests = 0
   let until: number | null = null
   let trial = false
@@ -49,7 +56,20 @@ export function createBreaker(options: BreakerOptions = {}) {
   let answeredAt = Number.NEGATIVE_INFINITY
 
   const isTrial = (begunAt: number): boolean => trial && begunAt >= triedAt
-  const isTrying = (now: number): boolean => trial && now - triedAt < trialMs
+
+  function restFrom(now: number): void {
+    until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
+    rests += 1
+    trial = false
+  }
+
+  /** Notes how an attempt ended. @returns whether nearly all of the latest have failed */
+  function note(failed: boolean, now: number): boolean {
+    latest.push({ at: now, failed })
+    latest = latest.slice(-WINDOW.attempts).filter(({ at }) => now - at <= WINDOW.ms)
+    const failures = latest.filter(each => each.failed).length
+    return failures >= threshold && failures >= latest.length * WINDOW.share
+  }
 
   function forgetAttempt(begunAt: number): void {
     if (isTrial(begunAt)) trial = false
@@ -57,12 +77,12 @@ export function createBreaker(options: BreakerOptions = {}) {
 
   return {
     /**
-     * Says until when nothing may begin; null: an attempt may begin now. Half open, that is so while the trial is under way, until
-     * it has ended or has taken longer than `trialMs`: a server that never sends its last reply to the trial must not hold up all
-     * other messages. ms since the epoch.
+     * Says until when nothing may begin; null: an attempt may begin now. Half open, that is so while the trial is under way. One
+     * that hangs is a failed one, and another follows after a rest: its own end may be minutes away. ms since the epoch.
      */
     restsUntil(now: number): number | null {
-      if (until === null || (now >= until && !isTrying(now))) return null
+      if (trial && now - triedAt >= trialMs) restFrom(triedAt + trialMs)
+      if (until === null || (now >= until && !trial)) return null
       return now < until ? until : now + TRIAL_MS
     },
     /** An attempt begins; while the circuit is open, it is the trial. */
@@ -85,18 +105,19 @@ export function createBreaker(options: BreakerOptions = {}) {
       }
       if (!isProviderDown(outcome)) {
         answeredAt = now
-        failures = 0
+        if (wasClosed) {
+          note(false, now)
+          return null
+        }
+        latest = []
         rests = 0
         trial = false
         until = null
-        return wasClosed ? null : 'closed'
+        return 'closed'
       }
       if (wasClosed && answeredAt - begunAt > OVERTAKEN_MS) return null
-      failures += 1
-      if (wasClosed ? failures < threshold : !isTrial(begunAt)) return null
-      until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
-      rests += 1
-      trial = false
+      if (wasClosed ? !note(true, now) : !isTrial(begunAt)) return null
+      restFrom(now)
       return wasClosed ? 'open' : null
     },
     /** An attempt that it allowed never began, or says nothing about the provider. If it was the trial, another one is allowed. */
@@ -109,6 +130,6 @@ export function createBreaker(options: BreakerOptions = {}) {
     openUntil: (): number | null => until,
     /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
     state: (now: number = triedAt): 'closed' | 'open' | 'half-open' =>
-      until === null ? 'closed' : isTrying(now) ? 'half-open' : 'open',
+      until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',
   }
 }

@@ -1,6 +1,7 @@
 import type { NewMessage, Outgoing } from '../messages/message.ts'
 import { MOST_AWAITING_REPLY, type Outcome, type Provider, type ScopeNames } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { createObjectSet } from '../runtime/collections.ts'
 import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
 import { type AttemptedPart, createCircuits, createSuspicion, type PartialFaultChange } from './circuits.ts'
 import { type AttemptEnd, createLimiter, type Limiter, type LimiterStanding } from './limiter.ts'
@@ -70,6 +71,18 @@ const PART_REFUSED = {
   country: { code: 'part-refused', reply: 'left alone for a while: it refuses the country of this message' },
 } as const
 
+/**
+ * An attempt hangs that takes so many times as long as is usual there, and so many ms at least. It keeps no place from others once a
+ * later one was answered; while all hang, one place becomes free in each such time.
+ */
+const HANGS = { times: 10, ms: 2000 }
+/** How often attempts that hang are looked for, ms. */
+const LOOK_MS = 250
+/** How long an attempt is taken to last before one was answered, ms. */
+const FIRST_USUAL_MS = 500
+/** The weight of the latest attempt in what is usual. */
+const LATEST = 0.1
+
 export const LEFT_ALONE = {
   code: 'circuit-open',
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
@@ -95,6 +108,40 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
   /** Attempts that have waited for their final reply for so long that they count against no limit any more. */
   let awaitingReply = 0
   let onPlaceFree: (() => void) | undefined
+  /** Those that count. */
+  const counted = createObjectSet<{ readonly startedAt: number; readonly stopCounting: () => void }>()
+  /** The mean duration of an attempt that was answered, ms. */
+  let usualMs = FIRST_USUAL_MS
+  let hangTimer: NodeJS.Timeout | undefined
+  /** When attempts that hang are looked for again, ms since the epoch. */
+  let lookAgainAt = Number.NEGATIVE_INFINITY
+
+  const hangMs = (): number => Math.max(HANGS.ms, HANGS.times * usualMs)
+
+  /** Frees places of attempts that hang. @param before only of those that began before, ms since the epoch. */
+  function freeHanging(before: number, most: number): void {
+    const began = Math.min(before - 1, clock.now() - hangMs())
+    const spare = provider.concurrency - limiter.inFlight - awaitingReply
+    let free = Math.min(most, spare, MOST_AWAITING_REPLY - awaitingReply)
+    for (const { startedAt, stopCounting } of counted) {
+      if (startedAt > began) continue
+      if (free <= 0) return
+      stopCounting()
+      free -= 1
+    }
+  }
+
+  /** While all hang, one of them makes room for another: nobody else would find out that the provider is well again. */
+  function watchHanging(): void {
+    hangTimer ??= setTimeout(() => {
+      hangTimer = undefined
+      if (limiter.inFlight === 0) return
+      watchHanging()
+      if (limiter.inFlight < limiter.standing(clock.now()).limit) return
+      freeHanging(Infinity, 1)
+      onPlaceFree?.()
+    }, hangMs()).unref()
+  }
 
   /** Names what a message would use here; nothing of one that does not fit. */
   function namesOf(outgoing: Outgoing): ScopeNames {
@@ -168,15 +215,20 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       let isCounted = true
       let isOver = false
       let timer: NodeJS.Timeout | undefined
+      const forgetCounted = counted.add({ startedAt, stopCounting })
+      watchHanging()
+
+      function stopCounting(): void {
+        isCounted = false
+        awaitingReply += 1
+        forgetCounted()
+        limiter.releasePlace(place, { is: 'void' }, clock.now())
+      }
 
       function giveUpWaiting(stopCountingThere: () => void): void {
         if (isCounted && awaitingReply >= MOST_AWAITING_REPLY) return
         stopCountingThere()
-        if (isCounted) {
-          isCounted = false
-          awaitingReply += 1
-          limiter.releasePlace(place, { is: 'void' }, clock.now())
-        }
+        if (isCounted) stopCounting()
         onPlaceFree?.()
       }
 
@@ -185,6 +237,12 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         isOver = true
         if (isCounted) limiter.releasePlace(place, end, now)
         else awaitingReply -= 1
+        forgetCounted()
+        if (end.is !== 'answered') return
+        usualMs += (now - startedAt - usualMs) * LATEST
+        if (now < lookAgainAt) return
+        lookAgainAt = now + LOOK_MS
+        freeHanging(startedAt, Infinity)
       }
 
       return {

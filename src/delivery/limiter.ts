@@ -25,6 +25,18 @@ export interface Place {
   readonly isNew: boolean
 }
 
+/** Fewer places than before, because attempts fail, until it is known whether fewer fail then. */
+interface TrialOfFewer {
+  readonly from: number
+  /** The share that failed before. */
+  readonly share: number
+  readonly beganAt: number
+  /** When the latest of them ended, and how many of them ended, and failed. */
+  readonly endedAt: number
+  readonly ended: number
+  readonly failed: number
+}
+
 interface LimitStep {
   readonly is: 'start' | 'trying' | 'raised' | 'lowered' | 'kept' | 'failing'
   /** The number before, and the one that was tried. */
@@ -65,10 +77,15 @@ export interface LimiterStanding {
 const START = 10
 /** The load may fall while a refusal is on its way: then fewer attempts are under way when it comes than the provider had taken. */
 const LOWEST_SHARE = 0.8
+/** When this share of the attempts fails that did not before, half of the places are tried. */
 const FAILING_SHARE = 0.25
-/** The weight of the latest attempt in the share of those that failed. */
-const LATEST = 0.1
-const WHEN_FAILING = 0.7
+/** The weight of the latest attempt in the share of those that fail, and of that share in what is tolerated once it is lower. */
+const LATEST = 0.05
+const LATEST_TOLERATED = 0.01
+/** So many attempts end before fewer places are judged. */
+const JUDGED = 40
+/** While this share fails in spite of that, half of them again is tried: there is little to lose. */
+const MOST_FAIL = 0.5
 
 export type Limiter = ReturnType<typeof createLimiter>
 
@@ -77,8 +94,9 @@ export type Limiter = ReturnType<typeof createLimiter>
  *
  * - a search by trial for the number that carries most (see `createLimitSearch`, which says why it is not one of Netflix's or Envoy's limiters);
  * - the provider's refusals: `createRefusals` remembers how many attempts it took, and when one more is to be tried;
- * - attempts that fail while at least half of the places are in use: once a quarter of them do, a third of the places go
- *   (TCP's multiplicative decrease, once for all that were under way together).
+ * - attempts that fail while at least half of the places are in use: once a quarter of them do, half of the places are tried, as
+ *   TCP's multiplicative decrease would have it. They stay fewer only if fewer attempts fail then: a carrier that cuts every fifth
+ *   request cuts every fifth of two, too.
  *
  * Nothing decays with time: a limiter that was idle overnight knows what it knew. Time is an argument in ms, of a clock
  * that never goes back.
@@ -91,9 +109,12 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
-  /** The share of attempts that fail, among the latest; those that began before it last lowered the limit are in it already. */
+  /** The share of attempts that fail, among the latest. */
   let failing = 0
-  let loweredAt = Number.NEGATIVE_INFINITY
+  /** The share that fails however few are under way. */
+  let tolerated = 0
+  /** The trial of fewer places because attempts fail. */
+  let fewer: TrialOfFewer | undefined
   /** What was computed last, and the moment from which on time alone may have changed it. */
   let standing: LimiterStanding = { limit: 0, pausedUntil: null, risesAt: null }
   let holdsUntil = Number.NEGATIVE_INFINITY
@@ -113,20 +134,44 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     const known = end.is === 'refused-connection' ? end.accepted : undefined
     const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
     // A refusal of the only connection says nothing about their number.
-    if (end.is === 'refused-connection' && accepted === 0) return recordFailure(place, now)
+    if (end.is === 'refused-connection' && accepted === 0) return noteEnd(place, true, now)
     const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
     refusals.add(end.is === 'throttled' ? 'throttled' : 'refused', place, accepted, retryAfterMs, now)
     abandonTrial(search, ceiling())
   }
 
-  function recordFailure({ nth, beganAt }: Place, now: number): void {
+  /** Notes whether an attempt failed; when more fail than did, fewer at once are tried. */
+  function noteEnd({ nth, beganAt }: Place, failed: boolean, now: number): void {
+    if (fewer !== undefined) {
+      // Those that began before are why it is tried.
+      if (beganAt < fewer.beganAt) return
+      fewer = { ...fewer, endedAt: now, ended: fewer.ended + 1, failed: fewer.failed + (failed ? 1 : 0) }
+      if (fewer.ended >= JUDGED) judgeFewer(fewer, now)
+      return
+    }
     // Few under way are not why it fails.
-    if (nth * 2 < bound() || beganAt < loweredAt) return
-    failing += (1 - failing) * LATEST
-    if (failing <= FAILING_SHARE) return
-    failing = 0
-    loweredAt = now
-    lowerTo(search, Math.max(1, Math.floor(bound() * WHEN_FAILING)))
+    if (failed && nth * 2 < bound()) return
+    failing += ((failed ? 1 : 0) - failing) * LATEST
+    tolerated += Math.min(0, failing - tolerated) * LATEST_TOLERATED
+    if (failing > tolerated + (1 - tolerated) * FAILING_SHARE && bound() > 1) tryFewer(bound(), failing, now)
+  }
+
+  function tryFewer(from: number, share: number, now: number): void {
+    fewer = { from, share, beganAt: now, endedAt: now, ended: 0, failed: 0 }
+    lowerTo(search, Math.max(1, Math.floor(bound() / 2)))
+  }
+
+  function judgeFewer({ from, share, ended, failed }: TrialOfFewer, now: number): void {
+    const left = failed / ended
+    // Of half as many, a server that takes a fixed number fails `max(0, 2 * share - 1)`; one that fails at random the same share.
+    const hasPaid = left < (share + Math.max(0, 2 * share - 1)) / 2
+    if (!hasPaid && left >= MOST_FAIL && search.limit > 1) return tryFewer(from, Math.max(share, left), now)
+    failing = left
+    if (!hasPaid) {
+      tolerated = Math.max(share, left)
+      returnTo(search, from)
+    }
+    fewer = undefined
   }
 
   return {
@@ -150,6 +195,13 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     },
     /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
     takePlace(now: number): Place {
+      // The load was over before they were judged: the next one shall find all places.
+      if (fewer !== undefined && inFlight === 0 && now - fewer.endedAt > LULL_MS) {
+        returnTo(search, fewer.from)
+        fewer = undefined
+        failing = 0
+        holdsUntil = Number.NEGATIVE_INFINITY
+      }
       inFlight += 1
       const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
       peak = Math.max(peak, inFlight)
@@ -161,11 +213,11 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       inFlight -= 1
       holdsUntil = Number.NEGATIVE_INFINITY
       if (end.is === 'answered') {
-        failing *= 1 - LATEST
+        noteEnd(place, false, now)
         refusals.noteAnswer(place, search.limit, now)
-        if (allInUse && place.round === search.round)
+        if (allInUse && fewer === undefined && place.round === search.round)
           measureAttempt(search, { tookMs: now - place.beganAt, isNew: place.isNew }, now, ceiling())
-      } else if (end.is === 'failed') recordFailure(place, now)
+      } else if (end.is === 'failed') noteEnd(place, true, now)
       else if (end.is !== 'void') recordRefusal(place, end, allInUse, now)
     },
     /** Says why the limit is what it is. */
@@ -507,6 +559,13 @@ export function lowerTo(search: LimitSearch, to: number): void {
   search.nextTrialAt = Number.NEGATIVE_INFINITY
   setLimit(search, to)
   search.before = newDurations(search, to)
+}
+
+/** Goes back to so many places: as many attempts fail with fewer. */
+export function returnTo(search: LimitSearch, from: number): void {
+  const to = search.limit
+  lowerTo(search, from)
+  search.step = { is: 'kept', from, to }
 }
 
 /**

@@ -143,6 +143,9 @@ t.test('a trial that hangs holds nobody up for long', async t => {
   await until('one tries', () => provider.asked.length === before + 1)
   provider.respond = () => SENT
   clock.advance(5000)
+  await pause(50)
+  t.equal(provider.asked.length, before + 1, 'it has failed, and a rest follows')
+  clock.advance(5000)
   await until('another tries', () => provider.asked.length > before + 1)
   await until('it closes', () => events.includes('breaker closed'))
 })

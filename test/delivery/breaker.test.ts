@@ -16,19 +16,37 @@ function allows(breaker: Breaker, now: number): boolean {
 
 const make = () => createBreaker({ threshold: 3, openMs: 1000, maxOpenMs: 4000, random: () => 0.5 })
 
-t.test('opens after failures in a row that speak about the provider', async t => {
+t.test('opens when nearly all of the latest attempts have failed at the provider', async t => {
   for (const failure of [refused, login]) {
     const breaker = make()
     for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
     t.ok(allows(breaker, 0))
     breaker.record(sent, 0, 0)
-    for (let n = 0; n < 2; n += 1) breaker.record(failure, 0, 0)
-    t.equal(breaker.state(), 'closed', 'a success between them starts again')
-    breaker.record(failure, 0, 0)
-    t.equal(breaker.state(), 'open')
+    for (let n = 0; n < 6; n += 1) breaker.record(failure, 0, 0)
+    t.equal(breaker.state(), 'closed', 'one of nine was taken')
+    t.equal(breaker.record(failure, 0, 0), 'open', 'nine of ten failed')
     t.notOk(allows(breaker, 999))
     t.equal(breaker.openUntil(), 1000)
   }
+})
+
+t.test('a provider that takes one message in four goes on, whatever the order', async t => {
+  const breaker = make()
+  for (let n = 0; n < 400; n += 1) {
+    for (const outcome of [sent, refused, stall, refused]) breaker.record(outcome, n, n)
+    t.equal(breaker.state(), 'closed')
+  }
+})
+
+t.test('what ended more than a minute ago says nothing of now', async t => {
+  const breaker = make()
+  for (let n = 0; n < 10; n += 1) breaker.record(sent, 0, 0)
+  for (let n = 0; n < 2; n += 1) breaker.record(refused, 60_001, 60_001)
+  t.equal(breaker.state(), 'closed', 'two are too few')
+  t.equal(breaker.record(refused, 60_001, 60_001), 'open', 'and three without a success are not')
+  const slow = make()
+  for (let n = 0; n < 10; n += 1) slow.record(refused, n * 40_000, n * 40_000)
+  t.equal(slow.state(), 'closed', 'nor do failures that are long ago')
 })
 
 t.test('a limit of the account opens it, one of a number does not', async t => {
@@ -103,16 +121,19 @@ t.test('its rest ends at a whole millisecond, as every moment that is stored', a
   t.ok(Number.isInteger(breaker.openUntil()))
 })
 
-t.test('a trial that tells nothing for long makes way for another', async t => {
+t.test('a trial that hangs has failed: another one follows after a rest', async t => {
   const breaker = createBreaker({ threshold: 1, openMs: 1000, trialMs: 5000, random: () => 0.5 })
   breaker.record(refused, 0, 0)
   t.ok(allows(breaker, 1000))
   t.notOk(allows(breaker, 5999))
   t.equal(breaker.state(5999), 'half-open')
   t.equal(breaker.state(6000), 'open')
-  t.ok(allows(breaker, 6000))
-  t.notOk(allows(breaker, 6001), 'one again')
-  breaker.record(sent, 7000, 6000)
+  t.equal(breaker.restsUntil(6000), 8000, 'twice as long')
+  t.ok(allows(breaker, 8000))
+  t.notOk(allows(breaker, 8001), 'one again')
+  breaker.record(stall, 8500, 1000)
+  t.equal(breaker.state(8500), 'half-open', 'the end of the first says nothing any more')
+  breaker.record(sent, 9000, 8000)
   t.equal(breaker.state(), 'closed')
 })
 
@@ -148,9 +169,9 @@ t.test('a trial that we stopped is still to be made', async t => {
 t.test('replies that were swallowed long ago open nothing when others were answered since', async t => {
   const breaker = make()
   breaker.record(sent, 290_000, 289_900)
-  for (let n = 0; n < 10; n += 1) breaker.record(stall, 300_000, 0)
+  for (let n = 0; n < 10; n += 1) breaker.record(stall, 351_000, 0)
   t.equal(breaker.state(), 'closed')
-  for (let n = 0; n < 3; n += 1) breaker.record(stall, 300_000, 275_000)
+  for (let n = 0; n < 3; n += 1) breaker.record(stall, 351_000, 275_000)
   t.equal(breaker.state(), 'open', 'those that began shortly before the latest answer count')
 })
 

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
+import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
+import { installTimers } from './simulated-timers.ts'
+import { createTimeline } from './simulation.ts'
 
 const NAMES = new Map<string, ScopeNames>()
 const PROVIDER: Provider = {
@@ -198,4 +201,49 @@ t.test('what does not fit is not asked, until the operator has mended something'
     reply: 'it has no template for it',
   })
   t.equal(carrier.mayAsk(undefined, 0), null, 'but asked what became of a copy that it may have')
+})
+
+t.test(
+  'what hangs keeps no place once a later attempt was answered, and one of all that hang makes room',
+  async t => {
+    const time = createTimeline()
+    const timers = installTimers(time)
+    t.teardown(timers.uninstall)
+    const carrier = createCarrier(
+      { ...PROVIDER, concurrency: 20 },
+      { clock: { now: time.now }, random: () => 0.5, limiter: createLimiter({ most: 3 }) },
+    )
+    let freed = 0
+    carrier.onPlaceFree(() => void (freed += 1))
+    const hanging = [1, 2, 3].map(() => carrier.begin(0, ANN, PLAIN))
+    time.runUntil(4000)
+    t.match(carrier.standing(4000), { inFlight: 3, limit: 3 })
+    time.runUntil(11_000)
+    t.equal(freed, 1, 'one place, not three')
+    t.match(carrier.standing(11_000), { inFlight: 2 })
+    carrier.begin(11_000, ANN, PLAIN).end(SENT)
+    t.match(carrier.standing(11_000), { inFlight: 0, limit: 3 })
+    t.match(carrier.status(11_000), { inFlight: 3, awaitingReply: 3 }, 'they go on')
+    for (const each of hanging) each.end({ is: 'ambiguous', code: 'answer-limit', reply: '' })
+    t.match(carrier.status(11_000), { inFlight: 0, awaitingReply: 0 })
+    const slow = carrier.begin(11_000, ANN, PLAIN)
+    time.runUntil(12_000)
+    carrier.begin(12_000, ANN, PLAIN).end(SENT)
+    t.match(carrier.standing(12_000), { inFlight: 1 }, 'what is merely slow keeps its place')
+    slow.end(SENT)
+  },
+)
+
+t.test('what hangs keeps its place when the settings allow no more', async t => {
+  let now = 0
+  const carrier = createCarrier(
+    { ...PROVIDER, concurrency: 2 },
+    { clock: { now: () => now }, random: () => 0.5 },
+  )
+  carrier.begin(0, ANN, PLAIN)
+  const other = carrier.begin(0, ANN, PLAIN)
+  now = 60_000
+  carrier.begin(60_000, ANN, PLAIN).end(SENT)
+  t.match(carrier.standing(now), { inFlight: 2 })
+  other.end(SENT)
 })

@@ -391,17 +391,54 @@ t.test('the only connection is refused: that says nothing about their number', a
   }
 })
 
-t.test(
-  'attempts that fail while most places are in use lower the limit, once for all that were under way',
-  async t => {
-    const { limiter, places } = underWay(10)
-    for (const place of places.slice(0, 2)) limiter.releasePlace(place, { is: 'failed' }, 100)
-    t.equal(limiter.standing(100).limit, 10, 'two may be chance')
-    for (const place of places.slice(2)) limiter.releasePlace(place, { is: 'failed' }, 100)
-    t.equal(limiter.standing(100).limit, 7)
-    t.equal(limiter.explain(100).why, 'lowered from 10 to 7: attempts failed while most were in use')
-  },
-)
+/** Ends attempts, as many at once as may be. @returns the limits that were in force. */
+function endMany(limiter: Limiter, count: number, fails: (limit: number, nth: number) => boolean) {
+  const limits = new Set<number>()
+  for (let n = 0; n < count; ) {
+    const { limit } = limiter.standing(n)
+    limits.add(limit)
+    const places = Array.from({ length: limit }, () => limiter.takePlace(n))
+    for (const [nth, place] of places.entries())
+      limiter.releasePlace(place, { is: fails(limit, nth) ? 'failed' : 'answered' }, (n += 1))
+  }
+  return limits
+}
+
+t.test('when attempts fail half of the places are tried, which stays when fewer fail then', async t => {
+  const { limiter, places } = underWay(10)
+  for (const place of places.slice(0, 2)) limiter.releasePlace(place, { is: 'failed' }, 100)
+  t.equal(limiter.standing(100).limit, 10, 'two may be chance')
+  for (const place of places.slice(2)) limiter.releasePlace(place, { is: 'failed' }, 100)
+  t.equal(limiter.standing(100).limit, 5, 'once for all that were under way')
+  t.equal(limiter.explain(100).why, 'lowered from 10 to 5: attempts failed while most were in use')
+  for (let n = 0; n < 40; n += 1)
+    limiter.releasePlace(limiter.takePlace(1000 + n), { is: 'answered' }, 1000 + n)
+  t.equal(limiter.standing(1100).limit, 5)
+})
+
+t.test('attempts that fail however few are under way do not lower the limit', async t => {
+  for (const share of [0.2, 0.4, 1]) {
+    const limiter = createLimiter({ most: 10 })
+    const random = seededRandom(SEED)
+    const limits = endMany(limiter, 600, () => random() < share)
+    t.ok(share < 0.3 || limits.size > 1, 'fewer were tried')
+    t.equal(limiter.standing(700).limit, 10, `${share}`)
+  }
+})
+
+t.test('a server that cuts most of what is too much is given less and less, until it is enough', async t => {
+  const limiter = createLimiter({ most: 80, start: 80 })
+  const limits = endMany(limiter, 500, (limit, nth) => (nth * 6) % Math.max(limit, 6) >= 6)
+  t.same([...limits].slice(0, 5), [80, 40, 20, 10, 5])
+})
+
+t.test('fewer places that were tried at the end of a load are not left to the next one', async t => {
+  const { limiter, places } = underWay(10)
+  for (const place of places) limiter.releasePlace(place, { is: 'failed' }, 100)
+  t.equal(limiter.standing(200).limit, 5)
+  limiter.releasePlace(limiter.takePlace(3_600_000), { is: 'answered' }, 3_600_010)
+  t.equal(limiter.standing(3_600_010).limit, 10)
+})
 
 t.test('attempts that fail with few under way, or that say nothing, leave the limit', async t => {
   for (const end of [{ is: 'failed' }, { is: 'void' }] as const) {

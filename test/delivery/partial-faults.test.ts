@@ -1,0 +1,189 @@
+import t from 'tap'
+import { createCarrier } from '../../src/delivery/carrier.ts'
+import { createDelivery } from '../../src/delivery/delivery.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createEmitter } from '../../src/events/events.ts'
+import type { Outgoing } from '../../src/messages/message.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import { NOON, sample } from '../outbox/samples.ts'
+import { createMemoryOutbox } from './memory-outbox.ts'
+import { rendered } from './rig.ts'
+import { installTimers } from './simulated-timers.ts'
+import { createTimeline, percentile, seededRandom, type Timeline } from './simulation.ts'
+
+/** Carriers that fail in part, and servers that were gone, in simulated time: what arrives, and how soon. */
+
+const SECOND = 1000
+const SEED = Number(process.env['SEED'] ?? 20_261_122)
+t.comment(`SEED=${SEED}`)
+
+interface Faults {
+  /** The shares of requests that are refused, whose connection is cut after they were written, and that hang. */
+  readonly refused: number
+  readonly cut: number
+  readonly hang: number
+}
+
+interface Load {
+  readonly seed: number
+  readonly carriers: readonly Faults[]
+  readonly perSecond: number
+  readonly forMs: number
+  /** How long a code lives, ms. */
+  readonly lifeMs: number
+  /** A request that hangs is given up after so long, ms. */
+  readonly limitMs: number
+  /** The servers are gone from one moment to the other, ms. */
+  readonly gone?: readonly [number, number]
+}
+
+interface Result {
+  readonly sent: number
+  /** How long after its callback each one was taken, ms. */
+  readonly tookMs: readonly number[]
+  /** When each one was taken. */
+  readonly takenAt: readonly number[]
+  readonly limits: readonly number[]
+  readonly probes: readonly number[]
+  readonly refusals: readonly number[]
+}
+
+const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
+
+/** Plays one load of codes by SMS, with 20 s after it for what is left. */
+async function play(load: Load): Promise<Result> {
+  const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0] } = load
+  const time: Timeline = createTimeline()
+  const timers = installTimers(time)
+  const random = seededRandom(seed)
+  const now = (): number => Math.round(NOON + time.now())
+  const clock = { now }
+  const after = <T>(ms: number, value: () => T): Promise<T> =>
+    new Promise((resolve, reject) =>
+      time.after(ms, () => {
+        try {
+          resolve(value())
+        } catch (error) {
+          reject(error)
+        }
+      }),
+    )
+  const outbox = createMemoryOutbox(now, work => after(2, work), true)
+  const tookMs: number[] = []
+  const takenAt: number[] = []
+  const probes: number[] = []
+  const refusals: number[] = []
+  const isGone = (): boolean => time.now() >= gone[0] && time.now() < gone[1]
+  const providers = load.carriers.map(
+    ({ refused, cut, hang }, at): Provider => ({
+      name: `carrier ${at}`,
+      channel: 'sms',
+      concurrency: 200,
+      async send(_outgoing, signal) {
+        if (isGone()) {
+          refusals.push(time.now())
+          return after(1, () => REFUSED)
+        }
+        const dice = random()
+        const ms = 100 + 200 * random()
+        if (dice < refused) return after(20, () => REFUSED)
+        if (dice < refused + cut) return after(ms, () => ({ is: 'ambiguous', code: 'ECONNRESET', reply: '' }))
+        if (dice < refused + cut + hang)
+          return Promise.race([
+            after<Outcome>(limitMs, () => ({ is: 'ambiguous', code: 'answer-limit', reply: '' })),
+            new Promise<Outcome>(resolve =>
+              signal.addEventListener('abort', () =>
+                resolve({ is: 'ambiguous', code: 'aborted', reply: '' }),
+              ),
+            ),
+          ])
+        return after(ms, () => {
+          takenAt.push(time.now())
+          tookMs.push(now() - (outbox.rows.get(_outgoing.id)?.arrivedAt ?? 0))
+          return { is: 'sent', reply: '' }
+        })
+      },
+      probe: () => {
+        probes.push(time.now())
+        return after(2, () => (isGone() ? 'down' : 'up'))
+      },
+      verify: async () => ({ ok: true, detail: '' }),
+      close: async () => {},
+    }),
+  )
+  const carriers = providers.map(provider => createCarrier(provider, { clock, random }))
+  let leases = 0
+  const delivery = createDelivery({
+    outbox: outbox as Partial<Outbox> as Outbox,
+    clock,
+    random,
+    verdicts: createVerdicts(),
+    emit: createEmitter([{ fault: ({ error }) => t.fail(`a fault: ${error.stack}`) }]),
+    channels: [
+      {
+        channel: 'sms',
+        carriers,
+        route: () => carriers,
+        render: message => ({ ...rendered(message), channel: 'sms' }) as unknown as Outgoing,
+      },
+    ],
+    leaseMs: 120 * SECOND,
+    attemptLimitMs: limitMs + SECOND,
+    pollMs: 5 * SECOND,
+    leaseToken: () => `lease ${(leases += 1)}`,
+  })
+  let sent = 0
+  async function callback(): Promise<void> {
+    sent += 1
+    const plain = sample(clock, { channel: 'sms', recipient: `+86138${sent}`, code: `${sent}`, lifeMs })
+    const { message, groupKey } = plain
+    const lease = delivery.reservePlace('sms', 'code')
+    await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
+    const code = groupKey === undefined ? undefined : { ...message, groupKey }
+    if (lease === undefined) delivery.wake('sms', code)
+    else
+      delivery.submit({
+        message,
+        lease,
+        outgoing: { ...rendered(message), channel: 'sms' } as unknown as Outgoing,
+        ...(groupKey !== undefined && { groupKey }),
+      })
+  }
+  try {
+    delivery.start()
+    for (let n = 0; n < (perSecond * forMs) / SECOND; n += 1)
+      time.after((n / perSecond) * SECOND, () => void callback())
+    const end = Math.max(forMs + 20 * SECOND, gone[1] && gone[1] + lifeMs)
+    while (time.next() <= end) {
+      time.runUntil(time.next())
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    const limits = carriers.map(carrier => carrier.standing(now()).limit)
+    return { sent, tookMs, takenAt, limits, probes, refusals }
+  } finally {
+    timers.stopAll()
+    timers.uninstall()
+  }
+}
+
+const describe = ({ sent, tookMs, limits }: Result): string =>
+  `${tookMs.length} of ${sent}, p75 ${(percentile(tookMs, 0.75) / SECOND).toFixed(1)} s, p90 ${(percentile(tookMs, 0.9) / SECOND).toFixed(1)} s, limits ${limits.join(', ')}`
+
+const MIXED = { lifeMs: 300 * SECOND, perSecond: 13, forMs: 45 * SECOND, limitMs: 30 * SECOND } as const
+
+for (let n = 0; n < 3; n += 1)
+  t.test('one carrier that cuts 15 % and hangs with 4 % of its requests carries nearly all', async t => {
+    const result = await play({ ...MIXED, seed: SEED + n, carriers: [{ refused: 0, cut: 0.15, hang: 0.04 }] })
+    t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
+    t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
+  })
+
+for (let n = 0; n < 3; n += 1)
+  t.test('three carriers that each take 62 % of their requests carry nearly all', async t => {
+    const each = { refused: 0.2, cut: 0.13, hang: 0.05 }
+    const load = { ...MIXED, perSecond: 1500 / 135, forMs: 135 * SECOND, seed: SEED + n }
+    const result = await play({ ...load, carriers: [each, each, each] })
+    t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
+    t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
+  })
