@@ -1,3 +1,4 @@
+import { readPostgresUrl } from '../runtime/postgres-url.ts'
 import type { ParsedSetting } from './setting.ts'
 
 /** Where the outbox lives. */
@@ -47,11 +48,22 @@ export function readProxyUrl(text: string): ParsedSetting<string> {
     : { value: text.trim() }
 }
 
+/** Targets of a session that can be written in. */
+const WRITABLE = ['read-write', 'primary']
+
 export function readDatabase(text: string): ParsedSetting<Database> {
   const file = /^file:(?:\/\/(?=\/))?([^?#]+)$/.exec(text.trim())
   if (file?.[1] !== undefined) return { value: { kind: 'file', path: file[1] } }
-  const url = parseUrl(text, 'postgres:', 'postgresql:')
-  if (url !== null) return { value: { kind: 'postgres', url: text.trim() } }
+  const postgres = readPostgresUrl(text)
+  if (postgres !== null) {
+    const { hosts, target = hosts.length > 1 ? '' : 'any' } = postgres
+    if (hosts.length > 1 ? !WRITABLE.includes(target) : ![...WRITABLE, 'any'].includes(target))
+      return {
+        fault:
+          'must end in target_session_attrs=read-write when it names several hosts, and can have no other target: the service writes',
+      }
+    return { value: { kind: 'postgres', url: text.trim() } }
+  }
   return { fault: `must be file:data/outbox.db or postgres://user:password@host:5432/name; ${ENCODE}` }
 }
 

@@ -138,11 +138,22 @@ t.test('where the store is', t => {
       'file:///data/outbox.db': { kind: 'file', path: '/data/outbox.db' },
       'file:outbox.db': { kind: 'file', path: 'outbox.db' },
     },
-    ['outbox.db', 'mysql://db/courier', 'file:', 'postgres://'],
+    [
+      'outbox.db',
+      'mysql://db/courier',
+      'file:',
+      'postgres://',
+      'postgres://one,two:5433/c',
+      'postgres://one,two/c?target_session_attrs=any',
+      'postgres://one/c?target_session_attrs=standby',
+      'postgres://one:x,two/c?target_session_attrs=read-write',
+    ],
   )
   const secret = { STORE_SECRET: 'x'.repeat(32) }
   const { DATABASE_URL } = load({ ...enough, ...secret, DATABASE_URL: 'postgresql://u:p@db:5432/c' })
   t.same(DATABASE_URL, { kind: 'postgres', url: 'postgresql://u:p@db:5432/c' })
+  const url = 'postgres://u:p@one:5432,two:5433/c?target_session_attrs=read-write'
+  t.same(load({ ...enough, ...secret, DATABASE_URL: url }).DATABASE_URL, { kind: 'postgres', url })
   t.end()
 })
 

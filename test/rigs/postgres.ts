@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
 import { findMemory } from './memory.ts'
 
@@ -26,7 +26,16 @@ export interface PostgresRig {
   /** Ends the server, and starts it again. */
   stop(): Promise<void>
   start(): Promise<void>
+  /** Starts another server that follows this one, which commits nothing from then on that the other one does not have. */
+  startStandby(): Promise<Standby>
   close(): Promise<void>
+}
+
+export interface Standby {
+  /** The directory of its socket, as that of the first one is the `host` of `adminUrl`. */
+  readonly host: string
+  /** Makes it the primary. */
+  promote(): Promise<void>
 }
 
 /** Where initdb and pg_ctl are; null when this machine has none. */
@@ -87,7 +96,7 @@ export async function startPostgres({
 
   const run = (tool: string, args: readonly string[]): Promise<void> =>
     new Promise((resolve, reject) => {
-      const child = spawn(join(bin, tool), args, {
+      const child = spawn(join(dirname(realpathSync(join(bin, 'initdb'))), tool), args, {
         ...user,
         cwd: home,
         stdio: 'ignore',
@@ -122,6 +131,7 @@ export async function startPostgres({
     await client.query(text).finally(() => client.end())
   }
   let schemas = 0
+  const standbys: (() => Promise<void>)[] = []
   return {
     adminUrl,
     port,
@@ -146,7 +156,37 @@ export async function startPostgres({
     crash: () => control('restart', '-m', 'immediate'),
     stop: () => control('stop', '-m', 'immediate'),
     start: () => control('start'),
+    async startStandby() {
+      const host = await mkdtemp(join(findMemory() ?? tmpdir(), 'pg-'))
+      if (user !== undefined) await chown(host, user.uid, user.gid)
+      const copy = join(host, 'data')
+      await run('pg_basebackup', [
+        '-h',
+        home,
+        '-p',
+        String(port),
+        '-U',
+        'courier',
+        '-D',
+        copy,
+        '-R',
+        '-c',
+        'fast',
+      ])
+      const own = `-c listen_addresses='' -c unix_socket_directories=${host} -c max_connections=60`
+      const follow = (...args: string[]) =>
+        run('pg_ctl', ['-D', copy, '-w', '-t', '60', '-l', join(host, 'log'), '-o', own, ...args])
+      standbys.push(async () => {
+        await follow('stop', '-m', 'immediate').catch(() => {})
+        await rm(host, { recursive: true, force: true })
+      })
+      await follow('start')
+      await sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+      await sql('SELECT pg_reload_conf()')
+      return { host, promote: () => follow('promote') }
+    },
     async close() {
+      for (const closeStandby of standbys) await closeStandby()
       await control('stop', '-m', 'immediate').catch(() => {})
       await rm(home, { recursive: true, force: true })
     },

@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { lookUpName } from '../../runtime/name-lookup.ts'
+import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
 import { StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
@@ -34,8 +35,18 @@ export type Connections = ReturnType<typeof createConnections>
  */
 export function createConnections(options: ConnectOptions) {
   const { statementTimeoutMs, random, log } = options
+  const { hosts = [], target } = readPostgresUrl(options.url) ?? {}
+  const mustWrite = hosts.length > 1 || (target !== undefined && target !== 'any')
+  /** The host that connections are made to; the next one's turn comes when it cannot be reached, or not be written. */
+  let host = 0
+
+  class ClientOfHost extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, connectionString: hosts[host]?.url ?? options.url })
+    }
+  }
   const pool = new pg.Pool({
-    connectionString: options.url,
+    Client: ClientOfHost as unknown as new () => pg.ClientBase,
     max: options.max,
     // Statements that need no answer of each other travel together.
     pipeline: true,
@@ -47,7 +58,10 @@ export function createConnections(options: ConnectOptions) {
     query_timeout: statementTimeoutMs * 1.5,
     types: bigintAsNumber,
     // The pool awaits this before it lends the connection.
-    onConnect: client => client.query(sessionSettings(statementTimeoutMs)),
+    async onConnect(client) {
+      await client.query(sessionSettings(statementTimeoutMs))
+      if (mustWrite) await requirePrimary(client)
+    },
   })
   // A connection that breaks emits an error event too, and one without a listener would end the process. While the
   // connection is lent, its statements fail as well, and so do their callers.
@@ -60,13 +74,27 @@ export function createConnections(options: ConnectOptions) {
     if (performance.now() < notBefore)
       throw new StoreUnavailable('the database could not be reached just now')
     try {
-      const client = await pool.connect()
+      const client = await connectToAny()
       wait = 0
       return client
     } catch (error) {
       wait = Math.min(Math.max(wait * 2, FIRST_WAIT_MS), LONGEST_WAIT_MS)
       notBefore = performance.now() + wait * (0.5 + random() / 2)
       throw error
+    }
+  }
+
+  /** Tries the hosts, each once, from the one that was right the last time. */
+  async function connectToAny(): Promise<Client> {
+    for (let tries = 1; ; tries += 1) {
+      const tried = host
+      try {
+        return await pool.connect()
+      } catch (error) {
+        // Another call may have gone on to the next host meanwhile.
+        if (host === tried && hosts.length > 1) host = (host + 1) % hosts.length
+        if (tries >= hosts.length) throw error
+      }
     }
   }
 
@@ -102,6 +130,8 @@ function createSocket(): Socket {
 /**
  * Makes the settings of a session:
  *
+ * - `default_transaction_…`: a transaction sees what was committed before each statement, and may write, whatever the database's
+ *   defaults are: one that repeats its reads fails when another replica was first
  * - `synchronous_commit`: a commit is never acknowledged before it is on disk, whatever the database's default is
  * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
  * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
@@ -109,6 +139,9 @@ function createSocket(): Socket {
  */
 function sessionSettings(statementTimeoutMs: number): string {
   return `
+    SET default_transaction_isolation = 'read committed';
+    SET default_transaction_read_only = off;
+    SET default_transaction_deferrable = off;
     SET synchronous_commit = on;
     SET statement_timeout = ${Math.round(statementTimeoutMs)};
     SET lock_timeout = ${Math.round(statementTimeoutMs * 0.8)};
@@ -118,6 +151,13 @@ function sessionSettings(statementTimeoutMs: number): string {
     SET enable_mergejoin = off;
     SET enable_hashjoin = off;
     SET jit = off`
+}
+
+/** Keeps a session only on a server that can be written. @throws like a statement that would write on a standby */
+async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+  if (rows[0]?.standby === true)
+    throw Object.assign(new Error('a standby can only be read'), { code: '25006' })
 }
 
 /** Has pg read bigint as a number: ours are milliseconds and counts. With the text that pg gives, `at + 1` would append a digit. */
@@ -286,7 +326,7 @@ export function adviseOnFailure(error: unknown): string {
     return 'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them'
   }
   if (code === '25006') {
-    return 'DATABASE_URL leads to a standby, which can only be read: name the primary'
+    return 'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write'
   }
   if (typeof code === 'string' && /CERT|UNABLE_TO_/.test(code)) {
     return `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
