@@ -90,7 +90,7 @@ async function writeReceipts(
   await Promise.all(
     receipts.filter(isStorable).map(async ({ id, ...receipt }) => {
       const result = await outbox.writeReceipt({ channel: 'sms', id, ...receipt, at: now() })
-      emit({ type: 'receipt', ...receipt, result })
+      emit({ type: 'receipt', id, ...receipt, result })
     }),
   )
 }

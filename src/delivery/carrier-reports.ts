@@ -46,14 +46,14 @@ export function createCarrierReports(options: {
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReturnType<typeof createReportHistory>>()
 
-  function noteSent(provider: string, providerId: string): void {
+  function noteSent(sms: Omit<SentSms, 'sentAt'>): void {
     const now = clock.now()
     for (const late of awaited.takeLate(now)) histories.get(late.provider)?.noteLate(now)
-    awaited.add(providerId, provider, now)
+    awaited.add({ ...sms, sentAt: now })
   }
 
-  function noteReport(providerId: string, isDelivered: boolean): void {
-    const sent = awaited.take(providerId)
+  function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
+    const sent = awaited.take(id, providerId)
     if (sent === undefined) return
     const { provider, sentAt } = sent
     const now = clock.now()
@@ -69,13 +69,13 @@ export function createCarrierReports(options: {
     /** Takes what was sent, and what was reported of it. */
     handlers: {
       attempt({ message, provider, outcome }) {
-        if (judged.has(provider) && message.channel === 'sms' && outcome.is === 'sent' && outcome.providerId)
-          noteSent(provider, outcome.providerId)
+        if (judged.has(provider) && message.channel === 'sms' && outcome.is === 'sent')
+          noteSent({ id: message.id, provider, providerId: outcome.providerId })
       },
-      receipt({ providerId, status, result }) {
+      receipt({ id, providerId, status, result }) {
         if (result === 'forged') return
-        if (status === 'delivered' || status === 'read') noteReport(providerId, true)
-        else if (status === 'undelivered' || status === 'failed') noteReport(providerId, false)
+        if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
+        else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
       },
     } satisfies EventHandlers,
     isSecond,
@@ -90,26 +90,37 @@ export function createCarrierReports(options: {
 }
 
 interface SentSms {
+  /** Our id. */
+  readonly id: string
   readonly provider: string
+  /** The carrier's id: some tell none in their answer, and name ours in their reports. */
+  readonly providerId: string | undefined
   /** ms since the epoch. */
   readonly sentAt: number
 }
 
 /** SMS that were sent, and of which no delivery report has come yet. */
 function createAwaitedReports() {
-  /** By the carrier's id, in the order in which they were sent. The first map has those whose report is not late yet. */
+  /** By our id, in the order in which they were sent. The first map has those whose report is not late yet. */
   const inTime = new Map<string, SentSms>()
   const late = new Map<string, SentSms>()
+  /** Our id, by the carrier's. */
+  const ids = new Map<string, string>()
 
   return {
-    add(providerId: string, provider: string, now: number): void {
-      if (inTime.size + late.size < MOST_WAITING) inTime.set(providerId, { provider, sentAt: now })
+    add(sms: SentSms): void {
+      const { id, providerId } = sms
+      if (inTime.size + late.size >= MOST_WAITING) return
+      inTime.set(id, sms)
+      if (providerId !== undefined) ids.set(providerId, id)
     },
     /** The message of a report that has come; undefined: none that is waited for. It is waited for no more. */
-    take(providerId: string): SentSms | undefined {
-      const sent = inTime.get(providerId) ?? late.get(providerId)
-      inTime.delete(providerId)
-      late.delete(providerId)
+    take(named: string | undefined, providerId: string): SentSms | undefined {
+      const id = named ?? ids.get(providerId) ?? ''
+      const sent = inTime.get(id) ?? late.get(id)
+      inTime.delete(id)
+      late.delete(id)
+      ids.delete(sent?.providerId ?? '')
       return sent
     },
     /** The messages whose reports became late since the last call, in the order in which they were sent. */
@@ -121,9 +132,10 @@ function createAwaitedReports() {
         late.set(id, sent)
         since.push(sent)
       }
-      for (const [id, { sentAt }] of late) {
+      for (const [id, { sentAt, providerId = '' }] of late) {
         if (now - sentAt <= FORGOTTEN_MS) break
         late.delete(id)
+        ids.delete(providerId)
       }
       return since
     },

@@ -58,6 +58,8 @@ type CallbackEvent =
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
   | {
       readonly type: 'receipt'
+      /** Our id of the message, when the report names it. */
+      readonly id?: string | undefined
       readonly providerId: string
       readonly status: string
       readonly errorCode: string | null

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
 import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
 import { seededRandom } from './simulation.ts'
 
 const MINUTE = 60_000
@@ -14,7 +15,7 @@ const halfLate: Behaviour = random => (random() < 0.5 ? good(random) : late(rand
 const silent: Behaviour = () => null
 
 /** Two carriers, `a` before `b`, in simulated time. */
-function simulate(everyMs: number, judged = ['a', 'b']) {
+function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const random = seededRandom(7)
   let now = 0
   const changes: { readonly provider: string; readonly isSecond: boolean; readonly at: number }[] = []
@@ -25,7 +26,12 @@ function simulate(everyMs: number, judged = ['a', 'b']) {
     onChange: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
-  const due: { readonly at: number; readonly providerId: string; readonly status: string }[] = []
+  const due: {
+    readonly at: number
+    readonly id?: string
+    readonly providerId: string
+    readonly status: string
+  }[] = []
   let count = 0
 
   /** @returns the share of messages that went to `a` first. */
@@ -43,7 +49,7 @@ function simulate(everyMs: number, judged = ['a', 'b']) {
       if (name === 'a') first += 1
       const providerId = `${name}${(count += 1)}`
       const message = { id: providerId, channel: 'sms', kind: 'login-code', masked: '' } as const
-      const outcome = { is: 'sent', reply: '', providerId } as const
+      const outcome: Outcome = { is: 'sent', reply: '', ...(tellsId && { providerId }) }
       reports.handlers.attempt?.({
         type: 'attempt',
         message,
@@ -53,16 +59,21 @@ function simulate(everyMs: number, judged = ['a', 'b']) {
         tookMs: 1,
       })
       const report = behaviours[name]?.(random)
-      if (report) due.push({ at: now + report.afterMs, providerId, status: report.status })
+      const named = tellsId ? { providerId } : { id: providerId, providerId: `their-${count}` }
+      if (report) due.push({ at: now + report.afterMs, ...named, status: report.status })
     }
     return first / all
   }
   return { run, changes, reports, carriers, now: () => now }
 }
 
-for (const [how, behaviour] of Object.entries({ late, bad }))
+for (const [how, behaviour, tellsId] of [
+  ['late', late, true],
+  ['bad', bad, true],
+  ['bad, and name our id alone,', bad, false],
+] as const)
   t.test(`a carrier whose reports turn ${how} is asked second until they are good again`, t => {
-    const { run, changes } = simulate(2000)
+    const { run, changes } = simulate(2000, ['a', 'b'], tellsId)
     t.equal(run(60 * MINUTE, { a: good, b: good }), 1)
     run(20 * MINUTE, { a: behaviour, b: good })
     t.match(changes, [{ provider: 'a', isSecond: true }])
