@@ -1,4 +1,4 @@
-import type { Int } from '../../src/devices/exact-json.ts'
+import type { Int } from '../../src/runtime/exact-json.ts'
 
 /** The accounts of the emulated platform. */
 export interface Accounts {

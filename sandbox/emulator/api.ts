@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 import type { Accounts, Holder, Tokens } from './accounts.ts'
 import type { ContractChecker, SchemaName } from './contract.ts'
 import { contentMd5 } from './platform-client.ts'

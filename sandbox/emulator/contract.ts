@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 /**
  * The callbacks' bodies, written from the contract: what the platform posts to the enterprise's URL, and what it must

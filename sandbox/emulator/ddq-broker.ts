@@ -1,5 +1,5 @@
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 import type { ContractChecker, SchemaName } from './contract.ts'
 import { createDdqFeed, type Feed, type FeedFault } from './ddq-feed.ts'
 

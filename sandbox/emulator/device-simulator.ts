@@ -1,4 +1,4 @@
-import type { Int } from '../../src/devices/exact-json.ts'
+import type { Int } from '../../src/runtime/exact-json.ts'
 import type { Publication } from './ddq-broker.ts'
 import type { DdqServer } from './ddq-server.ts'
 

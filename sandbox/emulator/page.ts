@@ -1,6 +1,6 @@
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
 import { describeFailure, type PlatformResult } from '../../src/devices/platform-api.ts'
 import type { Channel } from '../../src/messages/message.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 import { SAMPLE_KINDS } from '../sample-callbacks.ts'
 import { createPageServer, type Page, replyNotFound } from '../web/page-server.ts'
 import type { Accounts } from './accounts.ts'

@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
-import { type Int, intOf, stringifyExactly } from '../../src/devices/exact-json.ts'
 import {
   type AnswerForm,
   type Credential,
@@ -14,6 +13,7 @@ import {
   refusesCredential,
   type Send,
 } from '../../src/devices/platform-api.ts'
+import { type Int, intOf, stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 /** The credential of a call. Access-Token wins on the platform's side, so a call never carries both. */
 export type CallAuthentication =

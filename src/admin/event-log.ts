@@ -147,6 +147,11 @@ function logCallbacks(log: Logger, throttles: LogThrottles): EventHandlers {
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
     receipt: event => logReceipt(log, throttles, event),
+    'receipt-state': ({ path, state }) =>
+      log.warn(
+        { event: 'receipt-state', path, state },
+        `a delivery report has the state ${state}, which means nothing here: name it under states in SMS_GATEWAYS_FILE`,
+      ),
   }
 }
 

@@ -1,15 +1,25 @@
 import { timingSafeEqual } from 'node:crypto'
 import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { CarrierReport, ReceiptSource } from '../providers/receipts.ts'
-import { createAnswer } from './answers.ts'
+import { parseExactly } from '../runtime/exact-json.ts'
+import { answerInvalidContent, createAnswer } from './answers.ts'
 import { hashSecret } from './authenticate.ts'
 
-/** The limits of a request. A form reports on one message, in some hundred octets and twenty fields; a JSON array on a hundred messages. */
-const LIMITS = { formOctets: 8 * 1024, fields: 100, jsonOctets: 128 * 1024, reports: 500 }
+/**
+ * The limits of a request. One that proves itself by a signature is read for whoever sends it, and reports on one message, in
+ * some hundred octets and twenty fields; one that brings the key may report on thousands.
+ */
+const LIMITS = { signedOctets: 8 * 1024, octets: 2 * 1024 * 1024, fields: 100 }
+/** The octets of all requests that are read or written at the same time: the next one is asked to come again. */
+const OCTETS_AT_ONCE = 4 * LIMITS.octets
+/** So many reports share a commit; between two of them others have their turn. */
+const REPORTS_AT_ONCE = 250
+/** Unknown states that are told, each once: a provider that makes up new ones all the time fills no log. */
+const MOST_UNKNOWN_STATES = 100
 
 interface ReceiptRoutesOptions {
   readonly outbox: Pick<Outbox, 'writeReceipt'>
@@ -29,7 +39,25 @@ interface ReceiptRoutesOptions {
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
   const { source, headers, emit } = options
   const keys = source.keys?.map(hashSecret)
-  await addBodyParser(app, source.format)
+  const most = keys === undefined ? LIMITS.signedOctets : LIMITS.octets
+  const unknownStates = new Set<string>()
+  const tellUnknownState = (state: string): void => {
+    if (unknownStates.has(state) || unknownStates.size >= MOST_UNKNOWN_STATES) return
+    unknownStates.add(state)
+    // Whatever the file points at, no number and no code is told.
+    emit({ type: 'receipt-state', path: source.path, state: state.replace(/\d{4,}/g, '…').slice(0, 64) })
+  }
+  await addBodyParser(app, source.format, most)
+  let octetsAtOnce = 0
+
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    const status = error.statusCode ?? 500
+    if (status < 400 || status >= 500) throw error
+    const isTooLarge = status === 413
+    const why = isTooLarge ? `the reports are larger than ${most} octets` : 'the reports cannot be read'
+    const { err_code, err_msg } = answerInvalidContent('sms', why)
+    return reply.code(isTooLarge ? 413 : 400).send({ err_code, err_msg })
+  })
 
   app.route<{ Params: { key?: string } }>({
     method: source.format === 'query' ? 'GET' : 'POST',
@@ -40,19 +68,25 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, emit, 'the key in the URL is wrong')
+      const octets = Number(request.headers['content-length'] ?? most)
+      if (octets > most) return
+      if (octetsAtOnce + octets > OCTETS_AT_ONCE) return refuseForNow(reply, 'too many reports at once')
+      octetsAtOnce += octets
+      reply.raw.once('close', () => (octetsAtOnce -= octets))
     },
     async handler(request, reply) {
       const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
       const body = source.format === 'query' ? parseForm(query) : request.body
-      const receipts = source.parseReports({ headers: request.headers, body, query })
+      const given = { headers: request.headers, body, query }
+      const receipts = source.parseReports(given, tellUnknownState)
       if (receipts === 'forged') return refuseForged(reply, emit, 'the signature is wrong')
       try {
-        await writeReceipts(receipts.slice(0, LIMITS.reports), options)
+        for (let at = 0; at < receipts.length; at += REPORTS_AT_ONCE)
+          await writeReceipts(receipts.slice(at, at + REPORTS_AT_ONCE), options)
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         // Twilio asks again once, on a 5xx, when its connection overrides say so; others come again by themselves.
-        const { status, err_code, err_msg } = createAnswer('unavailable', 'the report cannot be stored now')
-        return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
+        return refuseForNow(reply, 'the report cannot be stored now')
       }
       return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
     },
@@ -62,27 +96,32 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
 const parseForm = (text: string) => parse(text, undefined, undefined, { maxKeys: LIMITS.fields })
 
 /** Adds the parser for bodies of the source's format. */
-async function addBodyParser(app: FastifyInstance, format: ReceiptSource['format']): Promise<void> {
+async function addBodyParser(
+  app: FastifyInstance,
+  format: ReceiptSource['format'],
+  bodyLimit: number,
+): Promise<void> {
   app.removeAllContentTypeParsers()
   if (format === 'form') {
-    await app.register(formBody, { bodyLimit: LIMITS.formOctets, parser: parseForm })
+    await app.register(formBody, { bodyLimit, parser: parseForm })
     return
   }
   // The Content-Type that carriers give their JSON differs, and is not documented everywhere.
-  app.addContentTypeParser(
-    '*',
-    { parseAs: 'string', bodyLimit: LIMITS.jsonOctets },
-    (_request, text, done) => {
-      try {
-        done(null, JSON.parse(text.toString()))
-      } catch {
-        done(Object.assign(new Error('not JSON'), { statusCode: 400 }))
-      }
-    },
-  )
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, text, done) => {
+    try {
+      done(null, parseExactly(text.toString()))
+    } catch {
+      done(Object.assign(new Error('not JSON'), { statusCode: 400 }))
+    }
+  })
 }
 
-/** Writes the reports of one request, which share a commit. @throws StoreUnavailable */
+function refuseForNow(reply: FastifyReply, why: string): FastifyReply {
+  const { status, err_code, err_msg } = createAnswer('unavailable', why)
+  return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
+}
+
+/** Writes reports, which share a commit. @throws StoreUnavailable */
 async function writeReceipts(
   receipts: readonly CarrierReport[],
   { outbox, now, emit }: ReceiptRoutesOptions,

@@ -1,7 +1,7 @@
 import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
-import { stringifyExactly } from '../devices/exact-json.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
+import { stringifyExactly } from '../runtime/exact-json.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/certificate.ts'

@@ -1,5 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { type Int, parseExactly } from './exact-json.ts'
+import { type Int, parseExactly } from '../runtime/exact-json.ts'
 
 /** The subject of a topic; `unknown` for one that the contract does not have. */
 export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'

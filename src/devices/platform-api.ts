@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request } from 'undici'
+import { type Int, intOf, parseExactly, stringifyExactly } from '../runtime/exact-json.ts'
 import { isObject } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
-import { type Int, intOf, parseExactly, stringifyExactly } from './exact-json.ts'
 
 /** The result of a call to the platform. An expected failure is a value; only misuse throws. */
 export type PlatformResult<T> =

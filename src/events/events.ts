@@ -65,6 +65,13 @@ type CallbackEvent =
       readonly errorCode: string | null
       readonly result: 'recorded' | 'stale' | 'unknown' | 'forged'
     }
+  | {
+      /** A delivery report has a state that nothing here has a meaning for; told once. */
+      readonly type: 'receipt-state'
+      /** Where it came. */
+      readonly path: string
+      readonly state: string
+    }
 
 type DeliveryEvent =
   | {

@@ -1,3 +1,4 @@
+import { parseExactly } from '../runtime/exact-json.ts'
 import { isObject } from '../runtime/json-object.ts'
 import type { HttpAnswer } from './http-client.ts'
 
@@ -19,7 +20,7 @@ export function readJsonAnswer({ statusCode, retryAfter, body }: HttpAnswer): Js
 /** Reads an answer's body. @returns null when it is no JSON object. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
-    return objectOf(JSON.parse(text))
+    return objectOf(parseExactly(text))
   } catch {
     return null
   }
@@ -34,7 +35,7 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(objectOf).filter(each => each !== null) : []
 }
 
-/** Text, or a number as text, as vendors write either; empty for anything else. */
+/** Text, or a number as text, as vendors write either; empty for anything else. One of 64 bits keeps its digits when `parseExactly` read it. */
 export function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  return ['string', 'number', 'bigint'].includes(typeof value) ? String(value) : ''
 }

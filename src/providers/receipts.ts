@@ -31,10 +31,16 @@ export interface ReceiptSource {
   readonly keys?: readonly string[]
   /** The form of its body, whatever its Content-Type says; `query`: it has none and comes by GET. */
   readonly format: 'form' | 'json' | 'query'
-  /** @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's. */
-  parseReports(request: ReceiptRequest): readonly CarrierReport[] | 'forged'
-  /** The JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
-  readonly taken?: Readonly<Record<string, string | number>>
+  /**
+   * @param onUnknownState called with the provider's word for a state that nothing here has a meaning for.
+   * @returns what a request reports, often nothing, in any order; `forged` when it does not prove to be the provider's.
+   */
+  parseReports(
+    request: ReceiptRequest,
+    onUnknownState?: (state: string) => void,
+  ): readonly CarrierReport[] | 'forged'
+  /** The text or JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
+  readonly taken?: string | Readonly<Record<string, string | number>>
 }
 
 /** The settings that say where reports come, and which keys open the way. */

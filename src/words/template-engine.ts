@@ -43,8 +43,13 @@ export type Engine = ReturnType<typeof createEngine>
  * @param escape `html`: everything printed is escaped; `none`: printed as it is, for text; a function: all that is printed goes
  *   through it, whatever the template says.
  * @param parts templates that others may name in `layout`, `render` or `include`, by file name
+ * @param filters beside Liquid's own, by name
  */
-export function createEngine(escape: Escape, parts: Readonly<Record<string, string>> = {}) {
+export function createEngine(
+  escape: Escape,
+  parts: Readonly<Record<string, string>> = {},
+  filters: Readonly<Record<string, (value: unknown, ...more: unknown[]) => string>> = {},
+) {
   const { Liquid } = require('liquidjs') as typeof Liquidjs
   const liquid = new Liquid({
     root: '.',
@@ -61,6 +66,7 @@ export function createEngine(escape: Escape, parts: Readonly<Record<string, stri
   if (typeof escape === 'function') liquid.unregisterFilter('raw')
   else liquid.registerFilter('autolink', { raw: true, handler: autolink })
   liquid.registerFilter('truncate', shorten)
+  for (const [name, filter] of Object.entries(filters)) liquid.registerFilter(name, filter)
 
   const parse = (source: string) => guard(source, () => liquid.parse(source))
   const names = (templates: Liquidjs.Template[], source: string) =>

@@ -59,6 +59,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'duplicate', channel: 'sms', kind: 'login-code', is: 'finished' },
   ],
   superseded: [{ type: 'superseded', id: 'a1', channel: 'email', kind: 'activation-code' }],
+  'receipt-state': [{ type: 'receipt-state', path: '/receipt/g', state: 'HELD' }],
   receipt: [
     { ...receipt, status: 'delivered', result: 'recorded' },
     { ...receipt, status: 'undelivered', result: 'recorded' },

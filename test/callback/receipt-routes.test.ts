@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
@@ -92,8 +95,6 @@ t.test('garbage is refused or ignored, and never a fault', async t => {
   const { post, written } = await start(t)
   for (const body of ['', '{', '\u0000', 'a=b', '[['])
     t.equal((await post(url, body)).statusCode, 400, JSON.stringify(body))
-  const large = await post(url, `["${'x'.repeat(200_000)}"]`)
-  t.equal(large.statusCode, 413)
   for (const body of [
     'null',
     '{}',
@@ -106,6 +107,71 @@ t.test('garbage is refused or ignored, and never a fault', async t => {
   ])
     t.equal((await post(url, body)).statusCode, 200, body)
   t.same(written, [])
+})
+
+t.test(
+  'a batch of two megabytes is read to its last report, and a larger one is refused as that',
+  async t => {
+    const { post, written } = await start(t)
+    const many = Array.from({ length: 20_000 }, (_, n) => [
+      `report-${n}-${'x'.repeat(40)}`,
+      n % 2 ? 'sent' : 'delivered',
+    ])
+    const batch = JSON.stringify(many)
+    t.ok(batch.length > 1_000_000 && batch.length < 2 * 1024 * 1024)
+    t.equal((await post(url, batch)).statusCode, 200)
+    t.equal(written.length, many.length)
+    const large = await post(url, `["${'x'.repeat(2 * 1024 * 1024)}"]`)
+    t.same([large.statusCode, large.json().err_code], [413, 4002001])
+  },
+)
+
+t.test('no more than eight megabytes at once: the next carrier is asked to come again', async t => {
+  const { app } = await start(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const slow = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      socket.write(`POST ${url} HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 * 1024 * 1024}\r\n\r\n[`)
+      await once(socket, 'connect')
+      return socket
+    }),
+  )
+  const post = async () =>
+    (await fetch(`http://127.0.0.1:${port}${url}`, { method: 'POST', body: '["b"]' })).status
+  let status = 0
+  for (let n = 0; n < 50 && status !== 503; n += 1) {
+    status = await post()
+    await setTimeout(10)
+  }
+  t.equal(status, 503)
+  for (const socket of slow) socket.destroy()
+  for (let n = 0; n < 50 && status !== 200; n += 1) {
+    status = await post()
+    await setTimeout(10)
+  }
+  t.equal(status, 200, 'their places are free again')
+})
+
+t.test('a state that has no meaning is told once, and a text is answered as it stands', async t => {
+  const { post, events } = await start(t, {
+    taken: 'SUCCESS',
+    parseReports(_request, onUnknownState) {
+      for (const state of ['HELD', 'HELD', 'to 13800138000']) onUnknownState?.(state)
+      return []
+    },
+  })
+  for (let n = 0; n < 2; n += 1) {
+    const answer = await post(url, '[]')
+    t.same([answer.statusCode, answer.body], [200, 'SUCCESS'])
+    t.match(answer.headers['content-type'], /^text\/plain/)
+  }
+  t.same(events, [
+    { type: 'receipt-state', path: '/receipt/made-up', state: 'HELD' },
+    { type: 'receipt-state', path: '/receipt/made-up', state: 'to …' },
+  ])
 })
 
 t.test('what the store cannot take now is asked for again', async t => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
 import { isOnline, parseMessage } from '../../src/devices/message.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 123)
 const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })

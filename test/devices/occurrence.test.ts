@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
 import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
-import { stringifyExactly } from '../../src/devices/exact-json.ts'
 import { parseMessage } from '../../src/devices/message.ts'
 import { type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
+import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
 const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })

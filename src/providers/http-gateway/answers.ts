@@ -1,4 +1,5 @@
 import { type Context, createContext, Script } from 'node:vm'
+import { parseExactly } from '../../runtime/exact-json.ts'
 import { type CodeVerdict, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
 import { objectOf, textOf } from '../json-answer.ts'
 import type { FaultScope, Outcome } from '../provider.ts'
@@ -176,11 +177,36 @@ function meaningOf(
 ): Judgement & { readonly minutes?: number } {
   const isTaken = status >= 200 && status < 300
   const named = code || `http-${status}`
-  const prefix = Object.keys(codes).find(each => each.endsWith('*') && named.startsWith(each.slice(0, -1)))
-  const listed = Object.hasOwn(codes, named) ? codes[named] : codes[prefix ?? '']
+  const listed = entryOf(codes, named)
   if (listed !== undefined && (isTaken || listed !== 'ok')) return readMeaning(listed)
   if (!isTaken) return judgeStatus(status)
   return code === '' ? { verdict: 'ok' } : readMeaning(otherwise)
+}
+
+/** The entry for a word: its own, or the first whose beginning it has. */
+function entryOf<T>(entries: Readonly<Record<string, T>>, word: string): T | undefined {
+  if (Object.hasOwn(entries, word)) return entries[word]
+  const prefix = Object.keys(entries).find(each => each.endsWith('*') && word.startsWith(each.slice(0, -1)))
+  return prefix === undefined ? undefined : entries[prefix]
+}
+
+/** The JSON in a form's field; some encode it twice, as Yunpian says of itself. */
+function readField(value: unknown): unknown {
+  const text = textOf(value)
+  if (!text.startsWith('%')) return parseJson(text)
+  try {
+    return parseJson(decodeURIComponent(text))
+  } catch {
+    return undefined
+  }
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return parseExactly(text)
+  } catch {
+    return undefined
+  }
 }
 
 function readMeaning(meaning: CodeMeaning): ReturnType<typeof meaningOf> {
@@ -195,19 +221,20 @@ function readMeaning(meaning: CodeMeaning): ReturnType<typeof meaningOf> {
 /** The rules by which its delivery reports are read. */
 export interface GatewayReports {
   readonly format?: 'json' | 'form' | 'query'
+  /** The field of a form whose text is the JSON that the pointers point into. */
+  readonly field?: string
+  /** The text that the gateway wants to read when its reports were taken. */
+  readonly reply?: string
   /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
   readonly list?: string
   readonly id: Pointer
   /** Where our id is, when the request told it. */
   readonly ref?: Pointer
   readonly state: Pointer
-  /** The gateway's words for states, to ours. */
+  /** The gateway's words for states, to ours; `REJECTED_*` is all that begin so, `*` every other one. */
   readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
   readonly code?: Pointer
 }
-
-/** Reports of one request: more are not looked at. */
-const MOST_REPORTS = 500
 
 /** Reads a gateway's delivery reports as the operator's file describes them. They are not signed. */
 export function createGatewayReceipts(
@@ -215,18 +242,17 @@ export function createGatewayReceipts(
   reports: GatewayReports,
   keys: readonly string[],
 ): ReceiptSource {
-  const { format = 'json', list } = reports
+  const { format = 'json', list, field, reply } = reports
   return {
     path: receiptPath(name),
     keys,
     format,
-    parseReports({ body, query }) {
+    ...(reply !== undefined && { taken: reply }),
+    parseReports({ body, query }, onUnknownState) {
       const named = /(?:^|&)id=([0-9a-f]{32})(?:&|$)/.exec(query)?.[1]
-      const found = list === undefined ? body : findValue(list, body)
-      return [found]
-        .flat()
-        .slice(0, MOST_REPORTS)
-        .flatMap(each => readReport(reports, each, named) ?? [])
+      const value = field === undefined ? body : readField(objectOf(body)?.[field])
+      const found = list === undefined ? value : findValue(list, value)
+      return [found].flat().flatMap(each => readReport(reports, each, named, onUnknownState) ?? [])
     },
   }
 }
@@ -239,11 +265,16 @@ function readReport(
   { id, ref, state, states, code }: GatewayReports,
   json: unknown,
   named: string | undefined,
+  onUnknownState?: (state: string) => void,
 ): CarrierReport | null {
   const providerId = findPointed(id, json)
   const word = findPointed(state, json)
-  const status = Object.hasOwn(states, word) ? states[word] : undefined
-  if (providerId === '' || status === undefined) return null
+  if (providerId === '' || word === '') return null
+  const status = entryOf(states, word)
+  if (status === undefined) {
+    onUnknownState?.(word)
+    return null
+  }
   const ours = findPointed(ref, json) || (named ?? '')
   return {
     providerId,

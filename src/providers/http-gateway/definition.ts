@@ -119,6 +119,8 @@ export const GATEWAY_FILE = {
       reports: only(
         {
           format: { enum: ['json', 'form', 'query'] },
+          field: { type: 'string', minLength: 1 },
+          reply: { type: 'string', minLength: 1, maxLength: 1000 },
           list: { type: 'string', pattern: '^/' },
           id: POINTER,
           ref: POINTER,

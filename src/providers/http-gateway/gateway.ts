@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
 import { isObject } from '../../runtime/json-object.ts'
@@ -24,7 +25,7 @@ import type { Outcome, Provider, ScopeNames, Verification } from '../provider.ts
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
-import { createGatewayReceipts, type GatewayReply, gatewayOutcome } from './answers.ts'
+import { createGatewayReceipts, type GatewayReply, gatewayOutcome, parseJson } from './answers.ts'
 import { type Gateway, parseGateways } from './definition.ts'
 import { RequestFault } from './request.ts'
 
@@ -170,9 +171,15 @@ function packMessage(
   }
 }
 
-/** Values that are the same for every message. */
+/** Values that no message has. */
 function fixedScope({ secrets, reportUrl }: GatewaySettings) {
-  return { secrets: Object.fromEntries(secrets), report_url: reportUrl ?? null }
+  return {
+    secrets: Object.fromEntries(secrets),
+    report_url: reportUrl ?? null,
+    // By the machine's clock, which a signature is checked against, to the second: 2026-11-22T21:00:00Z.
+    now: new Date().toISOString().replace(/\.\d+/, ''),
+    nonce: randomBytes(16).toString('hex'),
+  }
 }
 
 async function sendRequest(
@@ -211,14 +218,6 @@ async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verif
   return outcome.is === 'sent'
     ? { ok: true, detail: 'the login works' }
     : { ok: false, detail: outcome.reply }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 // The module

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto'
 import { type Compiled, createEngine, type Scope, templateFaultOf } from '../../words/template-engine.ts'
 import type { HttpRequest } from '../http-client.ts'
 
@@ -30,7 +31,7 @@ export class RequestFault extends Error {
 
 /** The variables that the templates of a gateway may name. */
 const VARIABLES: ReadonlySet<string> = new Set(
-  'id,to,number,country,kind,locale,sender,text,unicode,seconds,minutes,report_url,params,template,secrets'.split(
+  'id,to,number,country,kind,locale,sender,text,unicode,seconds,minutes,now,nonce,report_url,params,template,secrets'.split(
     ',',
   ),
 )
@@ -57,13 +58,25 @@ function printed(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
+/** Digests that gateways sign with, in hex, beside Liquid's own sha256 and hmac_sha256. */
+const FILTERS = {
+  md5: (value: unknown) => createHash('md5').update(printed(value)).digest('hex'),
+  sha1: (value: unknown) => createHash('sha1').update(printed(value)).digest('hex'),
+  hmac_sha1: (value: unknown, key: unknown) =>
+    createHmac('sha1', printed(key)).update(printed(value)).digest('hex'),
+}
+
 const engines = new Map<string, ReturnType<typeof createEngine>>()
 
 /** Compiles a template. @throws RequestFault */
 function compile(source: string, escape: keyof typeof ESCAPES | 'none', path: readonly string[]): Compiled {
   const engine =
     engines.get(escape) ??
-    createEngine(escape === 'none' ? escape : value => ESCAPES[escape](printed(value).toWellFormed()))
+    createEngine(
+      escape === 'none' ? escape : value => ESCAPES[escape](printed(value).toWellFormed()),
+      {},
+      FILTERS,
+    )
   engines.set(escape, engine)
   try {
     return engine.compile(source, VARIABLES)

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Ajv } from 'ajv'
@@ -9,6 +10,7 @@ import {
   findText,
   type GatewayAnswer,
   gatewayOutcome,
+  parseJson,
 } from '../../../src/providers/http-gateway/answers.ts'
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
@@ -421,4 +423,82 @@ t.test('check says whether the login works, or that nobody can know', async t =>
     { is: 'fail', what: 'nothing listens at 127.0.0.1:1' },
     {},
   ])
+})
+
+t.test('digests that gateways sign with, the moment and a word of chance', async t => {
+  const { url, got } = await startSink(t)
+  const gateway = gatewayOf(
+    file({
+      request: {
+        url,
+        form: {
+          md5: '{{ number | md5 }}',
+          sha1: '{% capture all %}to{{ number }}{% endcapture %}{{ all | append: secrets.key | sha1 }}',
+          hmac: '{{ number | hmac_sha1: secrets.key }}',
+          wsse: '{{ nonce | append: now | append: secrets.key | sha256 | base64_encode }}',
+          nonce: '{{ nonce }}',
+          now: '{{ now }}',
+        },
+      },
+    }),
+  )
+  const provider = open(gateway, { key: 'k1' })
+  t.teardown(() => provider.close())
+  await provider.send(sms(), abort())
+  await provider.send(sms(), abort())
+  const [first, second] = got.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))
+  const hash = (name: string, text: string) => createHash(name).update(text).digest('hex')
+  t.match(first, {
+    md5: hash('md5', NUMBER.slice(1)),
+    sha1: hash('sha1', `to${NUMBER.slice(1)}k1`),
+    hmac: createHmac('sha1', 'k1').update(NUMBER.slice(1)).digest('hex'),
+    wsse: Buffer.from(hash('sha256', `${first?.['nonce']}${first?.['now']}k1`)).toString('base64'),
+    now: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+  })
+  t.not(first?.['nonce'], second?.['nonce'])
+})
+
+t.test('reports: any other state, JSON in a field of a form, the reply, ids of 64 bits', t => {
+  const rules = { id: '/sid', ref: '/uid', state: '/state', code: '/why' }
+  const states = { SUCCESS: 'delivered', 'HELD_*': 'sent', '*': 'undelivered' } as const
+  const source = createGatewayReceipts(
+    'g',
+    { ...rules, states, format: 'form', field: 'all', reply: 'SUCCESS' },
+    ['k'],
+  )
+  t.equal(source.taken, 'SUCCESS')
+  const ours = '0'.repeat(32)
+  const text = `[{"sid":9223372036854775807,"uid":"${ours}","state":"SUCCESS"},{"sid":2,"state":"FAIL","why":"DB:0103"},{"sid":3,"state":"HELD_1"}]`
+  const expected = [
+    { providerId: '9223372036854775807', id: ours, status: 'delivered', errorCode: null },
+    { providerId: '2', id: undefined, status: 'undelivered', errorCode: 'DB:0103' },
+    { providerId: '3', id: undefined, status: 'sent', errorCode: null },
+  ]
+  for (const all of [text, encodeURIComponent(text)])
+    t.same(source.parseReports({ headers: {}, query: '', body: { all } }), expected)
+  for (const all of ['', '%', '%zz', 'null', undefined, {}])
+    t.same(source.parseReports({ headers: {}, query: '', body: { all } }), [], String(all))
+  const unknown: string[] = []
+  const strict = createGatewayReceipts('g', { ...rules, states: { SUCCESS: 'delivered' } }, ['k'])
+  const body = [
+    { sid: 'a', state: 'HELD' },
+    { sid: 'b', state: '' },
+    { sid: '', state: 'LOST' },
+  ]
+  t.same(
+    strict.parseReports({ headers: {}, query: '', body }, state => unknown.push(state)),
+    [],
+  )
+  t.same(unknown, ['HELD'])
+  const reply = {
+    status: 200,
+    retryAfter: undefined,
+    text: '',
+    json: parseJson('{"id":9007199254740993,"code":0}'),
+  }
+  const answer = { id: '/id', code: '/code', codes: { '0': 'ok' } } as const
+  t.match(gatewayOutcome(answer, reply, { to: NUMBER, secrets: [], now: 0 }), {
+    providerId: '9007199254740993',
+  })
+  t.end()
 })

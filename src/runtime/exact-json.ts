@@ -1,8 +1,8 @@
-/** A whole number as the platform's Int and Long have it: a bigint where a number would lose digits. */
+/** A whole number of up to 64 bits: a bigint where a number would lose digits. */
 export type Int = number | bigint
 
-/** Fewer digits than this always fit a number (2^53 has 16). Most texts have no such run, and are parsed as ever. */
-const LONG = /\d{16}/
+/** Fewer digits than this always fit a number (2^53 has 16). Most texts have no such number, and are parsed as ever. */
+const LONG = /(?:^|[:[,\s])-?\d{16}/
 const WHOLE = /^-?\d+$/
 
 /** The third argument that V8 gives a reviver (ECMAScript, "JSON.parse source text access"). */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { intOf, parseExactly, stringifyExactly } from '../../src/devices/exact-json.ts'
+import { intOf, parseExactly, stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 t.test('a whole number keeps every digit, however long it is', async t => {
   const text = '{"id":9007199254740993,"list":[-12345678901234567890,7],"small":42}'
