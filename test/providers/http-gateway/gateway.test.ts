@@ -477,7 +477,7 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
   for (const all of [text, encodeURIComponent(text)])
     t.same(source.parseReports({ headers: {}, query: '', body: { all } }), expected)
   for (const all of ['', '%', '%zz', 'null', undefined, {}])
-    t.same(source.parseReports({ headers: {}, query: '', body: { all } }), [], String(all))
+    t.same(source.parseReports({ headers: {}, query: '', body: { all } }), [])
   const unknown: string[] = []
   const strict = createGatewayReceipts('g', { ...rules, states: { SUCCESS: 'delivered' } }, ['k'])
   const body = [
