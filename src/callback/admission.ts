@@ -25,9 +25,10 @@ const MEMORY_EACH = 16 * 1024
 const MEMORY_PER_OCTET = 16
 /** A body that has not come whole after so long is slow, ms. */
 const SLOW_BODY_MS = 50
-/** Callbacks that may come at once and not be stored yet. */
+/** Callbacks that may come at once and not be stored yet; and to a process that has just started, which knows nothing of its rate. */
 const BURST = 256
-/** Callbacks that may be unstored in a standing queue. One commit can take as many, so fewer are no queue. */
+const FIRST_BURST = 512
+/** Callbacks that may be unstored in a standing queue, unless they take too long. One commit can take as many, so fewer are no queue. */
 const FEW = 64
 /** A queue is standing when each callback in so long, ms, found it long, or when it was full; and no more once it was short for a while. */
 const STANDS_AFTER_MS = 1000
@@ -63,14 +64,17 @@ export type Admission = ReturnType<typeof createAdmission>
  * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
  */
 export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
-  /** What all admitted callbacks need together: octets of memory, and how many of them are not stored yet. */
+  /** What all admitted callbacks need together: octets of memory, and those of them that are not stored yet, the oldest first. */
   let memory = 0
-  let unstored = 0
+  const unstored = new Set<{ readonly since: number }>()
   /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
   let commitMs: number | undefined
   /** Callbacks that are stored in a ms, measured since the queue became long; 0: not known yet. */
   let storedPerMs = 0
   let window = { since: 0, stored: 0 }
+  /** Callbacks that were stored at all, and how many may come at once. */
+  let stored = 0
+  let burst = FIRST_BURST
   /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
   let cameAt = Number.NEGATIVE_INFINITY
   let shortSince = Number.NEGATIVE_INFINITY
@@ -82,22 +86,33 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
 
   /** The time of the commits that a callback may have to wait for, ms. */
   const commitsMs = (): number => COMMITS * (commitMs ?? 0)
+  const inTimeMs = (): number => Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS)
   const isDrained = (now: number): boolean =>
     now - shortSince > DRAINED_AFTER_MS || now - cameAt > FORGOTTEN_AFTER_MS
   const isStanding = (now: number): boolean =>
     !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
 
+  /** Callbacks that are no queue; as soon as the rate is known, no more than are stored in time. */
+  const few = (): number => (storedPerMs === 0 ? FEW : Math.min(FEW, storedPerMs * MOST_WAIT_MS))
+
+  /** Says whether few are unstored, and none of them has waited for long: where little CPU is left, few are a queue, too. */
+  function isShort(now: number): boolean {
+    const [oldest] = unstored
+    return unstored.size < few() && (oldest === undefined || now - oldest.since < inTimeMs())
+  }
+
   /** Notes that a callback comes, and since when the queue is short or long. When it gets long, the rate is measured anew. */
   function noteArrival(now: number): void {
     const wasDrained = isDrained(now)
     cameAt = now
-    if (unstored < FEW) {
+    if (isShort(now)) {
       shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
       return
     }
     shortSince = Number.POSITIVE_INFINITY
     if (!wasDrained) return
     longSince = now
+    burst = stored < FEW ? FIRST_BURST : BURST
     storedPerMs = 0
     window = { since: now, stored: 0 }
   }
@@ -109,17 +124,14 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
       body.setAside()
     }
     noteArrival(now)
-    const most = Math.max(
-      isStanding(now) && storedPerMs > 0 ? FEW : BURST,
-      storedPerMs * Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS),
-    )
-    if (unstored < most) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    const most = Math.max(isStanding(now) && storedPerMs > 0 ? few() : burst, storedPerMs * inTimeMs())
+    if (unstored.size < most) return memory + MEMORY_EACH + octets > MOST_MEMORY
     fullAt = now
     return true
   }
 
   function countStored(now: number): void {
-    unstored -= 1
+    stored += 1
     window.stored += 1
     if (now - window.since < WINDOW_MS + commitsMs()) return
     const latest = window.stored / (now - window.since)
@@ -133,21 +145,16 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
       const now = monotonic()
       if (mustRefuse(octets, now)) return null
       let held = MEMORY_EACH + octets
-      let isUnstored = true
       let isInside = true
       let awaitsStore = true
       memory += held
-      unstored += 1
       // A slow body does not count until it has come.
-      const setAside = (): void => {
-        if (isUnstored) unstored -= 1
-        isUnstored = false
-      }
-      const body = { since: now, setAside }
+      const body = { since: now, setAside: () => void unstored.delete(body) }
+      unstored.add(body)
       incoming.add(body)
       const noteStored = (): number => {
         const at = monotonic()
-        if (awaitsStore && isUnstored) countStored(at)
+        if (awaitsStore && unstored.delete(body)) countStored(at)
         awaitsStore = false
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
@@ -166,14 +173,16 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
           if (memory - held + needs > MOST_MEMORY) return false
           memory += needs - held
           held = needs
-          if (!isUnstored) unstored += 1
-          isUnstored = true
+          if (!unstored.has(body)) {
+            body.since = monotonic()
+            unstored.add(body)
+          }
           return true
         },
         noteStored,
         end,
         withdraw() {
-          setAside()
+          body.setAside()
           end()
         },
       }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { createTimeSlices } from '../runtime/event-loop.ts'
 import { createAnswer, encodeAnswer } from './answers.ts'
 import type { SourceNetworks } from './authenticate.ts'
 import {
@@ -22,6 +23,11 @@ const KEEP_ALIVE_MS = 75_000
 const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 /** The rest of a request that was answered before it had come whole is thrown away for so long, ms. */
 const LAST_OCTETS_MS = 2000
+/** The time that a turn of the event loop spends on beginning handshakes, ms: each takes about one, and leads to a callback of its own. */
+const HANDSHAKES_MS = 5
+/** A handshake that begins so soon did not wait, ms; and for so long all may wait longer until those that do are given up. */
+const SOON_MS = 200
+const STANDS_AFTER_MS = 1000
 /** A key of session tickets is used for so long, ms. */
 const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
@@ -53,6 +59,7 @@ interface PublicListenerOptions {
 export function createPublicListener(options: PublicListenerOptions) {
   const { tls, onNotHttp, onBadUrl, callerOf, idleLimitMs = IDLE_LIMIT_MS } = options
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
+  const arrivals = createArrivals()
   const app: FastifyInstance = Fastify({
     serverFactory: (handler: RequestListener) => {
       const guarded = rejectPipelining(
@@ -63,7 +70,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       const closing = closeIdleConnections(closeInSteps(listener, LAST_OCTETS_MS), idleLimitMs)
-      return createServer(tls, closing, unauthenticated)
+      return createServer(tls, closing, unauthenticated, arrivals)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -84,13 +91,37 @@ export function createPublicListener(options: PublicListenerOptions) {
     },
     schemaController: schemaCompilers(schema => ajv.compile(schema)),
   } as object)
-  return { app, unauthenticated }
+  return { app, unauthenticated, isAccepting: arrivals.isAccepting }
 }
+
+/**
+ * Notes the turns of the event loop in which a connection came. A turn accepts one connection, however many wait in the kernel;
+ * so while they come, turns have to be short, or callers wait unseen and leave before anybody refuses them.
+ */
+function createArrivals() {
+  /** Turns for which it is remembered: this one, and the next, whose connection may come after other events of it. */
+  let turns = 0
+  const endTurn = () => {
+    turns -= 1
+    if (turns > 0) setImmediate(endTurn)
+  }
+  return {
+    note(): void {
+      if (turns === 0) setImmediate(endTurn)
+      turns = 2
+    },
+    /** Says whether a connection came in this turn or the last one, so that the next may wait behind it. */
+    isAccepting: (): boolean => turns > 0,
+  }
+}
+
+type Arrivals = ReturnType<typeof createArrivals>
 
 function createServer(
   tls: object | undefined,
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
+  arrivals: Arrivals,
 ): Server {
   const limits = {
     connectionsCheckingInterval: CHECK_MS,
@@ -102,7 +133,12 @@ function createServer(
     requireHostHeader: false,
   }
   const server =
-    tls === undefined ? http.createServer(limits, handler) : createTlsServer({ ...limits, ...tls }, handler)
+    tls === undefined
+      ? http.createServer(limits, handler)
+      : createTlsServer({ ...limits, ...tls }, handler, arrivals)
+  // A caller may end its side behind its request and wait for the answer; Node would end ours, too, and lose it.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', arrivals.note)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => unauthenticated.add(socket))
   // Node would answer 417 to each without asking anybody, pipelined or not. An expectation may be ignored (RFC 9110, 10.1.1).
@@ -110,9 +146,10 @@ function createServer(
   return server
 }
 
-function createTlsServer(options: object, handler: RequestListener): Server {
-  const server = https.createServer({ handshakeTimeout: READ_LIMIT_MS, ...options }, handler)
-  delayHandshake(server, READ_LIMIT_MS)
+function createTlsServer(options: object, handler: RequestListener, arrivals: Arrivals): Server {
+  const limits = { handshakeTimeout: READ_LIMIT_MS, allowHalfOpen: true }
+  const server = https.createServer({ ...limits, ...options }, handler)
+  delayHandshake(server, READ_LIMIT_MS, arrivals)
   renewTicketKeys(server, TICKET_KEY_MS)
   return server
 }
@@ -277,26 +314,55 @@ function destroyWithoutStacks(socket: Socket): void {
 
 /**
  * Begins TLS at a connection's first bytes only: its objects take 50 KB and most of the time that a connection costs,
- * and strangers who connect by ten thousands a second and say nothing would have them made.
+ * and strangers who connect by ten thousands a second and say nothing would have them made. Handshakes begin in short slices of
+ * the event loop, so that connections are accepted and requests are answered meanwhile. Whose caller has left has none, and when
+ * more come than can be begun, those that waited are closed: the next ones are in time.
  *
  * @param limitMs how long the first bytes may take; the handshake has its own limit from then on.
  */
-function delayHandshake(server: TlsServer, limitMs: number): void {
+function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arrivals): void {
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
+  const inSlices = createTimeSlices(HANDSHAKES_MS, () => performance.now(), isAccepting)
+  const waitsInVain = createStandingQueue()
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
+    const cameAt = performance.now()
     const giveUp = () => void socket.destroy()
     socket.on('error', giveUp)
     socket.setTimeout(limitMs, giveUp)
     // Node hands over what was read by then. Nothing was when the caller has ended.
     socket.once('readable', () => {
-      if (socket.readableLength === 0) return giveUp()
-      socket.setTimeout(0, giveUp)
-      socket.off('error', giveUp)
-      beginTls.call(server, socket)
+      const { readableLength } = socket
+      if (readableLength === 0) return giveUp()
+      // The stream says so, too, when it ends, and then there is no more to read.
+      const noteMore = () => {
+        if (socket.readableLength === readableLength) giveUp()
+      }
+      socket.on('readable', noteMore)
+      inSlices(() => {
+        if (socket.destroyed) return
+        if (waitsInVain(performance.now() - cameAt)) return giveUp()
+        socket.off('readable', noteMore)
+        socket.setTimeout(0, giveUp)
+        socket.off('error', giveUp)
+        beginTls.call(server, socket)
+      })
     })
   })
+}
+
+/**
+ * Makes the function that tells of each in a queue, when its turn comes, whether it has waited in vain: the queue has been long for
+ * a while, and so has its own wait. A queue that drains is good, see admission.ts.
+ */
+function createStandingQueue(): (waitedMs: number) => boolean {
+  let longSince = Number.POSITIVE_INFINITY
+  return waitedMs => {
+    const now = performance.now()
+    longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
+    return now - longSince >= STANDS_AFTER_MS
+  }
 }
 
 /**

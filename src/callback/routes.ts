@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import { createEndOfTickBatch, createTimeSlices } from '../runtime/event-loop.ts'
+import { createEndOfTickBatch, createTimeSlices, createUnreadClock } from '../runtime/event-loop.ts'
 import type { Admission, AdmittedCallback } from './admission.ts'
 import {
   type Answer,
@@ -28,6 +28,8 @@ export interface CallbackRoutesOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly emit: Emit
   readonly unauthenticated: Pick<UnauthenticatedConnections, 'markAuthenticated' | 'isAuthenticated'>
+  /** Says whether a connection came in this turn of the event loop, so that others may wait for the next one. */
+  readonly isAccepting: () => boolean
   /** While it is true, every answer closes its connection. */
   readonly isDraining: () => boolean
 }
@@ -37,6 +39,8 @@ declare module 'fastify' {
     authentication: AuthenticationResult | null
     admitted: AdmittedCallback | null
     startedAt: number
+    /** How long it lay unread before that, at most, ms. */
+    unreadMs: number
   }
 }
 
@@ -45,6 +49,9 @@ declare module 'fastify' {
  * with the store, and a callback that is refused must not wait behind all that were admitted before it.
  */
 const SLICE_MS = 10
+/** Beats between which a request may lie unread, ms; a caller that has left is taken to have left after so long, ms. */
+const BEAT_MS = 200
+const LEFT_AFTER_MS = 1000
 
 type Send = (reply: FastifyReply, status: number, given: Answer) => void
 
@@ -60,9 +67,12 @@ const OTHER_METHOD: Answer = createAnswer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { emit, isDraining } = options
+  const { emit, isDraining, isAccepting } = options
   const send = createSender(options)
-  const inSlices = createTimeSlices(SLICE_MS, () => performance.now())
+  const monotonic = () => performance.now()
+  const inSlices = createTimeSlices(SLICE_MS, monotonic, isAccepting)
+  const { mostUnreadMs, stop } = createUnreadClock(BEAT_MS, monotonic)
+  app.addHook('onClose', async () => stop())
   const refuse = (request: FastifyRequest, reply: FastifyReply, given: Answer) => {
     emit({ type: 'stray-request', answer: given })
     dropBody(request, reply)
@@ -71,6 +81,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   app.decorateRequest('authentication', null)
   app.decorateRequest('admitted', null)
   app.decorateRequest('startedAt', 0)
+  app.decorateRequest('unreadMs', 0)
 
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
   app.removeAllContentTypeParsers()
@@ -90,7 +101,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   })
   for (const channel of CHANNELS) {
     const url = `/callback/:corpId/:key/${channel}`
-    channelRoutes(app, channel, url, options, send, inSlices)
+    channelRoutes(app, channel, url, options, send, inSlices, mostUnreadMs)
     app.route({
       method: OTHER_METHODS,
       url,
@@ -156,6 +167,7 @@ function channelRoutes(
   options: CallbackRoutesOptions,
   send: Send,
   inSlices: ReturnType<typeof createTimeSlices>,
+  mostUnreadMs: () => number,
 ): void {
   const { authentication, receive, schemas, emit, unauthenticated } = options
   const respond = createResponder(channel, options, send)
@@ -171,12 +183,14 @@ function channelRoutes(
 
   app.post(url, {
     schema: { body: schemas[channel] },
-    onRequest: createAdmitPost(channel, options, respond, refuseNow),
+    onRequest: createAdmitPost(channel, options, respond, refuseNow, mostUnreadMs),
     handler: (request, reply) => {
       const { authentication: result, admitted } = request
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not admitted')
       if (!admitted.noteBodyRead()) return refuseNow(request, reply)
-      inSlices(() => {
+      const begin = request.unreadMs > LEFT_AFTER_MS ? inTurnAfterNext : inSlices
+      begin(() => {
+        if (hasLeft(request)) return refuseNow(request, reply)
         receive(result.caller, request.body as CallbackBody, admitted.noteStored)
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
@@ -193,15 +207,31 @@ function channelRoutes(
   })
 }
 
+/** Runs a task when the event loop has looked at all connections once more: what was read with the end behind it is known to have ended. */
+function inTurnAfterNext(task: () => void): void {
+  setImmediate(() => setImmediate(task))
+}
+
+/**
+ * Says whether the caller of a request has left: it may have waited for over a second, and its connection has ended by now. An end
+ * that comes sooner only says that the caller has nothing more to send.
+ */
+function hasLeft({ startedAt, unreadMs, raw: { socket } }: FastifyRequest): boolean {
+  if (performance.now() - startedAt + unreadMs <= LEFT_AFTER_MS) return false
+  return socket.destroyed || socket.readableEnded
+}
+
 /** Makes the hook that authenticates a POST and admits it, before its body is read. */
 function createAdmitPost(
   channel: Channel,
   { authentication, admission, unauthenticated }: CallbackRoutesOptions,
   respond: Respond,
   refuseNow: ReturnType<typeof createOverloadRefusal>,
+  mostUnreadMs: () => number,
 ): (request: FastifyRequest, reply: FastifyReply, next: () => void) => void {
   return (request, reply, next) => {
     request.startedAt = performance.now()
+    request.unreadMs = mostUnreadMs()
     const { socket } = request.raw
     const octets = bodyLengthOf(request)
     // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.

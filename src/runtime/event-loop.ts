@@ -1,3 +1,6 @@
+/** Slices that give way in a row, at most: so many turns that do nothing else take about as long as a slice. */
+const MOST_LEFT_OUT = 64
+
 /**
  * Makes a function that runs a task at once as long as this turn of the event loop has spent less than a slice on such tasks, and
  * otherwise in one of the next turns, in the order in which the tasks came; they must not throw.
@@ -6,11 +9,17 @@
  * all connections.
  * @param sliceMs a turn spends more than this only when a single task takes longer.
  * @param monotonic ms, never set.
+ * @param mustGiveWay says whether a turn should leave its slice out; but not many turns in a row do.
  */
-export function createTimeSlices(sliceMs: number, monotonic: () => number): (task: () => void) => void {
+export function createTimeSlices(
+  sliceMs: number,
+  monotonic: () => number,
+  mustGiveWay: () => boolean = () => false,
+): (task: () => void) => void {
   let waiting: (() => void)[] = []
   let spentMs = 0
   let begun = false
+  let leftOut = 0
 
   function run(task: () => void): void {
     const began = monotonic()
@@ -23,6 +32,11 @@ export function createTimeSlices(sliceMs: number, monotonic: () => number): (tas
     spentMs = 0
     if (!begun) return
     setImmediate(beginSlice)
+    if (leftOut < MOST_LEFT_OUT && mustGiveWay()) {
+      leftOut += 1
+      return
+    }
+    leftOut = 0
     const all = waiting
     waiting = []
     let done = 0
@@ -36,9 +50,24 @@ export function createTimeSlices(sliceMs: number, monotonic: () => number): (tas
       begun = true
       setImmediate(beginSlice)
     }
-    if (waiting.length === 0 && spentMs < sliceMs) run(task)
+    if (waiting.length === 0 && spentMs < sliceMs && !mustGiveWay()) run(task)
     else waiting.push(task)
   }
+}
+
+/**
+ * Tells how long something that is read now can have lain unread at most, ms. The kernel does not say when it came; but the event
+ * loop has looked at all connections since the last beat but one.
+ * @param everyMs between two beats; what is read while all is well can have lain for two of them.
+ */
+export function createUnreadClock(everyMs: number, monotonic: () => number) {
+  let last = monotonic()
+  let lastButOne = last
+  const timer = setInterval(() => {
+    lastButOne = last
+    last = monotonic()
+  }, everyMs).unref()
+  return { mostUnreadMs: (): number => monotonic() - lastButOne, stop: () => clearInterval(timer) }
 }
 
 /**

@@ -110,13 +110,16 @@ function watchRenewal(
   return watchCertificate({ ...certificateFiles(config), server, current, host, everyMs, log, now })
 }
 
+/** Connections that the kernel holds until they are accepted. A longer queue only lets callers wait until they leave. */
+const ACCEPT_QUEUE = 1024
+
 /** Opens both listeners, or closes everything and throws. */
 async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
   const { publicListener, adminListener } = parts
   try {
     // The public one opens last: nothing is accepted as long as anything can still stop the start.
     await adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
-    await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: 1024 })
+    await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: ACCEPT_QUEUE })
   } catch (error) {
     await Promise.all([publicListener.close(), adminListener.close()])
     await parts.close()

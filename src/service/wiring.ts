@@ -348,7 +348,7 @@ async function wirePublicListener(
   receive: Receive,
 ): Promise<FastifyInstance> {
   const { config, clock, tls, emit, headers, outbox } = common
-  const { app, unauthenticated } = createPublicListener({
+  const { app, unauthenticated, isAccepting } = createPublicListener({
     tls,
     callerOf:
       config.TRUSTED_PROXIES.length === 0
@@ -369,6 +369,7 @@ async function wirePublicListener(
     schemas: { email: emailBodySchema, sms: smsBodySchema },
     errorStatus: config.ERROR_STATUS,
     unauthenticated,
+    isAccepting,
   })
   for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)

@@ -82,6 +82,45 @@ t.test('a burst is let in whole when nothing stands before it', async t => {
   t.ok(service.run(1000, 1).refused > 500, 'not any number')
 })
 
+t.test('a process that has just started takes 500 at once, and fewer from then on', async t => {
+  const service = play({ commitMs: 2, eachMs: 1.5 })
+  t.equal(service.run(500, 1).refused, 0)
+  service.run(0, 2000)
+  t.ok(service.run(500, 1).refused > 200)
+})
+
+t.test(
+  'where little CPU is left, few callbacks are a queue, and none is let in to wait for long',
+  async t => {
+    let now = 0
+    const admission = createAdmission({ monotonic: () => now, bodyLimit: BODY_LIMIT })
+    const queue: { readonly admitted: AdmittedCallback; readonly at: number }[] = []
+    /** One comes every so many ms, and one is stored every 50. */
+    const run = (everyMs: number, forMs: number) => {
+      const waits: number[] = []
+      let refused = 0
+      for (const end = now + forMs; now < end; now += 1) {
+        const admitted = now % everyMs === 0 ? admission.admit(300) : undefined
+        if (admitted === null) refused += 1
+        else if (admitted?.noteBodyRead()) queue.push({ admitted, at: now })
+        const first = now % 50 === 0 ? queue.shift() : undefined
+        first?.admitted.noteStored()
+        first?.admitted.end()
+        if (first !== undefined) waits.push(now - first.at)
+      }
+      return { stored: waits.length, refused, longest: Math.max(...waits) }
+    }
+    t.equal(run(60, 10_000).refused, 0, 'what it can carry')
+    run(25, 10_000)
+    const { stored, refused, longest } = run(25, 10_000)
+    t.equal(stored, 200, 'there is always one to store')
+    t.ok(refused > 180, `${refused} refused`)
+    t.ok(longest <= 1000, `${longest} ms`)
+    run(1000, 2000)
+    t.equal(run(60, 5000).refused, 0, 'it is over at once')
+  },
+)
+
 t.test('ten times as many: what is let in is stored soon, and the store has enough to do', async t => {
   for (const { commitMs, eachMs, leastPerMs } of [
     { commitMs: 1, eachMs: 0.5, leastPerMs: 1.9 },
@@ -116,7 +155,7 @@ t.test(
     const admission = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
     const all: (AdmittedCallback | null)[] = []
     while (!all.includes(null)) all.push(admission.admit(300))
-    t.equal(all.length, 257)
+    t.equal(all.length, 513, 'a process that has just started takes 512 at once')
     t.equal(all[0]?.noteStored(), 100)
     const calm = createAdmission({ monotonic: () => 0, bodyLimit: BODY_LIMIT })
     t.equal(calm.admit(300)?.noteStored(), Number.POSITIVE_INFINITY)
@@ -136,6 +175,7 @@ t.test(
       }
       return all
     }
+    for (let n = 0; n < 64; n += 1) admission.admit(300)?.end()
     const burst = fill()
     t.equal(burst.length, 256)
     // One a ms: 200 are stored within 200 ms.
@@ -232,5 +272,5 @@ t.test('who is no platform says nothing of how fast callbacks are stored', async
     }
   let more = 0
   while (admission.admit(300)?.noteBodyRead()) more += 1
-  t.equal(more, 56, 'up to a burst, as if none of them had come')
+  t.equal(more, 312, 'up to a burst, as if none of them had come')
 })

@@ -40,7 +40,7 @@ async function listen(
     signature: 'absent',
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
-  const { app, unauthenticated } = createPublicListener({
+  const { app, unauthenticated, isAccepting } = createPublicListener({
     tls: undefined,
     callerOf: undefined,
     onNotHttp: () => {},
@@ -57,6 +57,7 @@ async function listen(
     headers: {},
     emit,
     unauthenticated,
+    isAccepting,
     isDraining: () => false,
   })
   await app.listen({ port: 0, host: '127.0.0.1' })

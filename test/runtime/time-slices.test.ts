@@ -1,6 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createTimeSlices } from '../../src/runtime/event-loop.ts'
+import { createTimeSlices, createUnreadClock } from '../../src/runtime/event-loop.ts'
 
 t.test('a turn of the event loop spends a slice; the rest comes in the next turns, in order', async t => {
   let now = 0
@@ -55,4 +55,36 @@ t.test('a single task that takes longer runs whole, and the next one in a turn o
   t.equal(done, 2)
   await turn()
   t.equal(done, 3)
+})
+
+t.test('slices give way, but not for long', async t => {
+  const done: number[] = []
+  let mustGiveWay = true
+  const inSlices = createTimeSlices(
+    10,
+    () => 0,
+    () => mustGiveWay,
+  )
+  inSlices(() => done.push(1))
+  for (let turns = 0; turns < 10; turns += 1) await turn()
+  t.same(done, [], 'it waits')
+  mustGiveWay = false
+  await turn()
+  await turn()
+  t.same(done, [1])
+  mustGiveWay = true
+  inSlices(() => done.push(2))
+  for (let turns = 0; turns < 70; turns += 1) await turn()
+  t.same(done, [1, 2], 'in a turn of its own at last')
+})
+
+t.test('what is read after a long turn may have lain unread for all of it', async t => {
+  const clock = createUnreadClock(20, () => performance.now())
+  t.teardown(clock.stop)
+  await sleep(100)
+  for (const end = performance.now() + 300; performance.now() < end; );
+  await turn()
+  t.ok(clock.mostUnreadMs() >= 300, `${clock.mostUnreadMs()} ms`)
+  await sleep(100)
+  t.ok(clock.mostUnreadMs() < 250, `${clock.mostUnreadMs()} ms`)
 })
