@@ -118,10 +118,8 @@ type Check = () => readonly CheckResult[] | Promise<readonly CheckResult[]>
 /** Settings whose files have a check of their own, which says what is wrong with them. */
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
 
-function failOf({ name, problem }: SettingFault): CheckResult {
-  // A colon behind a quotation mark is one of JSON.
-  const [what = problem, next = 'see .env.example'] = problem.split(/(?<!"): (.*)/)
-  return checkFailure(name, what, next)
+function failOf({ name, problem, remedy = 'see .env.example' }: SettingFault): CheckResult {
+  return checkFailure(name, problem, remedy)
 }
 
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */

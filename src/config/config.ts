@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { EnvSchemaOpt } from 'env-schema'
-import type { SettingFault, SettingSchema } from '../settings/setting.ts'
+import {
+  describeFault,
+  type SettingAdvice,
+  type SettingFault,
+  type SettingSchema,
+} from '../settings/setting.ts'
 import type { RemovedSetting } from './removed.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
@@ -15,7 +20,7 @@ export type { SettingSources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
 export type Config = SettingValues & {
-  readonly warnings: readonly string[]
+  readonly warnings: readonly SettingAdvice[]
   /** Settings of earlier versions that are still set. */
   readonly removed: readonly RemovedSetting[]
 }
@@ -27,7 +32,7 @@ export class ConfigError extends Error {
 
   constructor(faults: readonly SettingFault[]) {
     const count = faults.length === 1 ? 'One setting is' : `${faults.length} settings are`
-    const lines = faults.map(fault => `  ${fault.name} ${fault.problem}`)
+    const lines = faults.map(fault => `  ${describeFault(fault)}`)
     super(`${count} missing or wrong:\n${lines.join('\n')}`)
     this.faults = faults
   }
@@ -63,7 +68,11 @@ export function loadConfig(
   if (faults.length > 0 || !('values' in second)) throw new ConfigError([...faults, ...merged.strayLines])
 
   const values = second.values as SettingValues
-  const strays = merged.strayLines.map(({ name, problem }) => `${name} ${problem}`)
+  const strays = merged.strayLines.map(({ name, problem, ...more }) => ({
+    name: 'settings',
+    sentence: `${name} ${problem}`,
+    ...more,
+  }))
   const { removed } = merged
   const config: Config = {
     ...values,

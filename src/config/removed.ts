@@ -1,8 +1,7 @@
+import type { SettingFault } from '../settings/setting.ts'
+
 /** A setting of an earlier version that is still set. */
-export interface RemovedSetting {
-  readonly name: string
-  /** Says that it does nothing any more, and after a colon what to do instead. */
-  readonly problem: string
+export interface RemovedSetting extends Required<SettingFault> {
   /** Whether it held messages back, so that more goes out without it. */
   readonly isBrake: boolean
 }
@@ -22,23 +21,26 @@ const OF_TRACES = [
   'OTEL_SDK_DISABLED',
 ]
 const TRACES = {
-  problem:
-    'is not read any more, since this service sends no traces: take it out; the timeline of a message (console, `callback-courier find`) says the same',
+  problem: 'is not read any more, since this service sends no traces',
+  remedy: 'take it out; the timeline of a message (console, `callback-courier find`) says the same',
   isBrake: false,
 }
 
 /** What each of them is answered. A brake counts only when it was on. */
 const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
   QUOTA_SMS_COST_PER_DAY: {
-    problem: `${BRAKE}: set QUOTA_SMS_PER_DAY to the number of SMS that you are willing to pay for, and take it out`,
+    problem: BRAKE,
+    remedy: 'set QUOTA_SMS_PER_DAY to the number of SMS that you are willing to pay for, and take it out',
     isBrake: true,
   },
   QUOTA_SMS_CARRIER_PER_DAY: {
-    problem: `${BRAKE}: set QUOTA_SMS_PER_DAY or QUOTA_SMS_COUNTRY_PER_DAY, and take it out`,
+    problem: BRAKE,
+    remedy: 'set QUOTA_SMS_PER_DAY or QUOTA_SMS_COUNTRY_PER_DAY, and take it out',
     isBrake: true,
   },
   SMS_COSTS: {
-    problem: 'is not read any more: take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
+    problem: 'is not read any more',
+    remedy: 'take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
     isBrake: false,
   },
   ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),

@@ -1,5 +1,10 @@
 import { providerModules } from '../providers/list.ts'
-import { missingSetting, missingSettings, type SettingFault } from '../settings/setting.ts'
+import {
+  missingSetting,
+  missingSettings,
+  type SettingAdvice,
+  type SettingFault,
+} from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
 
@@ -100,7 +105,8 @@ function nameFaults(s: Partly): SettingFault[] {
       .filter(({ name }) => name !== module.name && taken.has(name))
       .map(({ name }) => ({
         name: Object.keys(module.settings)[0] ?? module.name,
-        problem: `calls a carrier ${name}, as another one is called: choose a name of its own`,
+        problem: `calls a carrier ${name}, as another one is called`,
+        remedy: 'choose a name of its own',
       })),
   )
 }
@@ -127,14 +133,17 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
     ]
   }
   const known = carrierNames(s)
-  const faults = [...new Set([...routes.values()].flat())]
-    .filter(name => !configured.includes(name))
-    .map(name =>
-      known.includes(name)
-        ? `leads to ${name}, of which nothing is set: set it, or take it out of the routes`
-        : `leads to a carrier that there is not: choose from ${known.join(', ')}`,
-    )
-  return [...new Set(faults)].map(problem => ({ name: 'SMS_ROUTES', problem }))
+  const name = 'SMS_ROUTES'
+  const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
+  const unset = absent.filter(each => known.includes(each))
+  const faults = unset.map(each => ({
+    name,
+    problem: `leads to ${each}, of which nothing is set`,
+    remedy: 'set it, or take it out of the routes',
+  }))
+  if (unset.length === absent.length) return faults
+  const remedy = `choose from ${known.join(', ')}`
+  return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
 }
 
 function alertFaults(s: Partly): SettingFault[] {
@@ -180,7 +189,8 @@ function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[]
       if (!short && !isGuessable(token)) continue
       faults.push({
         name,
-        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name: make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
+        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
+        remedy: `make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
       })
     }
   }
@@ -192,7 +202,7 @@ function listenerFaults(s: Partly): SettingFault[] {
   const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
   if (s.TLS === true) faults.push(...missingSettings(s, { TLS_CERT_FILE: remedy, TLS_KEY_FILE: remedy }))
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
-    faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT: choose another one' })
+    faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT', remedy: 'choose another one' })
   return faults
 }
 
@@ -223,11 +233,15 @@ function adminTokenFaults(s: Partly): SettingFault[] {
     if (tokens.some(token => isGuessable(token) && !isExample(name, token)))
       faults.push({
         name,
-        problem:
-          'repeats a few characters, or is one that guessers try: make one with `callback-courier token`, which also serves here',
+        problem: 'repeats a few characters, or is one that guessers try',
+        remedy: 'make one with `callback-courier token`, which also serves here',
       })
     if (tokens.some(token => seen.size === seen.add(token).size))
-      faults.push({ name, problem: 'repeats another password of the private listener: each needs its own' })
+      faults.push({
+        name,
+        problem: 'repeats another password of the private listener',
+        remedy: 'each needs its own',
+      })
   }
   return faults
 }
@@ -256,80 +270,102 @@ function exampleFaults(s: Partly): SettingFault[] {
   })
   return pasted.map(name => ({
     name,
-    problem: 'is the example of .env.example, which everybody knows: choose your own',
+    problem: 'is the example of .env.example, which everybody knows',
+    remedy: 'choose your own',
   }))
 }
 
-/** Settings that work but should not stay as they are, a sentence each. */
-export function listAdvice(s: SettingValues): readonly string[] {
+/** Settings that work but should not stay as they are. */
+export function listAdvice(s: SettingValues): readonly SettingAdvice[] {
   return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
 }
 
-function tokenAdvice(s: SettingValues): string[] {
-  const said: string[] = []
+function tokenAdvice(s: SettingValues): SettingAdvice[] {
+  const said: SettingAdvice[] = []
   for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN', 'EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS'] as const) {
     const token = s[name]
     if (token === undefined) continue
     if (/\d$/.test(token))
-      said.push(
-        `${name} ends in a digit: Token and timestamp are signed without anything between them, so choose one that ends in a letter (\`callback-courier token\`)`,
-      )
+      said.push({
+        name,
+        sentence: `${name} ends in a digit`,
+        remedy:
+          'Token and timestamp are signed without anything between them, so choose one that ends in a letter (`callback-courier token`)',
+      })
     if (/[\s#"'`$\\]/.test(token))
-      said.push(
-        `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\): compare its fingerprint (\`callback-courier check\`), or choose another Token`,
-      )
+      said.push({
+        name,
+        sentence: `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\)`,
+        remedy: 'compare its fingerprint (`callback-courier check`), or choose another Token',
+      })
     if (token.length < 16)
-      said.push(
-        `${name} has fewer than 16 characters and can be guessed: \`callback-courier token\` makes a good one`,
-      )
+      said.push({
+        name,
+        sentence: `${name} has fewer than 16 characters and can be guessed`,
+        remedy: '`callback-courier token` makes a good one',
+      })
   }
   if (s.EMAIL_TOKEN !== undefined && s.EMAIL_TOKEN === s.SMS_TOKEN)
-    said.push('EMAIL_TOKEN and SMS_TOKEN are the same: give each channel its own')
+    said.push({
+      name: 'EMAIL_TOKEN',
+      sentence: 'EMAIL_TOKEN and SMS_TOKEN are the same',
+      remedy: 'give each channel its own',
+    })
   for (const name of ['EMAIL_CALLBACK_KEY', 'SMS_CALLBACK_KEY'] as const)
     if (s[name] !== undefined && new Set(s[name]).size < 10)
-      said.push(`${name} repeats few characters and may be guessed: make one with \`callback-courier token\``)
+      said.push({
+        name,
+        sentence: `${name} repeats few characters and may be guessed`,
+        remedy: 'make one with `callback-courier token`',
+      })
   return said
 }
 
-function networkAdvice(s: SettingValues): string[] {
-  const said: string[] = []
-  if (s.ALLOWED_SOURCES.some(isWholeInternet))
-    said.push('ALLOWED_SOURCES contains a network of everybody (/0): it protects nothing')
-  if (s.TRUSTED_PROXIES.some(isWholeInternet))
-    said.push('TRUSTED_PROXIES contains a network of everybody (/0): any caller can then claim any address')
+function networkAdvice(s: SettingValues): SettingAdvice[] {
+  const said: SettingAdvice[] = []
+  for (const [name, remedy] of [
+    ['ALLOWED_SOURCES', 'it protects nothing'],
+    ['TRUSTED_PROXIES', 'any caller can then claim any address'],
+  ] as const)
+    if (s[name].some(isWholeInternet))
+      said.push({ name, sentence: `${name} contains a network of everybody (/0)`, remedy })
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
-    said.push(
-      "TLS=off means a proxy in front, but TRUSTED_PROXIES is empty: ALLOWED_SOURCES will be compared with the proxy's address",
-    )
+    said.push({
+      name: 'TLS',
+      sentence: 'TLS=off means a proxy in front, but TRUSTED_PROXIES is empty',
+      remedy: "ALLOWED_SOURCES will be compared with the proxy's address",
+    })
   return said
 }
 
-function mailAdvice(s: SettingValues): string[] {
-  return s.SMTP_LOGIN_WITHOUT_TLS
-    ? [
-        "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear: use a server with TLS, and leave it out",
-      ]
-    : []
+function mailAdvice(s: SettingValues): SettingAdvice[] {
+  const name = 'SMTP_LOGIN_WITHOUT_TLS'
+  const sentence = "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear"
+  return s[name] ? [{ name, sentence, remedy: 'use a server with TLS, and leave it out' }] : []
 }
 
-function alertAdvice(s: SettingValues): string[] {
-  return s.ALERTS !== undefined && s.DDQ_HOST === undefined
-    ? ['ALERTS is set, but nobody is told of anything: set DDQ_HOST as well']
-    : []
+function alertAdvice(s: SettingValues): SettingAdvice[] {
+  if (s.ALERTS === undefined || s.DDQ_HOST !== undefined) return []
+  const sentence = 'ALERTS is set, but nobody is told of anything'
+  return [{ name: 'ALERTS', sentence, remedy: 'set DDQ_HOST as well' }]
 }
 
-function smsAdvice(s: SettingValues): string[] {
-  if (s.SMS_TOKEN === undefined) return []
-  const said: string[] = []
-  if (s.SMS_COUNTRIES === '*')
-    said.push('SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much')
-  const { SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
-  if (routes !== undefined && !routes.has('*') && Array.isArray(countries)) {
-    const without = countries.filter(country => !routes.has(country))
-    if (without.length > 0)
-      said.push(`SMS_COUNTRIES has ${without.join(', ')}, which no route leads to: add it to SMS_ROUTES`)
-  }
-  return said
+function smsAdvice(s: SettingValues): SettingAdvice[] {
+  const { SMS_TOKEN: token, SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
+  const name = 'SMS_COUNTRIES'
+  if (token === undefined) return []
+  if (countries === '*')
+    return [
+      {
+        name,
+        sentence: 'SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much',
+      },
+    ]
+  if (routes === undefined || routes.has('*') || countries === undefined) return []
+  const without = countries.filter(country => !routes.has(country))
+  if (without.length === 0) return []
+  const sentence = `SMS_COUNTRIES has ${without.join(', ')}, which no route leads to`
+  return [{ name, sentence, remedy: 'add it to SMS_ROUTES' }]
 }
 
 /** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */

@@ -1,6 +1,6 @@
 import { parseEnv } from 'node:util'
-import { describeUnreadable } from '../runtime/fault.ts'
-import type { SettingFault } from '../settings/setting.ts'
+import { judgeUnreadable } from '../runtime/fault.ts'
+import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { findRemovedSettings, type RemovedSetting, wasSetting } from './removed.ts'
 import { listeners } from './settings/callers.ts'
 import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
@@ -21,7 +21,7 @@ interface MergedSettings {
   readonly faults: readonly SettingFault[]
   /** Lines of the dotenv file that set nothing. */
   readonly strayLines: readonly SettingFault[]
-  readonly warnings: readonly string[]
+  readonly warnings: readonly SettingAdvice[]
   readonly removed: readonly RemovedSetting[]
 }
 
@@ -52,8 +52,8 @@ export function mergeSources(sources: SettingSources): MergedSettings {
 
 interface Dotenv {
   readonly dotenv: Readonly<Record<string, string | undefined>>
-  /** A sentence for each secret that a # cuts short: in a dotenv file it begins a comment. */
-  readonly cut: readonly string[]
+  /** Each secret that a # cuts short: in a dotenv file it begins a comment. */
+  readonly cut: readonly SettingAdvice[]
   readonly strayLines: readonly SettingFault[]
 }
 
@@ -66,12 +66,11 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
     const cut = settingNames.filter(
       name => 'secret' in settings[name] && new RegExp(`^\\s*${name}=[^'"\`\\s#][^\\s#]*#`, 'm').test(text),
     )
-    const said = cut.map(
-      name => `${name} in ${path} is cut short at its #: put the whole value into single quotes`,
-    )
+    const remedy = 'put the whole value into single quotes'
+    const said = cut.map(name => ({ name, sentence: `${name} in ${path} is cut short at its #`, remedy }))
     return { dotenv: parseEnv(text), cut: said, strayLines: findStrayLines(text, path) }
   } catch (error) {
-    if (!isAbsent(error)) faults.push({ name: path, problem: describeUnreadable(error) })
+    if (!isAbsent(error)) faults.push({ name: path, ...judgeUnreadable(error) })
     return NO_DOTENV
   }
 }
@@ -84,8 +83,9 @@ function findStrayLines(text: string, path: string): readonly SettingFault[] {
     if (/^\s*(?:#|$)|^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=/.test(line)) return []
     const [word = ''] = /[\w.-]*/.exec(line.trim()) ?? []
     const meant = settingOf(word) === null ? '' : ` ${word}`
-    const problem = `sets nothing${meant && `, though it names${meant}`}: write${meant || ' NAME'}=value, or # in front of a remark`
-    return [{ name: `line ${at + 1} of ${path}`, problem }]
+    const problem = `sets nothing${meant && `, though it names${meant}`}`
+    const remedy = `write${meant || ' NAME'}=value, or # in front of a remark`
+    return [{ name: `line ${at + 1} of ${path}`, problem, remedy }]
   })
 }
 
@@ -99,7 +99,7 @@ function valueOf(
   const path = 'secret' in settings[name] ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]
   if (all[name] !== undefined) {
-    faults.push({ name, problem: `and ${name}_FILE are both set: remove one of them` })
+    faults.push({ name, problem: `and ${name}_FILE are both set`, remedy: 'remove one of them' })
     return all[name]
   }
   try {
@@ -107,10 +107,8 @@ function valueOf(
     if (value.trim() !== '') return value
     faults.push({ name, problem: `is given by ${name}_FILE, but that file is empty` })
   } catch (error) {
-    faults.push({
-      name,
-      problem: `is given by ${name}_FILE, but that file ${describeUnreadable(error)}`,
-    })
+    const { problem, remedy } = judgeUnreadable(error)
+    faults.push({ name, problem: `is given by ${name}_FILE, but that file ${problem}`, remedy })
   }
   return undefined
 }
@@ -119,16 +117,21 @@ function valueOf(
 function findUnknownSettings(
   all: Readonly<Record<string, string>>,
   dotenv: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
+): readonly SettingAdvice[] {
   const known = new Set<string>(settingNames)
   for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
-  const warnings: string[] = []
+  const warnings: SettingAdvice[] = []
   for (const name of Object.keys(all)) {
     if (known.has(name) || wasSetting(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
     const near = nearestName(name, known)
-    if (near !== null) warnings.push(`${name} is not a setting and is ignored: did you mean ${near}?`)
+    if (near !== null)
+      warnings.push({
+        name,
+        sentence: `${name} is not a setting and is ignored`,
+        remedy: `did you mean ${near}?`,
+      })
     else if (Object.hasOwn(dotenv, name))
-      warnings.push(`${name} is not a setting of this service and is ignored`)
+      warnings.push({ name, sentence: `${name} is not a setting of this service and is ignored` })
   }
   return warnings
 }

@@ -116,7 +116,8 @@ function findFaults(s: Partial<Values<typeof twilioSettings>>): readonly Setting
   if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
     faults.push({
       name: 'TWILIO_FROM',
-      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set: remove one of them',
+      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set',
+      remedy: 'remove one of them',
     })
   return faults
 }

@@ -32,9 +32,10 @@ export function presentableFault(error: unknown): PresentableFault {
  * @param error what node:fs threw.
  * @param uid the user of this process: in a container it is seldom the one who owns the file.
  */
-export function describeUnreadable(error: unknown, uid: number | undefined = process.getuid?.()): string {
+export function judgeUnreadable(error: unknown, uid: number | undefined = process.getuid?.()) {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
-  return `cannot be read (${code}): ${REMEDIES[code]?.(uid) ?? 'look at its path and permissions'}`
+  const remedy = REMEDIES[code]?.(uid) ?? 'look at its path and permissions'
+  return { problem: `cannot be read (${code})`, remedy }
 }
 
 const giveToUser = (uid: number | undefined): string =>

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Partly } from '../config/rules.ts'
-import { describeUnreadable } from '../runtime/fault.ts'
+import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
 
@@ -27,7 +27,7 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
     try {
       return readFile(path)
     } catch (error) {
-      faults.push({ name, problem: `names ${path}, which ${describeUnreadable(error)}` })
+      faults.push(unreadable(name, path, error))
       return undefined
     }
   }
@@ -47,8 +47,17 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
     })
   const authorities = readNamed('TLS_CA_FILE')
   if (authorities !== undefined && readAuthorities(authorities) === null)
-    faults.push({ name: 'TLS_CA_FILE', problem: 'holds no certificate in PEM, or a damaged one: look at it' })
+    faults.push({
+      name: 'TLS_CA_FILE',
+      problem: 'holds no certificate in PEM, or a damaged one',
+      remedy: 'look at it',
+    })
   return [...faults, ...folderFaults(s)]
+}
+
+function unreadable(name: string, path: string, error: unknown): SettingFault {
+  const { problem, remedy } = judgeUnreadable(error)
+  return { name, problem: `names ${path}, which ${problem}`, remedy }
 }
 
 function certificateFaults(cert: string, key: string): SettingFault[] {
@@ -57,8 +66,8 @@ function certificateFaults(cert: string, key: string): SettingFault[] {
     return []
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    const [, name = '', problem = ''] = /^(\w+) (.*)$/s.exec(error.message) ?? []
-    return [{ name, problem }]
+    const [, name = '', problem = '', remedy] = /^(\w+) (.*?)(?:: (.*))?$/s.exec(error.message) ?? []
+    return [{ name, problem, ...(remedy !== undefined && { remedy }) }]
   }
 }
 
@@ -75,11 +84,15 @@ function dkimFaults(pem: string): SettingFault[] {
   const name = 'DKIM_KEY_FILE'
   try {
     if (createPrivateKey(pem).asymmetricKeyType === 'rsa') return []
-    return [{ name, problem: 'holds no RSA key: receivers check nothing else reliably' }]
+    return [{ name, problem: 'holds no RSA key', remedy: 'receivers check nothing else reliably' }]
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
     return [
-      { name, problem: 'holds no private key in PEM without a passphrase: mails would go out unsigned' },
+      {
+        name,
+        problem: 'holds no private key in PEM without a passphrase',
+        remedy: 'mails would go out unsigned',
+      },
     ]
   }
 }
@@ -90,16 +103,14 @@ function folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly)
     try {
       readdirSync(templates)
     } catch (error) {
-      faults.push({
-        name: 'TEMPLATES_DIR',
-        problem: `names ${templates}, which ${describeUnreadable(error)}`,
-      })
+      faults.push(unreadable('TEMPLATES_DIR', templates, error))
     }
   }
   if (store?.kind === 'file' && statSync(store.path, { throwIfNoEntry: false })?.isDirectory())
     faults.push({
       name: 'DATABASE_URL',
-      problem: `names ${store.path}, which is a directory: name a file in it, such as file:${store.path.replace(/\/+$/, '')}/outbox.db`,
+      problem: `names ${store.path}, which is a directory`,
+      remedy: `name a file in it, such as file:${store.path.replace(/\/+$/, '')}/outbox.db`,
     })
   return faults
 }

@@ -5,6 +5,7 @@ import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
+import { describeAdvice, describeFault } from '../settings/setting.ts'
 import { type Certificate, loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
@@ -44,8 +45,8 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  const removed = config.removed.map(({ name, problem }) => `${name} ${problem}`)
-  for (const warning of [...config.warnings, ...removed]) log.warn({ event: 'setting' }, warning)
+  const warnings = [...config.warnings.map(describeAdvice), ...config.removed.map(describeFault)]
+  for (const warning of warnings) log.warn({ event: 'setting' }, warning)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   let watch: CertificateWatch | undefined

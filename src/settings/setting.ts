@@ -50,15 +50,35 @@ export type Values<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
 
-/** The fault of one setting and its remedy; never holds the value of a secret. */
+/** The fault of one setting; never holds the value of a secret. */
 export interface SettingFault {
   readonly name: string
+  /** The fault, as it goes on behind the name: `is missing`. */
   readonly problem: string
+  /** The next step, as a clause; absent: the setting's entry in .env.example says what is right. */
+  readonly remedy?: string
+}
+
+/** What works, but should not stay so. */
+export interface SettingAdvice {
+  readonly name: string
+  /** A sentence without its stop, which names the setting. */
+  readonly sentence: string
+  readonly remedy?: string
+}
+
+/** A fault and its remedy in one line: `BRAND_NAME is missing: set it to …`. */
+export function describeFault({ name, problem, remedy }: SettingFault): string {
+  return describeAdvice({ name, sentence: `${name} ${problem}`, ...(remedy !== undefined && { remedy }) })
+}
+
+export function describeAdvice({ sentence, remedy }: SettingAdvice): string {
+  return remedy === undefined ? sentence : `${sentence}: ${remedy}`
 }
 
 /** The fault of a setting that has to be set. @param remedy what to do, as a clause. */
 export function missingSetting(name: string, remedy: string): SettingFault {
-  return { name, problem: `is missing: ${remedy}` }
+  return { name, problem: 'is missing', remedy }
 }
 
 /** The faults of the settings that have to be set and are not. @param needed what to do, as a clause, by name. */

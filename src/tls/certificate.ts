@@ -2,7 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
-import { describeUnreadable } from '../runtime/fault.ts'
+import { judgeUnreadable } from '../runtime/fault.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
 export interface Certificate {
@@ -84,7 +84,8 @@ function textOf(path: string, setting: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new CertificateUnusable(`${setting}: ${path} ${describeUnreadable(error)}`, { cause: error })
+    const { problem, remedy } = judgeUnreadable(error)
+    throw new CertificateUnusable(`${setting}: ${path} ${problem}: ${remedy}`, { cause: error })
   }
 }
 

@@ -22,9 +22,14 @@ t.test('a removed setting is told by its own sentence, wherever it stands', t =>
     'SMS_COSTS=twilio:*=0.08\nQUOTA_SMS_COST_PER_DAY=200\n',
   )
   t.match(found, [
-    { name: 'QUOTA_SMS_COST_PER_DAY', problem: /holds nothing back: set QUOTA_SMS_PER_DAY/, isBrake: true },
-    { name: 'QUOTA_SMS_CARRIER_PER_DAY', problem: /QUOTA_SMS_COUNTRY_PER_DAY/, isBrake: true },
-    { name: 'SMS_COSTS', problem: /take it out/, isBrake: false },
+    {
+      name: 'QUOTA_SMS_COST_PER_DAY',
+      problem: /holds nothing back$/,
+      remedy: /^set QUOTA_SMS_PER_DAY/,
+      isBrake: true,
+    },
+    { name: 'QUOTA_SMS_CARRIER_PER_DAY', remedy: /QUOTA_SMS_COUNTRY_PER_DAY/, isBrake: true },
+    { name: 'SMS_COSTS', remedy: /take it out/, isBrake: false },
   ])
   t.same(warnings, [], 'and not as an unknown one that resembles another')
   t.end()
@@ -67,7 +72,12 @@ t.test('what set traces is told once a name, and degrades nothing', t => {
     OTEL_SDK_DISABLED: 'true',
   })
   t.match(found, [
-    { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', problem: /sends no traces: take it out/, isBrake: false },
+    {
+      name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+      problem: /sends no traces$/,
+      remedy: /^take it out/,
+      isBrake: false,
+    },
     { name: 'OTEL_SDK_DISABLED', isBrake: false },
   ])
   t.end()

@@ -2,6 +2,7 @@ import t from 'tap'
 import { longestAttemptMs } from '../../src/providers/list.ts'
 import { openRecipientReader } from '../../src/service/factories.ts'
 import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/senders.ts'
+import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const both = {
@@ -68,7 +69,7 @@ t.test('a country without a route is not an allowed country', async t => {
   t.equal(allows(routes, '+4915112345678'), 'country')
   t.equal(allows({ SMS_ROUTES: 'CN=aliyun; *=twilio' }, '+4915112345678'), 'valid')
   t.equal(allows({ ...routes, SMS_COUNTRIES: 'US' }, '+8613800138000'), 'country')
-  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings, [
+  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeAdvice), [
     /^SMS_COUNTRIES has DE, which no route/,
   ])
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const without = (...names: readonly string[]) =>
@@ -177,7 +178,7 @@ t.test('a password crosses no network in the clear, unless a second setting says
     t.same(faultsIn({ ...enough, SMTP_URL: fine }), [], fine)
   const told = { ...enough, SMTP_URL: clear, SMTP_LOGIN_WITHOUT_TLS: 'on' }
   t.same(faultsIn(told), [])
-  t.match(load(told).warnings, [/^SMTP_LOGIN_WITHOUT_TLS=on .*in the clear/])
+  t.match(load(told).warnings.map(describeAdvice), [/^SMTP_LOGIN_WITHOUT_TLS=on .*in the clear/])
   t.end()
 })
 
@@ -210,7 +211,7 @@ t.test('a user without a password needs a token, and a token needs a user withou
 })
 
 t.test('what works but should not stay so is said', t => {
-  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
+  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
@@ -239,7 +240,9 @@ BRAND_NAME = Example
 WEBOTP_DOMAIN="example.com
 hunter2secret"
 `
-  const said = load(enough, { '.env': dotenv.replace('example.com\nhunter2secret', 'example.com') }).warnings
+  const said = load(enough, {
+    '.env': dotenv.replace('example.com\nhunter2secret', 'example.com'),
+  }).warnings.map(describeAdvice)
   t.match(said, [
     /^line 2 of \.env sets nothing: write NAME=value/,
     /^line 4 of \.env .* names SMS_TOKEN: write SMS_TOKEN=/,
@@ -256,7 +259,7 @@ hunter2secret"
 })
 
 t.test('a name that nobody reads is said, with the one that was probably meant', t => {
-  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings
+  const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])
   t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
   t.match(said({ TWILIO_SID: 'x' }), [/did you mean TWILIO_ACCOUNT_SID\?/])

@@ -1,4 +1,5 @@
 import { type Config, ConfigError, loadConfig, type SettingSources } from '../../src/config/config.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 
 /** The least that serves both channels. */
 export const enough = {
@@ -47,6 +48,6 @@ export function faultsIn(
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(fault => `${fault.name} ${fault.problem}`)
+    return error.faults.map(describeFault)
   }
 }

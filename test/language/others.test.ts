@@ -72,7 +72,8 @@ const PIECES = new Set([
   'one more is tried in {}',
   'recipient {} {}',
   'requests at once',
-  'sets nothing{}: write{}=value, or # in front of a remark',
+  'sets nothing{}',
+  'write{}=value, or # in front of a remark',
   'subscribe to {}',
   'user={}x01auth=Bearer {}x01x01',
   'n,a={},x01auth=Bearer {}x01x01',
@@ -89,13 +90,16 @@ const PIECES = new Set([
   '{} (there are {}); built in{}',
   '{} is {}',
   '{}, so name your Twilio account (AC…)',
-  '{}, so that whoever sees the URL could guess it and send in your name: make a new one with `callback-courier token`, or set {}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES',
+  '{} contains a network of everybody (/0)',
+  '{}, so that whoever sees the URL could guess it and send in your name',
   '{}. Only an API key is set, and Twilio signs its reports with the Auth Token',
   '{}. Twilio is not told where to report',
 ])
 
 /** What the pieces make, as `check` says it. */
 const WHOLE = [
+  'ALLOWED_SOURCES contains a network of everybody (/0)',
+  'TRUSTED_PROXIES contains a network of everybody (/0)',
   'connected and logged in with an access token for 59 min; takes X1 as sender',
   'connected and logged in with an access token for 59 min (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)',
   'the token endpoint does not let this client ask for itself (client credentials)',

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/config/config.ts'
-import { describeUnreadable } from '../../src/runtime/fault.ts'
+import { judgeUnreadable } from '../../src/runtime/fault.ts'
 import { findFileFaults } from '../../src/service/files.ts'
 import { startService } from '../../src/service/service.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 import { enough } from '../config/settings.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 
@@ -20,7 +21,7 @@ async function refusal(env: Readonly<Record<string, string>>): Promise<readonly 
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(({ name, problem }) => `${name} ${problem}`)
+    return error.faults.map(describeFault)
   }
 }
 
@@ -88,15 +89,18 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
 })
 
 t.test('who may not read a file is told who that is, and what to do', async t => {
-  t.match(describeUnreadable(failing('EACCES'), 1000), /^cannot be read \(EACCES\): .*user 1000.*chown 1000/)
+  t.match(judgeUnreadable(failing('EACCES'), 1000), {
+    problem: 'cannot be read (EACCES)',
+    remedy: /user 1000.*chown 1000/,
+  })
   const refused = () => {
     throw failing('EACCES')
   }
   const [fault] = findFileFaults({ TLS_CA_FILE: '/certs/ca.pem' }, refused)
-  t.match(
-    fault?.problem,
-    new RegExp(`^names /certs/ca\\.pem, .*the service runs as user ${process.getuid?.()},`),
-  )
-  t.match(describeUnreadable(failing('EIO')), /^cannot be read \(EIO\): look at its path/)
-  t.match(describeUnreadable('?'), /unknown fault/)
+  t.match(fault, {
+    problem: /^names \/certs\/ca\.pem, which/,
+    remedy: new RegExp(`^the service runs as user ${process.getuid?.()},`),
+  })
+  t.match(judgeUnreadable(failing('EIO')), { problem: 'cannot be read (EIO)', remedy: /^look at its path/ })
+  t.match(judgeUnreadable('?').problem, /unknown fault/)
 })

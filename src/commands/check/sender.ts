@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../config/config.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
-import { describeUnreadable } from '../../runtime/fault.ts'
+import { judgeUnreadable } from '../../runtime/fault.ts'
 
 /** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
 const RESERVED = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
@@ -168,8 +168,8 @@ export async function checkDkim(
   try {
     pem = readFile(path)
   } catch (error) {
-    const [what = '', next = ''] = describeUnreadable(error).split(/: (.*)/)
-    return [checkFailure('DKIM', `${path} ${what}`, next)]
+    const { problem, remedy } = judgeUnreadable(error)
+    return [checkFailure('DKIM', `${path} ${problem}`, remedy)]
   }
   let published: string
   try {

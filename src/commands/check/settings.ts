@@ -15,8 +15,12 @@ export function checkSettings(config: Config): readonly CheckResult[] {
       'settings',
       `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
     ),
-    ...config.warnings.map(warning => resultOfWarning(warning)),
-    ...config.removed.map(resultOfRemoved),
+    ...config.warnings.map(({ name, sentence, remedy = 'see .env.example' }) =>
+      checkWarning(name, sentence, remedy),
+    ),
+    ...config.removed.map(({ name, problem, remedy, isBrake }) =>
+      isBrake ? checkFailure(name, problem, remedy) : checkWarning(name, problem, remedy),
+    ),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
       return token === undefined ? [] : [checkOk(name, fingerprint(token))]
@@ -25,19 +29,6 @@ export function checkSettings(config: Config): readonly CheckResult[] {
     ...checkLinks(config),
     ...checkAccountQuotas(config),
   ]
-}
-
-/** A warning of the settings begins with a setting's name and says after a colon what to do. */
-function resultOfWarning(warning: string): CheckResult {
-  const name = /^[A-Z_0-9]+/.exec(warning)?.[0] ?? 'settings'
-  const colon = warning.lastIndexOf(': ')
-  if (colon < 0) return checkWarning(name, warning, 'see .env.example')
-  return checkWarning(name, warning.slice(0, colon), warning.slice(colon + 2))
-}
-
-function resultOfRemoved({ name, problem, isBrake }: Config['removed'][number]): CheckResult {
-  const [what = problem, next = ''] = problem.split(/: (.*)/)
-  return isBrake ? checkFailure(name, what, next) : checkWarning(name, what, next)
 }
 
 function checkCallers(config: Config): readonly CheckResult[] {

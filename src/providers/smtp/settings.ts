@@ -130,8 +130,8 @@ function findTokenFaults(settings: Given, isUsed: boolean): readonly SettingFaul
   if (settings.SMTP_URL !== undefined && !isUsed)
     faults.push({
       name: 'SMTP_URL',
-      problem:
-        'needs a user and no password for SMTP_OAUTH2_TOKEN_URL: write smtp://courier%40example.com@smtp.office365.com:587, or leave the other out',
+      problem: 'needs a user and no password for SMTP_OAUTH2_TOKEN_URL',
+      remedy: 'write smtp://courier%40example.com@smtp.office365.com:587, or leave the other out',
     })
   if (settings.SMTP_OAUTH2_CLIENT_ID === undefined)
     faults.push(missingSetting('SMTP_OAUTH2_CLIENT_ID', 'it belongs to SMTP_OAUTH2_TOKEN_URL'))
@@ -165,9 +165,11 @@ function logsInWithoutTls(url: string | undefined): boolean {
 }
 
 function clearLoginFault(name: string): SettingFault {
-  const problem =
-    'has a login and ?ignoreTLS=true, so that it would cross the network in the clear: leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way'
-  return { name, problem }
+  return {
+    name,
+    problem: 'has a login and ?ignoreTLS=true, so that it would cross the network in the clear',
+    remedy: 'leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way',
+  }
 }
 
 /** An SMTP URL, read: the server, and the way to connect to it. */
