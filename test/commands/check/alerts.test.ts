@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createEmulator } from '../../sandbox/emulator/emulator.ts'
-import { checkAlerts } from '../../src/commands/check/alerts.ts'
-import { enough, load } from '../config/settings.ts'
+import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
+import { checkAlerts } from '../../../src/commands/check/alerts.ts'
+import { enough, load } from '../../config/settings.ts'
 
 const table =
   'alert * 30 - ops@example.com, +8613800138000; alert p1 30 - ops@example.com; state * 0 en ops@example.com'
