@@ -15,7 +15,7 @@ const FILES = [
   'src/providers/!(twilio-sdk).ts',
   'src/callback/authenticate.ts',
   'src/delivery/{carrier,attempt}.ts',
-  'src/providers/smtp/{connection,login,module,oauth2,outcome,provider,settings,verify}.ts',
+  'src/providers/smtp/{connection,fallback,login,module,oauth2,outcome,provider,settings,verify}.ts',
   'src/providers/http-gateway/*.ts',
   'src/config/{advice,removed,rules,schema,sources}.ts',
   'src/config/settings/*.ts',

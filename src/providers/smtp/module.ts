@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { Values } from '../../settings/setting.ts'
-import { withFallback } from '../fallback.ts'
 import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from '../module.ts'
+import { withFallback } from './fallback.ts'
 import type { AccessTokens, AccessTokensOptions } from './oauth2.ts'
 import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
 

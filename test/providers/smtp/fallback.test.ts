@@ -1,10 +1,10 @@
 import t from 'tap'
-import { withFallback } from '../../src/providers/fallback.ts'
-import type { Outcome, Provider } from '../../src/providers/provider.ts'
-import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
-import { providerContract } from './contract.ts'
-import { SHORT_SMTP } from './short.ts'
-import { createSmtpServer, LOGIN, mail, smtpSide, urlOf } from './smtp/rig.ts'
+import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import { withFallback } from '../../../src/providers/smtp/fallback.ts'
+import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { providerContract } from '../contract.ts'
+import { SHORT_SMTP } from '../short.ts'
+import { createSmtpServer, LOGIN, mail, smtpSide, urlOf } from './rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {

@@ -1,5 +1,5 @@
-import type { Clock } from '../runtime/clock.ts'
-import { faultScopeOf, type Outcome, type Provider } from './provider.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { faultScopeOf, type Outcome, type Provider } from '../provider.ts'
 
 /** The bounds beyond which the primary is left alone. */
 export interface FallbackPolicy {
