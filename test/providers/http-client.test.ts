@@ -4,6 +4,7 @@ import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { createExchanges, createHttpClient, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
 import { PROBE_MS } from '../../src/providers/provider.ts'
+import { startDnsServer } from '../rigs/dns-server.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
 
 const LIMITS = { connectMs: 2_000, answerMs: 2_000, bodyMs: 2_000 }
@@ -58,6 +59,11 @@ t.test('a probe finds out about TLS and the proxy, writes no request, and waits 
   const through = await startHttpProxy(t)
   t.equal(await open(port, { proxy: through }).probe(), 'down', 'the same, by a tunnel')
   t.match(through.asked, [{ to: `127.0.0.1:${port}` }])
+  const resolver = await startDnsServer(t, { 'proxy.courier.test': '127.0.0.1' })
+  const named = through.url.replace('127.0.0.1', 'proxy.courier.test')
+  t.equal(await open(port, { proxy: { url: named } }).probe(), 'down')
+  t.equal(through.asked.length, 2, 'a proxy that has a name is found as every host is')
+  t.match(resolver.asked, ['proxy.courier.test'])
   const began = performance.now()
   t.equal(await open(silentPort).probe(), 'down', 'a server that never says hello')
   t.ok(performance.now() - began < PROBE_MS + 1500)
