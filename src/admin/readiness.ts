@@ -8,7 +8,7 @@ import type { ServiceView } from './service-view.ts'
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
-   * one is refused, `quotas` when a quota is set that this version does not have. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * one is refused, `quotas` when a quota is set that holds nothing back. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
       readonly ready: true
@@ -109,6 +109,6 @@ function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas')[] {
   return [
     ...channels,
     ...(view.renewalRefused() !== null ? (['certificate'] as const) : []),
-    ...(view.isBrakeGone ? (['quotas'] as const) : []),
+    ...(view.idleBrakes.length > 0 ? (['quotas'] as const) : []),
   ]
 }

@@ -17,8 +17,12 @@ export interface ServiceView {
   /** Wall time, which certificates are valid by, ms since the epoch. */
   wall(): number
   isDraining(): boolean
-  /** Whether the operator counts on a quota that is not there any more. */
-  readonly isBrakeGone: boolean
+  /** Quotas that are set and hold nothing back: they are gone, or 0. */
+  readonly idleBrakes: readonly {
+    readonly name: string
+    readonly problem: string
+    readonly remedy?: string | undefined
+  }[]
   /** The channels that are on. */
   readonly channels: readonly Channel[]
   readonly health: ServiceHealth

@@ -8,7 +8,7 @@ import {
   type SettingSchema,
 } from '../settings/setting.ts'
 import type { RemovedSetting } from './removed.ts'
-import { faultsTogether, listAdvice, type Partly } from './rules.ts'
+import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
 import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
 
@@ -23,6 +23,8 @@ export type Config = SettingValues & {
   readonly warnings: readonly SettingAdvice[]
   /** Settings of earlier versions that are still set. */
   readonly removed: readonly RemovedSetting[]
+  /** Faults for which a new store is refused, and which are borne until 1.2 on one that 1.0.0 has made: an upgrade always starts. */
+  readonly borne: readonly SettingFault[]
 }
 
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
@@ -78,6 +80,7 @@ export function loadConfig(
     ...values,
     warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
     removed,
+    borne: listBorneFaults(merged.given),
   }
   texts.set(config, merged.given)
   return config

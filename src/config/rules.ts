@@ -275,6 +275,17 @@ function exampleFaults(s: Partly): SettingFault[] {
   }))
 }
 
+/** Finds what 1.0.0 took and this version does not. @param given texts by name; none is empty */
+export function listBorneFaults(given: Readonly<Record<string, string>>): readonly SettingFault[] {
+  return settingNames
+    .filter(name => name.startsWith('QUOTA_') && Number(given[name] ?? '1') === 0)
+    .map(name => ({
+      name,
+      problem: 'is 0, which holds nothing back',
+      remedy: 'set a number from 1, or off for no limit',
+    }))
+}
+
 /** Settings that work but should not stay as they are. */
 export function listAdvice(s: SettingValues): readonly SettingAdvice[] {
   return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]

@@ -264,6 +264,8 @@ export interface Outbox {
   readonly queries: AdminQueries
   /** The actions of people on a message that waits. */
   readonly actions: OperatorActions
+  /** Whether 1.0.0 made it: a setting that is refused since then is borne for its sake. */
+  readonly isInherited: boolean
   /**
    * The loss that the store noticed at its start, within the last day; null: none that it knows of. `messages` is 0
    * when only ends of messages are gone. Absent in a store that refuses its start then.

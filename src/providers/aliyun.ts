@@ -447,6 +447,7 @@ export const aliyun = defineTemplateCarrier({
   },
   createProvider: createAliyunProvider,
   createReceipts: createAliyunReceipts,
+  signature: { setting: 'ALIYUN_SMS_SIGN_NAME', abroad: true },
   lookAt:
     'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
   listAccount,

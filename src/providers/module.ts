@@ -51,6 +51,8 @@ export interface ProviderModule<
     config: Values<S> & ChannelSettings,
     options: { readonly clock: Clock; readonly limits: L; readonly templates: SmsTemplates },
   ): Promise<Provider | undefined>
+  /** Why it can send nothing at all with these templates; null: it can. Absent: it needs none. */
+  findTemplateFault?(config: Values<S>, templates: SmsTemplates): SettingFault | null
   /** Its lines of `callback-courier check`, once it is opened; sends nothing. */
   check(
     config: Values<S> & ChannelSettings,

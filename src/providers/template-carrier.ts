@@ -1,5 +1,11 @@
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
-import { missingSettings, type Settings, type Values } from '../settings/setting.ts'
+import {
+  missingSetting,
+  missingSettings,
+  type SettingFault,
+  type Settings,
+  type Values,
+} from '../settings/setting.ts'
 import { type HttpApiSettings, type HttpLimits, longestExchangeMs } from './http-client.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { Provider } from './provider.ts'
@@ -58,6 +64,8 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   account(config: Values<S>): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
   createProvider(settings: P): Provider
   createReceipts(keys: readonly string[]): ReceiptSource
+  /** The setting of its signature, and whether templates abroad need one, too. */
+  readonly signature: { readonly setting: keyof S & string; readonly abroad: boolean }
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
   readonly lookAt: string
   /** Asks for the signatures and templates of the account. */
@@ -84,9 +92,23 @@ export function defineTemplateCarrier<
     return account && ({ ...options, ...account, proxy: proxyOf(config) } as unknown as P)
   }
 
+  function findTemplateFault(config: Config, templates: SmsTemplates): SettingFault | null {
+    const mapped = templates.mapped(name)
+    if (mapped.length === 0)
+      return missingSetting(
+        'SMS_TEMPLATES_FILE',
+        `it names no template of ${name}, which sends nothing else: write the file (docs/sms.md)`,
+      )
+    const { setting, abroad } = carrier.signature
+    const isSigned = accountOf(config)?.signName !== undefined || templates.signatures(name).length > 0
+    if (isSigned || (!abroad && mapped.some(({ region }) => region === 'abroad'))) return null
+    return missingSetting(setting, `${name} sends nothing without a signature: set it to an approved one`)
+  }
+
   return {
     name,
     channel: 'sms',
+    findTemplateFault,
     settings: carrier.settings,
     limits,
     findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, string>>),
@@ -99,13 +121,18 @@ export function defineTemplateCarrier<
     async check(config, provider, templates) {
       const login = await checkLogin(provider, carrier.lookAt)
       const settings = settingsOf(config, { clock: { now: Date.now }, limits, templates })
-      if (login.is !== 'ok' || settings === undefined) return [login]
+      if (settings === undefined) return [login]
+      const unsigned = checkUnsignedReceipts(title, config)
+      const fault = findTemplateFault(config, templates)
+      if (fault !== null)
+        return [login, checkFailure(fault.name, fault.problem, fault.remedy ?? 'see docs/sms.md'), unsigned]
+      if (login.is !== 'ok') return [login]
       const ofTemplates = templates.signatures(name)
       const { signName } = settings
       const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
       const lists = await carrier.listAccount(settings)
       const approvals = checkApprovals(name, [...signatures], templates.mapped(name), ...lists)
-      return [login, ...approvals, ...notes, checkUnsignedReceipts(title, config)]
+      return [login, ...approvals, ...notes, unsigned]
     },
     clockUrl: config => carrier.account(config)?.apiUrl,
     async openReceipts(config) {
@@ -148,14 +175,6 @@ function checkApprovals(
   listedSignatures: Listed<ListedSignature>,
   listedTemplates: Listed<ListedTemplate>,
 ): readonly CheckResult[] {
-  if (templates.length === 0)
-    return [
-      checkWarning(
-        carrier,
-        'no template is mapped: nothing can be sent by it',
-        'write SMS_TEMPLATES_FILE (docs/sms.md)',
-      ),
-    ]
   return [
     ...checkEach(carrier, 'signatures', signatures, listedSignatures, checkSignature),
     ...checkEach(carrier, 'templates', templates, listedTemplates, checkTemplate),

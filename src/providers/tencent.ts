@@ -512,6 +512,7 @@ export const tencent = defineTemplateCarrier({
   },
   createProvider: createTencentProvider,
   createReceipts: createTencentReceipts,
+  signature: { setting: 'TENCENT_SMS_SIGN_NAME', abroad: false },
   lookAt:
     'look at TENCENT_SECRET_ID, TENCENT_SECRET_KEY and the clock of this machine, and at https://console.cloud.tencent.com/cam',
   listAccount,

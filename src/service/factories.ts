@@ -22,6 +22,7 @@ import type { Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { modulesOf } from '../providers/list.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -120,6 +121,19 @@ export async function openSmsTemplates(
   throw new ConfigError(
     faults.map(({ line, reason }) => ({ name: 'SMS_TEMPLATES_FILE', problem: `line ${line}: ${reason}` })),
   )
+}
+
+/** @throws ConfigError when no carrier can send any SMS, because templates or signatures are missing. */
+export function requireTemplates(
+  config: Config,
+  providers: readonly Pick<Provider, 'name' | 'channel'>[],
+  templates: SmsTemplates,
+): void {
+  const names = providers.filter(({ channel }) => channel === 'sms').map(({ name }) => name)
+  const faults = modulesOf(config)
+    .filter(({ name }) => names.includes(name))
+    .flatMap(module => module.findTemplateFault?.(config, templates) ?? [])
+  if (names.length > 0 && faults.length === names.length) throw new ConfigError(faults)
 }
 
 export function quotaLimits(config: Config): QuotaLimits {

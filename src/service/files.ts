@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { countryOfAreaCode } from '../callback/recipients.ts'
 import type { Partly } from '../config/rules.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
@@ -15,7 +16,7 @@ type FileSetting =
   | 'SMTP_CLIENT_KEY_FILE'
 
 /**
- * Tries every file and folder that a setting names, so that the start says at once what is wrong with all of them.
+ * Tries everything that a setting names, files, folders and the calling code, so that the start says at once what is wrong with all of them.
  * @param s the settings that could be read.
  * @param readFile reads a text file; throws as node:fs does.
  */
@@ -52,7 +53,7 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
       problem: 'holds no certificate in PEM, or a damaged one',
       remedy: 'look at it',
     })
-  return [...faults, ...folderFaults(s)]
+  return [...faults, ...folderFaults(s), ...areaFaults(s)]
 }
 
 function unreadable(name: string, path: string, error: unknown): SettingFault {
@@ -95,6 +96,13 @@ function dkimFaults(pem: string): SettingFault[] {
       },
     ]
   }
+}
+
+function areaFaults({ DEFAULT_AREA_CODE: area, SMS_TOKEN: token }: Partly): SettingFault[] {
+  if (token === undefined || area === undefined || countryOfAreaCode(area) !== null) return []
+  return [
+    { name: 'DEFAULT_AREA_CODE', problem: 'is no country calling code', remedy: 'set one such as 86 or 1' },
+  ]
 }
 
 function folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly): SettingFault[] {

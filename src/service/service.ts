@@ -45,7 +45,10 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  const warnings = [...config.warnings.map(describeAdvice), ...config.removed.map(describeFault)]
+  const warnings = [
+    ...config.warnings.map(describeAdvice),
+    ...[...config.removed, ...config.borne].map(describeFault),
+  ]
   for (const warning of warnings) log.warn({ event: 'setting' }, warning)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined

@@ -15,7 +15,7 @@ import { createChargesOf } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
-import { type Config, envSchemaOptions } from '../config/config.ts'
+import { type Config, ConfigError, envSchemaOptions } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import type { ChannelSpec } from '../delivery/channel.ts'
 import { createDelivery } from '../delivery/delivery.ts'
@@ -49,6 +49,7 @@ import {
   openSmsTemplates,
   openStoreKeys,
   quotaLimits,
+  requireTemplates,
 } from './factories.ts'
 
 export interface WiringOptions {
@@ -145,11 +146,13 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   resources.push(templates)
   const providers = await openProviders(config, { clock, templates, limits: options.limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
+  requireTemplates(config, providers, templates)
   const outbox = await openOutbox(config, clock, storeKeys, log, {
     onCommit: commit => emit({ type: 'store-commit', ...commit }),
     startThread: options.startStoreThread,
   })
   resources.push(outbox)
+  if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
 
@@ -173,7 +176,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     now: clock.now,
     wall: options.wall,
     isDraining: () => isDraining,
-    isBrakeGone: config.removed.some(({ isBrake }) => isBrake),
+    idleBrakes: [...config.removed.filter(({ isBrake }) => isBrake), ...config.borne],
     channels: common.channels.map(({ channel }) => channel),
     health,
     queries: outbox.queries,

@@ -47,7 +47,7 @@ export function readSecrets(text: string): ParsedSetting<readonly string[]> {
     : { fault: 'must be secrets of at least 22 characters each, parted by spaces' }
 }
 
-/** A quota: how many at most; 0 and `off` mean no limit, as 0. */
+/** A quota: how many at most; `off` is no limit, and so is 0, which is a fault beside (`listBorneFaults`). */
 export function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()
   if (word === 'off') return { value: 0 }

@@ -160,7 +160,7 @@ t.test('@fastify/env decorates the app with the same values', async t => {
   await app.register(fastifyEnv, envSchemaOptions(config))
   await app.ready()
   const decorated = (app as unknown as { config: Config }).config
-  const { warnings: _, removed: __, ...values } = config
+  const { warnings: _, removed: __, borne: ___, ...values } = config
   t.same(decorated, values)
   await app.close()
   t.throws(() => envSchemaOptions({ ...config }), TypeError)

@@ -50,6 +50,16 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
         ),
       ),
     ...view.channels.flatMap(channel => channelCauses(channel, view.health, summary, now)),
+    ...view.idleBrakes.map(({ name, problem, remedy = '' }) =>
+      warn(
+        name,
+        say('{name} {problem}: {remedy}.', {
+          name,
+          problem: translateText(problem),
+          remedy: translateText(remedy),
+        }),
+      ),
+    ),
     ...certificateCauses(view, now),
     ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)).map(cause => ({
       ...cause,

@@ -21,6 +21,9 @@ export function checkSettings(config: Config): readonly CheckResult[] {
     ...config.removed.map(({ name, problem, remedy, isBrake }) =>
       isBrake ? checkFailure(name, problem, remedy) : checkWarning(name, problem, remedy),
     ),
+    ...config.borne.map(({ name, problem, remedy = 'see .env.example' }) =>
+      checkFailure(name, problem, remedy),
+    ),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
       return token === undefined ? [] : [checkOk(name, fingerprint(token))]

@@ -8,7 +8,7 @@ import {
   tryDecrypt,
 } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { findPendingMigrations, type Schema } from '../schema-version.ts'
+import { findPendingMigrations, MADE_FROM, type Schema } from '../schema-version.ts'
 import type { Client } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
@@ -19,6 +19,7 @@ const MIGRATION_LOCK = 7_310_928_441
 /**
  * Creates the tables or migrates them to this version, and checks the secret that the store is written with.
  *
+ * @returns whether 1.0.0 made them.
  * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, is in use by replicas that could
  *   not write it any more or could not read what this one would write, or holds messages that were encrypted with another
  *   secret.
@@ -27,7 +28,7 @@ export async function migrate(
   client: Client,
   payloadKeys: PayloadKeys,
   schema = POSTGRES_SCHEMA,
-): Promise<void> {
+): Promise<boolean> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
   )
@@ -43,7 +44,9 @@ export async function migrate(
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await bringUpToDate(client, schema)
   await keepSecretChecks(client, payloadKeys)
+  const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
   await client.query('COMMIT')
+  return isInherited
 }
 
 /** Runs the migrations that the tables lack, and writes into the store which versions may write them from then on. */
@@ -59,6 +62,7 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
         `${count} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
     )
   for (const sql of pending) await client.query(sql)
+  if (version === 0) await writeMeta(client, MADE_FROM.key, MADE_FROM.release)
   // Tables of a newer version that this program may write keep their version.
   if (version > schema.migrations.length) return
   await writeMeta(client, 'schema', String(schema.migrations.length))

@@ -85,7 +85,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     heartbeats: options.heartbeats ?? HEARTBEAT_LIMITS,
   }
   const { clock, log, monotonic } = settings
-  await prepareDatabase(settings)
+  const isInherited = await prepareDatabase(settings)
   const connections = createConnections({ ...settings, max: MAX_CONNECTIONS })
   const heartbeatConnection = createConnections({ ...settings, statementTimeoutMs: HEARTBEAT_MS, max: 1 })
   const heartbeats = await startHeartbeats({
@@ -101,6 +101,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   const front = createFront(call, settings)
   return {
     ...front,
+    isInherited,
     beginAttempt,
     memos: { ...front.memos, takeLeaderLease },
     sharedLeases: {
@@ -285,14 +286,15 @@ function createCalls(
   }
 }
 
-/** Creates the tables, or migrates them to this version. */
-async function prepareDatabase(settings: Settings): Promise<void> {
+/** Creates the tables, or migrates them to this version. @returns whether 1.0.0 made them */
+async function prepareDatabase(settings: Settings): Promise<boolean> {
   const limits = { statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
   const connections = createConnections({ ...settings, ...limits })
-  await requireOwnSessions(connections)
+  const isInherited = await requireOwnSessions(connections)
     .then(() => connections.use(client => migrate(client, settings.payloadKeys)))
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
+  return isInherited
 }
 
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
-import { findPendingMigrations, type Schema } from '../schema-version.ts'
+import { findPendingMigrations, MADE_FROM, type Schema } from '../schema-version.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 
 /** Up to this size the whole store is checked, which takes about half a second; damage in a larger one shows when it is read. */
@@ -63,6 +63,7 @@ function migrate(db: DatabaseSync, path: string, schema: Schema): void {
   const minWriter = readMeta(db, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
   for (const sql of findPendingMigrations(schema, stored, `the store ${path}`)) db.exec(sql)
+  if (version === 0) writeMeta(db, MADE_FROM.key, MADE_FROM.release)
   // Tables of a newer version that this program may write keep their version.
   if (version <= schema.migrations.length) {
     writeMeta(db, 'schema', schema.migrations.length)

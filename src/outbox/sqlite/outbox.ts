@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createFront } from '../front.ts'
-import { type Outbox, type StoreLoss, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './serve-store.ts'
@@ -45,7 +45,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     emptyWalEveryMs,
   }
   const worker = startThread(settings)
-  const loss = await awaitOpen(worker)
+  const { loss, isInherited } = await awaitOpen(worker)
   const journal = openJournal(path)
   const thread = createThreadCalls(worker, options)
   const front = createFront(thread.call, options)
@@ -59,6 +59,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       journal.end(id, lease.token)
       return settled
     },
+    isInherited,
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
     backUp: thread.backUp,
     async close() {
@@ -92,8 +93,8 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-/** Waits until the thread has opened the store. @returns what the store lost; null: nothing. @throws StoreUnusable */
-function awaitOpen(worker: StoreThread): Promise<StoreLoss | null> {
+/** Waits until the thread has opened the store. @throws StoreUnusable */
+function awaitOpen(worker: StoreThread): Promise<Extract<MessageFromWorker, { readonly is: 'open' }>> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) =>
       reject(new StoreUnusable("the store's thread did not start", { cause: error }))
@@ -102,7 +103,7 @@ function awaitOpen(worker: StoreThread): Promise<StoreLoss | null> {
       if (message.is !== 'open') return
       worker.off('message', onMessage)
       worker.off('error', fail)
-      resolve(message.loss)
+      resolve(message)
     }
     worker.on('message', onMessage)
     worker.once('error', fail)

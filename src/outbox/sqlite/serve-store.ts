@@ -5,7 +5,8 @@ import type { MessagePort } from 'node:worker_threads'
 import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { adviseOnDamage, closeQuietly, openStore } from './open.ts'
+import { MADE_FROM } from '../schema-version.ts'
+import { adviseOnDamage, closeQuietly, openStore, readMeta } from './open.ts'
 import { createStore } from './store.ts'
 import type { MessageFromWorker, MessageToWorker } from './thread.ts'
 
@@ -83,7 +84,8 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     port.close()
   }
   emptyWal()
-  send(port, { is: 'open', loss: store.loss })
+  const isInherited = readMeta(db, MADE_FROM.key) === undefined
+  send(port, { is: 'open', loss: store.loss, isInherited })
 
   port.on('message', (message: MessageToWorker) => {
     if (message === 'close') {

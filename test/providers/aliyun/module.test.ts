@@ -105,7 +105,7 @@ t.test('a key that may not ask, a wrong one, and no template', async t => {
   const bare = await runCheck(t, mappedTo([]), {}, { PUBLIC_URL: 'https://courier.example.com' })
   t.match(bare.results, [
     {},
-    { is: 'warn', what: /nothing can be sent/ },
+    { about: 'SMS_TEMPLATES_FILE', is: 'fail', what: 'is missing', next: /names no template of aliyun/ },
     { is: 'ok', what: /callback-courier urls/ },
   ])
 })
