@@ -17,7 +17,7 @@ declare module 'fastify' {
 
 interface Refusal {
   readonly reason: AdminRefusal
-  /** When to come again, ms. */
+  /** The time after which the caller may come again, ms. */
   readonly waitMs?: number
 }
 

@@ -146,7 +146,7 @@ function faultsOf(
 /** The reason why nothing begins with a provider. */
 interface Pause {
   readonly provider: string
-  /** When it ends, as far as that is known, ms since the epoch. */
+  /** The time at which it ends, as far as that is known, ms since the epoch. */
   readonly until: number
   readonly why: Sentence
   readonly lastError: AttemptGate['lastError']

@@ -7,9 +7,9 @@ const API = '/api/'
 /** The reason why a request to the private listener is not answered. */
 export interface Failure {
   readonly status: number
-  /** For programs. */
+  /** Programs tell faults apart by it. */
   readonly error: string
-  /** For people; it never holds a value of the request. */
+  /** People read it; it never holds a value of the request. */
   readonly message: string
 }
 

@@ -37,7 +37,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   let trying: Promise<Readiness> | undefined
   let probing: Promise<boolean> | undefined
   let resting: Promise<void> | undefined
-  /** Since when the store commits again; null: it failed at last, or never has. */
+  /** The time since which the store commits again; null when it failed at last, or never has. */
   let recoveredAt: number | null = null
   let hasFailed = false
 

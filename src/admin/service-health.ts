@@ -8,7 +8,7 @@ export interface ProviderStatus {
   readonly provider: string
   readonly channel: Channel
   readonly up: boolean
-  /** Since when it is up or down, ms since the epoch. */
+  /** The time since which it is up or down, ms since the epoch. */
   readonly since: number
   readonly lastError: {
     readonly at: number

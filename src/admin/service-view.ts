@@ -11,7 +11,7 @@ import type { ServiceHealth } from './service-health.ts'
 export interface ServiceView {
   /** Which version runs. */
   readonly build: Build
-  /** ms since the epoch. */
+  /** The start of the process, ms since the epoch. */
   readonly startedAt: number
   now(): number
   /** Wall time, which certificates are valid by, ms since the epoch. */
@@ -37,15 +37,15 @@ export interface ServiceView {
   renewalRefused(): RefusedRenewal | null
   /** The faults of the operator's words and templates, a line each. */
   templateProblems(): readonly string[]
-  /** Null when there are no device alerts. */
+  /** It is null when there are no device alerts. */
   deviceAlerts(): DeviceAlertsStatus | null
-  /** Null when no other machine is told. */
+  /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
 }
 
 /** The state of the data subscription that device alerts come from. */
 export interface DeviceAlertsStatus {
-  /** False: another replica watches the devices. */
+  /** It is false when another replica watches the devices. */
   readonly leads: boolean
   readonly subscribed: boolean
   /** How long it has been subscribed, or has not been, ms. */

@@ -13,7 +13,7 @@ export type CallbackAnswer =
       readonly is: 'answered'
       /** HTTP status. */
       readonly status: number
-      /** Null when the body has no integer `err_code`. */
+      /** It is null when the body has no integer `err_code`. */
       readonly errCode: number | null
       readonly errMsg: string
       /** The body as it came, cut to 2,000 characters. */

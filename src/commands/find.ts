@@ -24,7 +24,7 @@ export const find: Command = {
   },
 }
 
-/** As many lines as a screen has. */
+/** A screen has as many lines. */
 const MOST = 10
 const UNREADY = say(
   'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.',

@@ -2,7 +2,7 @@ import type { SettingFault } from '../settings/setting.ts'
 
 /** A setting of an earlier version that is still set. */
 export interface RemovedSetting extends Required<SettingFault> {
-  /** Whether it held messages back, so that more goes out without it. */
+  /** It says whether the setting held messages back, so that more goes out without it. */
   readonly isBrake: boolean
 }
 

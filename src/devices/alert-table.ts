@@ -14,7 +14,7 @@ export interface AlertRecipient {
 /** A row of the alert table: which alerts go to whom, how often, in which language. */
 export interface AlertRow {
   readonly source: Source
-  /** Only this product's devices; null: every product's. */
+  /** The row is about this product's devices alone; null: about every product's. */
   readonly product: string | null
   /** The shortest time between two alarms of a device and rule, ms; 0: each is sent. */
   readonly everyMs: number
@@ -25,9 +25,9 @@ export interface AlertRow {
 
 /** A fault in a line. Never holds a recipient. */
 export interface AlertTableFault {
-  /** From 1. */
+  /** Lines count from 1. */
   readonly line: number
-  /** From 1, of a line that has several. */
+  /** Rows of a line that has several count from 1. */
   readonly row?: number
   readonly problem: string
 }

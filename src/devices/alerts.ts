@@ -12,7 +12,7 @@ export interface Alerts {
 }
 
 export interface AlertsStatus extends DdqStatus {
-  /** False: another replica holds the subscription. */
+  /** It is false when another replica holds the subscription. */
   readonly leads: boolean
 }
 

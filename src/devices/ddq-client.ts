@@ -25,7 +25,7 @@ export interface DdqStatus {
 export interface DdqClientOptions
   extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>,
     Partial<Pick<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>> {
-  /** From 0 to 1. */
+  /** It gives a number from 0 to 1. */
   readonly random: () => number
   /** A connection ended, and the next is tried after `waitMs`. */
   readonly onEnd?: (end: ConnectionEnd, waitMs: number) => void
@@ -348,7 +348,7 @@ export type Heartbeat = 'ping' | 'settings' | `post:/${string}`
 interface HeartbeatOptions {
   readonly session: ClientHttp2Session
   readonly heartbeat: Heartbeat
-  /** ms between two of them. */
+  /** The time between two of them, ms. */
   readonly everyMs: number
   /** Silence after which the connection counts as dead, ms. */
   readonly silenceMs: number

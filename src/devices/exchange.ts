@@ -101,7 +101,7 @@ export interface ReaderOptions {
   readonly onMalformed: (malformed: Malformed) => void
   /** Bytes came. */
   readonly onBytes: () => void
-  /** Nothing more is to be handled. */
+  /** It says whether nothing more is to be handled. */
   readonly stopped: () => boolean
   /** ms since any origin, never going back. */
   readonly now: () => number
@@ -115,13 +115,13 @@ export interface StreamCosts {
   unfinished: number
   /** Bytes of which no message was made, less those of messages, and less what is forgiven with time. */
   useless: number
-  /** When `useless` was counted last, ms. */
+  /** The time at which `useless` was counted last, ms. */
   countedAt: number
 }
 
 /** An object holds half a megabyte at most; some hundred streams must not each do so. */
 const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
-/** With more than this, the connection is ended: the server sends garbage. */
+/** A server that sends more than this sends garbage, and the connection is ended. */
 const MOST_USELESS_BYTES = 512 * 1024
 const FORGIVEN_BYTES_A_SECOND = 1024
 /** The cost of looking at a piece, in bytes, besides its own; and the bytes that a message may have around it. */

@@ -122,7 +122,7 @@ export const payloadSchemas = {
         type: 'object',
         required: ['exception', 'time'],
         properties: {
-          /** True when abnormal, false when recovered. */
+          /** It is true when abnormal, false when recovered. */
           exception: { type: 'boolean' },
           /** yyyy-MM-dd'T'HH:mm:ss.SSS'Z' */
           time: { type: 'string' },

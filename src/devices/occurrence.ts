@@ -22,14 +22,14 @@ export interface Occurrence {
   /** The rule, or the event's name; empty for the connection. Alarms are limited per device and rule. */
   readonly rule: string
   readonly is: 'alarm' | 'recovery'
-  /** Whether a recovery can follow: a device comes back, a rule is met no more; an event is over as it happens. */
+  /** It says whether a recovery can follow: a device comes back, a rule is met no more; an event is over as it happens. */
   readonly canRecover: boolean
-  /** When it happened, ms since the epoch; null when the message does not say. */
+  /** The time at which it happened, ms since the epoch; null when the message does not say. */
   readonly at: number | null
   /** The same for the same message, however often it comes. */
   readonly identity: readonly string[]
   readonly kind: AlertKind
-  /** For the words, as text. */
+  /** The words print these, as text. */
   readonly params: Readonly<Record<string, string>>
 }
 

@@ -2,11 +2,11 @@ import type { Occurrence } from './occurrence.ts'
 
 /** The memo about one recipient, device and rule: in the store, so that it outlives a restart. */
 export interface AlertMemory {
-  /** When an alarm was last sent, ms since the epoch. */
+  /** The time at which an alarm was last sent, ms since the epoch. */
   readonly sentAt: number
-  /** When the newest alarm that was sent happened; null when it did not say. */
+  /** The time at which the newest alarm that was sent happened; null when it did not say. */
   readonly alarmAt: number | null
-  /** When the newest recovery that was sent happened; null when there is none, or it did not say. */
+  /** The time at which the newest recovery that was sent happened; null when there is none, or it did not say. */
   readonly recoveredAt: number | null
   /** The recipient got an alarm, and no recovery since. */
   readonly open: boolean

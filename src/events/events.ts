@@ -113,7 +113,7 @@ type DeliveryEvent =
       readonly is: 'begun' | 'over'
       readonly scope: 'template' | 'sender' | 'country' | 'carrier'
       readonly name: string
-      /** Of the message that was refused first. */
+      /** The kind of the message that was refused first. */
       readonly kind: string
       readonly code: string
       readonly reply: string

@@ -27,7 +27,7 @@ export type Interpretation =
       readonly ok: true
       /** Name of the kind, or `plain` for an unknown type. */
       readonly kind: string
-      /** Whether this version knows the type. */
+      /** It says whether this version knows the type. */
       readonly known: boolean
       readonly purpose: Purpose
       readonly content: Content

@@ -301,7 +301,7 @@ const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
 
 /**
  * The validity that the platform stated, in ms: a decimal number of hours or minutes.
- * Null when it is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and
+ * It is null when the parameter is absent, not a number, 0 (anything below a second), negative or over 30 days: then nobody knows, and
  * the words do not mention it.
  */
 export function parseValidity(unit: ValidityUnit, text: string | undefined): number | null {

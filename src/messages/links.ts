@@ -93,7 +93,7 @@ interface FoundLink {
   readonly to: number
   /** The link as a browser would open it: with a scheme, its letters mapped; one that is not http or https keeps its own. */
   readonly url: string
-  /** Whether its scheme stands in the text. */
+  /** It says whether the scheme stands in the text. */
   readonly hasScheme: boolean
 }
 
@@ -162,7 +162,7 @@ export function findLinksInText(text: string): readonly FoundLink[] {
 }
 
 const DOT_OR_SCHEME = /[.\u3002\uff0e\uff61\u2024](?=\S)|:(?=\/\/)/gu
-/** For what is a link without a dot: an IPv6 address behind two slashes. */
+/** It finds what is a link without a dot: an IPv6 address behind two slashes. */
 const DOT_OR_SLASH = /[.\u3002\uff0e\uff61\u2024](?=\S)|[:/](?=\/)/gu
 /** A link can be left of what stood around another one; texts in which that happens often are made for it. */
 const MOST_ROUNDS = 5
@@ -202,7 +202,7 @@ function withBlanks(text: string, links: readonly FoundLink[], before: RegExp): 
 
 interface Mapped {
   readonly text: string
-  /** Of each character of `text`, where it stood. One more than there are: the end. */
+  /** The place at which each character of `text` stood, and one more for the end. */
   readonly places: readonly number[] | null
   readonly isAscii: boolean
 }

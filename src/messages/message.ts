@@ -47,7 +47,7 @@ export interface NewMessage {
   /** The recipient as logs and pages may show it: `a***@example.com`, `+86*******8000`. */
   readonly masked: string
   readonly content: Content
-  /** When it came in, ms since the epoch. Also the mail's Date. */
+  /** The time at which it came in, ms since the epoch. It is the mail's Date, too. */
   readonly arrivedAt: number
   /** Not handed to a provider from this moment on, ms since the epoch. */
   readonly expiresAt: number

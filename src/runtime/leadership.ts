@@ -25,7 +25,7 @@ export interface LeadershipOptions {
 export function createLeadership(options: LeadershipOptions) {
   const { takeLease, ttlMs, renewEveryMs, now, onError } = options
   const term = createTerm(now, options.onChange)
-  /** Whether the store may have granted the lease: it has, or its answer was lost, or came after the stop. */
+  /** It says whether the store may have granted the lease: it has, or its answer was lost, or came after the stop. */
   let mayHold = false
   let stopping: AbortController | undefined
   let renewing: Promise<void> | undefined

@@ -11,7 +11,7 @@ import { countryOf, type Renderer } from '../words/render.ts'
 
 export interface ChannelsOptions {
   readonly providers: readonly Provider[]
-  /** Undefined: there is one SMS carrier at most. */
+  /** It is undefined when there is one SMS carrier at most. */
   readonly routes: SmsRoutes | undefined
   readonly render: Renderer['render']
   readonly clock: Clock

@@ -195,9 +195,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     publicListener: await wirePublicListener(common, authentication, admission, receive),
     adminListener: await wireAdminListener(common, authentication, receive, { view, delivery, metrics }),
     delivery,
-    /** Null unless DDQ_HOST is set. */
+    /** It is null unless DDQ_HOST is set. */
     alerts,
-    /** Null unless EVENTS_URL is set. */
+    /** It is null unless EVENTS_URL is set. */
     webhooks,
     renderer,
     /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */

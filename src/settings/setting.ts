@@ -14,7 +14,7 @@ interface SettingDescription {
   readonly meaning: string
   /** A value that an operator could write. Never a secret that works anywhere. */
   readonly example: string
-  /** As an operator would write it. */
+  /** The value when nothing is given, as an operator would write it. */
   readonly default?: string | number
   /** A default that follows from other settings, as an operator would write it. */
   readonly defaultFrom?: (given: Readonly<Record<string, string>>) => string | undefined

@@ -149,7 +149,7 @@ export function dayOf(ms: number): string {
 }
 
 /**
- * Whether a client that knows only the public authorities can follow a certificate to one of them.
+ * Says whether a client that knows only the public authorities can follow a certificate to one of them.
  *
  * - `complete`     the file leads to an authority: a public one, one that is in the file itself, or one of the operator's own
  * - `incomplete`   an intermediate is missing; browsers fetch or remember it, Java clients refuse

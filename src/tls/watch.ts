@@ -57,7 +57,7 @@ interface Log {
 
 /** Files that changed and are not served. */
 export interface RefusedRenewal {
-  /** When that was first seen, ms since the epoch. */
+  /** The time at which that was first seen, ms since the epoch. */
   readonly since: number
   /** The reason; holds no key. */
   readonly reason: string

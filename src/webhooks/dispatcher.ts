@@ -107,7 +107,7 @@ export function createReceiverState(now: () => number, random: () => number) {
   let dueAt = 0
 
   return {
-    /** Whether a POST may be tried now. */
+    /** Says whether a POST may be tried now. */
     isDue: (): boolean => !isGone && now() >= dueAt,
     record(result: PostResult): void {
       if (result.is === 'delivered') {

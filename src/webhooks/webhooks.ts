@@ -9,13 +9,13 @@ import type { Poster } from './post.ts'
 
 /** The state of the webhooks, as this process knows it. */
 export interface WebhooksStatus {
-  /** False: another replica tells them. */
+  /** It is false when another replica tells them. */
   readonly leads: boolean
   /** The receiver answered 410: it is told nothing more before the next start. */
   readonly isGone: boolean
   /** About how many events wait. */
   readonly waiting: number
-  /** When the oldest of them happened, ms since the epoch. */
+  /** The time at which the oldest of them happened, ms since the epoch. */
   readonly oldestAt: number | null
   /** Why the last POST failed; null: it did not. */
   readonly failing: { readonly since: number; readonly reason: string } | null

@@ -3,7 +3,7 @@
  * there are and how many, and it is rendered in full for every mail.
  */
 export interface Dependence {
-  /** From 1. */
+  /** Lines count from 1. */
   readonly line: number
   /** Such as `{{ code | upcase }}`. */
   readonly because: string

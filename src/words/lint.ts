@@ -24,7 +24,7 @@ interface LintResult {
   readonly check: Check
   /** The file, or the message: `locales/de.json`, `email/file in ar`. */
   readonly where: string
-  /** From 1. */
+  /** Lines count from 1. */
   readonly line?: number
   readonly reason: string
 }

@@ -19,7 +19,7 @@ export interface Compiled {
 /** A fault in a template, for the operator. */
 export class TemplateFault extends Error {
   override readonly name = 'TemplateFault'
-  /** From 1; undefined when nobody knows. */
+  /** Lines count from 1; it is undefined when nobody knows the line. */
   readonly line: number | undefined
   constructor(reason: string, line: number | undefined, options?: ErrorOptions) {
     super(reason, options)

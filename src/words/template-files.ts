@@ -7,7 +7,7 @@ import { describeFile } from '../runtime/file-watch.ts'
 export interface TemplateProblem {
   /** Within TEMPLATES_DIR, such as `locales/de.json`; `built-in` in front when it is one of ours. */
   readonly file: string
-  /** From 1. */
+  /** Lines count from 1. */
   readonly line?: number
   readonly reason: string
   /** `refused`: the file as it is now is not used; `warning`: it is used, and could be better. */

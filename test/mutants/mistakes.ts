@@ -457,8 +457,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/delivery'],
   },
   {
-    text: "if (scope === 'number' && ambiguous === 0 && dueAt >= expiresAt)",
-    instead: "if (scope === 'number' && dueAt >= expiresAt)",
+    text: "if (scope === 'recipient' && ambiguous === 0 && dueAt >= expiresAt)",
+    instead: "if (scope === 'recipient' && dueAt >= expiresAt)",
     tests: ['test/delivery'],
   },
   {

@@ -206,7 +206,7 @@ function backlogLine(channel: Channel, count: number, time: Sentence): Sentence 
   )
 }
 
-/** As long as the alert CallbackCourierQuota lasts, ms. */
+/** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
 const HELD_BACK_MS = 15 * 60_000
 /** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
 const OF_ONE_PERSON: ReadonlySet<string> = new Set(['recipient-10m', 'recipient-day'])

@@ -12,7 +12,7 @@ import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
 /** The page's options, and what was read for it. */
 interface Overview extends Pick<ConsoleOptions, 'view' | 'postSignature' | 'rotating'> {
   readonly now: number
-  /** Null: the store does not answer. */
+  /** It is null while the store does not answer. */
   readonly summary: Summary | null
   readonly period: Period
   readonly providers: readonly ProviderView[]

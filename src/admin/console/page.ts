@@ -63,7 +63,7 @@ export type PageResponse =
       readonly status?: number
       readonly title: Sentence | string
       readonly content: Html
-      /** Absent: the page is not loaded again. */
+      /** A page with it is loaded again so often, ms. */
       readonly liveMs?: number
     }
   /** 303 unless given. */

@@ -7,7 +7,7 @@ import { type ConsoleOptions, type ConsolePage, notFound, type PageRequest } fro
 const PLACE = '/console/templates'
 const PATH = `${PLACE}/:channel/:kind/:locale`
 
-/** For a mail in a frame: its own inline styles, no script, nothing loaded from anywhere, no way out. */
+/** A mail in a frame has its own inline styles, no script, nothing loaded from anywhere, no way out. */
 const MAIL_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox"
 

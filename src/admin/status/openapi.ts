@@ -177,7 +177,7 @@ const ANSWERS = {
 /** One question that the status API answers. */
 export interface Operation {
   readonly method: 'GET' | 'POST'
-  /** With `{name}` where a parameter stands. */
+  /** The path has `{name}` where a parameter stands. */
   readonly path: string
   readonly summary: string
   readonly params?: Readonly<Record<string, JsonSchema>>

@@ -12,9 +12,9 @@ import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
 export interface ProviderView extends ChannelStatus {
-  /** Whether its last attempt got an answer from it; null: there was none since the start. */
+  /** It says whether the last attempt got an answer; null when there was none since the start. */
   readonly up: boolean | null
-  /** Since when it is up or down, ms since the epoch. */
+  /** The time since which it is up or down, ms since the epoch. */
   readonly since: number | null
   readonly lastError: ProviderStatus['lastError']
   readonly lastSentAt: number | null
@@ -23,7 +23,7 @@ export interface ProviderView extends ChannelStatus {
 /** The platform's latest calls of a channel. */
 export interface ChannelCalls {
   readonly channel: Channel
-  /** When its newest message to anybody came, ms since the epoch; null: there is none in the store. */
+  /** The time at which its newest message to anybody came, ms since the epoch; null when there is none in the store. */
   readonly newestAt: number | null
   readonly refusals: RefusedCallers
   readonly heldBack: readonly HeldBack[]
