@@ -19,6 +19,7 @@ import {
   NO_CARRIER_FITS,
   NOT_KNOWN_YET,
 } from './carrier.ts'
+import type { CarrierReports, PassedCarrier } from './carrier-reports.ts'
 import { redactReply, type SentMessage } from './redact.ts'
 import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
 
@@ -41,6 +42,8 @@ export interface Job {
 export interface RoutedJob extends Job {
   /** The carriers that an attempt may ask, in order; after an ambiguous one, that carrier is the first. */
   readonly carriers: readonly Carrier[]
+  /** The carrier that would be the first of them, if the code before this one had come by it. */
+  readonly passed?: PassedCarrier
 }
 
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
@@ -61,6 +64,7 @@ export interface AttemptsOptions {
   /** All carriers of the channel, at least one. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
+  readonly reports?: Pick<CarrierReports, 'noteCode'>
   readonly render: (message: NewMessage) => Outgoing
   /**
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
@@ -151,6 +155,7 @@ export function createAttempts(options: AttemptsOptions) {
       let asked: Carrier | undefined
       const outcomes: Outcome[] = []
       const timeline = createTimeline(message, outgoing, clock)
+      if (job.passed !== undefined) timeline.addSkipped(job.passed.provider, job.passed)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
 
@@ -207,6 +212,7 @@ export function createAttempts(options: AttemptsOptions) {
         for (const { is, fault } of faults)
           emit({ type: 'partial-fault', channel, provider: provider.name, is, ...fault })
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
+        if (outcome.is === 'sent') options.reports?.noteCode(message, provider.name, outcome.providerId)
         options.onCarrierEnd(end)
         outcomes.push(outcome)
         // A second SMS is paid for; a mail that arrives twice harms nobody.

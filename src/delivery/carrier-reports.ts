@@ -1,4 +1,5 @@
 import type { EventHandlers } from '../events/events.ts'
+import type { NewMessage } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
 
@@ -25,6 +26,28 @@ const DWELL_MS = 10 * 60_000
 /** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again. */
 const FORGIVEN_MS = 60 * 60_000
 
+/** The most numbers whose latest codes are remembered, and how many of each; the oldest are forgotten first. */
+const MOST_NUMBERS = 10_000
+const MOST_CODES = 4
+/** A code without a report is taken for undelivered from then on, ms, at a carrier that reports: people ask for another one after a minute. */
+const UNREPORTED_MS = 30_000
+
+/** The carrier that a message does not go to first, since a code to its number is not known to have come by it. */
+export interface PassedCarrier {
+  readonly provider: string
+  readonly code: string
+  readonly reply: string
+}
+
+const UNDELIVERED = {
+  code: 'code-undelivered',
+  reply: 'asked last: a code before this one was reported undelivered',
+} as const
+const UNREPORTED = {
+  code: 'code-unreported',
+  reply: 'asked last: a code before this one has not been reported on',
+} as const
+
 export type CarrierReports = ReturnType<typeof createCarrierReports>
 
 /**
@@ -43,6 +66,7 @@ export function createCarrierReports(options: {
 }) {
   const { clock, random, judged, onChange } = options
   const awaited = createAwaitedReports()
+  const latestCodes = createLatestCodes()
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReturnType<typeof createReportHistory>>()
 
@@ -53,6 +77,7 @@ export function createCarrierReports(options: {
   }
 
   function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
+    latestCodes.noteReport(id ?? providerId, isDelivered)
     const sent = awaited.take(id, providerId)
     if (sent === undefined) return
     const { provider, sentAt } = sent
@@ -79,6 +104,30 @@ export function createCarrierReports(options: {
       },
     } satisfies EventHandlers,
     isSecond,
+    /** Notes a code that a carrier took. */
+    noteCode(message: NewMessage, provider: string, providerId: string | undefined): void {
+      const { id, recipient, purpose, expiresAt } = message
+      if (purpose !== 'code' || !judged.has(provider)) return
+      const ids = providerId === undefined ? [id] : [id, providerId]
+      latestCodes.add(recipient, { provider, ids, sentAt: clock.now(), expiresAt, isDelivered: null })
+    },
+    /**
+     * Finds the carrier of a route by which a code to the same number is not known to have come, while that code is valid: it was
+     * reported undelivered, or a carrier that reports has said nothing of it. The person asks again because nothing came.
+     */
+    findPassed(carriers: readonly Carrier[], { recipient, purpose }: NewMessage): PassedCarrier | undefined {
+      if (purpose !== 'code' || carriers.length < 2) return undefined
+      const now = clock.now()
+      const isKnownToWork = new Set<string>()
+      for (const { provider, sentAt, isDelivered } of latestCodes.newestFirst(recipient, now)) {
+        if (isDelivered === true) isKnownToWork.add(provider)
+        if (isKnownToWork.has(provider) || !carriers.some(each => each.provider.name === provider)) continue
+        if (isDelivered === false) return { provider, ...UNDELIVERED }
+        if (now - sentAt >= UNREPORTED_MS && histories.get(provider)?.reports() === true)
+          return { provider, ...UNREPORTED }
+      }
+      return undefined
+    },
     /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
     orderCarriers(carriers: readonly Carrier[]): readonly Carrier[] {
       if (carriers.length < 2) return carriers
@@ -97,6 +146,47 @@ interface SentSms {
   readonly providerId: string | undefined
   /** ms since the epoch. */
   readonly sentAt: number
+}
+
+interface LatestCode {
+  readonly provider: string
+  /** Ours and the carrier's, as far as it told one: a report names either. */
+  readonly ids: readonly string[]
+  /** ms since the epoch. */
+  readonly sentAt: number
+  readonly expiresAt: number
+  /** Null: nothing was reported. */
+  isDelivered: boolean | null
+}
+
+/** The latest codes to each number, as far as this process has sent them, and what was reported of them. */
+function createLatestCodes() {
+  /** By number, oldest first, and by each of its ids. The number that was sent to last is the last. */
+  const byNumber = new Map<string, readonly LatestCode[]>()
+  const byId = new Map<string, LatestCode>()
+
+  function keep(number: string, codes: readonly LatestCode[]): void {
+    for (const code of byNumber.get(number) ?? [])
+      if (!codes.includes(code)) for (const id of code.ids) byId.delete(id)
+    byNumber.delete(number)
+    if (codes.length > 0) byNumber.set(number, codes)
+  }
+
+  return {
+    add(number: string, code: LatestCode): void {
+      keep(number, [...(byNumber.get(number) ?? []), code].slice(-MOST_CODES))
+      for (const id of code.ids) byId.set(id, code)
+      const [oldest] = byNumber.keys()
+      if (byNumber.size > MOST_NUMBERS && oldest !== undefined) keep(oldest, [])
+    },
+    noteReport(id: string, isDelivered: boolean): void {
+      const code = byId.get(id)
+      if (code !== undefined) code.isDelivered = isDelivered
+    },
+    /** Lists those that are still valid. */
+    newestFirst: (number: string, now: number): readonly LatestCode[] =>
+      (byNumber.get(number) ?? []).filter(({ expiresAt }) => now < expiresAt).toReversed(),
+  }
 }
 
 /** SMS that were sent, and of which no delivery report has come yet. */
@@ -182,6 +272,8 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
       if (secondSince === null ? share < BAD_BELOW : share >= GOOD_FROM)
         change(secondSince === null ? now : null, now, share)
     },
+    /** Says whether the carrier reports on most of its messages. */
+    reports: (): boolean => reported > 0 && reported >= passedOver + overdue,
     /** A message has no report in time. */
     noteLate(now: number): void {
       overdue += 1

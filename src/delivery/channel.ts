@@ -22,7 +22,7 @@ export interface ChannelSpec {
   readonly carriers: readonly Carrier[]
   readonly route: Route
   /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond'>
+  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteCode' | 'findPassed'>
   readonly render: (message: NewMessage) => Outgoing
 }
 
@@ -139,13 +139,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Finds the carriers for a job. */
   function routeJob(job: Job): RoutedJob {
     const inOrder = route(job.message)
-    const usual = reports?.orderCarriers(inOrder) ?? inOrder
+    const passed = reports?.findPassed(inOrder, job.message)
+    const usual = beginAfter(passed?.provider, reports?.orderCarriers(inOrder) ?? inOrder)
     // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
     const before =
       job.ambiguous === 0 || channel === 'email'
         ? undefined
         : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
-    if (before === undefined) return { ...job, carriers: usual }
+    if (before === undefined) return { ...job, carriers: usual, ...(passed && { passed }) }
     return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
   }
 
@@ -459,6 +460,12 @@ function combineStandings(one: Standing, other: Standing): Standing {
     pausedUntil: earliestOfAll(one.pausedUntil, other.pausedUntil),
     risesAt: one.risesAt === null ? other.risesAt : Math.min(one.risesAt, other.risesAt ?? Infinity),
   }
+}
+
+/** Puts the carriers behind this one before those that come before it, and itself last. */
+function beginAfter(name: string | undefined, carriers: readonly Carrier[]): readonly Carrier[] {
+  const at = carriers.findIndex(({ provider }) => provider.name === name)
+  return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }
 
 /** Finds the first moment; null when one of them is null. */

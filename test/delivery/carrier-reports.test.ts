@@ -1,7 +1,9 @@
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
 import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import type { NewMessage } from '../../src/messages/message.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
+import { sample } from '../outbox/samples.ts'
 import { seededRandom } from './simulation.ts'
 
 const MINUTE = 60_000
@@ -206,5 +208,75 @@ t.test('a report that comes after an hour is none', t => {
   run(10 * MINUTE, { a: good, b: good })
   run(180 * MINUTE, { a: tooLate, b: good })
   t.match(changes, [{ provider: 'a', isSecond: true }], 'what comes after an hour is no report')
+  t.end()
+})
+
+/** A code to a number, which is valid for ten minutes. */
+function codeTo(recipient: string, now: number): NewMessage {
+  return sample({ now: () => now }, { channel: 'sms', recipient, lifeMs: 10 * MINUTE }).message
+}
+
+t.test('a code that follows one which was reported undelivered begins with the next carrier', t => {
+  const { run, reports, carriers, now } = simulate(2000)
+  run(MINUTE, { a: silent, b: silent })
+  const passed = (number = 'ann', inOrder = carriers) => reports.findPassed(inOrder, codeTo(number, now()))
+  const report = (providerId: string, status: string) =>
+    reports.handlers.receipt?.({ type: 'receipt', providerId, status, errorCode: null, result: 'recorded' })
+  t.equal(passed(), undefined, 'it is the first')
+  reports.noteCode(codeTo('ann', now()), 'a', 'id-1')
+  t.equal(passed(), undefined, 'nothing is known of it yet')
+  report('id-1', 'undelivered')
+  t.match(passed(), { provider: 'a', code: 'code-undelivered' })
+  t.equal(passed('bob'), undefined, 'nor does it concern another number')
+  t.equal(passed('ann', carriers.slice(0, 1)), undefined, 'nor a route without another carrier')
+  const alarm = sample({ now }, { channel: 'sms', recipient: 'ann', purpose: 'alarm' }).message
+  t.equal(reports.findPassed(carriers, alarm), undefined)
+  reports.noteCode(codeTo('ann', now()), 'b', 'id-2')
+  report('id-1', 'undelivered')
+  t.match(passed(), { provider: 'a' }, 'as long as nothing is known of the next one, or it came')
+  report('id-2', 'failed')
+  t.match(passed(), { provider: 'b' })
+  run(11 * MINUTE, { a: silent, b: silent })
+  t.equal(passed(), undefined, 'its validity is over')
+  reports.noteCode(codeTo('ann', now()), 'a', 'id-3')
+  report('id-3', 'delivered')
+  t.equal(passed(), undefined)
+  reports.noteCode(codeTo('ann', now()), 'a', 'id-4')
+  report('id-4', 'failed')
+  reports.noteCode(codeTo('ann', now()), 'a', 'id-5')
+  report('id-5', 'delivered')
+  t.equal(passed(), undefined, 'a carrier by which a later one came works')
+  t.end()
+})
+
+t.test('a code without a report counts as undelivered at a carrier that reports', t => {
+  for (const behaviour of [good, silent]) {
+    const { run, reports, carriers, now } = simulate(2000)
+    run(20 * MINUTE, { a: behaviour, b: behaviour })
+    reports.noteCode(codeTo('ann', now()), 'a', 'unreported')
+    run(20_000, { a: behaviour, b: behaviour })
+    const passed = () => reports.findPassed(carriers, codeTo('ann', now()))
+    t.equal(passed(), undefined, 'its report may still come')
+    run(20_000, { a: behaviour, b: behaviour })
+    if (behaviour === good) t.match(passed(), { provider: 'a', code: 'code-unreported' })
+    else t.equal(passed(), undefined, 'it has never reported')
+  }
+  t.end()
+})
+
+t.test('the oldest codes are forgotten', t => {
+  const { reports, carriers, now } = simulate(2000)
+  for (let n = 0; n < 10_001; n += 1) reports.noteCode(codeTo(`n${n}`, now()), 'a', `id-${n}`)
+  for (const n of [0, 1]) {
+    const providerId = `id-${n}`
+    reports.handlers.receipt?.({
+      type: 'receipt',
+      providerId,
+      status: 'failed',
+      errorCode: null,
+      result: 'recorded',
+    })
+    t.equal(reports.findPassed(carriers, codeTo(`n${n}`, now()))?.provider, n === 0 ? undefined : 'a')
+  }
   t.end()
 })

@@ -57,16 +57,20 @@ async function sendInVain(rig: ServiceRig, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1)
     await rig.post('sms', smsBody({ to: `1380013${before + 1000 + n}` }, { code: `${100_000 + n}` }))
   for (const { sid } of rig.twilio.messages.slice(before)) {
-    const fields = { MessageSid: sid, MessageStatus: 'undelivered' }
-    await rig.ask('/receipt/twilio', {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields),
-      },
-      body: new URLSearchParams(fields).toString(),
-    })
+    await reportTwilio(rig, { MessageSid: sid, MessageStatus: 'undelivered' })
   }
+}
+
+/** Posts a delivery report as Twilio does. */
+async function reportTwilio(rig: ServiceRig, fields: Readonly<Record<string, string>>): Promise<void> {
+  await rig.ask('/receipt/twilio', {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields),
+    },
+    body: new URLSearchParams(fields).toString(),
+  })
 }
 
 t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
@@ -83,3 +87,30 @@ t.test('a carrier that is alone is not said to be asked second, however bad its 
     )
   }
 })
+
+t.test(
+  'a resend that follows an undelivered code goes by the next carrier, and its timeline says why',
+  async t => {
+    const { aliyun, tencent, settings } = await startTwoCarriers(t)
+    await aliyun.standIn.close()
+    const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
+    const send = async (code: number, to = '13800138001') =>
+      (await rig.post('sms', smsBody({ to }, { type: 4, code: `${code}` }))).errCode
+    t.equal(await send(100_001), 0)
+    const sid = rig.twilio.messages[0]?.sid ?? ''
+    const fields = { MessageSid: sid, MessageStatus: 'undelivered' }
+    await reportTwilio(rig, fields)
+
+    for (const code of [100_002, 100_003]) t.equal(await send(code), 0)
+    t.equal(tencent.standIn.messages.length, 2, 'none of them goes to the carrier that failed')
+    t.equal(rig.twilio.messages.length, 1, 'nor does a second copy')
+    t.equal(await send(100_004, '13800138002'), 0)
+    t.equal(rig.twilio.messages.length, 2, 'other numbers go as ever')
+
+    const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+    const links = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
+    const pages = await Promise.all([...new Set(links.map(([link]) => link))].map(page))
+    const told = pages.filter(each => each.includes('a code before this one was reported undelivered'))
+    t.equal(told.length, 2)
+  },
+)
