@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, Server } from 'node:net'
+import { dirname, resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
+import { passingFileSystem } from '../runtime/file-system.ts'
 import { describeAdvice, describeFault } from '../settings/setting.ts'
 import { type Certificate, loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
@@ -50,6 +52,7 @@ export async function startService(
     ...[...config.removed, ...config.borne].map(describeFault),
   ]
   for (const warning of warnings) log.warn({ event: 'setting' }, warning)
+  warnOfPassingStore(config, log)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   let watch: CertificateWatch | undefined
@@ -116,6 +119,16 @@ function watchRenewal(
 
 /** Connections that the kernel holds until they are accepted. A longer queue only lets callers wait until they leave. */
 const ACCEPT_QUEUE = 1024
+
+/** Says at once when the store is on a file system that does not last: whoever finds out at the next update has lost what waited. */
+function warnOfPassingStore({ DATABASE_URL: store }: Config, log: Logger): void {
+  const kind = store.kind === 'file' ? passingFileSystem(resolve(dirname(store.path))) : null
+  if (kind === null) return
+  log.warn(
+    { event: 'setting' },
+    `DATABASE_URL is on ${kind}: it is gone with the container, or the machine, and what waits with it; put it on a volume`,
+  )
+}
 
 /** Opens both listeners, or closes everything and throws. */
 async function openListeners(parts: ServiceParts, config: Config): Promise<void> {

@@ -18,6 +18,7 @@ const machine: MachineLimits = {
   openFiles: () => 1_048_576,
   memory: () => null,
   mode: () => null,
+  passingFileSystem: () => null,
 }
 /** What the DNS says where it matters not. */
 const wellKnown: ResolveTxt = async name =>

@@ -46,6 +46,19 @@ for (const scheme of ['http', 'https'] as const) {
   })
 }
 
+t.test('a process that has just started takes 500 at once', async t => {
+  const { settings } = await startSinks(t)
+  const { publicUrl } = await startProcess(t, { ...settings, ...NO_QUOTAS })
+  const callers = createCallers({ url: publicUrl, path: PATH, body, connections: 'new', patienceMs: 30_000 })
+  t.teardown(callers.close)
+  const fates = await Promise.all(Array.from({ length: 500 }, callers.callOnce))
+  t.same(
+    countFates(fates),
+    { 0: 500 },
+    `the last one after ${Math.round(Math.max(...fates.map(each => each.ms)))} ms`,
+  )
+})
+
 interface Overload extends Pick<CallersOptions, 'connections'> {
   readonly scheme: 'http' | 'https'
   readonly seconds: number

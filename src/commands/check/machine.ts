@@ -7,6 +7,7 @@ import { say, translateText } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { nearestExisting, passingFileSystem } from '../../runtime/file-system.ts'
 
 export type MachineLimits = ReturnType<typeof createMachineLimits>
 
@@ -18,6 +19,8 @@ export function createMachineLimits() {
       const { bavail, bsize } = statfsSync(directory)
       return bavail * bsize
     },
+    /** The name of the file system that a directory is on, when it does not outlive the container. */
+    passingFileSystem,
     openFiles(): number | null {
       const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
       const most = /^Max open files +(\d+)/m.exec(limits)?.[1]
@@ -52,6 +55,7 @@ export function checkMachine(
 ): readonly CheckResult[] {
   return [
     ...checkDisk(config, machine),
+    ...checkFileSystem(config, machine),
     ...checkOpenFiles(machine),
     ...checkMemory(machine),
     ...checkDotenv(dotenvPath, machine),
@@ -89,6 +93,20 @@ function checkDisk(
   return [checkOk('disk', say('{size} free at {directory}', place))]
 }
 
+function checkFileSystem({ DATABASE_URL: store }: Config, machine: MachineLimits): readonly CheckResult[] {
+  const kind = store.kind === 'file' ? machine.passingFileSystem(resolve(dirname(store.path))) : null
+  if (kind === null) return []
+  return [
+    checkWarning(
+      'DATABASE_URL',
+      say('the store is on {kind}: it is gone with the container, or the machine, and what waits with it', {
+        kind,
+      }),
+      say('put it on a volume'),
+    ),
+  ]
+}
+
 function checkOpenFiles(machine: MachineLimits): readonly CheckResult[] {
   const most = machine.openFiles()
   if (most === null) return []
@@ -122,12 +140,6 @@ function checkDotenv(path: string, machine: MachineLimits): readonly CheckResult
   return [
     checkWarning(path, say('holds secrets, and every user of this machine can read it'), `chmod 600 ${path}`),
   ]
-}
-
-function nearestExisting(directory: string): string {
-  let found = directory
-  while (!existsSync(found) && dirname(found) !== found) found = dirname(found)
-  return found
 }
 
 function formatSize(octets: number): string {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkMachine, createMachineLimits, type MachineLimits } from '../../../src/commands/check/machine.ts'
@@ -11,6 +11,7 @@ const plenty: MachineLimits = {
   openFiles: () => 1_048_576,
   memory: () => null,
   mode: () => null,
+  passingFileSystem: () => null,
 }
 
 const look = (has: Partial<MachineLimits> = {}, settings = {}) =>
@@ -36,6 +37,18 @@ t.test('what is too little, and what to do', async t => {
   t.same(about('memory', { memory: () => 256 * 1024 * 1024 }), [])
 })
 
+t.test('a store that is gone with its container', async t => {
+  const on = (kind: string) => ({ passingFileSystem: () => kind })
+  t.match(about('DATABASE_URL', on('overlay')), [/^warn DATABASE_URL: .*overlay.* → put it on a volume$/])
+  t.same(
+    look(on('tmpfs'), {
+      DATABASE_URL: 'postgres://db.example.com/courier',
+      STORE_SECRET: 'x'.repeat(22),
+    }).filter(line => line.includes('DATABASE_URL')),
+    [],
+  )
+})
+
 t.test('settings that everybody on the machine can read', async t => {
   t.match(about('.env', { mode: () => 0o644 }), [/^warn \.env: .* → chmod 600 \.env$/])
   t.same(about('.env', { mode: () => 0o640 }), [])
@@ -45,6 +58,9 @@ t.test('what this machine really has', async t => {
   const machine = createMachineLimits()
   const directory = t.testdir()
   t.ok((machine.freeBytes(directory) ?? 0) > 0)
+  const mounts = existsSync('/proc/mounts') ? readFileSync('/proc/mounts', 'utf8') : ''
+  if (/^\S+ \/dev\/shm tmpfs /m.test(mounts))
+    t.equal(machine.passingFileSystem('/dev/shm/courier/not-there'), 'tmpfs')
   t.ok(machine.openFiles() === null || Number(machine.openFiles()) >= 256)
   t.ok(machine.memory() === null || Number(machine.memory()) > 1_000_000)
   const path = join(directory, '.env')
