@@ -19,7 +19,7 @@ export type Readiness =
     }
   | { readonly ready: false; readonly reason: string }
 
-/** Limit of a probe, ms: longer than a slow disk takes, shorter than whoever asks waits. */
+/** The timeout of a probe, ms: longer than a slow disk takes, shorter than whoever asks waits. */
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
 const RECOVERED_AFTER_MS = 2000

@@ -337,7 +337,7 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
 }
 
 /**
- * How the connection is kept alive and watched. The contract gives an interval and a limit, but not the frame.
+ * How the connection is kept alive and watched. The contract gives an interval and a timeout, but not the frame.
  *
  * - `ping`      an HTTP/2 PING (RFC 9113, 6.7): what the protocol has for it, answered by any server
  * - `settings`  an empty SETTINGS frame (6.5), which has to be acknowledged too

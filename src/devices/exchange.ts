@@ -49,15 +49,15 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
     return new Promise(resolve => {
       let status = 0
       const finish = (text: string) => {
-        clearTimeout(limit)
+        clearTimeout(timeout)
         resolve({ status, text })
       }
-      let limit = setTimeout(finish, answerMs, '')
+      let timeout = setTimeout(finish, answerMs, '')
       stream.on('response', headers => {
         onBytes()
         status = Number(headers[constants.HTTP2_HEADER_STATUS])
-        clearTimeout(limit)
-        limit = setTimeout(finish, EMPTY_ANSWER_MS, '')
+        clearTimeout(timeout)
+        timeout = setTimeout(finish, EMPTY_ANSWER_MS, '')
       })
       void read(stream, finish).finally(() => finish(''))
     })

@@ -16,7 +16,7 @@ import { openRecipientReader } from './factories.ts'
 
 /** The parts of device alerts, from the settings. This file is loaded only when DDQ_HOST is set. */
 
-/** The times of the contract's client sample, ms; the limit of an answer is ours. */
+/** The times of the contract's client sample, ms; the timeout of an answer is ours. */
 export const DDQ_TIMINGS: Timings = {
   heartbeatMs: 1000,
   silenceMs: 15_000,

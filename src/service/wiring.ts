@@ -82,7 +82,7 @@ export interface WiringOptions {
 
 export type ServiceParts = Awaited<ReturnType<typeof wireService>>
 
-/** The time that an attempt may take beyond its provider's own limits, ms: a busy process notices them late. */
+/** The time that an attempt may take beyond its provider's own timeouts, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
 /** The time that a claimed message may wait for its attempt, ms. */
 const LEASE_SPARE_MS = 120_000

@@ -27,7 +27,7 @@ interface Receiver {
 
 /**
  * Checks the receiver of events by a POST that is signed as all are, and has no events.
- * @param limits other time limits than the service's
+ * @param limits other timeouts than the service's
  */
 export async function checkEventReceiver(
   config: Config,
