@@ -73,7 +73,9 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
       recoveredAt = null
       return {
         ready: false,
-        reason: commits === undefined ? 'the store does not answer' : 'the store cannot commit',
+        reason:
+          view.storeTrouble?.() ??
+          (commits === undefined ? 'the store does not answer' : 'the store cannot commit'),
       }
     }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }

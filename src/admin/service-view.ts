@@ -29,6 +29,8 @@ export interface ServiceView {
   /** Questions to the store. They throw StoreUnavailable. */
   readonly queries: AdminQueries
   channelStatus(): readonly ChannelStatus[]
+  /** Why the store cannot be relied on, though it answers; null: it can. */
+  storeTrouble?(): string | null
   /** The loss that the store found at a start within the last day; null: none. */
   storeLoss(): StoreLoss | null
   /** The certificate that is served; null: TLS ends in front of this service. */

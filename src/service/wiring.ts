@@ -181,6 +181,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     health,
     queries: outbox.queries,
     channelStatus: delivery.status,
+    storeTrouble: () => outbox.trouble?.() ?? null,
     storeLoss: () => outbox.loss?.() ?? null,
     certificate,
     renewalRefused,

@@ -3,13 +3,15 @@ import { existsSync } from 'node:fs'
 import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import type { Outbox } from '../../src/outbox/outbox.ts'
+import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { lease, sample } from './samples.ts'
 
+const REFUSED = { name: 'StoreUnusable', message: /set its pool_mode to session/ }
 const clock = { now: Date.now }
 const pgbouncer = (process.env['PATH'] ?? '')
   .split(delimiter)
@@ -19,41 +21,64 @@ const pgbouncer = (process.env['PATH'] ?? '')
 const skip = pgbouncer === undefined ? 'no pgbouncer in PATH: poolers are not tested here' : noPostgres
 
 /** The same server by way of a PgBouncer. */
-async function pooled(t: Test, adminUrl: string, mode: 'session' | 'transaction'): Promise<string> {
+async function pooled(
+  t: Test,
+  adminUrl: string,
+  mode: 'session' | 'transaction',
+  more = '',
+): Promise<{ readonly url: string; replace(mode: 'session' | 'transaction', more: string): Promise<void> }> {
   const home = new URL(adminUrl).searchParams.get('host') ?? ''
   const directory = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
-  const settings = `[databases]
+  const settings = (pool: string, lines: string) => `[databases]
 postgres = host=${home} port=5432 dbname=postgres user=courier
 [pgbouncer]
 listen_port = 6432
 unix_socket_dir = ${directory}
 auth_type = any
-pool_mode = ${mode}
+pool_mode = ${pool}
 default_pool_size = 30
+${lines}
 `
-  await writeFile(join(directory, 'ini'), settings)
   // It refuses to run as root; the server's user may.
   const { uid, gid } = await stat(home)
-  for (const name of ['', 'ini']) await chown(join(directory, name), uid, gid)
-  const child: ChildProcess = spawn(pgbouncer ?? '', ['-q', join(directory, 'ini')], {
-    stdio: 'ignore',
-    ...(process.getuid?.() === 0 ? { uid, gid } : {}),
-  })
-  const ended = new Promise(resolve => child.once('close', resolve))
-  t.teardown(async () => {
+  await chown(directory, uid, gid)
+  const socket = join(directory, '.s.PGSQL.6432')
+  let child: ChildProcess
+  let ended: Promise<unknown> = Promise.resolve()
+  const begin = async (pool: string, lines: string) => {
+    await writeFile(join(directory, 'ini'), settings(pool, lines))
+    await rm(socket, { force: true })
+    child = spawn(pgbouncer ?? '', ['-q', join(directory, 'ini')], {
+      stdio: 'ignore',
+      ...(process.getuid?.() === 0 ? { uid, gid } : {}),
+    })
+    ended = new Promise(resolve => child.once('close', resolve))
+    for (let tries = 0; !existsSync(socket) && tries < 200; tries += 1)
+      await new Promise(r => setTimeout(r, 25))
+  }
+  const end = async () => {
     child.kill('SIGKILL')
     await ended
+  }
+  await begin(mode, more)
+  t.teardown(async () => {
+    await end()
     await rm(directory, { recursive: true, force: true })
   })
-  const socket = join(directory, '.s.PGSQL.6432')
-  for (let tries = 0; !existsSync(socket) && tries < 200; tries += 1)
-    await new Promise(r => setTimeout(r, 25))
-  return `postgres://courier@localhost:6432/postgres?host=${encodeURIComponent(directory)}`
+  return {
+    url: `postgres://courier@localhost:6432/postgres?host=${encodeURIComponent(directory)}`,
+    async replace(pool, lines) {
+      await end()
+      await begin(pool, lines)
+    },
+  }
 }
 
 function open(url: string): Promise<Outbox> {
   const storeKeys = createStoreKeys('a secret of the tests, long enough')
-  return createPostgresOutbox({ url, clock, storeKeys, maxBacklog: 1000, retentionDays: 30 })
+  const heartbeats = { everyMs: 200, sureMs: 2000, goneMs: 4000 }
+  const settings = { clock, storeKeys, maxBacklog: 100_000, retentionDays: 30, heartbeats }
+  return createPostgresOutbox({ ...settings, url })
 }
 
 t.test('a pooler in front of the database', { skip }, async t => {
@@ -61,7 +86,7 @@ t.test('a pooler in front of the database', { skip }, async t => {
   t.teardown(() => rig.close())
 
   await t.test('that lends a session for as long as a connection lasts is fine', async t => {
-    const url = await pooled(t, rig.adminUrl, 'session')
+    const { url } = await pooled(t, rig.adminUrl, 'session')
     const replicas = [await open(url), await open(url)]
     for (const [n, outbox] of replicas.entries()) {
       const held = lease(clock)
@@ -75,7 +100,59 @@ t.test('a pooler in front of the database', { skip }, async t => {
   })
 
   await t.test('that lends one for a transaction is refused at the start', async t => {
-    const url = await pooled(t, rig.adminUrl, 'transaction')
-    await t.rejects(open(url), { name: 'StoreUnusable', message: /set its pool_mode to session/ })
+    const { url } = await pooled(t, rig.adminUrl, 'transaction')
+    await t.rejects(open(url), REFUSED)
+  })
+
+  await t.test('that forgets what the session was after each transaction is refused, too', async t => {
+    const { url } = await pooled(t, rig.adminUrl, 'transaction', 'server_reset_query_always = 1')
+    await t.rejects(open(url), REFUSED)
+  })
+
+  await t.test(
+    'that goes round its servers is refused, though twelve other clients keep them busy',
+    async t => {
+      const { url } = await pooled(t, rig.adminUrl, 'transaction', 'server_round_robin = 1')
+      const others = Array.from({ length: 12 }, () => new pg.Client(url))
+      let isEnding = false
+      const busy = others.map(async client => {
+        await client.connect()
+        while (!isEnding) await client.query('SELECT pg_sleep(0.002)')
+        await client.end()
+      })
+      await new Promise(resolve => setTimeout(resolve, 200))
+      await t.rejects(open(url), REFUSED)
+      isEnding = true
+      await Promise.all(busy)
+    },
+  )
+
+  await t.test('that is changed while the service runs is noticed, said, and no bug', async t => {
+    const pooler = await pooled(t, rig.adminUrl, 'session')
+    const outbox = await open(pooler.url)
+    t.equal(outbox.trouble?.(), null)
+    for (const more of ['server_reset_query_always = 1', 'server_round_robin = 1']) {
+      await pooler.replace('transaction', more)
+      const failures: unknown[] = []
+      for (const end = Date.now() + 20_000; outbox.trouble?.() === null && Date.now() < end; ) {
+        await Promise.all(
+          Array.from({ length: 6 }, () =>
+            outbox.accept([sample(clock)]).catch((error: unknown) => failures.push(error)),
+          ),
+        )
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+      t.match(outbox.trouble?.(), /a pooler in front of the database lends sessions by the transaction/, more)
+      t.ok(
+        failures.every(error => error instanceof StoreUnavailable),
+        'callbacks are answered 503, and nothing ends the process',
+      )
+      t.equal(await outbox.queries.probeCommit(), false)
+      await pooler.replace('session', '')
+      for (const end = Date.now() + 20_000; !(await outbox.queries.probeCommit()) && Date.now() < end; )
+        await new Promise(resolve => setTimeout(resolve, 50))
+      t.equal(outbox.trouble?.(), null, 'it is ready again when sessions are')
+    }
+    await outbox.close()
   })
 })

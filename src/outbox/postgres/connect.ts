@@ -3,8 +3,9 @@ import pg from 'pg'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
-import { StoreUnavailable, StoreUnusable } from '../outbox.ts'
+import { StoreUnavailable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
+import type { SessionGuard } from './session.ts'
 
 export type Client = pg.PoolClient
 export type QueryResult = pg.QueryResult<Record<string, unknown>>
@@ -17,11 +18,14 @@ export interface ConnectOptions {
   readonly connectTimeoutMs?: number
   /** How many at a time. */
   readonly max: number
+  readonly guard: SessionGuard
   /** 0 ≤ x < 1 */
   readonly random: () => number
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
 
+/** A prepared statement is gone, or was there before: the session was lent to somebody else meanwhile. */
+const LOST_STATEMENT = /^(26000|42P05)$/
 const FIRST_WAIT_MS = 50
 const LONGEST_WAIT_MS = 2000
 
@@ -34,7 +38,7 @@ export type Connections = ReturnType<typeof createConnections>
  * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
 export function createConnections(options: ConnectOptions) {
-  const { statementTimeoutMs, random, log } = options
+  const { statementTimeoutMs, guard, random, log } = options
   const { hosts = [], target } = readPostgresUrl(options.url) ?? {}
   const mustWrite = hosts.length > 1 || (target !== undefined && target !== 'any')
   /** The host that connections are made to; the next one's turn comes when it cannot be reached, or not be written. */
@@ -59,7 +63,7 @@ export function createConnections(options: ConnectOptions) {
     types: bigintAsNumber,
     // The pool awaits this before it lends the connection.
     async onConnect(client) {
-      await client.query(sessionSettings(statementTimeoutMs))
+      await guard.setUp(client, statementTimeoutMs)
       if (mustWrite) await requirePrimary(client)
     },
   })
@@ -104,14 +108,29 @@ export function createConnections(options: ConnectOptions) {
      * not committed.
      */
     async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+      const trouble = guard.trouble()
+      if (trouble !== null) throw new StoreUnavailable(trouble)
       const client = await connect()
       try {
         const value = await work(client)
         client.release()
         return value
       } catch (error) {
+        if (LOST_STATEMENT.test(String((error as { code?: unknown } | null)?.code)))
+          await guard.verify(client).catch(() => {})
         client.release(true)
         throw error
+      }
+    },
+    /** Looks whether a session is still as it was set up. @throws StoreUnavailable when it is not */
+    async verify(): Promise<void> {
+      const client = await connect()
+      let isOurs = false
+      try {
+        await guard.verify(client)
+        isOurs = true
+      } finally {
+        client.release(!isOurs)
       }
     },
     close: (): Promise<void> => pool.end(),
@@ -125,32 +144,6 @@ function createSocket(): Socket {
   const connectByName = (port: number | string, host: string): Socket =>
     typeof port === 'number' ? connect({ port, host, lookup: lookUpName }) : connect(port)
   return Object.assign(socket, { connect: connectByName })
-}
-
-/**
- * Makes the settings of a session:
- *
- * - `default_transaction_…`: a transaction sees what was committed before each statement, and may write, whatever the database's
- *   defaults are: one that repeats its reads fails when another replica was first
- * - `synchronous_commit`: a commit is never acknowledged before it is on disk, whatever the database's default is
- * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
- * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
- *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
- */
-function sessionSettings(statementTimeoutMs: number): string {
-  return `
-    SET default_transaction_isolation = 'read committed';
-    SET default_transaction_read_only = off;
-    SET default_transaction_deferrable = off;
-    SET synchronous_commit = on;
-    SET statement_timeout = ${Math.round(statementTimeoutMs)};
-    SET lock_timeout = ${Math.round(statementTimeoutMs * 0.8)};
-    SET idle_in_transaction_session_timeout = ${Math.round(statementTimeoutMs * 2)};
-    SET enable_seqscan = off;
-    SET enable_bitmapscan = off;
-    SET enable_mergejoin = off;
-    SET enable_hashjoin = off;
-    SET jit = off`
 }
 
 /** Keeps a session only on a server that can be written. @throws like a statement that would write on a standby */
@@ -184,9 +177,10 @@ function gatherWrites({ connection: { stream } }: Client): void {
   queueMicrotask(() => stream.uncork())
 }
 
+/** Begins a transaction, and says in it what a 0 depends on: the session's own settings could be somebody else's by now (session.ts). */
 export function beginTransaction(client: Client): Promise<QueryResult> {
   gatherWrites(client)
-  return client.query<Record<string, unknown>>('BEGIN')
+  return client.query<Record<string, unknown>>('BEGIN; SET LOCAL synchronous_commit = on')
 }
 
 export function runStatement(
@@ -251,30 +245,6 @@ export async function commitTransaction(
 }
 
 /**
- * Makes sure that a connection of ours is a session of its own. Behind a pooler that lends sessions for a transaction
- * at a time, our time limits, our durability and our prepared statements would be somebody else's, and theirs ours.
- *
- * @param connections two at least.
- * @throws StoreUnusable
- */
-export async function requireOwnSessions(connections: Pick<Connections, 'use'>): Promise<void> {
-  const shared = await connections.use(async one => {
-    await one.query("SET courier.session = 'taken'")
-    return connections.use(async other => {
-      const { rows } = await other.query<{ mark: string | null }>(
-        "SELECT current_setting('courier.session', true) AS mark",
-      )
-      return rows[0]?.mark === 'taken'
-    })
-  })
-  if (shared) {
-    throw new StoreUnusable(
-      'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
-    )
-  }
-}
-
-/**
  * The meaning of an error of the database, or of the way to it, by SQLSTATE
  * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
  *
@@ -290,7 +260,8 @@ export function classifyPostgresError(error: unknown): 'again' | 'unavailable' |
     // The error is not the server's, but a socket's, or pg's own about its connection.
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
-  if (/^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03') return 'again'
+  if (LOST_STATEMENT.test(code) || /^(08|40)/.test(code) || /^57P0[1235]$/.test(code) || code === '25P03')
+    return 'again'
   // This code stands both for a right that was taken away and for a read-only file system of the server.
   if (code === '42501') return 'unavailable'
   // Two transactions were the first to write a counter (transaction.ts).

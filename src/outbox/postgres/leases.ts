@@ -99,7 +99,8 @@ export function isSent(call: Takes<'settle'>): call is SentCall {
 
 /**
  * Writes the end of messages that were sent, in one statement that is its own transaction: nothing of their rows decides
- * about it, so they are neither read nor locked first. Most settlements are of this kind.
+ * about it, so they are neither read nor locked first. Most settlements are of this kind. The statement itself sets that its commit is
+ * on disk, as a transaction does (connect.ts).
  *
  * A batch that holds a lease twice is left to `createSettle`; so is a message that is not under its lease any more, or
  * whose timeline would grow too long.
@@ -130,11 +131,13 @@ export async function writeSent(
 }
 
 /** The counts change in the order of locks that backlog.ts has: the counts by minute and state first, then the backlog. */
-const SENT = statement('settle-sent')`WITH sent AS (
+const SENT = statement(
+  'settle-sent',
+)`WITH synced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true)), sent AS (
     UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
       answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,
       timeline = CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END
-    FROM (${findLeased(`json_to_recordset($1::json)
+    FROM synced, (${findLeased(`json_to_recordset($1::json)
       AS asked(id text, token text, answer text, provider_id text, records jsonb)`)}) AS found
     WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending'
       AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(found.records) <= ${TIMELINE_LINES}

@@ -19,7 +19,6 @@ import {
   type Connections,
   classifyPostgresError,
   createConnections,
-  requireOwnSessions,
   runTogether,
   toError,
 } from './connect.ts'
@@ -35,6 +34,7 @@ import { createPruning } from './maintenance.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
+import { createSessionGuard, requireOwnSessions } from './session.ts'
 import { addEvents, dropEvents, readEvents, readMemos, removeEvents, takeLeaderLease } from './side-tables.ts'
 import { createUncertainCommits, createUncertainEnds, type UncertainCommits } from './uncertain.ts'
 
@@ -59,6 +59,8 @@ const MAX_CONNECTIONS = 6
 /** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
 const MIGRATION_MS = 60_000
 const FIRST_CONNECT_MS = 5000
+/** For how many heartbeats all sessions must be ours until they are relied on again. */
+const CLEARED_AFTER_HEARTBEATS = 5
 /** The time limit of a heartbeat, ms: longer than a callback's commit may take, and short enough for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
@@ -86,10 +88,23 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   }
   const { clock, log, monotonic } = settings
   const isInherited = await prepareDatabase(settings)
-  const connections = createConnections({ ...settings, max: MAX_CONNECTIONS })
-  const heartbeatConnection = createConnections({ ...settings, statementTimeoutMs: HEARTBEAT_MS, max: 1 })
+  const guard = createSessionGuard(monotonic, CLEARED_AFTER_HEARTBEATS * settings.heartbeats.everyMs, log)
+  const connections = createConnections({ ...settings, guard, max: MAX_CONNECTIONS })
+  const heartbeatConnection = createConnections({
+    ...settings,
+    guard,
+    statementTimeoutMs: HEARTBEAT_MS,
+    max: 1,
+  })
   const heartbeats = await startHeartbeats({
-    connections: heartbeatConnection,
+    connections: {
+      // A session of each kind is looked at, one after the other: a pooler gives both the same one then.
+      async use(work) {
+        await heartbeatConnection.verify()
+        void connections.verify().catch(() => {})
+        return heartbeatConnection.use(work)
+      },
+    },
     name: randomBytes(8).toString('hex'),
     limits: settings.heartbeats,
     monotonic,
@@ -104,6 +119,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     isInherited,
     beginAttempt,
     memos: { ...front.memos, takeLeaderLease },
+    trouble: guard.trouble,
     sharedLeases: {
       newLeaseToken: heartbeats.newLeaseToken,
       isHeld: ({ token }) => heartbeats.isHeld(token),
@@ -289,8 +305,9 @@ function createCalls(
 /** Creates the tables, or migrates them to this version. @returns whether 1.0.0 made them */
 async function prepareDatabase(settings: Settings): Promise<boolean> {
   const limits = { statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
-  const connections = createConnections({ ...settings, ...limits })
-  const isInherited = await requireOwnSessions(connections)
+  const guard = createSessionGuard(settings.monotonic, Number.POSITIVE_INFINITY, () => {})
+  const connections = createConnections({ ...settings, ...limits, guard })
+  const isInherited = await requireOwnSessions(connections, guard)
     .then(() => connections.use(client => migrate(client, settings.payloadKeys)))
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
