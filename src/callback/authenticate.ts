@@ -112,7 +112,12 @@ export function createAuthentication(options: AuthenticationOptions) {
       const stale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
       if (postSignature === 'observe') statistics.count(channel, stale ? 'stale' : check)
       else if (check !== 'right') return refuseSignature(check)
-      else if (stale) return refuse('stale', 'the timestamp is too old or in the future', check)
+      else if (stale)
+        return refuse(
+          'stale',
+          'the timestamp is too old, in the future, or neither ten digits (seconds) nor thirteen (milliseconds)',
+          check,
+        )
       return { ...result, signature: check }
     },
   }
@@ -285,7 +290,7 @@ export function checkSignature(
 
 /**
  * Says whether a timestamp is within `maxAgeSeconds` of `now`: an older one may be a replay. Ten digits are seconds, thirteen
- * milliseconds. The unit of any other form is not known, so it counts as fresh.
+ * milliseconds. Nobody knows the age of any other form, and a POST of an unknown age could be replayed for ever.
  * @param now wall time, ms since the epoch.
  */
 export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): boolean {
@@ -294,7 +299,7 @@ export function isFresh(timestamp: string, now: number, maxAgeSeconds: number): 
     : /^\d{13}$/.test(timestamp)
       ? Number(timestamp)
       : null
-  return at === null || Math.abs(now - at) <= maxAgeSeconds * 1000
+  return at !== null && Math.abs(now - at) <= maxAgeSeconds * 1000
 }
 
 function parameterValues(query: string, name: string): string[] {
