@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -63,8 +63,10 @@ async function lossyWay(t: Test, url: string) {
   let skip = 0
   let order: { lost: boolean; readonly thenAway: boolean } | undefined
   let away = false
+  const clients = new Set<Socket>()
   const server = createServer(client => {
     if (away) return void client.destroy()
+    clients.add(client)
     const upstream = connect(target)
     let severed = false
     client.on('error', () => {}).on('close', () => upstream.destroy())
@@ -76,6 +78,7 @@ async function lossyWay(t: Test, url: string) {
           severed = true
           order.lost = true
           away = order.thenAway
+          if (away) for (const other of clients) if (other !== client) other.destroy()
         }
       }
       upstream.write(data)
