@@ -211,8 +211,9 @@ const LEVELS = { ok: say('ok'), warn: say('warn'), fail: say('fail') } as const
 
 /** Formats results as lines for a terminal in its reader's language, with a count at the end. */
 export function formatAsText(results: readonly CheckResult[], language: ReaderLanguage): string {
+  // A server's line end must not begin a line of its own.
   const write = (words: Sentence | string) =>
-    (typeof words === 'string' ? translateText(words) : words).in(language)
+    (typeof words === 'string' ? translateText(words) : words).in(language).replaceAll(/[\r\n]+/g, ' ')
   const lines = results.map(({ about, is, what, next }) => {
     const first = `${pad(LEVELS[is].in(language), 4)}  ${pad(write(about), WIDTH)}  ${write(what)}\n`
     return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`

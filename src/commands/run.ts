@@ -1,4 +1,5 @@
 import { build, formatBuild } from '../runtime/build.ts'
+import { forTerminal } from '../runtime/terminal.ts'
 import { type Command, type Io, UsageError } from './command.ts'
 
 interface Entry {
@@ -62,12 +63,18 @@ ${Object.entries(commands)
   callback-courier COMMAND --help says more about each; callback-courier --version says what this is.
 `
 
+/** Has everything that a command prints pass through one function. */
+function printing(to: Io['stdout']): Io['stdout'] {
+  return { write: text => to.write(forTerminal(text)) }
+}
+
 /**
  * Runs a command line.
  * @param argv without node and script.
  * @returns the exit code: 0 for success, 1 for failure, 2 for a wrong command line.
  */
-export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
+export async function runCommand(argv: readonly string[], given: Io): Promise<number> {
+  const io = { ...given, stdout: printing(given.stdout), stderr: printing(given.stderr) }
   const [name, ...rest] = argv
   if (name === '--version') {
     io.stdout.write(`callback-courier ${formatBuild(build)}\n`)

@@ -2,6 +2,7 @@ import { ConfigError } from '../config/config.ts'
 import { StoreUnusable } from '../outbox/outbox.ts'
 import { presentableFault } from '../runtime/fault.ts'
 import { collectGarbageWhenIdle } from '../runtime/garbage.ts'
+import { forTerminal } from '../runtime/terminal.ts'
 import { flushLog, type LogDestination, openStdout } from './log.ts'
 import { type Service, startService } from './service.ts'
 
@@ -15,7 +16,7 @@ export async function runService(): Promise<number> {
   try {
     service = await startService(process.env, { dotenvPath: '.env', log: stdout })
   } catch (error) {
-    process.stderr.write(`${describeStartFailure(error)}\n`)
+    process.stderr.write(`${forTerminal(describeStartFailure(error))}\n`)
     await flushLog(stdout, LAST_LINES_MS)
     return 1
   }

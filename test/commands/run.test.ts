@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
+import { runCommand } from '../../src/commands/run.ts'
 import { createToken } from '../../src/commands/token.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
 import { COMPILED } from '../rigs/process.ts'
@@ -90,4 +91,21 @@ t.test('serve says on stderr what stops it', async t => {
     stdout: '',
     stderr: /^3 settings are missing or wrong:\n {2}EMAIL_TOKEN is missing/,
   })
+})
+
+t.test('nothing that a command prints steers the terminal', async t => {
+  const printed: string[] = []
+  const out = { write: (text: string) => printed.push(text) }
+  const hostile = 'a\x1b[2J\x07\u009b1m\u202eb\u2028\r'
+  const io = { stdout: out, stderr: out, env: {}, readFile: () => '', dotenvPath: '.env' }
+  t.equal(await runCommand([`x${hostile}`], io), 2)
+  t.match(printed.join(''), /There is no command "xa\[2J1mb"\.\n/)
+  t.equal(await runCommand(['send', hostile], io), 2)
+  t.notMatch(printed.join(''), /(?![\n\t])[\p{Cc}\p{Cf}\u2028]/u)
+})
+
+t.test('a line end in the words of a server begins no line of check', async t => {
+  const { formatAsText } = await import('../../src/commands/check.ts')
+  const text = formatAsText([{ about: 'SMTP', is: 'fail', what: 'it says: no\r\nok    all' }], 'en')
+  t.match(text, /^fail {2}SMTP +it says: no ok {4}all\n/)
 })
