@@ -35,7 +35,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export function parseBody(headers: IncomingHttpHeaders, bytes: Buffer): unknown {
   const { 'content-type': type, 'content-encoding': coding = '' } = headers
   // A small packed body could be a huge one: none is unpacked.
-  if (!/^\s*(?:identity\s*)?$/i.test(coding))
+  if (!/^\s*(?:(?:identity|utf-?8)\s*)?$/i.test(coding))
     throw new BodyFault('the Content-Encoding is not supported: the body must be sent as it is', 415)
   if (type !== undefined && !JSON_TYPE.test(type))
     throw new BodyFault('the Content-Type must be application/json', 415)

@@ -93,3 +93,18 @@ t.test('every JSON value that is shallow and clean comes back as it was', async 
     { numRuns: 200 },
   )
 })
+
+t.test(
+  'a Content-Encoding that packs nothing is taken: identity, and the charset that some clients put there',
+  async t => {
+    const bytes = Buffer.from('{"to":"a@example.com"}')
+    for (const coding of ['', ' ', 'identity', 'Identity ', 'utf-8', ' UTF-8', 'UTF8'])
+      t.same(parseBody({ 'content-encoding': coding }, bytes), { to: 'a@example.com' }, coding)
+    for (const coding of ['gzip', 'identity, gzip', 'utf-8, br', 'utf-16'])
+      t.throws(
+        () => parseBody({ 'content-encoding': coding }, bytes),
+        new BodyFault('the Content-Encoding is not supported: the body must be sent as it is', 415),
+        coding,
+      )
+  },
+)
