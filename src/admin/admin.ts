@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { createPhoneParser, parseAddress } from '../callback/recipients.ts'
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
-import type { Emit } from '../events/events.ts'
+import type { AdminRefusal, Emit } from '../events/events.ts'
 import { callbackKinds, messageKinds, PLAIN_KIND } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { samples } from '../messages/samples.ts'
@@ -37,13 +37,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { now } = view
   const app = createAdminListener(
     { ready: createReadiness(view, () => performance.now()) },
-    {
-      host: config.ADMIN_HOST,
-      tokens: tokensOf(config),
-      names: config.ADMIN_NAMES,
-      now,
-      onRefused: reason => options.emit({ type: 'admin-refused', reason }),
-    },
+    guardOf(config, now, options.emit),
   )
   const { DATABASE_URL: store } = config
   if (store.kind === 'file' && outbox.backUp !== undefined)
@@ -56,6 +50,29 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   await app.register(statusRoutes, { status, recipientHash, now })
   await app.register(consoleRoutes, consoleOptions(options, status, recipientHash))
   return app
+}
+
+/** The private listener while the service waits for its store: health, and nothing else. @param reason why it is not ready */
+export function openWaitingAdmin(
+  config: Config,
+  now: () => number,
+  emit: Emit,
+  reason: () => string,
+): FastifyInstance {
+  return createAdminListener(
+    { ready: async () => ({ ready: false, reason: reason() }) },
+    guardOf(config, now, emit),
+  )
+}
+
+function guardOf(config: Config, now: () => number, emit: Emit) {
+  return {
+    host: config.ADMIN_HOST,
+    tokens: tokensOf(config),
+    names: config.ADMIN_NAMES,
+    now,
+    onRefused: (reason: AdminRefusal) => emit({ type: 'admin-refused', reason }),
+  }
 }
 
 function consoleOptions(

@@ -179,6 +179,13 @@ export class BacklogFull extends Error {
 /** The store cannot be used at all, and what the operator can do about it. Refuses the start. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable'
+  /** Whether it is over when the database, or the way to it, is there: whoever starts may wait for that. */
+  readonly passes: boolean
+
+  constructor(message: string, { cause, passes = false }: { cause?: unknown; passes?: boolean } = {}) {
+    super(message, { cause })
+    this.passes = passes
+  }
 }
 
 /** Is told of a failure that concerns no call, such as a checkpoint that failed. Never a secret or a recipient. */

@@ -13,6 +13,9 @@ import { type Service, startService } from './service.ts'
 export async function runService(): Promise<number> {
   const stdout = openStdout()
   let service: Service
+  // A start may wait for its database. The first process of a container ignores signals that nobody listens for.
+  const giveUp = () => process.exit(0)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, giveUp)
   try {
     service = await startService(process.env, { dotenvPath: '.env', log: stdout })
   } catch (error) {
@@ -20,6 +23,7 @@ export async function runService(): Promise<number> {
     await flushLog(stdout, LAST_LINES_MS)
     return 1
   }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, giveUp)
   collectGarbageWhenIdle('service')
   process.on('SIGHUP', () => service.reloadCertificate())
   exitOnFault(service, stdout)

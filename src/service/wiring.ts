@@ -51,6 +51,7 @@ import {
   quotaLimits,
   requireTemplates,
 } from './factories.ts'
+import { openStoreWhenThere } from './store-wait.ts'
 
 export interface WiringOptions {
   readonly config: Config
@@ -147,10 +148,12 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const providers = await openProviders(config, { clock, templates, limits: options.limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   requireTemplates(config, providers, templates)
-  const outbox = await openOutbox(config, clock, storeKeys, log, {
-    onCommit: commit => emit({ type: 'store-commit', ...commit }),
-    startThread: options.startStoreThread,
-  })
+  const open = () =>
+    openOutbox(config, clock, storeKeys, log, {
+      onCommit: commit => emit({ type: 'store-commit', ...commit }),
+      startThread: options.startStoreThread,
+    })
+  const outbox = await openStoreWhenThere(config, open, { log, emit, clock })
   resources.push(outbox)
   if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null

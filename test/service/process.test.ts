@@ -1,25 +1,15 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync, writeSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { COMPILED } from '../rigs/process.ts'
+import { COMPILED, freePort } from '../rigs/process.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /** As long as an end may take, ms: DRAIN_SECONDS is 0 here, and what hangs is killed after 10 s. */
 const END_WITHIN_MS = 14_000
-
-function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
-}
 
 /** `serve` whose log goes to `stdout`, once it answers. */
 async function startServe(

@@ -283,6 +283,19 @@ export function toError(error: unknown): Error {
   return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
 }
 
+/** Codes of a name that is not found, and of a way or a server that is not there. */
+const NOT_THERE =
+  /^(ECONN\w+|ENOTFOUND|ENODATA|EAI_\w+|ETIMEOUT|ETIMEDOUT|EHOST\w+|ENET\w+|EPIPE|57P0[123]|08\w{3})$/
+
+/** Says whether a start may wait until this is over: a host, a connection or a database that is coming up. */
+export function passesByItself(error: unknown): boolean {
+  if (error instanceof StoreUnavailable) return true
+  const { code, syscall, message } = error as NodeJS.ErrnoException
+  // A socket that is not there yet; a file of certificates is not waited for.
+  if (code === 'ENOENT') return syscall === 'connect'
+  return code === undefined ? /timeout|terminated/i.test(message) : NOT_THERE.test(code)
+}
+
 /** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */
 export function adviseOnFailure(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }

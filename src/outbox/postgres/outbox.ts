@@ -19,6 +19,7 @@ import {
   type Connections,
   classifyPostgresError,
   createConnections,
+  passesByItself,
   runTogether,
   toError,
 } from './connect.ts'
@@ -317,5 +318,5 @@ async function prepareDatabase(settings: Settings): Promise<boolean> {
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {
   await Promise.all(open.map(each => each.close()))
   if (reason instanceof StoreUnusable) throw reason
-  throw new StoreUnusable(adviseOnFailure(reason), { cause: reason })
+  throw new StoreUnusable(adviseOnFailure(reason), { cause: reason, passes: passesByItself(reason) })
 }

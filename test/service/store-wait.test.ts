@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { startService } from '../../src/service/service.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { freePort } from '../rigs/process.ts'
+import { startSinks, until } from '../rigs/service.ts'
+
+t.test(
+  'a start waits for a database that is not there yet, and for nothing else',
+  { skip: noPostgres },
+  async t => {
+    const sinks = await startSinks(t)
+    const rig = await startPostgres()
+    t.teardown(() => rig.close())
+    const log: string[] = []
+    const port = await freePort()
+    const settings = { ...sinks.settings, ADMIN_PORT: String(port), DATABASE_URL: await rig.url() }
+    const start = (more: Readonly<Record<string, string>> = {}) =>
+      startService({ ...settings, ...more }, { log: { write: line => void log.push(line) } })
+    const ask = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null)
+      return answer === null ? null : { status: answer.status, body: (await answer.json()) as unknown }
+    }
+
+    const wrong = settings.DATABASE_URL.replace('/postgres?', '/nothing?')
+    await t.rejects(start({ DATABASE_URL: wrong }), {
+      name: 'StoreUnusable',
+      message: /does not exist: create it/,
+    })
+
+    await rig.stop()
+    const starting = start()
+    t.teardown(async () => (await starting).close())
+    await until(async () => (await ask('/healthz'))?.status === 200, 'health while it waits')
+    t.match(await ask('/readyz'), {
+      status: 503,
+      body: { status: 'not ready', reason: 'the database does not answer' },
+    })
+    t.ok(log.some(line => line.includes('wait for the database')))
+    await pause(500)
+    t.equal((await ask('/healthz'))?.status, 200, 'it goes on waiting')
+    t.equal(log.filter(line => line.includes('wait for the database')).length, 1, 'one line')
+    await rig.start()
+    await starting
+    await until(async () => (await ask('/readyz'))?.status === 200, 'ready once the database is there')
+  },
+)
