@@ -8,11 +8,11 @@ import type { ServiceView } from './service-view.ts'
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
-   * one is refused, `quotas` when a quota is set that holds nothing back. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * one is refused, `database` when it is reached without TLS, `quotas` when a quota is set that holds nothing back. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
       readonly ready: true
-      readonly degraded: readonly (Channel | 'certificate' | 'quotas')[]
+      readonly degraded: readonly (Channel | 'certificate' | 'quotas' | 'database')[]
       /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
       readonly partial?: readonly string[]
       readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
@@ -102,7 +102,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   }
 }
 
-function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas')[] {
+function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas' | 'database')[] {
   const down = [
     ...view.health.providers().filter(({ up }) => !up),
     ...view.channelStatus().filter(({ breaker }) => breaker !== 'closed'),
@@ -111,6 +111,7 @@ function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas')[] {
   return [
     ...channels,
     ...(view.renewalRefused() !== null ? (['certificate'] as const) : []),
-    ...(view.idleBrakes.length > 0 ? (['quotas'] as const) : []),
+    ...(view.idleBrakes.some(({ name }) => name !== 'DATABASE_URL') ? (['quotas'] as const) : []),
+    ...(view.idleBrakes.some(({ name }) => name === 'DATABASE_URL') ? (['database'] as const) : []),
   ]
 }

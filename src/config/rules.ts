@@ -1,4 +1,5 @@
 import { providerModules } from '../providers/list.ts'
+import { readPostgresUrl } from '../runtime/postgres-url.ts'
 import {
   missingSetting,
   missingSettings,
@@ -277,13 +278,23 @@ function exampleFaults(s: Partly): SettingFault[] {
 
 /** Finds what 1.0.0 took and this version does not. @param given texts by name; none is empty */
 export function listBorneFaults(given: Readonly<Record<string, string>>): readonly SettingFault[] {
-  return settingNames
+  const idle = settingNames
     .filter(name => name.startsWith('QUOTA_') && Number(given[name] ?? '1') === 0)
     .map(name => ({
       name,
       problem: 'is 0, which holds nothing back',
       remedy: 'set a number from 1, or off for no limit',
     }))
+  const database = readPostgresUrl(given['DATABASE_URL'] ?? '')
+  if (database === null || database.saysTls || database.hosts.every(({ isHere }) => isHere)) return idle
+  return [...idle, WITHOUT_TLS]
+}
+
+const WITHOUT_TLS: SettingFault = {
+  name: 'DATABASE_URL',
+  problem: 'leads over a network without TLS, where others may read and change what the database is told',
+  remedy:
+    'add sslmode=verify-full (and sslrootcert=FILE for an authority of your own), or sslmode=disable on a network of your own',
 }
 
 /** Settings that work but should not stay as they are. */

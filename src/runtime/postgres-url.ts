@@ -10,7 +10,8 @@ export interface PostgresUrl {
   readonly hosts: readonly PostgresHost[]
   /** `target_session_attrs`, as libpq has it. */
   readonly target: string | undefined
-  readonly sslmode: string | undefined
+  /** Whether the URL says how it is about TLS, if only that there is none. */
+  readonly saysTls: boolean
 }
 
 /**
@@ -25,9 +26,7 @@ export function readPostgresUrl(text: string): PostgresUrl | null {
   const urls = authority.split(',').map(host => URL.parse(`${scheme}${login}${host}${rest}`))
   const [first] = urls
   if (!first || urls.some(url => url === null || url.hostname === '')) return null
-  const [target, sslmode] = ['target_session_attrs', 'sslmode'].map(
-    name => first.searchParams.get(name) ?? undefined,
-  )
+  const target = first.searchParams.get('target_session_attrs') ?? undefined
   return {
     hosts: urls.flatMap(url => {
       if (url === null) return []
@@ -36,6 +35,6 @@ export function readPostgresUrl(text: string): PostgresUrl | null {
       return [{ url: url.href, isHere: /^(\/|localhost$|127(\.\d{1,3}){3}$|::1$)/.test(at) }]
     }),
     target,
-    sslmode,
+    saysTls: [...first.searchParams.keys()].some(name => name.startsWith('ssl')),
   }
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { listBorneFaults } from '../../src/config/rules.ts'
 import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
@@ -267,5 +268,28 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
   t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
   t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
+  t.end()
+})
+
+t.test('a database over a network is reached by TLS, or the URL says that it is not', t => {
+  const names = (url: string) => listBorneFaults({ DATABASE_URL: url }).map(({ name }) => name)
+  for (const url of [
+    'postgres://u:p@db.example.com/c',
+    'postgres://u:p@192.0.2.1:5432/c',
+    'postgres://u:p@127.0.0.1,db.example.com/c?target_session_attrs=read-write',
+    'postgres://u:p@localhost/c?host=db.example.com',
+  ])
+    t.same(names(url), ['DATABASE_URL'], url)
+  for (const url of [
+    'file:data/outbox.db',
+    'postgres://u:p@localhost/c',
+    'postgres://u:p@[::1]:5432/c',
+    'postgres://u:p@127.0.0.1/c',
+    'postgres://u@localhost/c?host=%2Frun%2Fpostgresql',
+    'postgres://u@%2Frun%2Fpostgresql/c',
+    'postgres://u:p@db.example.com/c?sslmode=verify-full',
+    'postgres://u:p@db.example.com/c?sslmode=disable',
+  ])
+    t.same(names(url), [], url)
   t.end()
 })

@@ -19,7 +19,7 @@ t.test(
       startService({ ...settings, ...more }, { log: { write: line => void log.push(line) } })
     const ask = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null)
-      return answer === null ? null : { status: answer.status, body: (await answer.json()) as unknown }
+      return answer === null ? null : { status: answer.status, body: await answer.json() }
     }
 
     const wrong = settings.DATABASE_URL.replace('/postgres?', '/nothing?')

@@ -243,7 +243,7 @@ export const store = {
       secret: true,
       meaning:
         'Where messages are kept until they are delivered. A file for one instance; postgres://… for several that share it. In the image: file:/data/outbox.db.',
-      example: 'postgres://courier:password@db.example.com:5432/courier',
+      example: 'postgres://courier:password@db.example.com:5432/courier?sslmode=verify-full',
     }),
     STORE_SECRET: textSetting({
       minLength: 22,

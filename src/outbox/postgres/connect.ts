@@ -316,7 +316,7 @@ export function adviseOnFailure(error: unknown): string {
     return `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
   }
   if (typeof message === 'string' && message.includes('does not support SSL')) {
-    return 'the database does not speak TLS: set ssl = on there, or take sslmode out of DATABASE_URL on a network of your own'
+    return 'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own'
   }
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
     return `the database cannot be used now (${code}): look at its log`
