@@ -46,7 +46,7 @@ t.test('the image starts the service itself, as nobody special', t => {
     for (const { image } of Object.values(services))
       t.match(image, /^(?:callback-courier|\$\{\w+:-[\w:.-]+@sha256:[0-9a-f]{64}\})$/, `${file}: ${image}`)
   }
-  t.same(JSON.parse(one('CMD').join()), ['node', '/app/src/main.ts', 'serve'])
+  t.same(JSON.parse(one('CMD').join()), ['node', '--disable-sigusr1', '/app/src/main.ts', 'serve'])
   t.ok(existsSync(resolve(root, 'src/main.ts')))
   t.same(one('USER'), ['1000:1000'])
   t.same(one('ENTRYPOINT'), [])

@@ -53,8 +53,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback/authenticate.test.ts'],
   },
   {
-    text: "else if (stale) return refuse('stale'",
-    instead: "else if (!stale) return refuse('stale'",
+    text: 'else if (stale)',
+    instead: 'else if (!stale)',
     tests: ['test/callback/authenticate.test.ts'],
   },
   {
