@@ -159,7 +159,7 @@ function handOver(
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota })
     if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
-      delivery.wake(channel, groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
+      delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
       if (delivery.isVerdictFar(channel)) verdicts.fillPlace(at, { is: 'pending' })
     }
     return id

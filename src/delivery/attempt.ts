@@ -79,6 +79,8 @@ export interface AttemptsOptions {
   readonly onCarrierEnd: (end: CarrierEnd) => void
 }
 
+/** While all carriers rest, a code is due again after so long, ms: nothing is claimed but for a trial, and a rest may end early. */
+const RESTING_MS = 500
 /** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
 const RETURN_SPREAD_MS = 1000
 const OVERDUE: Outcome = {
@@ -98,6 +100,12 @@ export function createAttempts(options: AttemptsOptions) {
     settlement: { to: 'queued', dueAt, uncounted: true },
     begun: false,
   })
+
+  /** Finds the moment at which a message is due again that a carrier rests from until then, ms since the epoch. */
+  function dueAfterRest({ purpose }: NewMessage, until: number, now: number): number {
+    const allRest = carriers.every(carrier => carrier.standing(now).circuit !== 'closed')
+    return purpose === 'code' && allRest ? Math.min(until, now + RESTING_MS) : until
+  }
 
   /** Ends an attempt in which no carrier was asked, because none can send the message. */
   function endUnasked(job: RoutedJob, outcome: Outcome, records: readonly AttemptRecord[]): AttemptResult {
@@ -164,17 +172,13 @@ export function createAttempts(options: AttemptsOptions) {
       for (const carrier of inOrder) {
         const { provider } = carrier
         const now = clock.now()
-        if (asked !== undefined && options.run.isStopping) {
-          askableAt.push(now)
-          break
-        }
         // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
         const isHolder = carrier === holder
         const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
         if (obstacle !== null) {
           timeline.addSkipped(provider.name, obstacle)
           if (obstacle.until === null) continue
-          askableAt.push(obstacle.until)
+          askableAt.push(dueAfterRest(message, obstacle.until, now))
           if (isHolder) break
           continue
         }
@@ -217,6 +221,10 @@ export function createAttempts(options: AttemptsOptions) {
         outcomes.push(outcome)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
+        if (options.run.isStopping && carrier !== inOrder.at(-1)) {
+          askableAt.push(clock.now())
+          break
+        }
       }
 
       const last = outcomes.at(-1)

@@ -51,6 +51,7 @@ export function createBreaker(options: BreakerOptions = {}) {
   let latest: { readonly at: number; readonly failed: boolean }[] = []
   let rests = 0
   let until: number | null = null
+  let restsSince = 0
   let trial = false
   let triedAt = 0
   let answeredAt = Number.NEGATIVE_INFINITY
@@ -58,6 +59,7 @@ export function createBreaker(options: BreakerOptions = {}) {
   const isTrial = (begunAt: number): boolean => trial && begunAt >= triedAt
 
   function restFrom(now: number): void {
+    restsSince = now
     until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
     rests += 1
     trial = false
@@ -124,7 +126,12 @@ export function createBreaker(options: BreakerOptions = {}) {
     forgetAttempt,
     /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
     allowTrialNow(now: number): void {
+      rests = 0
       if (until !== null) until = Math.min(until, now)
+    },
+    /** Lets the rest end at that moment at the latest, but not sooner than the first rest would. @param at ms since the epoch. */
+    allowTrialBy(at: number): void {
+      if (until !== null) until = Math.min(until, Math.max(at, restsSince + openMs))
     },
     /** `open` until when, ms since the epoch; null when closed. */
     openUntil: (): number | null => until,

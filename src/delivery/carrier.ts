@@ -143,6 +143,10 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     }, hangMs()).unref()
   }
 
+  let isProbing = false
+  /** The way to it was closed when that was looked for last. */
+  let wasDown = false
+
   /** Names what a message would use here; nothing of one that does not fit. */
   function namesOf(outgoing: Outgoing): ScopeNames {
     try {
@@ -266,6 +270,21 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     allowTrialNow(now: number): void {
       breaker.allowTrialNow(now)
       circuits.allowTrialNow(now)
+    },
+    /** Lets the circuit's rest end at that moment at the latest, ms since the epoch. */
+    allowTrialBy: breaker.allowTrialBy,
+    /**
+     * Looks by a connection without a message whether a provider that is left alone can be reached again.
+     * @returns whether it can, and could not when this was asked last: a login that is refused is no reason for a trial
+     */
+    async isBack(): Promise<boolean> {
+      if (isProbing || provider.probe === undefined || breaker.state(clock.now()) !== 'open') return false
+      isProbing = true
+      const found = await provider.probe().catch(() => 'down' as const)
+      isProbing = false
+      const isBack = wasDown && found === 'up'
+      wasDown = found === 'down'
+      return isBack
     },
     standing(now: number): Standing {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)

@@ -8,11 +8,12 @@ import {
   StoreUnavailable,
 } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { createStringMap } from '../runtime/collections.ts'
 import { createAdaptiveLifo } from './adaptive-lifo.ts'
 import { createAttempts, type Job, type Route, type RoutedJob } from './attempt.ts'
 import { type Carrier, type CarrierEnd, REPLY_PATIENCE_MS, type Standing } from './carrier.ts'
 import type { CarrierReports } from './carrier-reports.ts'
-import type { ChannelStatus, Handover, Verdicts } from './port.ts'
+import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
 
 /** What serves one channel. */
@@ -71,6 +72,12 @@ const CLAIM_LIMIT = 100
 const STORE_RETRY_MS = 1000
 /** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
 const PEEK_MS = 500
+/** So many are claimed while all carriers rest, so that one that was not refused before can try them. */
+const TRIAL_CHOICE = 8
+/** How often it is looked whether carriers that rest are back, ms. */
+const WATCH_MS = 1000
+/** A last trial is made so long before the life of a waiting code ends, ms. */
+const LAST_TRIAL_MS = 3000
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
 
@@ -101,6 +108,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
    * begins. At first nobody knows whether a dead process left some.
    */
   let codesInStore = 1
+  /** When the codes expire that wait in the store, as far as we know, by their ids, ms since the epoch. */
+  const lives = createStringMap<number>()
+  /** Runs while a carrier rests. */
+  let watcher: NodeJS.Timeout | undefined
   let claimTimer: NodeJS.Timeout | undefined
   /** The timer for the moment at which the limit rises by itself. */
   let riseTimer: NodeJS.Timeout | undefined
@@ -154,6 +165,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
+    lives.delete(job.message.id)
     const older = queue.add(routeJob(job), waitingSince)
     if (older !== undefined) endWaiting(older, 'superseded')
   }
@@ -168,7 +180,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     // Nothing was claimed during a pause, and what became due may be codes.
     if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
     wasPaused = isPaused
-    while (!isHalted() && room.inFlight < room.limit) {
+    // What waits while one message tries the carriers goes out, or back, once that is over.
+    while (!isHalted() && room.inFlight < room.limit && room.circuit !== 'half-open') {
       const job = takeNext(room, now)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
@@ -189,10 +202,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /**
    * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and
-   * no circuit is open.
+   * no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
    */
   function takeNext({ circuit }: Room, now: number): RoutedJob | undefined {
     const codesOnly = codesInStore > 0 && circuit === 'closed'
+    const fresh = circuit === 'closed' ? undefined : queue.takeNext(now, false, job => job.attempts === 1)
+    if (fresh !== undefined) return fresh
     return queue.takeNext(now, codesOnly, carriers.length === 1 ? undefined : job => hasPlace(job, now))
   }
 
@@ -213,8 +228,40 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     giveBackSurplus()
     // Nothing was claimed while it was open.
     if (circuit === 'closed') expectCodes(clock.now())
+    if (circuit === 'open') watcher ??= setInterval(watchRests, WATCH_MS).unref()
     // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
     if (carriers.length > 1) fill()
+  }
+
+  /**
+   * Shortens the rests of carriers for the codes that wait for them: a last trial is made before the first of them expires, and
+   * one that can be reached again is tried at once. Without such codes nobody is asked anything.
+   */
+  function watchRests(): void {
+    const now = clock.now()
+    const resting = carriers.filter(carrier => carrier.standing(now).circuit !== 'closed')
+    if (resting.length === 0) {
+      clearInterval(watcher)
+      watcher = undefined
+    }
+    let firstEnd = Infinity
+    for (const id of lives.names()) {
+      const end = lives.get(id) ?? 0
+      if (end <= now) lives.delete(id)
+      else firstEnd = Math.min(firstEnd, end)
+    }
+    if (firstEnd < Infinity)
+      for (const carrier of resting) {
+        carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
+        void tryWhenBack(carrier)
+      }
+    fill()
+  }
+
+  async function tryWhenBack(carrier: Carrier): Promise<void> {
+    if (!(await carrier.isBack())) return
+    carrier.allowTrialNow(clock.now())
+    wake()
   }
 
   /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
@@ -234,7 +281,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     const settled = await settler.settle(job, settlement, begun)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     noteDueAt(settlement.dueAt)
-    if (job.message.purpose === 'code' && settlement.dueAt <= clock.now()) codesInStore += 1
+    const { id, purpose, expiresAt } = job.message
+    if (purpose !== 'code') return
+    lives.set(id, expiresAt)
+    if (settlement.dueAt <= clock.now()) codesInStore += 1
   }
 
   function giveBack(job: Job, due: number): void {
@@ -315,8 +365,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     const idle = Math.max(0, Math.max(1, limit) - inFlight - reserved - queue.length)
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
-    // The provider is tried by one message, not by a hundred.
-    if (circuit === 'open') return Math.min(idle, 1)
+    // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
+    if (circuit === 'open') return Math.min(idle, TRIAL_CHOICE)
     // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
     const free = codesInStore > 0 ? freeForCode : freeForOther
     return free * 2 < capacity ? 0 : Math.min(free - forCodes, CLAIM_LIMIT)
@@ -356,8 +406,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     }
   }
 
-  function wake(code?: { readonly groupKey: string; readonly arrivedAt: number }): void {
+  function wake(code?: StoredCode): void {
     if (code !== undefined) {
+      lives.set(code.id, code.expiresAt)
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
       codesInStore += 1
@@ -436,6 +487,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     stop(): void {
       clearTimeout(claimTimer)
       clearTimeout(riseTimer)
+      clearInterval(watcher)
       giveBackAll()
     },
     /** Aborts the attempts that are under way. */

@@ -14,6 +14,11 @@ export interface Handover {
   readonly outgoing: Outgoing
 }
 
+/** A code that was stored as `queued`. */
+export interface StoredCode extends Pick<NewMessage, 'id' | 'arrivedAt' | 'expiresAt'> {
+  readonly groupKey: string
+}
+
 /** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
 export interface Delivery {
   /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
@@ -32,7 +37,7 @@ export interface Delivery {
    * @param code when it is one: nothing but codes begins until it was claimed, and an older one of its group that waits
    *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
    */
-  wake(channel: Channel, code?: { readonly groupKey: string; readonly arrivedAt: number }): void
+  wake(channel: Channel, code?: StoredCode): void
   /** An operator has made a message due, as a rule after a repair: a carrier that is left alone is tried at once, too. */
   tryNow(channel: Channel): void
   status(): readonly ChannelStatus[]

@@ -10,6 +10,9 @@ const MINUTE = 60 * SECOND
 const CODE_SCHEDULE = [1, 2, 4, 8, 15, 30].map(each => each * SECOND)
 const SLOW_SCHEDULE = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 60 * MINUTE]
 
+/** A code that its carrier was not reached with waits as after so many attempts at most. */
+const SOON_TRIES = 2
+
 /**
  * Pauses before a message goes out again that may have been sent n times, ms. Each outlasts a hiccup: of 40 codes
  * under a hiccup of 3 s, 31 to 36 met it twice when the second attempt followed within a second.
@@ -107,7 +110,10 @@ export function decideSettlement(
     case 'limit':
       return afterLimit(outcome, message, now, random, records)
     case 'retry': {
-      const wait = backoff(message.purpose, message.attempts, random)
+      // A carrier that was not reached is left alone by its circuit, which knows when it is back: its codes come back soon.
+      const { purpose, attempts } = message
+      const isUnreached = purpose === 'code' && outcome.untouched === true && outcome.whose === 'later'
+      const wait = backoff(purpose, isUnreached ? Math.min(attempts, SOON_TRIES) : attempts, random)
       const asked = outcome.retryAfterMs
       // Retry-After is a floor: the jitter goes on top, or everybody would be back at the same moment.
       const dueAt = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))

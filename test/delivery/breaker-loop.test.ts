@@ -204,3 +204,48 @@ t.test('a trial that is one too many is made again once there is a place', async
   provider.asked[0]?.answer(AMBIGUOUS)
   await until('it closes', () => events.includes('breaker closed'))
 })
+
+t.test('once the trial has closed the circuit, a code in the store goes before what waits here', async t => {
+  const { delivery, provider, store, events, clock } = await openRig(t, {
+    concurrency: 2,
+    breaker: { threshold: 1, openMs: 1000 },
+  })
+  provider.respond = () => AMBIGUOUS
+  await store({ code: 'code' })
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  for (const code of ['link 1', 'link 2']) await store({ code, purpose: 'link' })
+  provider.respond = undefined
+  clock.advance(1000)
+  await until('one tries', () => provider.asked.length === 2)
+  await until('another waits', () => delivery.status()[0]?.waiting === 1)
+  // Before the trial counts as one that hangs.
+  clock.advance(4900)
+  provider.respond = () => SENT
+  provider.asked[1]?.answer(SENT)
+  await until('all are sent', () => events.filter(each => each === 'final sent').length === 3)
+  t.same(
+    provider.asked.map(({ code }) => code),
+    ['code', 'link 1', 'code', 'link 2'],
+  )
+})
+
+t.test('one that was not refused before tries the provider', async t => {
+  const { delivery, provider, store, events, clock } = await openRig(t, {
+    concurrency: 5,
+    breaker: { threshold: 2, openMs: 1000 },
+  })
+  for (const code of ['refused 1', 'refused 2']) await store({ code })
+  provider.respond = () => REFUSED
+  delivery.start()
+  await until('it opens', () => events.includes('breaker open'))
+  await pause(50)
+  for (let trial = 1; trial <= 3; trial += 1) {
+    await store({ code: `fresh ${trial}` })
+    const before = provider.asked.length
+    clock.advance(20_000)
+    await until('one tries', () => provider.asked.length > before)
+    t.match(provider.asked[before]?.code, /fresh/)
+    await pause(50)
+  }
+})

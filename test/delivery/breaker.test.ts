@@ -196,3 +196,17 @@ t.test('an answer ends the rests: the next outage begins with the shortest one',
   for (let n = 0; n < 3; n += 1) breaker.record(refused, 5000, 5000)
   t.equal(breaker.openUntil(), 6000)
 })
+
+t.test('its rest ends sooner for what waits, but not sooner than the first one would', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  t.ok(allows(breaker, 1000))
+  breaker.record(refused, 1000, 1000)
+  t.equal(breaker.openUntil(), 3000)
+  breaker.allowTrialBy(2500)
+  t.equal(breaker.openUntil(), 2500)
+  breaker.allowTrialBy(1200)
+  t.equal(breaker.openUntil(), 2000)
+  breaker.allowTrialBy(9000)
+  t.equal(breaker.openUntil(), 2000, 'nor later')
+})

@@ -126,7 +126,7 @@ export function openDelivery(
     const verdict = new Promise<Verdict>(resolve => verdicts.wait(message.id, resolve))
     const outgoing = outgoingOf(message)
     if (lease === undefined)
-      delivery.wake('sms', groupKey === undefined ? undefined : { groupKey, arrivedAt: 0 })
+      delivery.wake('sms', groupKey === undefined ? undefined : { ...message, groupKey, arrivedAt: 0 })
     else delivery.submit({ message, lease, outgoing, ...(groupKey !== undefined && { groupKey }) })
     return { id: message.id, verdict }
   }

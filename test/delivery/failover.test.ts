@@ -303,6 +303,23 @@ t.test('once the store cannot note whom it goes to, no further carrier is asked'
   await rig.delivery.stop(1000, 200)
 })
 
+t.test('once the process is told to end, no further carrier is asked', async t => {
+  const [first, second] = [carrierThat('later'), carrierThat('sent')]
+  let refuse = (): void => {}
+  first.send = () =>
+    new Promise(resolve => {
+      refuse = () => resolve(OUTCOMES.later)
+    })
+  const { delivery, accept, view } = await open(t, { first, second })
+  const { id } = await accept()
+  await until('the first is asked', () => first.asked.length === 1)
+  const stopped = delivery.stop(10_000, 200)
+  refuse()
+  await stopped
+  t.same(second.asked, [])
+  t.match(await view(id), { state: 'queued' })
+})
+
 t.test('one that is busy keeps nobody waiting who goes another way', async t => {
   const [first, second] = [carrierThat('sent'), carrierThat('sent')]
   let release = (): void => {}

@@ -36,6 +36,7 @@ interface Load {
   readonly limitMs: number
   /** The servers are gone from one moment to the other, ms. */
   readonly gone?: readonly [number, number]
+  readonly canProbe?: boolean
 }
 
 interface Result {
@@ -53,7 +54,7 @@ const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', re
 
 /** Plays one load of codes by SMS, with 20 s after it for what is left. */
 async function play(load: Load): Promise<Result> {
-  const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0] } = load
+  const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false } = load
   const time: Timeline = createTimeline()
   const timers = installTimers(time)
   const random = seededRandom(seed)
@@ -104,10 +105,12 @@ async function play(load: Load): Promise<Result> {
           return { is: 'sent', reply: '' }
         })
       },
-      probe: () => {
-        probes.push(time.now())
-        return after(2, () => (isGone() ? 'down' : 'up'))
-      },
+      ...(canProbe && {
+        probe: () => {
+          probes.push(time.now())
+          return after(2, () => (isGone() ? ('down' as const) : ('up' as const)))
+        },
+      }),
       verify: async () => ({ ok: true, detail: '' }),
       close: async () => {},
     }),
@@ -187,3 +190,58 @@ for (let n = 0; n < 3; n += 1)
     t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
     t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
   })
+
+const OUTAGES = [
+  [40, 60],
+  [33, 36],
+] as const
+const WELL = { refused: 0, cut: 0, hang: 0 }
+
+/** Twelve codes, five of them before the server goes, and the time that each of the others takes after it is back, ms. */
+async function outlive(downS: number, lifeS: number, canProbe: boolean) {
+  const backAt = (5 + downS) * SECOND
+  const result = await play({
+    seed: SEED,
+    carriers: [WELL],
+    perSecond: 1,
+    forMs: 12 * SECOND,
+    lifeMs: lifeS * SECOND,
+    limitMs: 30 * SECOND,
+    gone: [5 * SECOND, backAt],
+    canProbe,
+  })
+  return { ...result, backAt, late: result.takenAt.map(at => at - backAt).filter(ms => ms > 0) }
+}
+
+for (const [downS, lifeS] of OUTAGES) {
+  t.test(
+    `${downS} s without a server: codes that live ${lifeS} s are taken soon after it is back`,
+    async t => {
+      const { late, probes, backAt } = await outlive(downS, lifeS, true)
+      t.equal(late.length, 7)
+      t.ok(Math.max(...late) < 2500, `${Math.max(...late)} ms`)
+      t.ok(probes.length > 10 && probes.every(at => at > 5 * SECOND && at < backAt + 2 * SECOND))
+    },
+  )
+
+  t.test(`the same without probes: a last trial is made in time, and not all the time`, async t => {
+    const { late, probes, refusals } = await outlive(downS, lifeS, false)
+    t.equal(late.length, 7)
+    t.same(probes, [])
+    t.ok(refusals.length < 25, `${refusals.length} trials`)
+  })
+}
+
+t.test('while no code waits, nobody is asked whether it is back', async t => {
+  const carriers = [WELL]
+  const load = { seed: SEED, carriers, perSecond: 5, forMs: 2 * SECOND, limitMs: 30 * SECOND }
+  const { probes, sent, tookMs } = await play({
+    ...load,
+    lifeMs: 10 * SECOND,
+    gone: [0, 60 * SECOND],
+    canProbe: true,
+  })
+  t.equal(tookMs.length, 0)
+  t.equal(sent, 10)
+  t.ok(probes.length > 0 && probes.every(at => at < 13 * SECOND), 'all of them had expired')
+})

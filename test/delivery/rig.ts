@@ -211,7 +211,7 @@ async function accept(
   if (accepted.is !== 'stored') {
     if (lease !== undefined) delivery.releasePlace('email')
   } else if (lease === undefined)
-    delivery.wake('email', groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
+    delivery.wake('email', groupKey === undefined ? undefined : { ...message, groupKey })
   else {
     const outgoing = rendered(message)
     delivery.submit({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })

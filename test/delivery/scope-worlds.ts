@@ -205,8 +205,7 @@ async function run(
       await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
       const outgoing = { ...rendered(message), channel: 'sms' } as Outgoing
       if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
-      else
-        delivery.wake('sms', groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt })
+      else delivery.wake('sms', groupKey === undefined ? undefined : { ...message, groupKey })
     }
     for (const planned of messages) time.after(planned.at, () => void accept(planned))
 

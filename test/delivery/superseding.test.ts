@@ -48,7 +48,7 @@ t.test('a code that was claimed before its own wake comes is not superseded by i
   await until('the only connection is busy', () => provider.asked.length === 1)
   const { message, groupKey = '' } = await store()
   await until('it waits in memory', () => delivery.status()[0]?.waiting === 1)
-  delivery.wake('email', { groupKey, arrivedAt: message.arrivedAt })
+  delivery.wake('email', { ...message, groupKey })
   provider.respond = () => SENT
   provider.asked[0]?.answer(SENT)
   await until('it has ended', async () => !['queued', 'sending'].includes((await view(message.id)).state))

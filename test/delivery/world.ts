@@ -258,10 +258,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       return
     }
     if (lease === undefined)
-      here.delivery.wake(
-        channel,
-        groupKey === undefined ? undefined : { groupKey, arrivedAt: message.arrivedAt },
-      )
+      here.delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
     else
       here.delivery.submit({
         message,
