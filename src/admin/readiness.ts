@@ -107,10 +107,12 @@ function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas' | 'dat
     ...view.health.providers().filter(({ up }) => !up),
     ...view.channelStatus().filter(({ breaker }) => breaker !== 'closed'),
   ]
-  const channels = [...new Set(down.map(({ channel }) => channel))].sort()
+  const refused = view.channels.filter(channel => view.health.lockedOut(channel) !== null)
+  const expiresAt = view.certificate()?.expiresAt ?? Infinity
+  const channels = [...new Set([...down.map(({ channel }) => channel), ...refused])].sort()
   return [
     ...channels,
-    ...(view.renewalRefused() !== null ? (['certificate'] as const) : []),
+    ...(view.renewalRefused() !== null || expiresAt <= view.wall() ? (['certificate'] as const) : []),
     ...(view.idleBrakes.some(({ name }) => name !== 'DATABASE_URL') ? (['quotas'] as const) : []),
     ...(view.idleBrakes.some(({ name }) => name === 'DATABASE_URL') ? (['database'] as const) : []),
   ]

@@ -34,6 +34,14 @@ export interface RefusedCallers {
   readonly last: { readonly at: number; readonly reason: string } | null
 }
 
+/** POSTs with the right key that were refused, with none accepted since: probably the platform's own. */
+export interface LockedOut {
+  readonly count: number
+  /** ms since the epoch. */
+  readonly since: number
+  readonly why: 'source' | 'signature' | 'stale'
+}
+
 /** What a quota has held back of a channel since the start: callbacks, which were answered 429, and device alerts. */
 export interface HeldBack {
   readonly quota: string
@@ -62,6 +70,7 @@ export function createServiceHealth(now: () => number) {
   const validations = new Map<Channel, Validation>()
   const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
   const refusals: Record<Channel, RefusedCallers> = { email: NOBODY, sms: NOBODY }
+  const lockedOut: Record<Channel, LockedOut | null> = { email: null, sms: null }
   const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
   const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
@@ -72,7 +81,7 @@ export function createServiceHealth(now: () => number) {
   }
 
   const handlers: EventHandlers = {
-    callback({ channel, method, answer, refusal, signature, outdated }) {
+    callback({ channel, method, answer, refusal, knowsKey, signature, outdated }) {
       if (outdated) outdatedAt[channel] = now()
       if (refusal !== null)
         refusals[channel] = {
@@ -80,7 +89,13 @@ export function createServiceHealth(now: () => number) {
           last: { at: now(), reason: answer.err_msg },
         }
       if (method === 'POST') {
-        if (refusal === null) signatures[channel][signature] += 1
+        if (refusal === null) {
+          signatures[channel][signature] += 1
+          lockedOut[channel] = null
+        } else if (knowsKey === true && refusal !== 'corp' && refusal !== 'key') {
+          const { count, since } = lockedOut[channel] ?? { count: 0, since: now() }
+          lockedOut[channel] = { count: count + 1, since, why: refusal }
+        }
         if (refusal === null && answer.err_code === 0) storeFailure = null
         return
       }
@@ -105,6 +120,8 @@ export function createServiceHealth(now: () => number) {
     providers: (): readonly ProviderStatus[] => [...providers.values()],
     validation: (channel: Channel): Validation | null => validations.get(channel) ?? null,
     signatures: (channel: Channel): SignatureCounts => signatures[channel],
+    /** Says since when every POST with the right key is refused; null: the last one was accepted. */
+    lockedOut: (channel: Channel): LockedOut | null => lockedOut[channel],
     refusals: (channel: Channel): RefusedCallers => refusals[channel],
     /** Lists what quotas have held back, in the order in which they first did. */
     heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],

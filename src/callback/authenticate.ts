@@ -24,6 +24,8 @@ export type AuthenticationResult =
       readonly ok: false
       readonly answer: Answer
       readonly reason: AuthenticationFailure
+      /** Its key was right: it is the platform, or somebody who has seen the URL. */
+      readonly knowsKey: boolean
       readonly signature: SignatureCheck
     }
 
@@ -77,12 +79,13 @@ export function createAuthentication(options: AuthenticationOptions) {
     const { channel, socketAddress, forwardedFor } = credentials
     if (credentials.corpId !== corpId || channels[channel] === undefined)
       return refuse('corp', 'no such enterprise, or this channel is off')
-    if (!sources.isAllowed(socketAddress, forwardedFor))
-      return refuse('source', 'the caller is not among the allowed sources')
     const digest = hashSecret(credentials.key)
     // No early exit: the time must not tell which key was nearly right.
     const matches = keys[channel].map(key => timingSafeEqual(key, digest))
-    if (!matches.includes(true)) return refuse('key', 'the key in the URL is wrong')
+    const knowsKey = matches.includes(true)
+    if (!sources.isAllowed(socketAddress, forwardedFor))
+      return { ...refuse('source', 'the caller is not among the allowed sources'), knowsKey }
+    if (!knowsKey) return refuse('key', 'the key in the URL is wrong')
     return {
       ok: true,
       caller: { channel, corpId } as Caller,
@@ -127,9 +130,15 @@ function refuse(
   reason: AuthenticationFailure,
   message: string,
   signature: SignatureCheck = 'absent',
-): AuthenticationResult {
+): Extract<AuthenticationResult, { readonly ok: false }> {
   const name = reason === 'corp' ? 'corp' : 'credential'
-  return { ok: false, answer: createAnswer(name, message), reason, signature }
+  return {
+    ok: false,
+    answer: createAnswer(name, message),
+    reason,
+    signature,
+    knowsKey: reason === 'signature' || reason === 'stale',
+  }
 }
 
 function refuseSignature(check: SignatureCheck): AuthenticationResult {

@@ -278,6 +278,7 @@ function createResponder(
       kind,
       answer: given,
       refusal: result.ok ? null : result.reason,
+      knowsKey: result.ok || result.knowsKey,
       signature: result.signature,
       outdated: result.ok && result.outdated,
       ids,

@@ -19,6 +19,8 @@ type CallbackEvent =
       readonly answer: Answered
       /** Why authentication refused its caller; null when it did not. */
       readonly refusal: 'corp' | 'source' | 'key' | 'signature' | 'stale' | null
+      /** The key in its URL was right. */
+      readonly knowsKey?: boolean
       readonly signature: 'right' | 'wrong' | 'absent'
       /** It came by the URL that is being replaced. */
       readonly outdated: boolean

@@ -55,6 +55,11 @@ export async function startService(
   warnOfPassingStore(config, log)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
+  if (certificate !== undefined && certificate.expiresAt <= wall())
+    log.error(
+      { event: 'certificate' },
+      'the certificate of TLS_CERT_FILE has expired: the platform refuses it; renew it',
+    )
   let watch: CertificateWatch | undefined
   const parts = await createServiceParts({
     ...options,

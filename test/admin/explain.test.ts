@@ -229,6 +229,7 @@ t.test('the first lines count what waits, and know whether another carrier takes
   }
   const view = viewOf({
     now: () => NOW,
+    wall: () => NOW,
     health: { ...createServiceHealth(() => NOW), providers: () => down },
     channelStatus: () => [
       { ...status, ...works, breaker: 'open', breakerUntil: NOW },

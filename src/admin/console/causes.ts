@@ -5,7 +5,7 @@ import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import { describePartialFault } from '../explain.ts'
-import type { HeldBack, ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { HeldBack, LockedOut, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
 
@@ -166,6 +166,8 @@ function channelCauses(
   now: number,
 ): readonly Cause[] {
   const causes: Cause[] = []
+  const lockedOut = health.lockedOut(channel)
+  if (lockedOut !== null) causes.push(fail(`${channel} callbacks`, lockedOutLine(channel, lockedOut)))
   const oldest = summary?.oldest[channel] ?? null
   if (oldest !== null && now - oldest > OLD_MS)
     causes.push(
@@ -191,6 +193,27 @@ function channelCauses(
       ),
     )
   return causes
+}
+
+const MEND_LOCKOUT = {
+  source: say(
+    'Their address is not in ALLOWED_SOURCES: behind a new proxy set TRUSTED_PROXIES to its address, otherwise add the platform’s network.',
+  ),
+  signature: say(
+    'They are not signed, or with another Token (POST_SIGNATURE=required): put the Token of the platform’s console into the settings, or set POST_SIGNATURE=observe.',
+  ),
+  stale: say('Their time is too far from ours: look at the clock of this machine.'),
+} as const
+
+function lockedOutLine(channel: Channel, { count, since, why }: LockedOut): Sentence {
+  return joinSentences(
+    say('Every {channel} callback with the right key is refused since {at}: {count} so far.', {
+      channel: channel === 'email' ? say('e-mail') : say('SMS'),
+      at: clockTime(since),
+      count,
+    }),
+    MEND_LOCKOUT[why],
+  )
 }
 
 function backlogLine(channel: Channel, count: number, time: Sentence): Sentence {
@@ -233,7 +256,7 @@ function certificateCauses(view: ServiceView, now: number): readonly Cause[] {
   if (certificate === null) return []
   const { expiresAt, flaws } = certificate
   const causes: Cause[] = []
-  const left = expiresAt - now
+  const left = expiresAt - view.wall()
   if (left < 0)
     causes.push(
       fail(

@@ -74,6 +74,13 @@ const SCRAPED: readonly ScrapedRow[] = [
     'Messages that the store was found to lack at a start within the last day.',
     ({ storeLoss }) => storeLoss()?.messages ?? 0,
   ),
+  {
+    name: 'locked_out_callbacks',
+    help: 'POSTs with the right key that were refused since the last one that was accepted.',
+    labels: ['channel'],
+    read: ({ health }) =>
+      (['email', 'sms'] as const).map(channel => [{ channel }, health.lockedOut(channel)?.count ?? 0]),
+  },
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),
   ),

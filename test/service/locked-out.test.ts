@@ -1,0 +1,54 @@
+import t from 'tap'
+import { mailBody, type ServiceRig, startRig } from '../rigs/service.ts'
+
+async function lookAt(rig: ServiceRig) {
+  const { adminUrl } = rig.service()
+  const read = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
+  return {
+    page: await read('/console'),
+    ready: JSON.parse(await read('/readyz')),
+    metrics: await read('/metrics'),
+  }
+}
+
+t.test(
+  'another Token of the platform, and signatures are required: said from the first callback on',
+  async t => {
+    const rig = await startRig(t, { POST_SIGNATURE: 'required' })
+    const post = (token?: string) =>
+      rig.post('email', mailBody(), { query: rig.sign('email', undefined, token) })
+    t.equal((await post('another-Token-of-the-platform')).status, 403)
+    const refused = await lookAt(rig)
+    t.match(refused.page, /Every e-mail callback with the right key is refused since .*: 1 so far/)
+    t.match(refused.page, /POST_SIGNATURE=required/)
+    t.same(refused.ready, { status: 'ready', degraded: ['email'] })
+    t.match(refused.metrics, 'callback_courier_locked_out_callbacks{channel="email"} 1')
+    t.equal((await post()).errCode, 0)
+    const accepted = await lookAt(rig)
+    t.notMatch(accepted.page, 'Every e-mail callback')
+    t.same(accepted.ready, { status: 'ready', degraded: [] })
+    t.match(accepted.metrics, 'callback_courier_locked_out_callbacks{channel="email"} 0')
+  },
+)
+
+t.test('a source that is not allowed counts when it knows the key, and a stranger does not', async t => {
+  const rig = await startRig(t, { ALLOWED_SOURCES: '192.0.2.0/24' })
+  await rig.ask(rig.path('email').replace(/[0-9a-f]{32}/, '0'.repeat(32)), {
+    method: 'POST',
+    body: '{}',
+  })
+  t.same((await lookAt(rig)).ready, { status: 'ready', degraded: [] })
+  await rig.post('email', mailBody())
+  const { page, ready } = await lookAt(rig)
+  t.match(page, 'TRUSTED_PROXIES')
+  t.same(ready, { status: 'ready', degraded: ['email'] })
+})
+
+t.test('a start with a certificate that has expired is loud', async t => {
+  const rig = await startRig(t)
+  await rig.restart({}, { wall: () => Date.now() + 50 * 365 * 86_400_000 })
+  t.ok(rig.events().some(({ event, level }) => event === 'certificate' && level === 50))
+  const { page, ready } = await lookAt(rig)
+  t.match(page, /The certificate expired on/)
+  t.same(ready, { status: 'ready', degraded: ['certificate'] })
+})
