@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
+import { startProcess } from '../rigs/process.ts'
+import { openRaw } from '../rigs/raw.ts'
+import { CORP_ID, NO_QUOTAS, SMS_TOKEN, smsBody, startRig, startSinks } from '../rigs/service.ts'
+import { countFates, createCallers, postOf } from './callers.ts'
+
+const PATH = `/callback/${CORP_ID}/${callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN }).current}/sms`
+
+let taken = 0
+/** A callback to a number of its own. */
+function body(): string {
+  taken += 1
+  return JSON.stringify(smsBody({ to: String(13_800_000_000 + taken) }, { code: String(100_000 + taken) }))
+}
+
+for (const scheme of ['http', 'https'] as const) {
+  t.test(`${scheme}: who ends his side behind a request is answered`, async t => {
+    const { service } = await startRig(t, scheme === 'http' ? { TLS: 'off' } : {})
+    const raw = await openRaw(service().publicUrl)
+    raw.socket.end(postOf(PATH, body()))
+    t.match(await raw.ended(), /^HTTP\/1\.1 200 .*\{"err_code":0,/s)
+  })
+
+  t.test(`${scheme}: who has left while the process stood still is not served`, async t => {
+    const { settings, twilio } = await startSinks(t)
+    const { child, publicUrl } = await startProcess(t, {
+      ...settings,
+      ...NO_QUOTAS,
+      ...(scheme === 'http' ? { TLS: 'off' } : {}),
+    })
+    const open = () => openRaw(publicUrl)
+    const leaving = await Promise.all(Array.from({ length: 20 }, open))
+    const staying = await Promise.all(Array.from({ length: 5 }, open))
+    child.kill('SIGSTOP')
+    for (const { socket } of leaving) socket.write(postOf(PATH, body()), () => void socket.destroy())
+    for (const raw of staying) raw.write(postOf(PATH, body()))
+    await sleep(1500)
+    child.kill('SIGCONT')
+    for (const raw of staying) t.match(await raw.says(/\{"err_code":\d+/), /"err_code":0,/)
+    await sleep(300)
+    t.equal(twilio.messages.length, 5, 'only those who stayed')
+  })
+}
+
+t.test('a process that has just started takes 500 at once', async t => {
+  const { settings } = await startSinks(t)
+  const { publicUrl } = await startProcess(t, { ...settings, ...NO_QUOTAS })
+  const callers = createCallers({ url: publicUrl, path: PATH, body, connections: 'new', patienceMs: 30_000 })
+  t.teardown(callers.close)
+  const fates = await Promise.all(Array.from({ length: 500 }, callers.callOnce))
+  t.same(
+    countFates(fates),
+    { 0: 500 },
+    `the last one after ${Math.round(Math.max(...fates.map(each => each.ms)))} ms`,
+  )
+})
+t.setTimeout(120_000)
