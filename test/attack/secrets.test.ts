@@ -298,7 +298,6 @@ t.test('a start that fails says which setting is wrong, never its value', async 
     { SMTP_URL: `http://courier:${SMTP_PASSWORD}@127.0.0.1:1` },
     { SMTP_URL: `smtp://courier:${SMTP_PASSWORD}%zz@127.0.0.1:1` },
     { DATABASE_URL: `mysql://courier:${SMTP_PASSWORD}@127.0.0.1/x` },
-    { DATABASE_URL: `postgres://courier:${SMTP_PASSWORD}@127.0.0.1:1/x` },
     { EMAIL_CALLBACK_KEY: `${CODE} with spaces` },
     { ADMIN_TOKEN: 'canary short' },
     { STORE_SECRET: CODE },
@@ -327,4 +326,15 @@ t.test('a start that fails says which setting is wrong, never its value', async 
   }
   // The process says the same words; it starts too slowly to be asked each time.
   await Promise.all(wrong.slice(0, 3).map(settings => start(settings)))
+})
+
+t.test('a start that waits for its database says why, never with which password', async t => {
+  const sinks = await startSinks(t)
+  const settings = { DATABASE_URL: `postgres://courier:${SMTP_PASSWORD}@127.0.0.1:1/x` }
+  const service = spawnService(t, ['serve'], settingsOf(sinks, settings), { cwd: sinks.directory })
+  const said = () => `${service.stdout()}\n${service.stderr()}`
+  await until(() => said().includes('wait for the database'), 'it says that it waits')
+  service.child.kill('SIGTERM')
+  t.equal(await service.exited, 0)
+  holdsNone(t, said(), 'a database that is not there')
 })
