@@ -33,8 +33,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback/body.test.ts'],
   },
   {
-    text: 'if (!matches.includes(true)) return refuse',
-    instead: 'if (matches.includes(false)) return refuse',
+    text: 'const knowsKey = matches.includes(true)',
+    instead: 'const knowsKey = !matches.includes(false)',
     tests: ['test/callback/authenticate.test.ts'],
   },
   {
