@@ -25,9 +25,13 @@ const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 const LAST_OCTETS_MS = 2000
 /** The time that a turn of the event loop spends on beginning handshakes, ms: each takes about one, and leads to a callback of its own. */
 const HANDSHAKES_MS = 5
-/** A handshake that begins so soon did not wait, ms; and for so long all may wait longer until those that do are given up. */
+/**
+ * A handshake that begins so soon did not wait, ms. When none has begun so soon for `STANDS_AFTER_MS`, whoever has waited longer
+ * than `LONG_MS` is given up: by then a burst of hundreds is done, and what is left is more than can be carried.
+ */
 const SOON_MS = 200
-const STANDS_AFTER_MS = 1000
+const LONG_MS = 1000
+const STANDS_AFTER_MS = 2000
 /** A key of session tickets is used for so long, ms. */
 const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
@@ -327,7 +331,6 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
   const waitsInVain = createStandingQueue()
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
-    const cameAt = performance.now()
     const giveUp = () => void socket.destroy()
     socket.on('error', giveUp)
     socket.setTimeout(limitMs, giveUp)
@@ -335,6 +338,7 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
     socket.once('readable', () => {
       const { readableLength } = socket
       if (readableLength === 0) return giveUp()
+      const readAt = performance.now()
       // The stream says so, too, when it ends, and then there is no more to read.
       const noteMore = () => {
         if (socket.readableLength === readableLength) giveUp()
@@ -342,7 +346,7 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
       socket.on('readable', noteMore)
       inSlices(() => {
         if (socket.destroyed) return
-        if (waitsInVain(performance.now() - cameAt)) return giveUp()
+        if (waitsInVain(performance.now() - readAt)) return giveUp()
         socket.off('readable', noteMore)
         socket.setTimeout(0, giveUp)
         socket.off('error', giveUp)
@@ -361,7 +365,7 @@ function createStandingQueue(): (waitedMs: number) => boolean {
   return waitedMs => {
     const now = performance.now()
     longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
-    return now - longSince >= STANDS_AFTER_MS
+    return waitedMs >= LONG_MS && now - longSince >= STANDS_AFTER_MS
   }
 }
 
