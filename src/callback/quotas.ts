@@ -1,7 +1,7 @@
-import type { NewMessage } from '../messages/message.ts'
+import type { Channel, NewMessage } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import type { Charge, ChargesOf } from '../outbox/outbox.ts'
-import { mailboxOf } from './recipients.ts'
+import type { ChargesOf } from '../outbox/outbox.ts'
+import { mailboxOf, registeredDomainOf } from './recipients.ts'
 
 const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE
@@ -12,87 +12,85 @@ const PER_RECIPIENT = ['recipient-10m', 'recipient-day', 'alarm-recipient-hour']
 
 /** The quotas of each channel, by the names in answers, metrics and the log. */
 export const QUOTA_NAMES = {
-  email: [...PER_RECIPIENT, 'email-minute', 'email-day'],
+  email: [...PER_RECIPIENT, 'signup-domain-hour', 'email-minute', 'email-day'],
   sms: [...PER_RECIPIENT, 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
 } as const
-type QuotaName = (typeof QUOTA_NAMES)[keyof typeof QUOTA_NAMES][number]
+type QuotaName = (typeof QUOTA_NAMES)[Channel][number]
 
-/** Limits; 0 switches one off. */
-export interface QuotaLimits {
-  readonly recipientPer10Minutes: number
-  readonly recipientPerDay: number
-  readonly alarmRecipientPerHour: number
-  readonly smsPrefixPer10Minutes: number
-  readonly smsCountryPerDay: number
-  readonly channel: Readonly<Record<'email' | 'sms', { readonly perMinute: number; readonly perDay: number }>>
-}
+/** The window of each quota, the setting of its limit, and what is special: half of it is a warning, or it counts newcomers only. */
+const QUOTAS = {
+  'recipient-10m': { setting: 'QUOTA_RECIPIENT_PER_10_MINUTES', windowMs: TEN_MINUTES },
+  'recipient-day': { setting: 'QUOTA_RECIPIENT_PER_DAY', windowMs: DAY },
+  'alarm-recipient-hour': { setting: 'QUOTA_ALARM_RECIPIENT_PER_HOUR', windowMs: HOUR, warns: true },
+  'signup-domain-hour': {
+    setting: 'QUOTA_SIGNUP_DOMAIN_PER_HOUR',
+    windowMs: HOUR,
+    warns: true,
+    newcomersOnly: true,
+  },
+  'sms-prefix-10m': { setting: 'QUOTA_SMS_PREFIX_PER_10_MINUTES', windowMs: TEN_MINUTES },
+  'sms-country-day': { setting: 'QUOTA_SMS_COUNTRY_PER_DAY', windowMs: DAY },
+  'sms-minute': { setting: 'QUOTA_SMS_PER_MINUTE', windowMs: MINUTE, warns: true },
+  'sms-day': { setting: 'QUOTA_SMS_PER_DAY', windowMs: DAY, warns: true },
+  'email-minute': { setting: 'QUOTA_EMAIL_PER_MINUTE', windowMs: MINUTE, warns: true },
+  'email-day': { setting: 'QUOTA_EMAIL_PER_DAY', windowMs: DAY, warns: true },
+} as const satisfies Record<QuotaName, object>
+
+/** Limits by their settings; 0 switches one off. */
+export type QuotaLimits = Readonly<Record<(typeof QUOTAS)[QuotaName]['setting'], number>>
+
+/** Mails that anybody has sent to any address, by signing up with it: types 1 and 5. */
+const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activation-code'])
 
 /**
  * Makes the list of counters that one message draws on.
  *
- * - Per recipient and kind: codes and links, so that nobody is flooded with them. Alarms have a quota of their own, wide enough
- *   for any device but one that has gone mad. An address counts by its mailbox, however it is written.
- * - Per number prefix (the number without its last four digits): against ranges of numbers that earn money by being sent to.
- * - Per country and per channel: limits for the whole account; a channel's warns from half of it on, while there is time to act.
- *
  * @param keys make a counter's name, so that no number or address stands in it.
  */
 export function createChargesOf(limits: QuotaLimits, keys: Pick<KeyedHashes, 'bucketHash'>): ChargesOf {
-  return (message, country) => {
-    const charges = [
-      ...chargesOfRecipient(limits, keys, message),
-      ...(message.channel === 'sms' ? chargesOfNumber(limits, keys, message, country) : []),
-      ...chargesOfChannel(limits, message),
-    ]
-    return charges.filter(({ limit }) => limit > 0)
-  }
+  return (message, country) =>
+    bucketsOf(message, country, keys.bucketHash).flatMap(([quota, bucket]) => {
+      const { setting, windowMs, ...special } = QUOTAS[quota]
+      const limit = limits[setting]
+      if (limit === 0) return []
+      // A warning comes while there is time to act.
+      const warning = 'warns' in special ? { warnAt: Math.ceil(limit / 2) } : {}
+      const newcomers = 'newcomersOnly' in special ? { newcomersOnly: true as const } : {}
+      return [{ quota, bucket, windowMs, limit, ...warning, ...newcomers }]
+    })
 }
 
-interface NamedCharge extends Charge {
-  readonly quota: QuotaName
-}
-
-function chargesOfRecipient(
-  { recipientPer10Minutes, recipientPerDay, alarmRecipientPerHour }: QuotaLimits,
-  keys: Pick<KeyedHashes, 'bucketHash'>,
+/**
+ * Lists whose quotas a message uses.
+ *
+ * - Per recipient and kind: codes and links, so that nobody is flooded with them. Alarms have a quota of their own, wide enough
+ *   for any device but one that has gone mad. An address counts by its mailbox, however it is written.
+ * - Per domain that somebody registered: sign-ups of addresses to which nothing was sent yet, since whoever has a domain can make up
+ *   thousands of them. Nobody is locked out of an account by it: recoveries, alarms and known addresses are not counted.
+ * - Per number prefix (the number without its last four digits): against ranges of numbers that earn money by being sent to.
+ * - Per country and per channel: limits for the whole account.
+ */
+function bucketsOf(
   { channel, kind, purpose, recipient }: NewMessage,
-): readonly NamedCharge[] {
-  const isAlarm = purpose === 'alarm'
-  if (isAlarm ? alarmRecipientPerHour === 0 : recipientPer10Minutes === 0 && recipientPerDay === 0) return []
-  const person = channel === 'email' ? mailboxOf(recipient) : recipient
-  const bucket = keys.bucketHash('recipient', channel, person, kind)
-  if (!isAlarm)
-    return [
-      { quota: 'recipient-10m', bucket, windowMs: TEN_MINUTES, limit: recipientPer10Minutes },
-      { quota: 'recipient-day', bucket, windowMs: DAY, limit: recipientPerDay },
-    ]
-  const warnAt = Math.ceil(alarmRecipientPerHour / 2)
-  return [{ quota: 'alarm-recipient-hour', bucket, windowMs: HOUR, limit: alarmRecipientPerHour, warnAt }]
-}
-
-function chargesOfNumber(
-  { smsPrefixPer10Minutes: perPrefix, smsCountryPerDay }: QuotaLimits,
-  keys: Pick<KeyedHashes, 'bucketHash'>,
-  { recipient }: NewMessage,
   country = 'none',
-): readonly NamedCharge[] {
-  const ofCountry = {
-    quota: 'sms-country-day',
-    bucket: `country:${country}`,
-    windowMs: DAY,
-    limit: smsCountryPerDay,
-  } as const
-  if (perPrefix === 0) return [ofCountry]
-  const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))
-  return [{ quota: 'sms-prefix-10m', bucket, windowMs: TEN_MINUTES, limit: perPrefix }, ofCountry]
-}
-
-function chargesOfChannel(limits: QuotaLimits, { channel }: NewMessage): readonly NamedCharge[] {
-  const { perMinute, perDay } = limits.channel[channel]
-  const bucket = `channel:${channel}`
-  const warnAt = (limit: number) => Math.ceil(limit / 2)
-  return [
-    { quota: `${channel}-minute`, bucket, windowMs: MINUTE, limit: perMinute, warnAt: warnAt(perMinute) },
-    { quota: `${channel}-day`, bucket, windowMs: DAY, limit: perDay, warnAt: warnAt(perDay) },
-  ]
+  bucketHash: KeyedHashes['bucketHash'],
+): readonly (readonly [QuotaName, string])[] {
+  const whole = `channel:${channel}`
+  const person = channel === 'email' ? mailboxOf(recipient) : recipient
+  const one = bucketHash('recipient', channel, person, kind)
+  const buckets: [QuotaName, string][] =
+    purpose === 'alarm'
+      ? [['alarm-recipient-hour', one]]
+      : [
+          ['recipient-10m', one],
+          ['recipient-day', one],
+        ]
+  const domain = SIGN_UPS.has(kind) ? registeredDomainOf(recipient) : null
+  if (domain !== null) buckets.push(['signup-domain-hour', bucketHash('domain', domain)])
+  if (channel === 'sms') {
+    buckets.push(['sms-prefix-10m', bucketHash('prefix', recipient.slice(0, -4))])
+    buckets.push(['sms-country-day', `country:${country}`])
+  }
+  buckets.push([`${channel}-minute`, whole], [`${channel}-day`, whole])
+  return buckets
 }

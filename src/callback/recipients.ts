@@ -6,8 +6,10 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max'
+import { getDomain } from 'tldts'
 import { trimBlanks } from '../messages/characters.ts'
 import type { Channel } from '../messages/message.ts'
+import mailboxProviders from './mailbox-providers.json' with { type: 'json' }
 
 /** One recipient that a message can be sent to. */
 export interface Recipient {
@@ -154,6 +156,9 @@ const PROVIDERS = new Map([
   ...providerOf(['icloud.com', 'me.com', 'mac.com'], local => local),
 ])
 
+/** https://www.fastmail.help/hc/en-us/articles/360060591053: `anything@ann.fastmail.com` is `ann@fastmail.com`. */
+const SUBDOMAIN_ADDRESS = /^([^.]+)\.(fastmail\.(?:com|fm))$/
+
 interface MailProvider {
   readonly domain: string
   readonly canonical: (local: string) => string
@@ -174,6 +179,8 @@ function providerOf(
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1).toLowerCase()
+  const [, user, host] = SUBDOMAIN_ADDRESS.exec(domain) ?? []
+  if (user !== undefined) return `${user}@${host}`
   const local = address
     .slice(0, at)
     .normalize('NFKC')
@@ -183,6 +190,20 @@ export function mailboxOf(address: string): string {
     .replace(/(?<=.)\+.*$/, '')
   const provider = PROVIDERS.get(domain)
   return provider === undefined ? `${local}@${domain}` : `${provider.canonical(local)}@${provider.domain}`
+}
+
+const MAILBOX_PROVIDERS: ReadonlySet<string> = new Set(mailboxProviders.domains)
+
+/**
+ * Names the domain that an address belongs to as somebody registered it, for quotas: its owner can make up any number of addresses
+ * and of subdomains. Which suffixes are open to registration is the Public Suffix List's to say.
+ * @param address a bare address.
+ * @returns null for a domain of a mailbox provider, whose addresses belong to many people.
+ */
+export function registeredDomainOf(address: string): string | null {
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  if (MAILBOX_PROVIDERS.has(domain)) return null
+  return getDomain(domain, { extractHostname: false, validateHostname: false }) ?? domain
 }
 
 /**

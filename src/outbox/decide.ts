@@ -4,6 +4,7 @@ import type {
   Acceptance,
   Accepted,
   BacklogFull,
+  Charge,
   ClaimedMessage,
   DeliveryReport,
   Lease,
@@ -38,6 +39,8 @@ export interface KnownMessages {
   readonly duplicates: Map<string, Row>
   /** The live codes of each group. A message that is a duplicate, too, is one row. */
   readonly groups: Map<string, readonly Row[]>
+  /** Hashes of recipients to whom something was sent, of those that `newcomersAmong` asks about. */
+  readonly reached: ReadonlySet<string>
   /** Says whether this transaction may change a duplicate: on a shared store, whether it has its lock. */
   readonly mayEnd: (row: Row) => boolean
   /** Live messages without those of the unit of work. */
@@ -56,6 +59,21 @@ export function isNew(known: KnownMessages, acceptance: Acceptance, now: number)
   const duplicate = known.duplicates.get(duplicateKey(acceptance))
   if (duplicate === undefined) return true
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
+}
+
+/** Lists the recipients, by their hashes, of whom a charge has to know whether anything was sent to them. */
+export function newcomersAmong(messages: readonly Acceptance[]): readonly string[] {
+  return messages
+    .filter(({ charges }) => charges.some(({ newcomersOnly }) => newcomersOnly))
+    .map(({ recipientHash }) => recipientHash)
+}
+
+/** Lists what a message is to be counted by. */
+export function dueCharges(
+  { reached }: Pick<KnownMessages, 'reached'>,
+  { charges, recipientHash }: Acceptance,
+): readonly Charge[] {
+  return reached.has(recipientHash) ? charges.filter(({ newcomersOnly }) => !newcomersOnly) : charges
 }
 
 /** Accepts the messages of one callback, each judged by itself (duplicate, quota, group), or none of them. */
@@ -81,7 +99,7 @@ function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Accep
   const duplicate = known.duplicates.get(key)
   const answered = duplicate === undefined ? null : answerOfDuplicate(unit, known, acceptance, duplicate)
   if (answered !== null) return answered
-  const charged = unit.quotas.charge(acceptance.charges, unit.now)
+  const charged = unit.quotas.charge(dueCharges(known, acceptance), unit.now)
   if (charged.is === 'over-quota') return charged
   const { groupKey } = acceptance
   const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])

@@ -54,6 +54,8 @@ export interface Charge {
   readonly windowMs: number
   /** The use from which on the caller is told that the limit is near. */
   readonly warnAt?: number
+  /** It counts only messages to recipients to whom the store has sent nothing, as far as it remembers. */
+  readonly newcomersOnly?: true
   /** The most in any window of `windowMs` (a sliding estimate over two fixed windows) */
   readonly limit: number
 }

@@ -6,7 +6,6 @@ import {
   callbackKeys,
   createSourceNetworks,
 } from '../callback/authenticate.ts'
-import type { QuotaLimits } from '../callback/quotas.ts'
 import {
   countryOfAreaCode,
   createPhoneParser,
@@ -134,20 +133,6 @@ export function requireTemplates(
     .filter(({ name }) => names.includes(name))
     .flatMap(module => module.findTemplateFault?.(config, templates) ?? [])
   if (names.length > 0 && faults.length === names.length) throw new ConfigError(faults)
-}
-
-export function quotaLimits(config: Config): QuotaLimits {
-  return {
-    recipientPer10Minutes: config.QUOTA_RECIPIENT_PER_10_MINUTES,
-    recipientPerDay: config.QUOTA_RECIPIENT_PER_DAY,
-    alarmRecipientPerHour: config.QUOTA_ALARM_RECIPIENT_PER_HOUR,
-    smsPrefixPer10Minutes: config.QUOTA_SMS_PREFIX_PER_10_MINUTES,
-    smsCountryPerDay: config.QUOTA_SMS_COUNTRY_PER_DAY,
-    channel: {
-      email: { perMinute: config.QUOTA_EMAIL_PER_MINUTE, perDay: config.QUOTA_EMAIL_PER_DAY },
-      sms: { perMinute: config.QUOTA_SMS_PER_MINUTE, perDay: config.QUOTA_SMS_PER_DAY },
-    },
-  }
 }
 
 /** Makes the keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */

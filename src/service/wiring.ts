@@ -48,7 +48,6 @@ import {
   openRenderer,
   openSmsTemplates,
   openStoreKeys,
-  quotaLimits,
   requireTemplates,
 } from './factories.ts'
 import { openStoreWhenThere } from './store-wait.ts'
@@ -277,7 +276,7 @@ function wireChannels(
     channels,
     render: renderForRoute(channels, renderer.render),
     verdicts: createVerdicts(),
-    charges: createChargesOf(quotaLimits(config), storeKeys),
+    charges: createChargesOf(config, storeKeys),
     headers: answerHeaders(options.tls !== undefined),
   }
 }

@@ -5,20 +5,28 @@ import type { Channel, NewMessage, Purpose } from '../../src/messages/message.ts
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const limits: QuotaLimits = {
-  recipientPer10Minutes: 5,
-  recipientPerDay: 20,
-  alarmRecipientPerHour: 9,
-  smsPrefixPer10Minutes: 50,
-  smsCountryPerDay: 7,
-  channel: { email: { perMinute: 11, perDay: 12 }, sms: { perMinute: 13, perDay: 15 } },
+  QUOTA_RECIPIENT_PER_10_MINUTES: 5,
+  QUOTA_RECIPIENT_PER_DAY: 20,
+  QUOTA_ALARM_RECIPIENT_PER_HOUR: 9,
+  QUOTA_SIGNUP_DOMAIN_PER_HOUR: 8,
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: 50,
+  QUOTA_SMS_COUNTRY_PER_DAY: 7,
+  QUOTA_EMAIL_PER_MINUTE: 11,
+  QUOTA_EMAIL_PER_DAY: 12,
+  QUOTA_SMS_PER_MINUTE: 13,
+  QUOTA_SMS_PER_DAY: 15,
 }
 const off: QuotaLimits = {
-  recipientPer10Minutes: 0,
-  recipientPerDay: 0,
-  alarmRecipientPerHour: 0,
-  smsPrefixPer10Minutes: 0,
-  smsCountryPerDay: 0,
-  channel: { email: { perMinute: 0, perDay: 0 }, sms: { perMinute: 0, perDay: 0 } },
+  QUOTA_RECIPIENT_PER_10_MINUTES: 0,
+  QUOTA_RECIPIENT_PER_DAY: 0,
+  QUOTA_ALARM_RECIPIENT_PER_HOUR: 0,
+  QUOTA_SIGNUP_DOMAIN_PER_HOUR: 0,
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: 0,
+  QUOTA_SMS_COUNTRY_PER_DAY: 0,
+  QUOTA_EMAIL_PER_MINUTE: 0,
+  QUOTA_EMAIL_PER_DAY: 0,
+  QUOTA_SMS_PER_MINUTE: 0,
+  QUOTA_SMS_PER_DAY: 0,
 }
 
 const message = (channel: Channel, recipient: string, purpose: Purpose = 'code', kind = 'k'): NewMessage => ({
@@ -75,12 +83,12 @@ t.test('each limit is switched on and off for itself', async t => {
   const sms = message('sms', '+8613800138000')
   const names = (more: Partial<QuotaLimits>) =>
     createChargesOf({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
-  t.same(names({ recipientPer10Minutes: 1 }), ['recipient-10m'])
-  t.same(names({ recipientPerDay: 1 }), ['recipient-day'])
-  t.same(names({ smsPrefixPer10Minutes: 1 }), ['sms-prefix-10m'])
-  t.same(names({ smsCountryPerDay: 1 }), ['sms-country-day'])
-  t.same(names({ channel: { ...off.channel, sms: { perMinute: 1, perDay: 0 } } }), ['sms-minute'])
-  t.same(names({ channel: { ...off.channel, sms: { perMinute: 0, perDay: 1 } } }), ['sms-day'])
+  t.same(names({ QUOTA_RECIPIENT_PER_10_MINUTES: 1 }), ['recipient-10m'])
+  t.same(names({ QUOTA_RECIPIENT_PER_DAY: 1 }), ['recipient-day'])
+  t.same(names({ QUOTA_SMS_PREFIX_PER_10_MINUTES: 1 }), ['sms-prefix-10m'])
+  t.same(names({ QUOTA_SMS_COUNTRY_PER_DAY: 1 }), ['sms-country-day'])
+  t.same(names({ QUOTA_SMS_PER_MINUTE: 1 }), ['sms-minute'])
+  t.same(names({ QUOTA_SMS_PER_DAY: 1 }), ['sms-day'])
 })
 
 t.test('a person is one however the address is written; another kind is counted for itself', async t => {
@@ -89,6 +97,43 @@ t.test('a person is one however the address is written; another kind is counted 
   t.equal(name('Ann+spam@X.test'), name('ann@x.test'))
   t.not(name('ann@x.test'), name('bob@x.test'))
   t.not(name('ann@x.test'), name('ann@x.test', 'other'))
+})
+
+t.test('a sign-up counts for the domain that somebody registered, if it is nobody known', async t => {
+  const domain = (recipient: string, kind = 'activation-code') =>
+    charges(message('email', recipient, 'code', kind), undefined).find(
+      each => each.quota === 'signup-domain-hour',
+    )
+  t.match(domain('a@x.example'), {
+    bucket: 'domain/x.example',
+    windowMs: 60 * MINUTE,
+    limit: 8,
+    warnAt: 4,
+    newcomersOnly: true,
+  })
+  t.equal(domain('a@B.c.X.example')?.bucket, 'domain/x.example', 'whatever its subdomains')
+  t.equal(domain('a@b.company.com.cn', 'registration-activation')?.bucket, 'domain/company.com.cn')
+  for (const to of ['a@gmail.com', 'a@QQ.com', 'a@vip.163.com', 'a@yahoo.co.jp'])
+    t.equal(domain(to), undefined, to)
+  t.equal(
+    domain('a@ann.fastmail.com')?.bucket,
+    'domain/fastmail.com',
+    'subdomains of a provider are its customers',
+  )
+  for (const kind of [
+    'recovery-code',
+    'password-reset',
+    'phone-change',
+    'member-password-recovery',
+    'member-alarm',
+  ])
+    t.equal(domain('a@x.example', kind), undefined, kind)
+  t.equal(
+    charges(message('sms', '+8613800138000', 'code', 'registration-code'), 'CN').find(
+      ({ newcomersOnly }) => newcomersOnly,
+    ),
+    undefined,
+  )
 })
 
 t.test('a range of numbers is one prefix, less the last four digits', async t => {

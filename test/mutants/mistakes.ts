@@ -130,8 +130,8 @@ export const mistakes: readonly Mistake[] = [
   },
   { text: ".replace(/(?<=.)\\+.*$/, '')", instead: ".replace(/\\+$/, '')", tests: ['test/callback'] },
   {
-    text: "const isAlarm = purpose === 'alarm'",
-    instead: "const isAlarm = purpose !== 'code'",
+    text: "purpose === 'alarm' ? [['alarm-recipient-hour', one]]",
+    instead: "purpose !== 'code' ? [['alarm-recipient-hour', one]]",
     tests: ['test/callback/quotas.test.ts'],
   },
   {
@@ -140,19 +140,24 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback/quotas.test.ts'],
   },
   {
-    text: "const bucket = keys.bucketHash('recipient', channel, person, kind)",
-    instead: "const bucket = keys.bucketHash('recipient', channel, person)",
+    text: "const one = bucketHash('recipient', channel, person, kind)",
+    instead: "const one = bucketHash('recipient', channel, person)",
     tests: ['test/callback/quotas.test.ts'],
   },
   {
-    text: "const bucket = keys.bucketHash('prefix', recipient.slice(0, -4))",
-    instead: "const bucket = keys.bucketHash('prefix', recipient)",
+    text: "buckets.push(['sms-prefix-10m', bucketHash('prefix', recipient.slice(0, -4))])",
+    instead: "buckets.push(['sms-prefix-10m', bucketHash('prefix', recipient)])",
     tests: ['test/callback/quotas.test.ts'],
   },
   {
-    text: 'return charges.filter(({ limit }) => limit > 0)',
+    text: 'if (limit === 0) return []',
+    instead: '',
+    tests: ['test/callback/quotas.test.ts'],
+  },
+  {
+    text: 'return reached.has(recipientHash) ? charges.filter(({ newcomersOnly }) => !newcomersOnly) : charges',
     instead: 'return charges',
-    tests: ['test/callback/quotas.test.ts'],
+    tests: ['test/outbox/sqlite.test.ts'],
   },
   {
     text: 'if (overdue > 0) return { answer',

@@ -303,6 +303,12 @@ export const quotas = {
       meaning: 'Alarms of one kind to one recipient in an hour.',
       example: '100',
     }),
+    QUOTA_SIGNUP_DOMAIN_PER_HOUR: settingWithReader(readQuota, {
+      default: '200',
+      meaning:
+        'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers have no such limit.',
+      example: '200',
+    }),
     QUOTA_SMS_COUNTRY_PER_DAY: settingWithReader(readQuota, {
       default: 'off',
       meaning: 'SMS to one country in a day.',

@@ -1,10 +1,12 @@
 import {
   acceptMessages,
   cancelMessage,
+  dueCharges,
   duplicateKey,
   isNew,
   type KnownMessages,
   keepReport,
+  newcomersAmong,
   retryMessage,
   settleMessage,
 } from '../decide.ts'
@@ -49,7 +51,7 @@ export function createAccept({ maxBacklog, writerOptions, uncertain, unreported 
     const known = { ...found, backlog: backlog.live(), again, mayEnd: (row: Row) => locked.has(row) }
     const added = all.filter(each => isNew(known, each, now))
     await lockCounters(
-      added.flatMap(each => each.charges),
+      added.flatMap(each => dueCharges(found, each)),
       [...locked],
       again,
     )
@@ -65,20 +67,22 @@ export function createAccept({ maxBacklog, writerOptions, uncertain, unreported 
   }
 }
 
-/** Begins the transaction, and reads the messages that new ones may be duplicates of, or supersede. */
+/** Begins the transaction, and reads the messages that new ones may be duplicates of, or supersede, and who was sent to before. */
 async function lockKnown(
   client: Client,
   all: readonly Acceptance[],
   now: number,
   countBacklog: Promise<void>,
-): Promise<Pick<KnownMessages, 'duplicates' | 'groups'> & { readonly locked: ReadonlySet<Row> }> {
+): Promise<Pick<KnownMessages, 'duplicates' | 'groups' | 'reached'> & { readonly locked: ReadonlySet<Row> }> {
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
-  const [, , read] = await awaitStatements(
+  const asked = newcomersAmong(all)
+  const [, , read, sent] = await awaitStatements(
     beginTransaction(client),
     runStatement(client, LOCK_RECIPIENTS, recipients),
     runStatement(client, KNOWN, recipients, dedupeKeys, [...groupKeys], now),
+    asked.length === 0 ? Promise.resolve({ rows: [] }) : runStatement(client, SENT_TO, asked),
     countBacklog,
   )
   const endable = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
@@ -100,7 +104,8 @@ async function lockKnown(
     // A locked message is one row, whoever changes it.
     duplicates.set(key, latest.get(each['seq'] as number) ?? rowOf(each))
   }
-  return { duplicates, groups, locked: new Set(locked) }
+  const reached = new Set(sent.rows.map(row => row['recipient_hash'] as string))
+  return { duplicates, groups, reached, locked: new Set(locked) }
 }
 
 /**
@@ -233,6 +238,11 @@ const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       ORDER BY m.seq FOR UPDATE
     )
     SELECT *, NULL AS recipient_hash, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
+const SENT_TO = statement(
+  'sent-to',
+)`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
+    CROSS JOIN LATERAL (SELECT 1 FROM courier_messages m
+      WHERE m.recipient_hash = asked.recipient_hash AND m.state = 'sent' LIMIT 1) AS any_sent`
 const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_messages m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY m.seq FOR UPDATE OF m`

@@ -9,6 +9,7 @@ import {
   endOutlived,
   type KnownMessages,
   keepReport,
+  newcomersAmong,
   retryMessage,
   settleMessage,
   takeOver,
@@ -73,10 +74,11 @@ function rowFrom(read: Record<string, SQLOutputValue> | undefined): Row | undefi
   return read === undefined ? undefined : rowOf(read)
 }
 
-/** Makes the function that reads the newest duplicates of new messages, and the live codes of their groups. */
+/** Makes the function that reads the newest duplicates of new messages, the live codes of their groups, and who was sent to before. */
 function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acceptance[]) => KnownMessages {
   const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
   const liveOfGroup = db.prepare(LIVE_OF_GROUP)
+  const sentTo = db.prepare(SENT_TO)
   return messages => {
     const duplicates = new Map<string, Row>()
     const groups = new Map<string, readonly Row[]>()
@@ -96,7 +98,8 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
         found.map(each => bySeq.get(each['seq'] as number) ?? rowOf(each)),
       )
     }
-    return { duplicates, groups, mayEnd: () => true, backlog: backlog(), again: false }
+    const reached = new Set(newcomersAmong(messages).filter(hash => sentTo.get(hash) !== undefined))
+    return { duplicates, groups, reached, mayEnd: () => true, backlog: backlog(), again: false }
   }
 }
 
@@ -250,6 +253,9 @@ const NEWEST_DUPLICATE = `
 const LIVE_OF_GROUP = `
   SELECT ${ROW_COLUMNS} FROM messages m
   WHERE substr(m.group_key, 1, 8) = substr(?1, 1, 8) AND m.group_key = ?1 AND m.final_at IS NULL`
+const SENT_TO = `
+  SELECT 1 FROM messages m
+  WHERE substr(m.recipient_hash, 1, 8) = substr(?1, 1, 8) AND m.recipient_hash = ?1 AND m.state = 'sent' LIMIT 1`
 const LOST = `
   SELECT ${ROW_COLUMNS} FROM messages m WHERE m.channel = ? AND m.lease_until <= ? ORDER BY m.lease_until LIMIT ${STEP}`
 const OUTLIVED = `

@@ -179,6 +179,43 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.same(kinds(await ask('5')), ['over-quota'])
   })
 
+  await t.test('a quota of newcomers counts and refuses only whom nothing was sent to', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const newcomers = charge(2, { quota: 'signup-domain-hour', newcomersOnly: true })
+    const ask = (name: string, code: string, charges: readonly Charge[] = [newcomers]) =>
+      sample(clock, { recipient: `${name}@example.com`, code, purpose: 'link', charges })
+    const send = async (state: 'sent' | 'refused', name: string) => {
+      const held = lease(clock)
+      const message = { ...ask(name, state, []), lease: held }
+      await outbox.accept([message])
+      const answer = state === 'refused' ? 'recipient' : null
+      await outbox.settle(message.message.id, held, { to: 'final', state, answer })
+    }
+    await send('sent', 'ann')
+    await send('refused', 'bob')
+    for (const code of ['1', '2', '3'])
+      t.same(kinds(await outbox.accept([ask('ann', code)])), ['stored'], 'she is known, and does not count')
+    t.same(kinds(await outbox.accept([ask('bob', '1'), ask('cid', '1'), ask('dan', '1'), ask('ann', '4')])), [
+      'stored',
+      'stored',
+      'over-quota',
+      'stored',
+    ])
+    t.same(
+      kinds(await outbox.accept([ask('dan', '2', [charge(9)])])),
+      ['stored'],
+      'other quotas are their own',
+    )
+    t.match(
+      await outbox.accept([
+        ask('ann', '5', [charge(1, { bucket: 'x' }), newcomers]),
+        ask('ann', '6', [charge(1, { bucket: 'x' })]),
+      ]),
+      [{ is: 'stored' }, { is: 'over-quota', quota: 'recipient-10m' }],
+      'who is known has the others all the same',
+    )
+  })
+
   await t.test('a limit of nothing lets nothing through', async t => {
     const { outbox, clock } = await fresh(t, create)
     t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
