@@ -80,7 +80,9 @@ export function createNotifier(options: NotifierOptions): Notifier {
     await new Promise(resolve => setImmediate(resolve))
     while (waiting.length > 0) {
       try {
-        waiting = waiting.slice(await dispatch(waiting.slice(0, MAX_BATCH)))
+        const done = await dispatch(waiting.slice(0, MAX_BATCH))
+        // More may have come meanwhile.
+        waiting = waiting.slice(done)
       } catch (error) {
         if (!isPassing(error)) throw error
         // The process ends and the store did not take them: they are lost, as after a crash.

@@ -253,6 +253,26 @@ t.test('what waits behind a second notification of the same rule is neither lost
   ])
 })
 
+t.test('a message that comes while the store takes another one is not lost', async t => {
+  const entered = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const { take, notifier, notifications, reporter } = await rig(t, {
+    between: outbox => ({
+      async accept(messages) {
+        entered.resolve()
+        await gate.promise
+        return outbox.accept(messages)
+      },
+    }),
+  })
+  await take(reporter.alert(device, true, { rule }))
+  await entered.promise
+  await take(reporter.alert(device, false, { rule }))
+  gate.resolve()
+  await notifier().stop()
+  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
+})
+
 t.test('of two rows that name a recipient the first one counts', async t => {
   const { take, notifications, reporter, clock } = await rig(t, {
     rows: [row({ everyMs: 0 }), row({ everyMs: 10 * MINUTE })],

@@ -66,7 +66,7 @@ async function replicas(t: Test) {
 
 t.test(
   'one of several replicas watches; another takes over within 15 s when it dies',
-  { skip: noPostgres || 'a known fault: recoveries do not come after a takeover' },
+  { skip: noPostgres },
   async t => {
     const { standIns, emulator, replica } = await replicas(t)
     const { devices, ddq } = emulator
