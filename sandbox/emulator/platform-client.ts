@@ -1,19 +1,39 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import {
-  type AnswerForm,
   type Credential,
+  createCredential,
   filledTextOf,
-  type GrantedToken,
-  type Method,
   openPlatform,
+  type PlatformBody,
   type PlatformOptions,
+  type PlatformRequest,
   type PlatformResult,
   readLogin,
   refusesCredential,
-  type Send,
+  type GrantedToken as UsedToken,
+  unreadableFailure,
 } from '../../src/devices/platform-api.ts'
 import { type Int, intOf, stringifyExactly } from '../../src/runtime/exact-json.ts'
+
+type Method = PlatformRequest['method']
+
+/**
+ * How an endpoint answers when it succeeds.
+ *
+ * - `envelope`  version 2: `{code, status, msg, data}`; `data` is the result
+ * - `top-level` the body is the result: the logins, and version 1, whose successes have no fixed form
+ */
+export type AnswerForm = 'envelope' | 'top-level'
+
+/** The result that an answer of that form has. */
+export function resultIn(form: AnswerForm, answer: PlatformResult<PlatformBody>): PlatformResult<unknown> {
+  if (!answer.ok || form === 'top-level') return answer
+  const { value } = answer
+  if (intOf(value['code']) === undefined || !('msg' in value || 'data' in value || 'status' in value))
+    return unreadableFailure(200, 'not an envelope of code, msg and data')
+  return { ok: true, value: value['data'] ?? {} }
+}
 
 /** The credential of a call. Access-Token wins on the platform's side, so a call never carries both. */
 export type CallAuthentication =
@@ -39,8 +59,21 @@ export interface Call extends HeaderOptions {
  * The platform's API, as its contract describes it.
  * @throws TypeError for a base URL that is none.
  */
-export function createPlatformClient(options: PlatformOptions) {
-  const { send, logIn, logInAsApp, credential, close } = openPlatform(options)
+export function createPlatformClient(options: PlatformOptions & { readonly now?: () => number }) {
+  const { now = () => performance.now() } = options
+  const { send, close } = openPlatform(options)
+
+  /** Posts a login. @param read reads the body of one that succeeded */
+  async function logIn<T>(
+    path: string,
+    body: object,
+    read: (body: PlatformBody) => PlatformResult<T>,
+  ): Promise<PlatformResult<T>> {
+    const headers = { 'content-type': 'application/json' }
+    const result = await send({ method: 'POST', path, headers, body: stringifyExactly(body) })
+    return result.ok ? read(result.value) : result
+  }
+
   return {
     /** POST /v2/corp-auth */
     corpAuth: ({ account, password }: CorpAccount): Promise<PlatformResult<CorpLogin>> =>
@@ -48,8 +81,14 @@ export function createPlatformClient(options: PlatformOptions) {
     /** POST /v2/user_auth. @throws TypeError unless exactly one of phone and e-mail is given. */
     userAuth: (account: UserAccount): Promise<PlatformResult<UserLogin>> =>
       logIn('/v2/user_auth', userAuthBody(account), readUserLogin),
-    logInAsApp,
-    credential,
+    /** POST /v2/plugin/app_auth */
+    logInAsApp: ({ appId, appSecret }: AppAccount): Promise<PlatformResult<GrantedToken>> =>
+      logIn('/v2/plugin/app_auth', { app_id: appId, app_secret: appSecret }, body =>
+        readLoginOf(body, (_body, granted) => granted),
+      ),
+    /** Keeps the credential of a login. */
+    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential =>
+      createCredential(login, now),
     /** Any other call. One that is refused for its token logs in once more and is repeated once. */
     async call(call: Call): Promise<PlatformResult<unknown>> {
       if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')
@@ -68,7 +107,11 @@ export function createPlatformClient(options: PlatformOptions) {
   }
 }
 
-async function callOnce(send: Send, call: Call, token: string | undefined): Promise<PlatformResult<unknown>> {
+async function callOnce(
+  send: ReturnType<typeof openPlatform>['send'],
+  call: Call,
+  token: string | undefined,
+): Promise<PlatformResult<unknown>> {
   const { method, proxied } = methodToSend(call.method, call.direct ?? false)
   const path = `${call.path}${queryOf(call.query)}`
   const body = call.body === undefined ? undefined : stringifyExactly(call.body)
@@ -80,7 +123,7 @@ async function callOnce(send: Send, call: Call, token: string | undefined): Prom
         ? {}
         : { 'access-token': token }
   const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
-  return (await send({ method, path, headers: { ...plain, ...proof }, body }, form)).result
+  return resultIn(form, await send({ method, path, headers: { ...plain, ...proof }, body }))
 }
 
 function queryOf(query: Readonly<Record<string, string>> | undefined): string {
@@ -170,6 +213,29 @@ export function contentMd5(body: string, encoding: 'base64' | 'hex'): string {
   return createHash('md5').update(Buffer.from(body, 'utf8')).digest(encoding)
 }
 
+/** An application, for DDQ. */
+export interface AppAccount {
+  readonly appId: string
+  readonly appSecret: string
+}
+
+/** The result of every login. */
+export interface GrantedToken extends UsedToken {
+  readonly refreshToken: string
+}
+
+function readLoginOf<T>(
+  body: PlatformBody,
+  more: (body: PlatformBody, granted: GrantedToken) => T | string,
+): PlatformResult<T> {
+  const read = readLogin(body)
+  if (!read.ok) return read
+  const login = more(body, { ...read.value, refreshToken: filledTextOf(body['refresh_token']) ?? '' })
+  return typeof login === 'string'
+    ? unreadableFailure(200, `a login without ${login}`)
+    : { ok: true, value: login }
+}
+
 /** POST /v2/corp-auth: an enterprise member. */
 export interface CorpAccount {
   readonly account: string
@@ -215,8 +281,8 @@ export function userAuthBody(account: UserAccount): object {
   }
 }
 
-export function readCorpLogin(value: unknown, httpStatus: number): PlatformResult<CorpLogin> {
-  return readLogin(value, httpStatus, (body, granted) => {
+export function readCorpLogin(login: PlatformBody): PlatformResult<CorpLogin> {
+  return readLoginOf(login, (body, granted) => {
     const [corpId, memberId] = [filledTextOf(body['corp_id']), filledTextOf(body['member_id'])]
     if (corpId === undefined) return 'corp_id'
     if (memberId === undefined) return 'member_id'
@@ -224,8 +290,8 @@ export function readCorpLogin(value: unknown, httpStatus: number): PlatformResul
   })
 }
 
-export function readUserLogin(value: unknown, httpStatus: number): PlatformResult<UserLogin> {
-  return readLogin(value, httpStatus, (body, granted) => {
+export function readUserLogin(login: PlatformBody): PlatformResult<UserLogin> {
+  return readLoginOf(login, (body, granted) => {
     const userId = intOf(body['user_id'])
     return userId === undefined ? 'user_id' : { ...granted, userId }
   })

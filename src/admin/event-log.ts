@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ERR_CODES } from '../callback/answers.ts'
-import type { EventHandlers, EventOf } from '../events/events.ts'
+import type { EventHandlers } from '../events/events.ts'
 import { isOperatorFault } from '../providers/provider.ts'
 import { type PresentableFault, presentableFault } from '../runtime/fault.ts'
 import { createLogThrottle } from '../runtime/log-throttle.ts'
@@ -14,20 +14,126 @@ import { DUPLICATE_LABELS } from './metrics/table.ts'
  * @param now ms; only differences count.
  */
 export function createEventLog(log: Logger, now: () => number): EventHandlers {
-  const throttles = createLogThrottles(log, now)
+  // A condition is logged once a minute, or sixty times a minute.
+  const rarely = createThrottledLog(log, now)
+  const often = createThrottledLog(log, now, OFTEN_A_MINUTE)
   return {
-    ...logCallbacks(log, throttles),
-    ...logDelivery(log, throttles),
-    ...logAlerts(log, throttles),
-    ...logAdmin(log, throttles),
-    ...logWebhooks(log, throttles),
-  }
-}
+    // The public listener: callbacks, what they bring, and delivery reports.
+    callback({ channel, method, kind, answer, refusal, signature, outdated, ids, tookMs }) {
+      const line = {
+        event: 'callback',
+        channel,
+        method,
+        kind,
+        err_code: answer.err_code,
+        ms: Math.round(tookMs * 10) / 10,
+        ids,
+        signature,
+        ...(outdated ? { outdated: true } : {}),
+      }
+      if (refusal !== null) {
+        const text = `${method} refused: ${answer.err_msg}`
+        rarely.warn(`refused/${channel}/${method}/${refusal}`, { ...line, reason: refusal }, text)
+      } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
+      else if (answer.err_code === ERR_CODES.unavailable) {
+        rarely.warn(`unavailable/${channel}`, line, answer.err_msg)
+      } else if (answer.err_code !== ERR_CODES.quota) {
+        // A refusal by a quota has a line of its own.
+        often.warn(`${channel}/${answer.err_code}`, line, answer.err_msg)
+      }
+    },
+    overloaded({ channel, answer: { err_code, err_msg }, times: more }) {
+      const line = { event: 'callback', channel, method: 'POST', kind: 'none', err_code }
+      rarely.warn(`overloaded/${channel}`, line, err_msg, more)
+    },
+    'stray-request'({ answer }) {
+      const { err_code } = answer
+      rarely.info(`stray/${err_code}`, { event: 'stray', err_code }, 'asked for something that is not here')
+    },
+    // The operator is told what the signatures of POSTs say about POST_SIGNATURE.
+    'signature-news'({ is, channel, came }) {
+      if (is === 'required-is-safe') {
+        log.info(
+          { event: 'signatures', advice: 'required' },
+          'every POST came signed and right for a while: POST_SIGNATURE=required would be safe',
+        )
+      } else if (is === 'no-longer-safe') {
+        log.warn(
+          { event: 'signatures', advice: 'observe', channel, signature: came },
+          'a POST came that POST_SIGNATURE=required would have refused: keep observe',
+        )
+      } else {
+        log.info(
+          { event: 'signatures', advice: 'observe', channel },
+          'the platform does not sign its POSTs: keep observe, and name its networks in ALLOWED_SOURCES',
+        )
+      }
+    },
+    'over-quota'({ channel, kind, quota }) {
+      const line = { event: 'over-quota', channel, kind, quota }
+      rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
+    },
+    'near-quota'({ channel, quota }) {
+      rarely.warn(
+        `near/${quota}`,
+        { event: 'near-quota', channel, quota },
+        'more than half of a brake is used up: look whether these messages are wanted, or raise it',
+      )
+    },
+    duplicate({ channel, kind, is }) {
+      log.debug(
+        { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
+        'the same message again: nothing new is sent',
+      )
+    },
+    superseded({ id, channel, kind }) {
+      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
+    },
+    unrenderable({ channel, kind, error }) {
+      const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
+      rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
+    },
+    receipt({ providerId, status, errorCode, result }) {
+      if (result === 'forged') {
+        rarely.warn(
+          'receipt/forged',
+          { event: 'receipt', result },
+          'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+        )
+        return
+      }
+      const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
+      if (result === 'recorded') log.info(line, status)
+      else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
+    },
+    'receipt-state': ({ path, state }) =>
+      log.warn(
+        { event: 'receipt-state', path, state },
+        `a delivery report has the state ${state}, which means nothing here: name it under states in SMS_GATEWAYS_FILE`,
+      ),
 
-/** Logs what becomes of messages, the store's failures, and bugs. */
-function logDelivery(log: Logger, { rarely, often }: LogThrottles): EventHandlers {
-  return {
-    attempt: event => logAttempt(log, rarely, event),
+    // What becomes of messages, the store's failures, and bugs.
+    attempt({ message, provider, outcome, attempts, tookMs }) {
+      const line = {
+        event: 'attempt',
+        id: message.id,
+        channel: message.channel,
+        kind: message.kind,
+        to: message.masked,
+        provider,
+        outcome: outcome.is,
+        attempts,
+        ms: Math.round(tookMs),
+        reply: outcome.reply,
+        ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
+      }
+      if (outcome.is === 'sent') log.debug(line, 'sent')
+      else if (isOperatorFault(outcome)) {
+        // Loud, and once: what has to be mended is the same for every message.
+        rarely.error(`mend/${provider}/${outcome.code}`, line, 'the provider refuses us: mend this')
+      } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
+      else rarely.warn(`later/${provider}/${outcome.is}/${outcome.code}`, line, 'not sent yet')
+    },
     final({ id, channel, kind, state, answer, tookMs, providerId }) {
       const line = {
         event: 'final',
@@ -82,145 +188,8 @@ function logDelivery(log: Logger, { rarely, often }: LogThrottles): EventHandler
       const err = describeFault(error)
       often.error(`fault/${err.type}`, { event: 'fault', err }, 'an unexpected fault')
     },
-  }
-}
 
-function logAttempt(log: Logger, rarely: LogThrottles['rarely'], event: EventOf<'attempt'>): void {
-  const { message, provider, outcome, attempts, tookMs } = event
-  const line = {
-    event: 'attempt',
-    id: message.id,
-    channel: message.channel,
-    kind: message.kind,
-    to: message.masked,
-    provider,
-    outcome: outcome.is,
-    attempts,
-    ms: Math.round(tookMs),
-    reply: outcome.reply,
-    ...(outcome.is === 'sent' ? {} : { code: outcome.code }),
-  }
-  if (outcome.is === 'sent') log.debug(line, 'sent')
-  else if (isOperatorFault(outcome)) {
-    // Loud, and once: what has to be mended is the same for every message.
-    rarely.error(`mend/${provider}/${outcome.code}`, line, 'the provider refuses us: mend this')
-  } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
-  else rarely.warn(`later/${provider}/${outcome.is}/${outcome.code}`, line, 'not sent yet')
-}
-
-/** Logs the public listener: callbacks, what they bring, and delivery reports. */
-function logCallbacks(log: Logger, throttles: LogThrottles): EventHandlers {
-  const { rarely } = throttles
-  return {
-    callback: event => logCallback(log, throttles, event),
-    overloaded({ channel, answer: { err_code, err_msg }, times: more }) {
-      const line = { event: 'callback', channel, method: 'POST', kind: 'none', err_code }
-      rarely.warn(`overloaded/${channel}`, line, err_msg, more)
-    },
-    'stray-request'({ answer }) {
-      const { err_code } = answer
-      rarely.info(`stray/${err_code}`, { event: 'stray', err_code }, 'asked for something that is not here')
-    },
-    'signature-news': event => logSignatureNews(log, event),
-    'over-quota'({ channel, kind, quota }) {
-      const line = { event: 'over-quota', channel, kind, quota }
-      rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
-    },
-    'near-quota'({ channel, quota }) {
-      rarely.warn(
-        `near/${quota}`,
-        { event: 'near-quota', channel, quota },
-        'more than half of a brake is used up: look whether these messages are wanted, or raise it',
-      )
-    },
-    duplicate({ channel, kind, is }) {
-      log.debug(
-        { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
-        'the same message again: nothing new is sent',
-      )
-    },
-    superseded({ id, channel, kind }) {
-      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
-    },
-    unrenderable({ channel, kind, error }) {
-      const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
-      rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
-    },
-    receipt: event => logReceipt(log, throttles, event),
-    'receipt-state': ({ path, state }) =>
-      log.warn(
-        { event: 'receipt-state', path, state },
-        `a delivery report has the state ${state}, which means nothing here: name it under states in SMS_GATEWAYS_FILE`,
-      ),
-  }
-}
-
-function logCallback(log: Logger, { rarely, often }: LogThrottles, event: EventOf<'callback'>): void {
-  const { channel, method, kind, answer, refusal, signature, outdated, ids, tookMs } = event
-  const line = {
-    event: 'callback',
-    channel,
-    method,
-    kind,
-    err_code: answer.err_code,
-    ms: Math.round(tookMs * 10) / 10,
-    ids,
-    signature,
-    ...(outdated ? { outdated: true } : {}),
-  }
-  if (refusal !== null) {
-    const text = `${method} refused: ${answer.err_msg}`
-    rarely.warn(`refused/${channel}/${method}/${refusal}`, { ...line, reason: refusal }, text)
-  } else if (answer.err_code === 0) log.info(line, answer.err_msg === '' ? 'accepted' : answer.err_msg)
-  else if (answer.err_code === ERR_CODES.unavailable) {
-    rarely.warn(`unavailable/${channel}`, line, answer.err_msg)
-  } else if (answer.err_code !== ERR_CODES.quota) {
-    // A refusal by a quota has a line of its own.
-    often.warn(`${channel}/${answer.err_code}`, line, answer.err_msg)
-  }
-}
-
-function logReceipt(
-  log: Logger,
-  { rarely }: LogThrottles,
-  { providerId, status, errorCode, result }: EventOf<'receipt'>,
-): void {
-  if (result === 'forged') {
-    rarely.warn(
-      'receipt/forged',
-      { event: 'receipt', result },
-      'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
-    )
-    return
-  }
-  const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
-  if (result === 'recorded') log.info(line, status)
-  else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
-}
-
-/** Tells the operator what the POSTs' signatures say about POST_SIGNATURE. */
-function logSignatureNews(log: Logger, { is, channel, came }: EventOf<'signature-news'>): void {
-  if (is === 'required-is-safe') {
-    log.info(
-      { event: 'signatures', advice: 'required' },
-      'every POST came signed and right for a while: POST_SIGNATURE=required would be safe',
-    )
-  } else if (is === 'no-longer-safe') {
-    log.warn(
-      { event: 'signatures', advice: 'observe', channel, signature: came },
-      'a POST came that POST_SIGNATURE=required would have refused: keep observe',
-    )
-  } else {
-    log.info(
-      { event: 'signatures', advice: 'observe', channel },
-      'the platform does not sign its POSTs: keep observe, and name its networks in ALLOWED_SOURCES',
-    )
-  }
-}
-
-/** Logs the data subscription, and the alerts that it brings; never a value of a device. */
-function logAlerts(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
-  return {
+    // The data subscription, and the alerts that it brings; never a value of a device.
     'ddq-malformed'({ topic, fault, shape }) {
       const line = { event: 'ddq-malformed', topic, fault, shape }
       rarely.warn(`ddq/${topic}/${fault}`, line, 'a device message that cannot be used')
@@ -260,12 +229,8 @@ function logAlerts(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): Event
       const line = { event: 'store', doing, err: error.name, message: error.message }
       rarely.error(`alert-store/${doing}`, line, 'the store cannot take alerts now: device messages wait')
     },
-  }
-}
 
-/** Logs how other machines are told; never the URL, which may hold a key. */
-function logWebhooks(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
-  return {
+    // How other machines are told; never the URL, which may hold a key.
     'webhooks-posted'({ result, events, reason }) {
       const line = { event: 'webhooks', result, events, reason }
       if (result === 'delivered') log.debug(line, 'told')
@@ -284,12 +249,8 @@ function logWebhooks(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): Eve
       const line = { event: 'store', doing: 'webhooks', err: error.name, message: error.message }
       rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
     },
-  }
-}
 
-/** Logs who was refused at the private listener, and what operators do in the console. */
-function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventHandlers {
-  return {
+    // Who was refused at the private listener, and what operators do in the console.
     'admin-refused'({ reason }) {
       // Every browser comes without a password first.
       if (reason === 'no-token') return
@@ -308,20 +269,7 @@ function logAdmin(log: Logger, { rarely }: Pick<LogThrottles, 'rarely'>): EventH
   }
 }
 
-/** Keep what every request could cause from growing the log by a line a request. */
-type LogThrottles = ReturnType<typeof createLogThrottles>
-
 const OFTEN_A_MINUTE = 60
-
-/** @param now ms; only differences count. */
-function createLogThrottles(log: Logger, now: () => number) {
-  return {
-    /** Logs a condition once a minute. */
-    rarely: createThrottledLog(log, now),
-    /** Logs a condition sixty times a minute. */
-    often: createThrottledLog(log, now, OFTEN_A_MINUTE),
-  }
-}
 
 /** Logs lines with how many times their condition happened since it was last logged. */
 function createThrottledLog(log: Logger, now: () => number, burst?: number) {

@@ -2,51 +2,18 @@ import { build, formatBuild } from '../runtime/build.ts'
 import { forTerminal } from '../runtime/terminal.ts'
 import { type Command, type Io, UsageError } from './command.ts'
 
-interface Entry {
-  readonly summary: string
-  /** Loaded only when asked for, so that `health` and `serve` start fast. */
-  readonly load: () => Promise<Command>
-}
-
-const commands: Readonly<Record<string, Entry>> = {
-  serve: {
-    summary: 'serve the callbacks (settings from the environment and .env)',
-    load: () => import('./serve.ts').then(it => it.serve),
-  },
-  check: {
-    summary:
-      'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
-    load: () => import('./check.ts').then(it => it.check),
-  },
-  urls: {
-    summary: "print what to paste into the platform's console",
-    load: () => import('./urls.ts').then(it => it.urls),
-  },
-  token: { summary: 'make a good Token', load: () => import('./token.ts').then(it => it.token) },
-  send: {
-    summary: 'play the platform: send an e-mail or SMS callback to a running service',
-    load: () => import('./send.ts').then(it => it.send),
-  },
-  find: {
-    summary: 'say what became of the messages to a recipient, and why',
-    load: () => import('./find.ts').then(it => it.find),
-  },
-  preview: {
-    summary: 'write every mail and SMS in every language into a folder, to look at',
-    load: () => import('./preview.ts').then(it => it.preview),
-  },
-  backup: {
-    summary: 'copy the store of a running service into a file',
-    load: () => import('./backup.ts').then(it => it.backup),
-  },
-  health: {
-    summary: 'ask a running service whether it is well',
-    load: () => import('./health.ts').then(it => it.health),
-  },
-  ddq: {
-    summary: "print the messages of the platform's data subscription",
-    load: () => import('./ddq.ts').then(it => it.ddq),
-  },
+/** The commands, each with what it does. Its file has its name, and is loaded only when it is asked for: `health` and `serve` start fast. */
+const commands: Readonly<Record<string, string>> = {
+  serve: 'serve the callbacks (settings from the environment and .env)',
+  check: 'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
+  urls: "print what to paste into the platform's console",
+  token: 'make a good Token',
+  send: 'play the platform: send an e-mail or SMS callback to a running service',
+  find: 'say what became of the messages to a recipient, and why',
+  preview: 'write every mail and SMS in every language into a folder, to look at',
+  backup: 'copy the store of a running service into a file',
+  health: 'ask a running service whether it is well',
+  ddq: "print the messages of the platform's data subscription",
 }
 
 const width = Math.max(...Object.keys(commands).map(name => name.length))
@@ -57,7 +24,7 @@ export const usage = `callback-courier COMMAND [options]
   Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and SMS carriers.
 
 ${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`)
+  .map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
   .join('\n')}
 
   callback-courier COMMAND --help says more about each; callback-courier --version says what this is.
@@ -86,7 +53,7 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     io[asked ? 'stdout' : 'stderr'].write(usage)
     return asked ? 0 : 2
   }
-  const command = await commands[name]?.load()
+  const { [name]: command } = (await import(`./${name}.ts`)) as Readonly<Record<string, Command>>
   if (command === undefined) return 2
   if (rest.includes('--help') || rest.includes('-h')) {
     io.stdout.write(command.usage)

@@ -66,7 +66,7 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   return async (path, body) => {
     const { status, text } = await readAnswerOf(postRequest(session, path, body))
     if (status === 0) return { is: 'unreachable', message: 'no answer' }
-    const answer = readAnswer(status, text === '' ? '{}' : text, 'top-level')
+    const answer = readAnswer(status, text === '' ? '{}' : text)
     return answer.ok ? null : answer.failure
   }
 }

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici'
-import { type Int, intOf, parseExactly, stringifyExactly } from '../runtime/exact-json.ts'
+import { type Int, intOf, parseExactly } from '../runtime/exact-json.ts'
 import { isObject } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 
@@ -48,24 +48,16 @@ export function describeFailure(failure: PlatformFailure): string {
   }
 }
 
-/**
- * How an endpoint answers when it succeeds.
- *
- * - `envelope`  version 2: `{code, status, msg, data}`; `data` is the result
- * - `top-level` the body is the result: the logins, and version 1, whose successes have no fixed form
- */
-export type AnswerForm = 'envelope' | 'top-level'
-
 const MAX_MESSAGE_LENGTH = 200
 
 /**
- * Reads an answer. Errors are recognized by their form, not by the endpoint's version: a gateway in front may answer in the
- * other one. `code` is the business code and `status` the HTTP status, as the envelope's definition says; the tables
+ * Reads an answer; the value is its whole body. Errors are recognized by their form, not by the endpoint's version: a gateway
+ * in front may answer in the other one. `code` is the business code and `status` the HTTP status, as the envelope's definition says; the tables
  * of the gateway example have the two descriptions swapped.
  *
  * @param text the whole body.
  */
-export function readAnswer(httpStatus: number, text: string, form: AnswerForm): PlatformResult<unknown> {
+export function readAnswer(httpStatus: number, text: string): PlatformResult<PlatformBody> {
   const body = parsed(text)
   const good = httpStatus >= 200 && httpStatus < 300
   if (body === undefined) return good ? unreadableFailure(httpStatus, 'not JSON') : refused(httpStatus)
@@ -75,15 +67,12 @@ export function readAnswer(httpStatus: number, text: string, form: AnswerForm): 
   if (isObject(error)) return refused(httpStatus, httpStatus, intOf(error['code']), error['msg'])
   const code = intOf(body['code'])
   const enveloped = code !== undefined && ('msg' in body || 'data' in body || 'status' in body)
-  if (enveloped && Number(code) !== 200) {
+  if (!good || (enveloped && Number(code) !== 200))
     return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
-  }
-  if (!good) return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
-  if (form === 'top-level') return { ok: true, value: body }
-  return enveloped
-    ? { ok: true, value: body['data'] ?? {} }
-    : unreadableFailure(httpStatus, 'not an envelope of code, msg and data')
+  return { ok: true, value: body }
 }
+
+export type PlatformBody = Readonly<Record<string, unknown>>
 
 type Failed = Extract<PlatformResult<unknown>, { readonly ok: false }>
 
@@ -122,12 +111,6 @@ function oneLine(value: unknown): string {
     .slice(0, MAX_MESSAGE_LENGTH)
 }
 
-export interface CredentialOptions {
-  readonly login: () => Promise<PlatformResult<GrantedToken>>
-  /** ms since any origin, never going back. */
-  readonly now: () => number
-}
-
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const DAY = 24 * 60 * MINUTE
@@ -160,8 +143,10 @@ export type Credential = ReturnType<typeof createCredential>
  * An access token that is obtained by logging in when it is needed.
  * Keeps one credential: logs in when first asked, again when it was refused, and early when its lifetime is known.
  * However many ask at once, there is one login, and all of them get what it gave.
+ *
+ * @param now ms since any origin, never going back.
  */
-export function createCredential({ login, now }: CredentialOptions) {
+export function createCredential(login: () => Promise<PlatformResult<GrantedToken>>, now: () => number) {
   let current: { readonly token: string; readonly renewAt: number } | undefined
   let running: Promise<PlatformResult<string>> | undefined
 
@@ -199,29 +184,18 @@ export function createCredential({ login, now }: CredentialOptions) {
   }
 }
 
-/** An application, for DDQ. */
-export interface AppAccount {
-  readonly appId: string
-  readonly appSecret: string
-}
-
 /** The result of every login. */
 export interface GrantedToken {
   readonly accessToken: string
-  readonly refreshToken: string
   /** Validity as the platform states it, in a unit that it does not name (`lifetimeMs` reads it); null: none. */
   readonly expireIn: number | null
 }
-
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export interface PlatformOptions {
   /** The platform API's address, such as `https://api.example.com`. */
   readonly baseUrl: string
   /** How long a call may take in all, ms. Default 10,000. */
   readonly timeoutMs?: number
-  /** ms since any origin, never going back: for the life of credentials. */
-  readonly now?: () => number
   /** undici's, for tests and proxies; not closed here. */
   readonly dispatcher?: Dispatcher
 }
@@ -233,73 +207,44 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
  * Opens the platform's API, for an application that logs in there.
  * @throws TypeError for a base URL that is none.
  */
-export function openPlatform(options: PlatformOptions) {
-  const { timeoutMs = 10_000, now = () => performance.now() } = options
-  const base = new URL(options.baseUrl).href.replace(/\/+$/, '')
+export function openPlatform({ baseUrl, timeoutMs = 10_000, dispatcher }: PlatformOptions) {
+  const base = new URL(baseUrl).href.replace(/\/+$/, '')
   // HTTP/1.1, as the contract says.
-  const own = options.dispatcher
-    ? null
-    : new Agent({
-        connect: { timeout: timeoutMs, lookup: lookUpName },
-        maxResponseSize: MAX_ANSWER_BYTES,
-        allowH2: false,
-      })
-  const send = createSender(base, timeoutMs, options.dispatcher ?? own ?? undefined)
+  const connect = { timeout: timeoutMs, lookup: lookUpName }
+  const own = dispatcher ? null : new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
 
-  /** Posts a login. @param read reads the body of one that succeeded */
-  async function logIn<T>(
-    path: string,
-    body: object,
-    read: (value: unknown, httpStatus: number) => PlatformResult<T>,
-  ): Promise<PlatformResult<T>> {
-    const headers = { 'content-type': 'application/json' }
-    const sent = { method: 'POST', path, headers, body: stringifyExactly(body) } as const
-    const { status, result } = await send(sent, 'top-level')
-    return result.ok ? read(result.value, status) : result
+  async function send({ path, ...sent }: PlatformRequest): Promise<PlatformResult<PlatformBody>> {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const options = { ...sent, signal, dispatcher: dispatcher ?? own ?? undefined }
+      const response = await request(`${base}${path}`, options)
+      return readAnswer(response.statusCode, await response.body.text())
+    } catch (error) {
+      return { ok: false, failure: { is: 'unreachable', message: reasonOf(error, timeoutMs) } }
+    }
   }
 
   return {
     send,
-    logIn,
-    /** POST /v2/plugin/app_auth */
-    logInAsApp: ({ appId, appSecret }: AppAccount): Promise<PlatformResult<GrantedToken>> =>
-      logIn('/v2/plugin/app_auth', { app_id: appId, app_secret: appSecret }, (value, status) =>
-        readLogin(value, status, (_body, granted) => granted),
-      ),
-    /** Keeps the credential of a login. */
-    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential =>
-      createCredential({ login, now }),
+    /** POST /v2/plugin/app_auth: an application logs in, for DDQ. */
+    async logInAsApp(account: {
+      readonly appId: string
+      readonly appSecret: string
+    }): Promise<PlatformResult<GrantedToken>> {
+      const body = JSON.stringify({ app_id: account.appId, app_secret: account.appSecret })
+      const headers = { 'content-type': 'application/json' }
+      const result = await send({ method: 'POST', path: '/v2/plugin/app_auth', headers, body })
+      return result.ok ? readLogin(result.value) : result
+    },
     close: async (): Promise<void> => own?.close(),
   }
 }
 
-interface HttpRequest {
-  readonly method: Method
+export interface PlatformRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-}
-
-export type Send = (
-  sent: HttpRequest,
-  form: AnswerForm,
-) => Promise<{ readonly status: number; readonly result: PlatformResult<unknown> }>
-
-/** Sends requests; one without an answer has status 0. */
-function createSender(base: string, timeoutMs: number, dispatcher: Dispatcher | undefined): Send {
-  return async ({ method, path, headers, body }, form) => {
-    try {
-      const signal = AbortSignal.timeout(timeoutMs)
-      const response = await request(`${base}${path}`, { method, headers, signal, dispatcher, body })
-      const text = await response.body.text()
-      return { status: response.statusCode, result: readAnswer(response.statusCode, text, form) }
-    } catch (error) {
-      return {
-        status: 0,
-        result: { ok: false, failure: { is: 'unreachable', message: reasonOf(error, timeoutMs) } },
-      }
-    }
-  }
 }
 
 /** Says why there was no answer: a code where there is one, since an error's words may quote the request. */
@@ -312,24 +257,11 @@ function reasonOf(error: unknown, timeoutMs: number): string {
 }
 
 /** Reads the answer to a login. Only fields that are used are required: a login without refresh_token is a login all the same. */
-export function readLogin<T>(
-  value: unknown,
-  httpStatus: number,
-  more: (body: Readonly<Record<string, unknown>>, granted: GrantedToken) => T | string,
-): PlatformResult<T> {
-  if (!isObject(value)) return unreadableFailure(httpStatus, 'not a JSON object')
-  const accessToken = filledTextOf(value['access_token'])
-  if (accessToken === undefined) return unreadableFailure(httpStatus, 'a login without access_token')
-  const expireIn = intOf(value['expire_in'])
-  const granted: GrantedToken = {
-    accessToken,
-    refreshToken: filledTextOf(value['refresh_token']) ?? '',
-    expireIn: expireIn === undefined ? null : Number(expireIn),
-  }
-  const login = more(value, granted)
-  return typeof login === 'string'
-    ? unreadableFailure(httpStatus, `a login without ${login}`)
-    : { ok: true, value: login }
+export function readLogin(body: PlatformBody): PlatformResult<GrantedToken> {
+  const accessToken = filledTextOf(body['access_token'])
+  if (accessToken === undefined) return unreadableFailure(200, 'a login without access_token')
+  const expireIn = intOf(body['expire_in'])
+  return { ok: true, value: { accessToken, expireIn: expireIn === undefined ? null : Number(expireIn) } }
 }
 
 export function filledTextOf(value: unknown): string | undefined {

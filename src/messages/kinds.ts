@@ -66,37 +66,13 @@ export const callbackKinds: readonly CallbackKind[] = [
   },
   // E-mail type 3: the code that confirms a change of phone number. The contract prints the same layout for
   // the activation code, so its words must be true for that as well.
-  {
-    name: 'phone-change',
-    channel: 'email',
-    type: 3,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['hour'],
-    sample: { subject: 'Change your phone number', params: { code: '428913', hour: '0.5' } },
-  },
+  codeKind('email', 3, 'phone-change', { code: '428913', hour: '0.5' }, 'Change your phone number'),
   // E-mail type 5: the code that activates a registration. The layout printed with this number is labelled as
   // the password recovery code, so its words must be true for that as well.
-  {
-    name: 'activation-code',
-    channel: 'email',
-    type: 5,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['hour'],
-    sample: { subject: 'Your activation code', params: { code: '730254', hour: '1' } },
-  },
+  codeKind('email', 5, 'activation-code', { code: '730254', hour: '1' }, 'Your activation code'),
   // E-mail type 6: the code that recovers a password. The contract prints its layout under another number and
   // without `code`; without one there is nothing to say but the plain text.
-  {
-    name: 'recovery-code',
-    channel: 'email',
-    type: 6,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['hour'],
-    sample: { subject: 'Recover your password', params: { code: '096471', hour: '1' } },
-  },
+  codeKind('email', 6, 'recovery-code', { code: '096471', hour: '1' }, 'Recover your password'),
   // E-mail type 7: a link to a file. Nothing is ever fetched.
   {
     name: 'file',
@@ -152,46 +128,26 @@ export const callbackKinds: readonly CallbackKind[] = [
     },
   },
   // SMS type 1: the code that confirms a registration.
-  {
-    name: 'registration-code',
-    channel: 'sms',
-    type: 1,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['minute'],
-    sample: { params: { code: '604817', minute: '10' } },
-  },
+  codeKind('sms', 1, 'registration-code', { code: '604817', minute: '10' }),
   // SMS type 2: the code of somebody who forgot the password.
-  {
-    name: 'forgotten-password',
-    channel: 'sms',
-    type: 2,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['minute'],
-    sample: { params: { code: '275930', minute: '10' } },
-  },
+  codeKind('sms', 2, 'forgotten-password', { code: '275930', minute: '10' }),
   // SMS type 3: the code that confirms a new phone number.
-  {
-    name: 'phone-update',
-    channel: 'sms',
-    type: 3,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['minute'],
-    sample: { params: { code: '918264', minute: '5' } },
-  },
+  codeKind('sms', 3, 'phone-update', { code: '918264', minute: '5' }),
   // SMS type 4: the code to sign in with.
-  {
-    name: 'login-code',
-    channel: 'sms',
-    type: 4,
-    purpose: 'code',
-    required: ['code'],
-    optional: ['minute'],
-    sample: { params: { code: '351706', minute: '5' } },
-  },
+  codeKind('sms', 4, 'login-code', { code: '351706', minute: '5' }),
 ]
+
+/** A kind that says a code, and how long it is good for. */
+function codeKind(
+  channel: Channel,
+  type: number,
+  name: string,
+  params: Readonly<Record<string, string>>,
+  subject?: string,
+): CallbackKind {
+  const optional = [VALIDITY_UNIT[channel]]
+  return { name, channel, type, purpose: 'code', required: ['code'], optional, sample: { subject, params } }
+}
 
 /** A rule of the platform's is broken by a device. */
 const deviceAlert: MessageKind = {

@@ -52,37 +52,21 @@ function countSeptets(text: string): number | null {
   return sum
 }
 
+/** Plain characters, each with those that look like it. */
 const LOOK_ALIKES: Readonly<Record<string, string>> = {
-  '‘': "'",
-  '’': "'",
-  '‚': "'",
-  '‛': "'",
-  '′': "'",
-  '“': '"',
-  '”': '"',
-  '„': '"',
-  '‟': '"',
-  '″': '"',
-  '«': '"',
-  '»': '"',
-  '‹': "'",
-  '›': "'",
-  '‐': '-',
-  '‑': '-',
-  '‒': '-',
-  '–': '-',
-  '—': '-',
-  '―': '-',
-  '−': '-',
-  '…': '...',
-  '•': '-',
-  '·': '-',
-  '×': 'x',
-  '℃': 'C',
-  '℉': 'F',
-  '°': 'deg',
-  '\t': ' ',
+  "'": '‘’‚‛′‹›',
+  '"': '“”„‟″«»',
+  '-': '‐‑‒–—―−•·',
+  '...': '…',
+  x: '×',
+  C: '℃',
+  F: '℉',
+  deg: '°',
+  ' ': '\t',
 }
+const plainOf = new Map(
+  Object.entries(LOOK_ALIKES).flatMap(([plain, alike]) => Array.from(alike, char => [char, plain] as const)),
+)
 
 /**
  * Our own words in the GSM-7 alphabet: curly quotes, dashes and accents that it lacks become their plain neighbours.
@@ -94,7 +78,7 @@ export function transliterate(words: string): string {
     if (septets.has(char)) out += char
     else if (/\p{Zs}/u.test(char)) out += ' '
     else {
-      const plain = LOOK_ALIKES[char] ?? char.normalize('NFD').replace(/\p{M}/gu, '')
+      const plain = plainOf.get(char) ?? char.normalize('NFD').replace(/\p{M}/gu, '')
       out += Array.from(plain).every(c => septets.has(c)) && plain !== '' ? plain : char
     }
   }

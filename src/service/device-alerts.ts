@@ -5,7 +5,7 @@ import { type Alerts, createAlerts } from '../devices/alerts.ts'
 import type { DdqEndpoint, Heartbeat, Timings } from '../devices/ddq-client.ts'
 import { type KnownTopic, topicFor } from '../devices/message.ts'
 import type { Source } from '../devices/occurrence.ts'
-import { openPlatform } from '../devices/platform-api.ts'
+import { createCredential, openPlatform } from '../devices/platform-api.ts'
 import type { Emit } from '../events/events.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
@@ -41,7 +41,10 @@ export function openDdq(settings: Pick<Config, DdqSetting>) {
     subscribePath: settings.DDQ_SUBSCRIBE_PATH,
     heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
   }
-  const credential = platform.credential(() => platform.logInAsApp({ appId, appSecret }))
+  const credential = createCredential(
+    () => platform.logInAsApp({ appId, appSecret }),
+    () => performance.now(),
+  )
   return { endpoint, appId, credential, close: platform.close }
 }
 

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { describeFailure, readAnswer, refusesCredential } from '../../src/devices/platform-api.ts'
+import { type AnswerForm, resultIn } from '../../sandbox/emulator/platform-client.ts'
+import { describeFailure, readAnswer as readBody, refusesCredential } from '../../src/devices/platform-api.ts'
+
+const readAnswer = (status: number, text: string, form: AnswerForm) => resultIn(form, readBody(status, text))
 
 t.test('version 2: code 200 is success, and data is the result', async t => {
   t.same(readAnswer(200, '{"code":200,"status":200,"msg":"","data":{"a":1}}', 'envelope'), {

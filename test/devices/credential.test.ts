@@ -17,15 +17,13 @@ const down: PlatformResult<GrantedToken> = {
 function door(expireIn: number | null, answers: PlatformResult<GrantedToken>[] = []) {
   let logins = 0
   let now = 0
-  const credential = createCredential({
-    login: async () => {
-      logins += 1
-      const number = logins
-      await new Promise(resolve => setImmediate(resolve))
-      return answers.shift() ?? { ok: true, value: { accessToken: `t${number}`, refreshToken: '', expireIn } }
-    },
-    now: () => now,
-  })
+  const login = async (): Promise<PlatformResult<GrantedToken>> => {
+    logins += 1
+    const number = logins
+    await new Promise(resolve => setImmediate(resolve))
+    return answers.shift() ?? { ok: true, value: { accessToken: `t${number}`, expireIn } }
+  }
+  const credential = createCredential(login, () => now)
   return { credential, logins: () => logins, pass: (ms: number) => void (now += ms) }
 }
 
@@ -93,10 +91,7 @@ t.test('an early login that fails leaves the old token in use for a while', asyn
   const { credential, pass, logins } = door(7200)
   await credential.token()
   pass(119 * MINUTE)
-  const failing = door(7200, [
-    { ok: true, value: { accessToken: 'a', refreshToken: '', expireIn: 7200 } },
-    down,
-  ])
+  const failing = door(7200, [{ ok: true, value: { accessToken: 'a', expireIn: 7200 } }, down])
   await failing.credential.token()
   failing.pass(119 * MINUTE)
   t.same(await failing.credential.token(), { ok: true, value: 'a' })

@@ -66,17 +66,11 @@ export async function subscribed(
     },
     timings: quick,
     appId: APP,
-    credential: createCredential({
-      login: async () => {
-        logins += 1
-        const { access_token, refresh_token, expire_in } = tokens.issue('app')
-        return {
-          ok: true,
-          value: { accessToken: access_token, refreshToken: refresh_token, expireIn: expire_in },
-        }
-      },
-      now,
-    }),
+    credential: createCredential(async () => {
+      logins += 1
+      const { access_token, expire_in } = tokens.issue('app')
+      return { ok: true, value: { accessToken: access_token, expireIn: expire_in } }
+    }, now),
     topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
     random: Math.random,
     now,
