@@ -39,5 +39,23 @@ export function findPendingMigrations(
   return migrations.slice(version)
 }
 
+/**
+ * Says whose tables a store has, by the names of their columns: early versions numbered their tables as we number ours.
+ * @param columns of its messages; of all tables, where the database is for this service alone. None: it is new.
+ */
+export function recognizeTables(columns: readonly string[]): 'own' | 'early' | 'foreign' {
+  if (columns.length === 0 || columns.includes('attempted_by')) return 'own'
+  return columns.includes('twin') ? 'early' : 'foreign'
+}
+
+/** The refusal of a store that is not ours to change. @param waiting messages that wait in one of an early version. */
+export function refuseTables(whose: 'early' | 'foreign', waiting: number, store: string): StoreUnusable {
+  return new StoreUnusable(
+    whose === 'foreign'
+      ? `${store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL`
+      : `${store} is one of a version before 1.0.0, in which ${waiting} messages wait, and was left as it is: start that version again beside this one to send them, and give this one an empty store by another DATABASE_URL (docs/upgrading.md, "A store from before 1.0.0")`,
+  )
+}
+
 /** The store's own value that every release from 1.1 on leaves in a store that it makes; 1.0.0 left none. */
 export const MADE_FROM = { key: 'made-from', release: '1.1' } as const

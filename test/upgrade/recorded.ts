@@ -51,14 +51,14 @@ export function readRecorded(): readonly Recorded[] {
 }
 
 /** Makes a file of an embedded store as a release left it. */
-export function restoreSqlite({ sqlite }: Recorded, path: string): void {
+export function restoreSqlite({ sqlite }: Pick<Recorded, 'sqlite'>, path: string): void {
   const db = new DatabaseSync(path)
   db.exec(sqlite)
   db.close()
 }
 
 /** Fills an empty schema with a shared store as a release left it. */
-export async function restorePostgres({ postgres }: Recorded, url: string): Promise<void> {
+export async function restorePostgres({ postgres }: Pick<Recorded, 'postgres'>, url: string): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()
   await client.query(postgres).finally(() => client.end())

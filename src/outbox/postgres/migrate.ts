@@ -8,7 +8,13 @@ import {
   tryDecrypt,
 } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { findPendingMigrations, MADE_FROM, type Schema } from '../schema-version.ts'
+import {
+  findPendingMigrations,
+  MADE_FROM,
+  recognizeTables,
+  refuseTables,
+  type Schema,
+} from '../schema-version.ts'
 import type { Client } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
@@ -41,6 +47,7 @@ export async function migrate(
   }
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  await requireOwnTables(client)
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await bringUpToDate(client, schema)
   await keepSecretChecks(client, payloadKeys)
@@ -48,6 +55,18 @@ export async function migrate(
   await client.query('COMMIT')
   return isInherited
 }
+
+async function requireOwnTables(client: Client): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass('courier_messages') AND attnum > 0",
+  )
+  const whose = recognizeTables(rows.map(({ name }) => name))
+  if (whose === 'own') return
+  const waiting = whose === 'early' && (await client.query<{ count: string }>(COUNT_WAITING)).rows[0]?.count
+  throw refuseTables(whose, Number(waiting), 'the store')
+}
+
+const COUNT_WAITING = 'SELECT count(*) FROM courier_messages WHERE final_at IS NULL'
 
 /** Runs the migrations that the tables lack, and writes into the store which versions may write them from then on. */
 async function bringUpToDate(client: Client, schema: Schema): Promise<void> {

@@ -1,7 +1,13 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnusable } from '../outbox.ts'
-import { findPendingMigrations, MADE_FROM, type Schema } from '../schema-version.ts'
+import {
+  findPendingMigrations,
+  MADE_FROM,
+  recognizeTables,
+  refuseTables,
+  type Schema,
+} from '../schema-version.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 
 /** Up to this size the whole store is checked, which takes about half a second; damage in a larger one shows when it is read. */
@@ -21,6 +27,8 @@ export function openStore(path: string, schema = SQLITE_SCHEMA): DatabaseSync {
     db = new DatabaseSync(path, { timeout: 1000 })
     setPragmas(db)
     migrate(db, path, schema)
+    // A database that is not ours stays in the mode that it has, so this comes after it was recognized.
+    db.exec('PRAGMA journal_mode = WAL')
     checkIntegrity(db, path)
     return db
   } catch (error) {
@@ -42,7 +50,6 @@ export function closeQuietly(db: DatabaseSync | undefined): void {
 function setPragmas(db: DatabaseSync): void {
   // This comes before anything is read: a WAL that is opened in exclusive mode keeps its index in memory, and the lock for good.
   db.exec('PRAGMA locking_mode = EXCLUSIVE')
-  db.exec('PRAGMA journal_mode = WAL')
   // FULL syncs the WAL at every commit: what is answered 0 survives a power loss, not only a crash.
   db.exec('PRAGMA synchronous = FULL')
   db.exec('PRAGMA fullfsync = ON')
@@ -58,6 +65,7 @@ function setPragmas(db: DatabaseSync): void {
 
 function migrate(db: DatabaseSync, path: string, schema: Schema): void {
   db.exec('BEGIN IMMEDIATE')
+  requireOwnTables(db, path)
   db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
   const version = Number(readMeta(db, 'schema') ?? 0)
   const minWriter = readMeta(db, 'min-writer')
@@ -71,6 +79,19 @@ function migrate(db: DatabaseSync, path: string, schema: Schema): void {
   }
   db.exec('COMMIT')
 }
+
+function requireOwnTables(db: DatabaseSync, path: string): void {
+  const columns = db
+    .prepare("SELECT c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'")
+    .all()
+    .map(({ name }) => String(name))
+  const whose = recognizeTables(columns)
+  if (whose === 'own') return
+  const waiting = whose === 'early' && db.prepare(COUNT_WAITING).get()?.['count']
+  throw refuseTables(whose, Number(waiting), `the store ${path}`)
+}
+
+const COUNT_WAITING = 'SELECT count(*) AS count FROM messages WHERE final_at IS NULL'
 
 /** Reads one of the store's own values. */
 export function readMeta(db: DatabaseSync, key: string): unknown {
