@@ -97,8 +97,8 @@ export function createAuthentication(options: AuthenticationOptions) {
   return {
     /** A test send from the private listener, which has authenticated its caller itself. */
     operatorAsCaller: (channel: Channel): Caller => ({ channel, corpId }) as Caller,
-    /** The counts of right, wrong and missing signatures of POSTs; only `observe` counts them. */
-    signatureStatistics: statistics.statisticsOf,
+    /** Says whether POST_SIGNATURE=required would refuse nothing of a channel; only `observe` counts for it. */
+    requiredIsSafe: statistics.requiredIsSafe,
     /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
     authenticateValidation(credentials: Credentials): AuthenticationResult {
       const result = authenticateKey(credentials)
@@ -338,20 +338,6 @@ function percentDecode(text: string): string | null {
   }
 }
 
-/** Counts, since the start of the process, of how a channel's POSTs with the right key were signed. */
-interface SignatureStatistics {
-  /** Signed, right and fresh: `required` accepts these. */
-  readonly right: number
-  /** Signed and right, but too old or from the future. */
-  readonly stale: number
-  readonly wrong: number
-  readonly absent: number
-  /** The last POSTs in a row that `required` would have accepted: how many, and over how long, ms. */
-  readonly run: number
-  readonly runMs: number
-  readonly requiredIsSafe: boolean
-}
-
 /** News for an operator about POST_SIGNATURE. */
 export type SignatureNews =
   /** `required` would refuse nothing on any enabled channel. */
@@ -405,11 +391,8 @@ export function createSignatureStatistics(
         report({ is: 'unsigned', channel })
       }
     },
-    statisticsOf(channel: Channel): SignatureStatistics {
-      const { right, stale, wrong, absent, run, from, to } = counts[channel]
-      const runMs = run === 0 ? 0 : to - from
-      return { right, stale, wrong, absent, run, runMs, requiredIsSafe: isSafe(channel) }
-    },
+    /** Says whether `required` would have accepted the last POSTs of a channel, and enough of them. */
+    requiredIsSafe: isSafe,
   }
 }
 

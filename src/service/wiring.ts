@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import fastifyEnv from '@fastify/env'
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { type AdminOptions, openAdmin } from '../admin/admin.ts'
+import { openAdmin } from '../admin/admin.ts'
 import { createEventLog } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
 import type { ServiceView } from '../admin/service-view.ts'
-import { type Admission, createAdmission } from '../callback/admission.ts'
-import { type Authentication, createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
+import { createAdmission } from '../callback/admission.ts'
+import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
@@ -17,28 +16,23 @@ import { createReceiver } from '../callback/receive.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, ConfigError, envSchemaOptions } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
-import type { ChannelSpec } from '../delivery/channel.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
-import type { ChannelStatus, Delivery, Verdicts } from '../delivery/port.ts'
+import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
-import { createEmitter, type Emit, type EventHandlers } from '../events/events.ts'
+import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
-import type { StoreKeys } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
-import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
-import type { Provider } from '../providers/provider.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { Renderer } from '../words/render.ts'
 import type { TemplateProblem } from '../words/template-files.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
@@ -92,22 +86,6 @@ interface Resource {
   close(): void | Promise<unknown>
 }
 
-/** The options that most parts take. */
-interface Common extends WiringOptions {
-  readonly emit: Emit
-  readonly storeKeys: StoreKeys
-  readonly renderer: Renderer
-  readonly channels: readonly ChannelSpec[]
-  /** Renders a new message. @throws Unrenderable when it must be refused as it is */
-  readonly render: Renderer['render']
-  readonly outbox: Outbox
-  readonly verdicts: Verdicts
-  readonly charges: ChargesOf
-  /** Headers of every answer of the public listener. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly isDraining: () => boolean
-}
-
 /** Wires everything. When that fails, everything that was opened is closed: a store's thread would keep the process alive. */
 export async function createServiceParts(options: WiringOptions): Promise<ServiceParts> {
   const resources: Resource[] = []
@@ -125,15 +103,35 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
  * @param resources gets the parts that have to be closed, in the order of closing: the store is the last.
  */
 async function wireService(options: WiringOptions, resources: Resource[]) {
-  const { config, log, clock } = options
+  const { config, log, clock, random, wall, tls, limits } = options
   const startedAt = clock.now()
   let isDraining = false
   let webhooks: Webhooks | null = null
   let begunDelivery: Delivery | undefined
-  const observers = wireObservers(options, {
-    breaker: event => webhooks?.noteBreaker(event),
+
+  // Those who hear of events: the log, metrics, and the parts that decide by events.
+  const health = createServiceHealth(clock.now)
+  const metrics = createMetrics({
+    deviceAlerts: config.DDQ_HOST !== undefined,
+    webhooks: config.EVENTS_URL !== undefined,
   })
-  const { emit, health, metrics, admission } = observers
+  const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
+  const reports = createCarrierReports({
+    clock,
+    random,
+    judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
+    onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
+  })
+  const emit: Emit = createEmitter([
+    createEventLog(log, clock.now),
+    ...metrics.sinks,
+    health.handlers,
+    reports.handlers,
+    { breaker: event => webhooks?.noteBreaker(event) },
+    { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
+  ])
+
+  // What has threads, timers or connections.
   const storeKeys = await openStoreKeys(config)
   const renderer = openRenderer(config, log)
   resources.push(renderer)
@@ -144,7 +142,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     begunDelivery?.tryNow('sms'),
   )
   resources.push(templates)
-  const providers = await openProviders(config, { clock, templates, limits: options.limits })
+  const providers = await openProviders(config, { clock, templates, limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   requireTemplates(config, providers, templates)
   const open = () =>
@@ -157,31 +155,136 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
+  const { queries, memos, events, sharedLeases } = outbox
 
-  const common = wireChannels(options, observers, {
-    storeKeys,
-    renderer,
+  // From the store to the providers.
+  const channels = createChannels({
+    ...options,
     providers,
+    routes: config.SMS_ROUTES,
+    render: renderer.render,
+    createLimiter: options.createLimiter ?? createLimiter,
+    reports,
+  })
+  const verdicts = createVerdicts()
+  const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
+  const owner = randomBytes(8).toString('hex')
+  const delivery = createDelivery({
+    ...options,
     outbox,
+    channels,
+    verdicts,
+    emit,
+    leaseMs: attemptLimitMs + LEASE_SPARE_MS,
+    attemptLimitMs,
+    pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
+    leaseToken: sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
+  })
+  begunDelivery = delivery
+
+  // From a callback to the store.
+  const authentication = createAuthentication(authenticationOptions(config, wall, emit))
+  const render = renderForRoute(channels, renderer.render)
+  const charges = createChargesOf(config, storeKeys)
+  const receive = createReceiver({
+    outbox,
+    delivery,
+    verdicts,
+    render,
+    charges,
+    clock,
+    emit,
+    pollVerdict:
+      sharedLeases && createVerdictPoller({ queries, verdicts, clock, emit, forMs: config.ANSWER_WITHIN_MS }),
+    interpret: createInterpreter({
+      emailWords: config.EMAIL_WORDS,
+      smsWords: config.SMS_WORDS,
+      linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),
+      smsMaxSegments: config.SMS_MAX_SEGMENTS,
+    }),
+    recipients: openRecipientReader(config),
+    keys: storeKeys,
+    maxRecipients: config.MAX_RECIPIENTS,
+    answerWithinMs: config.ANSWER_WITHIN_MS,
+  })
+
+  // Beside the road: events for other machines, and device alerts. Their modules are loaded only when they are on.
+  const { EVENTS_URL: eventsUrl, EVENTS_SECRET: eventsSecret = '' } = config
+  if (eventsUrl !== undefined && events !== undefined) {
+    const [{ createWebhooks }, { createPoster, readSigningKeys }] = await Promise.all([
+      import('../webhooks/webhooks.ts'),
+      import('../webhooks/post.ts'),
+    ])
+    const leader = randomBytes(16).toString('hex')
+    const { takeLeaderLease } = memos
+    webhooks = createWebhooks({
+      events,
+      poster: createPoster(eventsUrl, clock, proxyOf(config)),
+      keys: readSigningKeys(eventsSecret),
+      mostWaiting: config.EVENTS_MAX_WAITING,
+      takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('webhooks', leader, ttlMs)),
+      providers: delivery.status,
+      clock,
+      wall,
+      random,
+      emit,
+    })
+  }
+  const alerts =
+    alerting?.createDeviceAlerts({
+      ...options,
+      rows,
+      outbox,
+      storeKeys,
+      charges,
+      render,
+      wake: delivery.wake,
+      emit,
+    }) ?? null
+
+  // The public listener.
+  const headers = answerHeaders(tls !== undefined)
+  const proxies = config.TRUSTED_PROXIES
+  const { app, unauthenticated, isAccepting } = createPublicListener({
+    tls,
+    callerOf: proxies.length === 0 ? undefined : createSourceNetworks([], proxies).callerOf,
+    onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
+    onBadUrl: reply => {
+      emit({ type: 'stray-request', answer: NOT_FOUND })
+      sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
+    },
+  })
+  await app.register(fastifyEnv, envSchemaOptions(config))
+  callbackRoutes(app, {
+    authentication,
+    admission,
+    receive,
+    schemas: { email: emailBodySchema, sms: smsBodySchema },
+    errorStatus: config.ERROR_STATUS,
+    headers,
+    emit,
+    unauthenticated,
+    isAccepting,
     isDraining: () => isDraining,
   })
-  const authentication = createAuthentication(authenticationOptions(config, options.wall, emit))
-  const delivery = wireDelivery(common)
-  begunDelivery = delivery
-  const receive = wireReceiver(common, delivery)
-  webhooks = await openWebhooks(common, delivery.status)
-  const alerts = alerting?.createDeviceAlerts({ ...common, rows, wake: delivery.wake }) ?? null
+  for (const module of modulesOf(config)) {
+    const source = await module.openReceipts?.(config)
+    if (source !== undefined)
+      await app.register(receiptRoutes, { source, outbox, headers, now: clock.now, emit })
+  }
+
+  // The private listener.
   const { certificate = () => null, renewalRefused = () => null } = options
   const view: ServiceView = {
     build,
     startedAt,
     now: clock.now,
-    wall: options.wall,
+    wall,
     isDraining: () => isDraining,
     idleBrakes: [...config.removed.filter(({ isBrake }) => isBrake), ...config.borne],
-    channels: common.channels.map(({ channel }) => channel),
+    channels: channels.map(({ channel }) => channel),
     health,
-    queries: outbox.queries,
+    queries,
     channelStatus: delivery.status,
     storeTrouble: () => outbox.trouble?.() ?? null,
     storeLoss: () => outbox.loss?.() ?? null,
@@ -194,9 +297,25 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     deviceAlerts: () => alerts?.status() ?? null,
     webhooks: () => webhooks?.status() ?? null,
   }
+  const adminListener = await openAdmin({
+    ...options,
+    view,
+    outbox,
+    delivery,
+    metrics,
+    renderer,
+    emit,
+    requiredIsSafe: authentication.requiredIsSafe,
+    recipientHash: storeKeys.recipientHash,
+    testSend: async (channel, body) => {
+      const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
+      return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
+    },
+  })
+
   return {
-    publicListener: await wirePublicListener(common, authentication, admission, receive),
-    adminListener: await wireAdminListener(common, authentication, receive, { view, delivery, metrics }),
+    publicListener: app,
+    adminListener,
     delivery,
     /** It is null unless DDQ_HOST is set. */
     alerts,
@@ -216,191 +335,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       for (const each of resources) await each.close()
     },
   }
-}
-
-type Observers = ReturnType<typeof wireObservers>
-
-/**
- * Wires the receivers of events: log, metrics, and the parts that make decisions by events.
- * @param webhooks handles events for the webhooks, which are made later.
- */
-function wireObservers(options: WiringOptions, webhooks: EventHandlers) {
-  const { config, log, clock } = options
-  const health = createServiceHealth(clock.now)
-  const metrics = createMetrics({
-    deviceAlerts: config.DDQ_HOST !== undefined,
-    webhooks: config.EVENTS_URL !== undefined,
-  })
-  const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
-  const reports = createCarrierReports({
-    clock,
-    random: options.random,
-    judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
-    onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
-  })
-  const emit: Emit = createEmitter([
-    createEventLog(log, clock.now),
-    ...metrics.sinks,
-    health.handlers,
-    reports.handlers,
-    webhooks,
-    { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
-  ])
-  return { emit, health, metrics, admission, reports }
-}
-
-/** Makes the channels, and the parts that a message needs on its way to them. */
-function wireChannels(
-  options: WiringOptions,
-  { emit, reports }: Observers,
-  parts: Pick<Common, 'storeKeys' | 'renderer' | 'outbox' | 'isDraining'> & {
-    readonly providers: readonly Provider[]
-  },
-): Common {
-  const { config } = options
-  const { renderer, storeKeys } = parts
-  const channels = createChannels({
-    providers: parts.providers,
-    routes: config.SMS_ROUTES,
-    render: renderer.render,
-    clock: options.clock,
-    random: options.random,
-    createLimiter: options.createLimiter ?? createLimiter,
-    replyPatienceMs: options.replyPatienceMs,
-    reports,
-  })
-  return {
-    ...options,
-    ...parts,
-    emit,
-    channels,
-    render: renderForRoute(channels, renderer.render),
-    verdicts: createVerdicts(),
-    charges: createChargesOf(config, storeKeys),
-    headers: answerHeaders(options.tls !== undefined),
-  }
-}
-
-/** Opens the webhooks, whose module is loaded only when they are on. */
-async function openWebhooks(
-  { config, outbox, clock, wall, random, emit }: Common,
-  providers: () => readonly ChannelStatus[],
-): Promise<Webhooks | null> {
-  const { EVENTS_URL: url, EVENTS_SECRET: secret = '', EVENTS_MAX_WAITING: mostWaiting } = config
-  if (url === undefined || outbox.events === undefined) return null
-  const [{ createWebhooks }, { createPoster, readSigningKeys }] = await Promise.all([
-    import('../webhooks/webhooks.ts'),
-    import('../webhooks/post.ts'),
-  ])
-  const owner = randomBytes(16).toString('hex')
-  const { takeLeaderLease } = outbox.memos
-  return createWebhooks({
-    events: outbox.events,
-    poster: createPoster(url, clock, proxyOf(config)),
-    keys: readSigningKeys(secret),
-    mostWaiting,
-    takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('webhooks', owner, ttlMs)),
-    providers,
-    clock,
-    wall,
-    random,
-    emit,
-  })
-}
-
-function wireDelivery(common: Common): Delivery {
-  const { config, limits, outbox } = common
-  const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
-  const owner = randomBytes(8).toString('hex')
-  return createDelivery({
-    ...common,
-    leaseMs: attemptLimitMs + LEASE_SPARE_MS,
-    attemptLimitMs,
-    pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
-    leaseToken: outbox.sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
-  })
-}
-
-type Receive = ReturnType<typeof createReceiver>
-
-function wireReceiver(common: Common, delivery: Delivery): Receive {
-  const { config, outbox, storeKeys } = common
-  const pollVerdict = createVerdictPoller({
-    ...common,
-    queries: outbox.queries,
-    forMs: config.ANSWER_WITHIN_MS,
-  })
-  return createReceiver({
-    ...common,
-    delivery,
-    pollVerdict: outbox.sharedLeases && pollVerdict,
-    interpret: createInterpreter({
-      emailWords: config.EMAIL_WORDS,
-      smsWords: config.SMS_WORDS,
-      linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),
-      smsMaxSegments: config.SMS_MAX_SEGMENTS,
-    }),
-    recipients: openRecipientReader(config),
-    keys: storeKeys,
-    maxRecipients: config.MAX_RECIPIENTS,
-    answerWithinMs: config.ANSWER_WITHIN_MS,
-  })
-}
-
-async function wirePublicListener(
-  common: Common,
-  authentication: Authentication,
-  admission: Admission,
-  receive: Receive,
-): Promise<FastifyInstance> {
-  const { config, clock, tls, emit, headers, outbox } = common
-  const { app, unauthenticated, isAccepting } = createPublicListener({
-    tls,
-    callerOf:
-      config.TRUSTED_PROXIES.length === 0
-        ? undefined
-        : createSourceNetworks([], config.TRUSTED_PROXIES).callerOf,
-    onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
-    onBadUrl: reply => {
-      emit({ type: 'stray-request', answer: NOT_FOUND })
-      sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
-    },
-  })
-  await app.register(fastifyEnv, envSchemaOptions(config))
-  callbackRoutes(app, {
-    ...common,
-    authentication,
-    admission,
-    receive,
-    schemas: { email: emailBodySchema, sms: smsBodySchema },
-    errorStatus: config.ERROR_STATUS,
-    unauthenticated,
-    isAccepting,
-  })
-  for (const module of modulesOf(config)) {
-    const source = await module.openReceipts?.(config)
-    if (source !== undefined)
-      await app.register(receiptRoutes, { source, outbox, headers, now: clock.now, emit })
-  }
-  return app
-}
-
-async function wireAdminListener(
-  common: Common,
-  authentication: Authentication,
-  receive: Receive,
-  parts: Pick<AdminOptions, 'view' | 'delivery' | 'metrics'>,
-): Promise<FastifyInstance> {
-  return openAdmin({
-    ...common,
-    ...parts,
-    requiredIsSafe: channel => authentication.signatureStatistics(channel).requiredIsSafe,
-    recipientHash: common.storeKeys.recipientHash,
-    testSend: async (channel, body) => {
-      const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
-      return { err_code: answer.err_code, err_msg: answer.err_msg, ids }
-    },
-  })
 }
 
 function describeTemplateProblem({ file, line, reason }: TemplateProblem): string {

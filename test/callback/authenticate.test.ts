@@ -90,20 +90,24 @@ t.test('observe never refuses a POST, and says what it saw', async t => {
 })
 
 t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
-  const watched = authentication()
-  watched.authenticatePost(credentials())
-  watched.authenticatePost(credentials({ query: sign('1700000000') }))
-  watched.authenticatePost(credentials({ query: sign('1600000000') }))
-  watched.authenticatePost(credentials({ query: 'timestamp=1&signature=2' }))
-  watched.authenticatePost(credentials({ key: 'wrong', query: sign('1700000000') }))
-  watched.authenticateValidation(credentials({ query: sign('1700000000') }))
-  t.match(watched.signatureStatistics('email'), {
-    right: 1,
-    stale: 1,
-    wrong: 1,
-    absent: 1,
-    requiredIsSafe: false,
-  })
+  const HOUR = 3_600_000
+  for (const more of [
+    { query: '' },
+    { query: 'timestamp=1&signature=2' },
+    { query: sign('1600000000') },
+    { query: '', key: 'wrong' },
+  ]) {
+    let now = NOW
+    const watched = authentication({ wall: () => now })
+    for (let post = 0; post < 50; post += 1) {
+      now = NOW + (post * 7 * HOUR) / 49
+      watched.authenticatePost(credentials({ query: sign(String(Math.floor(now / 1000))) }))
+    }
+    t.ok(watched.requiredIsSafe('email'))
+    watched.authenticateValidation(credentials())
+    watched.authenticatePost(credentials(more))
+    t.equal(watched.requiredIsSafe('email'), 'key' in more, JSON.stringify(more))
+  }
 })
 
 t.test('required refuses a POST that is unsigned, wrong or stale', async t => {

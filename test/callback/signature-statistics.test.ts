@@ -26,15 +26,15 @@ function open(channels: readonly ('email' | 'sms')[] = ['email', 'sms']) {
 t.test('required is safe after enough right ones in a row, over long enough, on every channel', async t => {
   const counter = open()
   counter.run('email', 49, 7)
-  t.notOk(counter.statisticsOf('email').requiredIsSafe, 'too few')
+  t.notOk(counter.requiredIsSafe('email'), 'too few')
   counter.clock.now = 7 * HOUR
   counter.count('email', 'right')
-  t.match(counter.statisticsOf('email'), { right: 50, run: 50, runMs: 7 * HOUR, requiredIsSafe: true })
+  t.ok(counter.requiredIsSafe('email'))
   t.same(counter.news, [], 'SMS have not been seen')
   counter.run('sms', 5000, 5)
-  t.notOk(counter.statisticsOf('sms').requiredIsSafe, 'a burst says little')
+  t.notOk(counter.requiredIsSafe('sms'), 'a burst says little')
   counter.run('sms', 2, 6)
-  t.ok(counter.statisticsOf('sms').requiredIsSafe)
+  t.ok(counter.requiredIsSafe('sms'))
   t.same(counter.news, [{ is: 'required-is-safe' }])
   counter.clock.now = 20 * HOUR
   counter.run('sms', 50, 1)
@@ -47,7 +47,7 @@ t.test('one that would be refused begins the run anew, and is told when it had b
     counter.run('email', 50, 6)
     t.same(counter.news, [{ is: 'required-is-safe' }])
     counter.count('email', came)
-    t.match(counter.statisticsOf('email'), { right: 50, [came]: 1, run: 0, runMs: 0, requiredIsSafe: false })
+    t.notOk(counter.requiredIsSafe('email'))
     t.same(counter.news[1], { is: 'no-longer-safe', channel: 'email', came })
     counter.run('email', 50, 6)
     t.same(counter.news[2], { is: 'required-is-safe' })
@@ -58,7 +58,6 @@ t.test('a channel that is never signed is told once', async t => {
   const counter = open()
   for (let at = 0; at < 500; at += 1) counter.count('sms', 'absent')
   t.same(counter.news, [{ is: 'unsigned', channel: 'sms' }])
-  t.equal(counter.statisticsOf('sms').absent, 500)
 })
 
 t.test('the run that is asked for is one of a working day', async t => {

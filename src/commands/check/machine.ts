@@ -54,92 +54,81 @@ export function checkMachine(
   machine: MachineLimits,
 ): readonly CheckResult[] {
   return [
-    ...checkDisk(config, machine),
-    ...checkFileSystem(config, machine),
-    ...checkOpenFiles(machine),
-    ...checkMemory(machine),
-    ...checkDotenv(dotenvPath, machine),
-  ]
+    checkDisk(config, machine),
+    checkFileSystem(config, machine),
+    checkOpenFiles(machine),
+    checkMemory(machine),
+    checkDotenv(dotenvPath, machine),
+  ].filter(each => each !== null)
 }
 
-function checkDisk(
-  { DATABASE_URL: store, MAX_BACKLOG }: Config,
-  machine: MachineLimits,
-): readonly CheckResult[] {
-  if (store.kind !== 'file') return []
+function checkDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: MachineLimits): CheckResult | null {
+  if (store.kind !== 'file') return null
   const directory = nearestExisting(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
-  if (free === null) return []
+  if (free === null) return null
   const place = { size: formatSize(free), directory }
   if (free < LEAST_FREE)
-    return [
-      checkFailure(
-        'disk',
-        say('{size} free at {directory}: callbacks are answered 503 when it is full', place),
-        say('make room, or move DATABASE_URL'),
-      ),
-    ]
+    return checkFailure(
+      'disk',
+      say('{size} free at {directory}: callbacks are answered 503 when it is full', place),
+      say('make room, or move DATABASE_URL'),
+    )
   if (free < MAX_BACKLOG * PER_MESSAGE)
-    return [
-      checkWarning(
-        'disk',
-        say('{size} free at {directory}: less than MAX_BACKLOG messages need ({need})', {
-          ...place,
-          need: formatSize(MAX_BACKLOG * PER_MESSAGE),
-        }),
-        say('make room, or lower MAX_BACKLOG'),
-      ),
-    ]
-  return [checkOk('disk', say('{size} free at {directory}', place))]
+    return checkWarning(
+      'disk',
+      say('{size} free at {directory}: less than MAX_BACKLOG messages need ({need})', {
+        ...place,
+        need: formatSize(MAX_BACKLOG * PER_MESSAGE),
+      }),
+      say('make room, or lower MAX_BACKLOG'),
+    )
+  return checkOk('disk', say('{size} free at {directory}', place))
 }
 
-function checkFileSystem({ DATABASE_URL: store }: Config, machine: MachineLimits): readonly CheckResult[] {
+function checkFileSystem({ DATABASE_URL: store }: Config, machine: MachineLimits): CheckResult | null {
   const kind = store.kind === 'file' ? machine.passingFileSystem(resolve(dirname(store.path))) : null
-  if (kind === null) return []
-  return [
-    checkWarning(
-      'DATABASE_URL',
-      say('the store is on {kind}: it is gone with the container, or the machine, and what waits with it', {
-        kind,
-      }),
-      say('put it on a volume'),
-    ),
-  ]
+  if (kind === null) return null
+  return checkWarning(
+    'DATABASE_URL',
+    say('the store is on {kind}: it is gone with the container, or the machine, and what waits with it', {
+      kind,
+    }),
+    say('put it on a volume'),
+  )
 }
 
-function checkOpenFiles(machine: MachineLimits): readonly CheckResult[] {
+function checkOpenFiles(machine: MachineLimits): CheckResult | null {
   const most = machine.openFiles()
-  if (most === null) return []
-  if (most >= ENOUGH_FILES) return [checkOk('open files', say('{most} may be open at once', { most }))]
-  return [
-    checkWarning(
-      'open files',
-      say('{most} may be open at once: each connection takes one', { most }),
-      say('raise it to {enough} or more (ulimits in compose, LimitNOFILE in systemd)', {
-        enough: ENOUGH_FILES,
-      }),
-    ),
-  ]
+  if (most === null) return null
+  if (most >= ENOUGH_FILES) return checkOk('open files', say('{most} may be open at once', { most }))
+  return checkWarning(
+    'open files',
+    say('{most} may be open at once: each connection takes one', { most }),
+    say('raise it to {enough} or more (ulimits in compose, LimitNOFILE in systemd)', {
+      enough: ENOUGH_FILES,
+    }),
+  )
 }
 
-function checkMemory(machine: MachineLimits): readonly CheckResult[] {
+function checkMemory(machine: MachineLimits): CheckResult | null {
   const most = machine.memory()
-  if (most === null || most >= ENOUGH_MEMORY) return []
-  return [
-    checkWarning(
-      'memory',
-      say('{size} are allowed, and a burst of callbacks takes more', { size: formatSize(most) }),
-      say('allow it 256 MB'),
-    ),
-  ]
+  if (most === null || most >= ENOUGH_MEMORY) return null
+  return checkWarning(
+    'memory',
+    say('{size} are allowed, and a burst of callbacks takes more', { size: formatSize(most) }),
+    say('allow it 256 MB'),
+  )
 }
 
-function checkDotenv(path: string, machine: MachineLimits): readonly CheckResult[] {
+function checkDotenv(path: string, machine: MachineLimits): CheckResult | null {
   const mode = machine.mode(path)
-  if (mode === null || (mode & 0o004) === 0) return []
-  return [
-    checkWarning(path, say('holds secrets, and every user of this machine can read it'), `chmod 600 ${path}`),
-  ]
+  if (mode === null || (mode & 0o004) === 0) return null
+  return checkWarning(
+    path,
+    say('holds secrets, and every user of this machine can read it'),
+    `chmod 600 ${path}`,
+  )
 }
 
 function formatSize(octets: number): string {
