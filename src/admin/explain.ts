@@ -1,3 +1,4 @@
+import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
@@ -130,14 +131,16 @@ function faultsOf(
   { channel, kind, timeline }: MessageView,
   providers: readonly AttemptGate[],
 ): readonly Sentence[] {
+  const last = timeline.at(-1)
   return providers
     .filter(each => each.channel === channel)
     .flatMap(({ provider, partialFaults }) =>
       partialFaults
         .filter(
-          fault =>
-            (fault.scope === 'template' && fault.kind === kind) ||
-            (timeline.at(-1)?.provider === provider && timeline.at(-1)?.code === fault.code),
+          ({ scope, code, ...fault }) =>
+            (scope === 'template' && fault.kind === kind) ||
+            (last?.provider === provider &&
+              (last.code === code || (scope !== 'carrier' && last.reply === PART_REFUSED[scope].reply))),
         )
         .map(fault => describePartialFault(provider, fault)),
     )

@@ -18,6 +18,7 @@ import {
   LEFT_ALONE,
   NO_CARRIER_FITS,
   NOT_KNOWN_YET,
+  PART_REFUSED,
 } from './carrier.ts'
 import type { CarrierReports, PassedCarrier } from './carrier-reports.ts'
 import { redactReply, type SentMessage } from './redact.ts'
@@ -54,6 +55,8 @@ export interface AttemptResult {
   readonly settlement: Settlement
   /** Whether an attempt was made; otherwise the message only waited. */
   readonly begun: boolean
+  /** It is due again once a carrier may be asked, which rests, or which has refused it for its template, sender or country. */
+  readonly waitsFor?: 'rest' | 'refusal'
 }
 
 export interface AttemptsOptions {
@@ -81,6 +84,8 @@ export interface AttemptsOptions {
 
 /** While all carriers rest, a code is due again after so long, ms: nothing is claimed but for a trial, and a rest may end early. */
 const RESTING_MS = 500
+/** A message that waits for a carrier is due so long before its life ends at the latest, ms. */
+const LAST_DUE_MS = 1000
 /** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
 const RETURN_SPREAD_MS = 1000
 const OVERDUE: Outcome = {
@@ -96,10 +101,21 @@ export function createAttempts(options: AttemptsOptions) {
   const { clock, random, emit, carriers, route, attemptLimitMs } = options
   const calls = createBoundedCalls(attemptLimitMs, emit)
 
-  const giveBack = (dueAt: number): AttemptResult => ({
-    settlement: { to: 'queued', dueAt, uncounted: true },
+  const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({
+    settlement: { to: 'queued', dueAt, uncounted: true, ...(records && { records }) },
     begun: false,
   })
+
+  /** Lets a message wait for a carrier. It comes again before its life ends: the carrier may be asked sooner than it seems now. */
+  function waitFor(
+    waitsFor: AttemptResult['waitsFor'],
+    { settlement, begun }: AttemptResult,
+    { expiresAt }: NewMessage,
+  ): AttemptResult {
+    if (waitsFor === undefined || settlement.to !== 'queued') return { settlement, begun }
+    const latest = Math.max(expiresAt, clock.now() + 2 * LAST_DUE_MS) - LAST_DUE_MS
+    return { settlement: { ...settlement, dueAt: Math.min(settlement.dueAt, latest) }, begun, waitsFor }
+  }
 
   /** Finds the moment at which a message is due again that a carrier rests from until then, ms since the epoch. */
   function dueAfterRest({ purpose }: NewMessage, until: number, now: number): number {
@@ -166,6 +182,9 @@ export function createAttempts(options: AttemptsOptions) {
       if (job.passed !== undefined) timeline.addSkipped(job.passed.provider, job.passed)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
+      let isPartRefused = false
+      /** A carrier has said when it may be asked again. */
+      let isAskedToWait = false
 
       const inOrder =
         holder === undefined ? job.carriers : [holder, ...job.carriers.filter(each => each !== holder)]
@@ -210,7 +229,7 @@ export function createAttempts(options: AttemptsOptions) {
         }
 
         const end = attempt.end(timeline.addReply(provider.name, said, sendingAt))
-        const { outcome, tookMs, circuit, faults } = end
+        const { outcome, tookMs, circuit, faults, waitsForPart } = end
         if (circuit !== null)
           emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
         for (const { is, fault } of faults)
@@ -219,6 +238,8 @@ export function createAttempts(options: AttemptsOptions) {
         if (outcome.is === 'sent') options.reports?.noteCode(message, provider.name, outcome.providerId)
         options.onCarrierEnd(end)
         outcomes.push(outcome)
+        if (waitsForPart) isPartRefused = true
+        else if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined) isAskedToWait = true
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
         if (options.run.isStopping && carrier !== inOrder.at(-1)) {
@@ -233,10 +254,17 @@ export function createAttempts(options: AttemptsOptions) {
         const outcome = mayAskNext(last)
           ? combineOutcomes([...outcomes, ...askableAt.map(at => outcomeOfPause(at - now))])
           : last
-        return settle({ ...job, ambiguous }, outcome, timeline.records, asked)
+        const result = settle({ ...job, ambiguous }, outcome, timeline.records, asked)
+        if (isAskedToWait || !mayAskNext(last)) return result
+        const rests = askableAt.length > 0 ? 'rest' : undefined
+        return waitFor(isPartRefused ? 'refusal' : rests, result, message)
       }
-      if (askableAt.length > 0)
-        return giveBack(Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS))
+      if (askableAt.length > 0) {
+        const dueAt = Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS)
+        // Why it waits is said when that is about this message.
+        const isRefused = timeline.records.some(({ code }) => code === PART_REFUSED.template.code)
+        return waitFor('rest', giveBack(dueAt, isRefused ? timeline.records : undefined), message)
+      }
       return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
     },
     /** Aborts those that run. */

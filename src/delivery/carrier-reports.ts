@@ -6,7 +6,7 @@ import type { Carrier } from './carrier.ts'
 /** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
 const TRICKLE = 0.1
 
-/** A report is late from then on; GOV.UK Notify takes four minutes, too. */
+/** A report is late from then on; GOV.UK Notify took four minutes, too, and takes five now. */
 const IN_TIME_MS = 4 * 60_000
 /** From then on a report is not waited for any more. */
 const FORGOTTEN_MS = 60 * 60_000

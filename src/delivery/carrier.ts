@@ -1,5 +1,11 @@
 import type { NewMessage, Outgoing } from '../messages/message.ts'
-import { MOST_AWAITING_REPLY, type Outcome, type Provider, type ScopeNames } from '../providers/provider.ts'
+import {
+  isOperatorFault,
+  MOST_AWAITING_REPLY,
+  type Outcome,
+  type Provider,
+  type ScopeNames,
+} from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
@@ -41,6 +47,8 @@ export interface CarrierEnd {
   readonly circuit: 'open' | 'closed' | null
   /** The faults of a part of it that the attempt has begun or ended. */
   readonly faults: readonly PartialFaultChange[]
+  /** Whether the message is to wait until a part of it is tried again. */
+  readonly waitsForPart: boolean
 }
 
 /** An attempt that is under way. */
@@ -62,7 +70,7 @@ export const REPLY_PATIENCE_MS = 20_000
 const BEHIND_MS = 1500
 
 /** Why a carrier is not asked that takes other messages. */
-const PART_REFUSED = {
+export const PART_REFUSED = {
   template: {
     code: 'part-refused',
     reply: 'left alone for a while: it refuses the template of this message',
@@ -170,19 +178,16 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
       breaker.forgetAttempt(startedAt)
       circuits.forgetTrial(part)
-      return { outcome: said, circuit: null, faults: [] }
+      return { outcome: said, circuit: null, faults: [], waitsForPart: false }
     }
-    const { outcome, change } = suspicion.judge(said, part, now)
-    const faults = [...circuits.record(outcome, part, now), ...(change === null ? [] : [change])]
+    const { outcome, change: suspected } = suspicion.judge(said, part, now)
+    const faults = [...circuits.record(outcome, part, now), ...(suspected === null ? [] : [suspected])]
     const circuit = breaker.record(outcome, now, startedAt)
-    return { outcome: waitForTrial(outcome, part.names, now), circuit, faults }
-  }
-
-  /** A message that was refused for its part waits for the part's next trial, behind those that were not refused yet. */
-  function waitForTrial(outcome: Outcome, names: ScopeNames, now: number): Outcome {
-    if (outcome.is !== 'retry' || outcome.whose !== 'ours') return outcome
-    const fault = circuits.findFault(names, now)
-    return fault === null ? outcome : { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }
+    const fault = isOperatorFault(outcome) ? circuits.findFault(part.names, now) : null
+    const change = { circuit, faults, waitsForPart: fault !== null }
+    // It waits for the part's next trial, behind those that were not refused yet.
+    if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
+    return { outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }, ...change }
   }
 
   return {
@@ -285,6 +290,17 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       const isBack = wasDown && found === 'up'
       wasDown = found === 'down'
       return isBack
+    },
+    /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
+    async hasApproved(): Promise<boolean> {
+      if (provider.findHindrance === undefined) return false
+      let hasApproved = false
+      for (const { scope, name } of circuits.takeForLook(clock.now())) {
+        const hindrance = await provider.findHindrance(scope, name).catch(() => undefined)
+        if (hindrance === undefined) continue
+        if (circuits.noteLook(scope, name, hindrance, clock.now())) hasApproved = true
+      }
+      return hasApproved
     },
     standing(now: number): Standing {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)

@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../runtime/clock.ts'
 import { createStringMap } from '../runtime/collections.ts'
 import { createAdaptiveLifo } from './adaptive-lifo.ts'
-import { createAttempts, type Job, type Route, type RoutedJob } from './attempt.ts'
+import { type AttemptResult, createAttempts, type Job, type Route, type RoutedJob } from './attempt.ts'
 import { type Carrier, type CarrierEnd, REPLY_PATIENCE_MS, type Standing } from './carrier.ts'
 import type { CarrierReports } from './carrier-reports.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
@@ -28,7 +28,7 @@ export interface ChannelSpec {
 }
 
 export interface ChannelOptions {
-  readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt'>
+  readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt' | 'actions'>
   readonly clock: Clock
   readonly random: () => number
   readonly verdicts: Verdicts
@@ -47,6 +47,13 @@ export interface ChannelOptions {
   readonly run: { readonly isStopping: boolean }
   /** Counts what has begun and not ended: a drain waits for it. */
   readonly work: { begin(): void; end(): void }
+}
+
+/** A message that waits in the store, as far as this process knows. */
+interface LeftMessage extends Pick<AttemptResult, 'waitsFor'> {
+  readonly purpose: Purpose
+  /** ms since the epoch. */
+  readonly expiresAt: number
 }
 
 /** How a channel stands at a moment: all its carriers as one, and the places in memory. */
@@ -72,7 +79,7 @@ const CLAIM_LIMIT = 100
 const STORE_RETRY_MS = 1000
 /** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
 const PEEK_MS = 500
-/** So many are claimed while all carriers rest, so that one that was not refused before can try them. */
+/** So many are claimed while all carriers rest, or made due for a trial, so that one that was not refused before can try them. */
 const TRIAL_CHOICE = 8
 /** How often it is looked whether carriers that rest are back, ms. */
 const WATCH_MS = 1000
@@ -108,9 +115,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
    * begins. At first nobody knows whether a dead process left some.
    */
   let codesInStore = 1
-  /** When the codes expire that wait in the store, as far as we know, by their ids, ms since the epoch. */
-  const lives = createStringMap<number>()
-  /** Runs while a carrier rests. */
+  /** The codes that wait in the store, as far as we know, and what waits there until a carrier may be asked, by their ids. */
+  const left = createStringMap<LeftMessage>()
+  /** Runs while a carrier rests, or messages wait until one may be asked. */
   let watcher: NodeJS.Timeout | undefined
   let claimTimer: NodeJS.Timeout | undefined
   /** The timer for the moment at which the limit rises by itself. */
@@ -165,7 +172,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-    lives.delete(job.message.id)
+    left.delete(job.message.id)
     const older = queue.add(routeJob(job), waitingSince)
     if (older !== undefined) endWaiting(older, 'superseded')
   }
@@ -212,56 +219,94 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   async function attempt(job: RoutedJob): Promise<void> {
-    const { settlement, begun } = await attempts.run(job)
+    const { settlement, begun, waitsFor } = await attempts.run(job)
     // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
     // in between it counts as ambiguous, as it must.
     const { id } = job.message
     if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
     if (begun) fill()
-    await settle(job, settlement, begun)
+    await settle(job, settlement, begun, waitsFor)
   }
 
-  function noteCarrierEnd({ tookMs, circuit }: CarrierEnd): void {
+  function noteCarrierEnd({ tookMs, circuit, faults }: CarrierEnd): void {
     const countedMs = Math.min(tookMs, REPLY_PATIENCE_MS)
     paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
     giveBackSurplus()
     // Nothing was claimed while it was open.
     if (circuit === 'closed') expectCodes(clock.now())
-    if (circuit === 'open') watcher ??= setInterval(watchRests, WATCH_MS).unref()
+    if (circuit === 'open') watch()
+    if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(Infinity)
     // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
     if (carriers.length > 1) fill()
   }
 
+  function watch(): void {
+    watcher ??= setInterval(watchRests, WATCH_MS).unref()
+  }
+
   /**
-   * Shortens the rests of carriers for the codes that wait for them: a last trial is made before the first of them expires, and
-   * one that can be reached again is tried at once. Without such codes nobody is asked anything.
+   * Shortens the rests of carriers for the messages that wait for them. A last trial is made before the first code expires, a carrier
+   * that can be reached again is tried at once, and so is what a carrier approves of again. Without such messages nobody is asked
+   * anything.
    */
   function watchRests(): void {
     const now = clock.now()
     const resting = carriers.filter(carrier => carrier.standing(now).circuit !== 'closed')
-    if (resting.length === 0) {
+    let firstEnd = Infinity
+    let areWaiting = false
+    for (const id of left.names()) {
+      const message = left.get(id)
+      if (message === undefined || message.expiresAt <= now) continue
+      if (message.waitsFor !== undefined) areWaiting = true
+      if (message.purpose === 'code') firstEnd = Math.min(firstEnd, message.expiresAt)
+    }
+    if (resting.length === 0 && !areWaiting) {
       clearInterval(watcher)
       watcher = undefined
-    }
-    let firstEnd = Infinity
-    for (const id of lives.names()) {
-      const end = lives.get(id) ?? 0
-      if (end <= now) lives.delete(id)
-      else firstEnd = Math.min(firstEnd, end)
     }
     if (firstEnd < Infinity)
       for (const carrier of resting) {
         carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
         void tryWhenBack(carrier)
       }
+    if (areWaiting) for (const carrier of carriers) void tryWhenApproved(carrier)
+    if (resting.some(carrier => (carrier.standing(now).openUntil ?? Infinity) <= now))
+      bringForward(TRIAL_CHOICE)
     fill()
   }
 
   async function tryWhenBack(carrier: Carrier): Promise<void> {
     if (!(await carrier.isBack())) return
     carrier.allowTrialNow(clock.now())
+    bringForward(TRIAL_CHOICE)
     wake()
+  }
+
+  async function tryWhenApproved(carrier: Carrier): Promise<void> {
+    if (await carrier.hasApproved()) bringForward(TRIAL_CHOICE)
+  }
+
+  /** Makes messages due that wait until a carrier may be asked: one may be. Those that none has refused come first. */
+  function bringForward(most: number): void {
+    const waiting = (what: AttemptResult['waitsFor']) =>
+      left.names().filter(id => left.get(id)?.waitsFor === what)
+    const ids = [...waiting('rest'), ...waiting('refusal')].slice(0, most)
+    for (const id of ids) left.delete(id)
+    if (ids.length > 0) void track(makeDue(ids))
+  }
+
+  async function makeDue(ids: readonly string[]): Promise<void> {
+    try {
+      for (let at = 0; at < ids.length && !isHalted(); at += TRIAL_CHOICE) {
+        await Promise.all(ids.slice(at, at + TRIAL_CHOICE).map(id => outbox.actions.retryMessage(id)))
+        expectCodes(clock.now())
+        claimWhenDue()
+      }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      emit({ type: 'store-failed', doing: 'claim', error })
+    }
   }
 
   /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
@@ -277,14 +322,19 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   // ---- Back to the store
 
-  async function settle(job: Job, settlement: Settlement, begun: boolean): Promise<void> {
+  async function settle(
+    job: Job,
+    settlement: Settlement,
+    begun: boolean,
+    waitsFor?: AttemptResult['waitsFor'],
+  ): Promise<void> {
     const settled = await settler.settle(job, settlement, begun)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     noteDueAt(settlement.dueAt)
     const { id, purpose, expiresAt } = job.message
-    if (purpose !== 'code') return
-    lives.set(id, expiresAt)
-    if (settlement.dueAt <= clock.now()) codesInStore += 1
+    if (purpose === 'code' || waitsFor !== undefined) left.set(id, { purpose, expiresAt, waitsFor })
+    if (waitsFor !== undefined) watch()
+    if (purpose === 'code' && settlement.dueAt <= clock.now()) codesInStore += 1
   }
 
   function giveBack(job: Job, due: number): void {
@@ -408,7 +458,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   function wake(code?: StoredCode): void {
     if (code !== undefined) {
-      lives.set(code.id, code.expiresAt)
+      left.set(code.id, { purpose: 'code', expiresAt: code.expiresAt })
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
       codesInStore += 1
@@ -460,6 +510,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     wake,
     tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
+      bringForward(Infinity)
       wake()
     },
     /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
@@ -479,6 +530,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     sweep(): void {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
+      for (const id of left.names()) if ((left.get(id)?.expiresAt ?? 0) <= now) left.delete(id)
       if (isHalted() || isClaiming || now - claimedAt < TIDY_MS) return
       isClaiming = true
       void track(claimBatch(0))

@@ -49,12 +49,18 @@ interface Circuit {
   fault: PartialFault & { readonly scope: CircuitScope }
   until: number
   rests: number
+  /** How many rests there had been when the provider was asked last whether it approves. */
+  askedAt: number
   trial: { readonly by: AttemptedPart; readonly begunAt: number } | null
 }
 
 /** The first rest, ms; it doubles with every trial that is refused. */
 const REST_MS = 2000
 const LONGEST_REST_MS = 60_000
+/** Where the provider can be asked whether it approves, it is asked that often at least while messages wait, ms. */
+const LONGEST_LOOK_MS = 15_000
+/** It is asked so long before a message would try it, ms. */
+const LOOK_AHEAD_MS = 1500
 /** How long one trial is waited for before the next, ms. */
 const TRIAL_MS = 30_000
 /** How long others wait while one message is the trial, ms. */
@@ -77,8 +83,8 @@ export function createCircuits(random: () => number) {
     }
   }
 
-  function rest(circuit: Circuit, now: number, leastMs: number): void {
-    const ms = Math.min(REST_MS * 2 ** circuit.rests, LONGEST_REST_MS) * (0.75 + random() / 2)
+  function rest(circuit: Circuit, now: number, leastMs: number, longestMs = LONGEST_REST_MS): void {
+    const ms = Math.min(REST_MS * 2 ** circuit.rests, longestMs) * (0.75 + random() / 2)
     circuit.until = now + Math.round(Math.max(ms, leastMs))
     circuit.rests += 1
     circuit.trial = null
@@ -104,7 +110,7 @@ export function createCircuits(random: () => number) {
       return null
     }
     const fault = { scope, name, kind: part.kind, since: now, until: null, code, reply }
-    const opened = { fault, until: now, rests: 0, trial: null }
+    const opened = { fault, until: now, rests: 0, askedAt: 0, trial: null }
     rest(opened, now, leastMs)
     circuits.set(`${scope} ${name}`, opened)
     return { is: 'begun', fault: { ...fault, until: opened.until } }
@@ -142,6 +148,27 @@ export function createCircuits(random: () => number) {
       // Its end says nothing of the other circuits that it tried: the next message tries them.
       forgetTrial(part)
       return change === null ? [] : [change]
+    },
+    /** Takes the templates and senders whose rest is nearly over: the provider may be asked whether it approves of them. Each is given once a rest. */
+    *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
+      for (const circuit of circuits.values()) {
+        const { scope, name } = circuit.fault
+        const isAsked = circuit.askedAt === circuit.rests || circuit.trial !== null
+        if (scope === 'country' || isAsked || circuit.until - now > LOOK_AHEAD_MS) continue
+        circuit.askedAt = circuit.rests
+        yield { scope, name }
+      }
+    },
+    /** Takes what the provider says of one of them. @param hindrance null: it approves of it. @returns whether a message may try it now */
+    noteLook(scope: CircuitScope, name: string, hindrance: string | null, now: number): boolean {
+      const circuit = circuits.get(`${scope} ${name}`)
+      if (circuit === undefined) return false
+      if (hindrance === null) circuit.until = Math.min(circuit.until, now)
+      else {
+        circuit.fault = { ...circuit.fault, reply: hindrance }
+        rest(circuit, now, 0, LONGEST_LOOK_MS)
+      }
+      return hindrance === null
     },
     /** Ends all rests: what was refused may be mended, and the next message finds out. */
     allowTrialNow(now: number): void {

@@ -31,12 +31,19 @@ export function isLive(state: State): state is LiveState {
 /** How many lines of a timeline are kept; the oldest are removed first. */
 export const TIMELINE_LINES = 20
 
-/** Appends lines to a timeline, and removes the oldest when there are too many; the line of the latest copy that may have been sent is kept. */
+/**
+ * Appends lines to a timeline, and removes the oldest when there are too many; the line of the latest copy that may have been sent is kept.
+ * A carrier that was not asked for the same reason as just before has one line for it.
+ */
 export function appendToTimeline(
   timeline: readonly AttemptRecord[],
   records: readonly AttemptRecord[],
 ): readonly AttemptRecord[] {
-  const all = [...timeline, ...records]
+  const latelySkipped = timeline.findLastIndex(({ outcome }) => outcome !== 'skipped') + 1
+  const isSaidAgain = ({ provider, code }: AttemptRecord): boolean =>
+    records.some(each => each.outcome === 'skipped' && each.provider === provider && each.code === code)
+  const kept = timeline.filter((record, at) => at < latelySkipped || !isSaidAgain(record))
+  const all = [...kept, ...records]
   if (records.length === 0 || all.length <= TIMELINE_LINES) return all
   const latest = all.slice(-TIMELINE_LINES)
   const copy = all.findLast(mayHaveSent)

@@ -4,7 +4,16 @@ import type { Channel, Outgoing } from '../messages/message.ts'
  * What a fault concerns, from the narrowest to the widest: nothing outside of it is slowed by it. `sender` is who it is from: a
  * number, a signature, MAIL FROM. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
  */
-export type FaultScope = 'message' | 'recipient' | 'country' | 'template' | 'sender' | 'account' | 'transport'
+export const FAULT_SCOPES = [
+  'message',
+  'recipient',
+  'country',
+  'template',
+  'sender',
+  'account',
+  'transport',
+] as const
+export type FaultScope = (typeof FAULT_SCOPES)[number]
 
 /** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {
@@ -150,6 +159,11 @@ export interface Provider {
    * that is refused again and again would lock the account, so `up` says nothing about it.
    */
   probe?(): Promise<'up' | 'down'>
+  /**
+   * Asks why a template or a sender may not be used now, in words. A provider that approves of neither has no such method.
+   * @returns null: it is approved; undefined: it cannot be known
+   */
+  findHindrance?(scope: 'template' | 'sender', name: string): Promise<string | null | undefined>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<Verification>
   /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */

@@ -116,7 +116,20 @@ export function defineTemplateCarrier<
     longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
     async open(config, options) {
       const settings = settingsOf(config, options)
-      return settings && carrier.createProvider(settings)
+      return (
+        settings && {
+          ...carrier.createProvider(settings),
+          async findHindrance(scope, name) {
+            const [signatures, templates] = await carrier.listAccount(settings)
+            const listed: Listed<ListedSignature | ListedTemplate> =
+              scope === 'sender' ? signatures : templates
+            if (!('items' in listed)) return undefined
+            const found = bestOf(listed.items.filter(item => ('id' in item ? item.id : item.name) === name))
+            if (found === undefined) return undefined
+            return found.approval === 'approved' ? null : STATE[found.approval][0]
+          },
+        }
+      )
     },
     async check(config, provider, templates) {
       const login = await checkLogin(provider, carrier.lookAt)
@@ -246,6 +259,6 @@ function words(names: readonly string[]): string {
 }
 
 /** The signature that works, where mainland and abroad have one each of the same name. */
-function bestOf(found: readonly ListedSignature[]): ListedSignature | undefined {
+function bestOf<T extends { readonly approval: Approval }>(found: readonly T[]): T | undefined {
   return found.find(({ approval }) => approval === 'approved') ?? found[0]
 }

@@ -138,6 +138,46 @@ t.test('a refused template is left alone, and nothing else is', async t => {
   t.same(faults(), [])
 })
 
+t.test('where a provider says whether it approves, it is asked, and not a message', async t => {
+  let now = 0
+  let hindrance: string | null | undefined = 'is under review'
+  const asked: string[] = []
+  const carrier = createCarrier(
+    {
+      ...PROVIDER,
+      async findHindrance(scope, name) {
+        asked.push(`${scope} ${name} at ${now}`)
+        if (name === 'unknown') throw new Error('it does not answer')
+        return hindrance
+      },
+    },
+    { clock: { now: () => now }, random: () => 0.5 },
+  )
+  const names = { template: 'SMS_2', country: 'CN' }
+  const mayAsk = (each: ScopeNames) => carrier.mayAsk(using(each), now)
+  carrier.begin(0, ANN, using(names)).end(REVIEW)
+  carrier.begin(0, ANN, using({ template: 'unknown' })).end(REVIEW)
+  carrier.begin(0, ANN, using({ country: 'FR' })).end({ ...REVIEW, scope: 'country' })
+  t.notOk(await carrier.hasApproved())
+  t.same(asked, [], 'not while it rests')
+  for (now = 500; now < 100_000; now += 500) t.notOk(await carrier.hasApproved())
+  t.match(carrier.status(now).partialFaults[0], { code: REVIEW.code, reply: 'is under review' })
+  const ofIt = asked.filter(each => each.includes('SMS_2'))
+  t.equal(ofIt[0], 'template SMS_2 at 500')
+  t.ok(ofIt.length > 7 && ofIt.length < 12, `asked ${ofIt.length} times`)
+  t.same(
+    asked.filter(each => !each.includes('SMS_2')),
+    ['template unknown at 500'],
+    'what cannot be known is asked once a rest, and left to a message',
+  )
+  t.equal(mayAsk({ template: 'unknown' }), null)
+  t.not(mayAsk(names), null)
+  hindrance = null
+  for (; !(await carrier.hasApproved()); now += 500);
+  t.equal(mayAsk(names), null, 'a message may try it')
+  t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
+})
+
 t.test('a limit of a sender lasts as long as the provider says, and rests of a refusal end', async t => {
   const { attemptOf, mayAsk, pass, now } = open()
   const names = { sender: '+15005550006' }

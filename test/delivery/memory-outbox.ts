@@ -41,7 +41,8 @@ export interface Row {
   timeline: readonly AttemptRecord[]
 }
 
-export interface MemoryOutbox extends Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle'> {
+export interface MemoryOutbox
+  extends Pick<Outbox, 'accept' | 'claim' | 'beginAttempt' | 'settle' | 'actions'> {
   readonly rows: ReadonlyMap<string, Row>
   /** Fails every call from now on, or no longer. */
   fails: boolean
@@ -176,6 +177,16 @@ export function createMemoryOutbox(
         change(row, next)
         return { state: next.state, answer: next.answer }
       }),
+    actions: {
+      retryMessage: id =>
+        call(() => {
+          const row = rows.get(id)
+          if (row?.state !== 'queued') return false
+          row.dueAt = now()
+          return true
+        }),
+      cancelMessage: async () => false,
+    },
     recover(at) {
       for (const row of rows.values()) {
         if (!isLive(row.state)) continue

@@ -37,6 +37,8 @@ interface Load {
   /** The servers are gone from one moment to the other, ms. */
   readonly gone?: readonly [number, number]
   readonly canProbe?: boolean
+  /** Each message has one carrier alone, and only the server of the first is gone. */
+  readonly apart?: boolean
 }
 
 interface Result {
@@ -54,7 +56,7 @@ const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', re
 
 /** Plays one load of codes by SMS, with 20 s after it for what is left. */
 async function play(load: Load): Promise<Result> {
-  const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false } = load
+  const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false, apart = false } = load
   const time: Timeline = createTimeline()
   const timers = installTimers(time)
   const random = seededRandom(seed)
@@ -75,14 +77,15 @@ async function play(load: Load): Promise<Result> {
   const takenAt: number[] = []
   const probes: number[] = []
   const refusals: number[] = []
-  const isGone = (): boolean => time.now() >= gone[0] && time.now() < gone[1]
+  const isGoneAt = (at: number): boolean =>
+    (!apart || at === 0) && time.now() >= gone[0] && time.now() < gone[1]
   const providers = load.carriers.map(
     ({ refused, cut, hang }, at): Provider => ({
       name: `carrier ${at}`,
       channel: 'sms',
       concurrency: 200,
       async send(_outgoing, signal) {
-        if (isGone()) {
+        if (isGoneAt(at)) {
           refusals.push(time.now())
           return after(1, () => REFUSED)
         }
@@ -108,7 +111,7 @@ async function play(load: Load): Promise<Result> {
       ...(canProbe && {
         probe: () => {
           probes.push(time.now())
-          return after(2, () => (isGone() ? ('down' as const) : ('up' as const)))
+          return after(2, () => (isGoneAt(at) ? ('down' as const) : ('up' as const)))
         },
       }),
       verify: async () => ({ ok: true, detail: '' }),
@@ -127,7 +130,8 @@ async function play(load: Load): Promise<Result> {
       {
         channel: 'sms',
         carriers,
-        route: () => carriers,
+        route: ({ recipient }) =>
+          apart ? carriers.filter((_, at) => at === Number(recipient.slice(-1)) % 2) : carriers,
         render: message => ({ ...rendered(message), channel: 'sms' }) as unknown as Outgoing,
       },
     ],
@@ -198,7 +202,7 @@ const OUTAGES = [
 const WELL = { refused: 0, cut: 0, hang: 0 }
 
 /** Twelve codes, five of them before the server goes, and the time that each of the others takes after it is back, ms. */
-async function outlive(downS: number, lifeS: number, canProbe: boolean) {
+async function outlive(downS: number, lifeS: number, canProbe: boolean, more: Partial<Load> = {}) {
   const backAt = (5 + downS) * SECOND
   const result = await play({
     seed: SEED,
@@ -209,6 +213,7 @@ async function outlive(downS: number, lifeS: number, canProbe: boolean) {
     limitMs: 30 * SECOND,
     gone: [5 * SECOND, backAt],
     canProbe,
+    ...more,
   })
   return { ...result, backAt, late: result.takenAt.map(at => at - backAt).filter(ms => ms > 0) }
 }
@@ -231,6 +236,20 @@ for (const [downS, lifeS] of OUTAGES) {
     t.ok(refusals.length < 25, `${refusals.length} trials`)
   })
 }
+
+t.test(
+  'what has one carrier alone, which was gone, is taken soon after it is back, though another one works',
+  async t => {
+    const { late, refusals } = await outlive(40, 60, true, {
+      carriers: [WELL, WELL],
+      perSecond: 2,
+      apart: true,
+    })
+    t.equal(late.length, 7)
+    t.ok(Math.max(...late) < 2500, `${Math.max(...late)} ms`)
+    t.ok(refusals.length < 25, `${refusals.length} trials`)
+  },
+)
 
 t.test('while no code waits, nobody is asked whether it is back', async t => {
   const carriers = [WELL]

@@ -4,6 +4,7 @@ import t from 'tap'
 import { ERR_CODES } from '../../src/callback/answers.ts'
 import { settingNames } from '../../src/config/settings.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
+import { FAULT_SCOPES } from '../../src/providers/provider.ts'
 import { command } from '../commands/rig.ts'
 import { enough, load } from '../config/settings.ts'
 
@@ -51,6 +52,14 @@ t.test('every page is linked, and every picture shown', t => {
   )
   for (const page of globSync('docs/**/*.md', { cwd: root })) t.ok(linked.has(page), page)
   for (const picture of globSync('docs/images/*', { cwd: root })) t.ok(linked.has(picture), picture)
+  t.end()
+})
+
+t.test('every scope that a fault may have is in the table of what it slows', t => {
+  const [, table = ''] = /^\| scope \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(read('docs/durability.md')) ?? []
+  const rows = table.trim().split('\n')
+  t.same(new Set([...table.matchAll(/^\| `(\w+)`/gm)].map(([, scope]) => scope)), new Set(FAULT_SCOPES))
+  for (const row of rows) t.match(row, /^(?:\| [^|]+ ){4}\|$/, row)
   t.end()
 })
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import type { AliyunStandInOptions } from '../../sandbox/carriers/aliyun.ts'
 import { LOGIN, SIGN_NAME, startAliyunServer } from '../providers/aliyun/rig.ts'
 import { APP_ID, startTencentServer, LOGIN as TENCENT } from '../providers/tencent/rig.ts'
 
@@ -11,8 +12,8 @@ tencent:
 `
 
 /** Stand-ins of Aliyun and Tencent, and the settings by which login codes to China go to the one or else to the other. */
-export async function startTwoCarriers(t: Test) {
-  const [aliyun, tencent] = await Promise.all([startAliyunServer(), startTencentServer()])
+export async function startTwoCarriers(t: Test, atAliyun: Partial<AliyunStandInOptions> = {}) {
+  const [aliyun, tencent] = await Promise.all([startAliyunServer(atAliyun), startTencentServer()])
   t.teardown(async () => Promise.all([aliyun.standIn.close(), tencent.standIn.close()]))
   const templatesFile = join(t.testdir(), 'templates.yaml')
   await writeFile(templatesFile, TEMPLATES)

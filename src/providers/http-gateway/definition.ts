@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import type { FaultScope } from '../provider.ts'
+import { FAULT_SCOPES } from '../provider.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
@@ -46,15 +46,6 @@ const POINTER = {
 const OURS = 'host|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer'
 const TEMPLATE = { type: 'string', maxLength: 20_000 } as const
 const REFUSALS = ['recipient', 'content', 'country', 'ours', 'later', 'ambiguous'] as const
-const SCOPES = [
-  'message',
-  'recipient',
-  'country',
-  'template',
-  'sender',
-  'account',
-  'transport',
-] as const satisfies readonly FaultScope[]
 const MEANING = {
   anyOf: [
     { enum: ['ok', ...REFUSALS] },
@@ -62,14 +53,14 @@ const MEANING = {
       type: 'object',
       required: ['is', 'scope'],
       additionalProperties: false,
-      properties: { is: { enum: REFUSALS }, scope: { enum: SCOPES } },
+      properties: { is: { enum: REFUSALS }, scope: { enum: FAULT_SCOPES } },
     },
     {
       type: 'object',
       required: ['limit', 'minutes'],
       additionalProperties: false,
       properties: {
-        limit: { enum: ['number', ...SCOPES] },
+        limit: { enum: ['number', ...FAULT_SCOPES] },
         minutes: { type: 'integer', minimum: 1, maximum: 10_080 },
       },
     },
