@@ -125,12 +125,17 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 
   function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
     onRefused?.(reason)
+    const isApi = isApiPath(request)
     const { status, text, inApi = status } = REFUSALS[reason]
     if (status === 401) reply.header('www-authenticate', 'Basic realm="callback-courier", charset="UTF-8"')
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
     // The rest of the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
-    sendFailure(request, reply, { status: isApiPath(request) ? inApi : status, error: reason, message: text })
+    sendFailure(request, reply, {
+      status: isApi ? inApi : status,
+      error: reason,
+      message: status === 401 || status === 429 ? `${text} ${isApi ? API_TOKEN : PASSWORD}`.trim() : text,
+    })
   }
 
   app.decorateRequest('operator', '')
@@ -151,6 +156,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 }
 
 const PASSWORD = 'The password is ADMIN_TOKEN, or your own of ADMIN_TOKENS; any user name will do.'
+const API_TOKEN = 'The bearer token is STATUS_TOKEN; ADMIN_TOKEN, or your own of ADMIN_TOKENS, opens it, too.'
 /** `inApi`: the status of a program's request, when it is another one: a browser is to ask for the right password. */
 const REFUSALS: Readonly<
   Record<AdminRefusal, { readonly status: number; readonly text: string; readonly inApi?: number }>
@@ -158,11 +164,11 @@ const REFUSALS: Readonly<
   host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
   'two-hosts': { status: 400, text: 'The request names two hosts.' },
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
-  'no-token': { status: 401, text: PASSWORD },
-  'wrong-token': { status: 401, text: PASSWORD },
-  'metrics-token': { status: 401, text: `METRICS_TOKEN opens /metrics alone. ${PASSWORD}`, inApi: 403 },
-  'status-token': { status: 401, text: `STATUS_TOKEN opens /api alone. ${PASSWORD}` },
-  'too-many-tries': { status: 429, text: `Too many wrong tries. ${PASSWORD}` },
+  'no-token': { status: 401, text: '' },
+  'wrong-token': { status: 401, text: '' },
+  'metrics-token': { status: 401, text: 'METRICS_TOKEN opens /metrics alone.', inApi: 403 },
+  'status-token': { status: 401, text: 'STATUS_TOKEN opens /api alone.' },
+  'too-many-tries': { status: 429, text: 'Too many wrong tries.' },
 }
 
 /** Says whether a Host header names us. */

@@ -73,7 +73,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       )
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      const closing = closeIdleConnections(closeInSteps(listener, LAST_OCTETS_MS), idleLimitMs)
+      const closing = closeIdleConnections(closeInSteps(listener), idleLimitMs)
       return createServer(tls, closing, unauthenticated, arrivals)
     },
     // Fastify's log prints the URL, with the key in it.
@@ -83,6 +83,8 @@ export function createPublicListener(options: PublicListenerOptions) {
     return503OnClosing: false,
     exposeHeadRoutes: false,
     clientErrorHandler: (error: NodeJS.ErrnoException, socket: Socket) => {
+      // More of a head that was too large, see endWithStatus.
+      if (socket.writableEnded) return
       onNotHttp()
       endWithStatus(error.code ?? '', socket)
     },
@@ -172,14 +174,15 @@ const HEAD_TOO_LARGE = createAnswer('head', `the head of the request is larger t
 /**
  * Answers bytes that are not HTTP, or a request that never ended, with a status without a body, and one whose head is too
  * large in our usual way; then it closes. Like Node's own handler it does not wait for the write: a socket whose TLS
- * handshake never ended would never be done writing.
+ * handshake never ended would never be done writing. Only the rest of a head that is too large is waited for.
  */
 function endWithStatus(code: string, socket: Socket): void {
+  const isTooLarge = code === 'HPE_HEADER_OVERFLOW'
   if (code !== 'ECONNRESET' && socket.writable) {
     const [status, body] =
       code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? ['408 Request Timeout', '']
-        : code === 'HPE_HEADER_OVERFLOW'
+        : isTooLarge
           ? ['431 Request Header Fields Too Large', encodeAnswer(HEAD_TOO_LARGE)]
           : ['400 Bad Request', '']
     const type = body === '' ? '' : 'Content-Type: application/json; charset=utf-8\r\n'
@@ -187,7 +190,18 @@ function endWithStatus(code: string, socket: Socket): void {
       `HTTP/1.1 ${status}\r\nConnection: close\r\n${type}Content-Length: ${body.length}\r\n\r\n${body}`,
     )
   }
-  socket.destroy()
+  if (isTooLarge) endOurSide(socket)
+  else socket.destroy()
+}
+
+/**
+ * Ends our side of a connection whose caller may still be sending, and throws away what comes until the caller closes it, or for so
+ * long. The kernel would answer it by a reset, and the caller would lose the answer with it (RFC 9112, 9.6).
+ */
+function endOurSide(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), LAST_OCTETS_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.end()
 }
 
 /**
@@ -210,10 +224,9 @@ export function closeIdleConnections(handler: RequestListener, limitMs: number):
 
 /**
  * Closes a connection in two steps when its last answer is given before its request has come whole: our side at once, and the other
- * one when all has come, when the caller closes it, or after `limitMs`. What comes meanwhile is thrown away. The kernel would
- * answer it by a reset, and a caller that is still sending would lose the answer with it (RFC 9112, 9.6).
+ * one when all has come, when the caller closes it, or after a while.
  */
-function closeInSteps(handler: RequestListener, limitMs: number): RequestListener {
+function closeInSteps(handler: RequestListener): RequestListener {
   const latest = new WeakMap<Socket, IncomingMessage>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
@@ -226,9 +239,7 @@ function closeInSteps(handler: RequestListener, limitMs: number): RequestListene
         const last = latest.get(socket)
         if (last === undefined || last.complete) return destroySoon()
         last.once('end', destroySoon)
-        const timer = setTimeout(() => socket.destroy(), limitMs).unref()
-        socket.once('close', () => clearTimeout(timer))
-        socket.end()
+        endOurSide(socket)
       }
     }
     latest.set(socket, request)

@@ -1,4 +1,11 @@
-import { confineName, findCodeFault, findLineFault, findTextFault, isBlank } from './characters.ts'
+import {
+  confineName,
+  findCodeFault,
+  findLineFault,
+  findTextFault,
+  isBlank,
+  trimBlanks,
+} from './characters.ts'
 import {
   type CallbackKind,
   defaultValidity,
@@ -203,10 +210,11 @@ function readLine(value: unknown): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value === 'number') return numberAsText(value)
   if (typeof value !== 'string') return { fault: 'is neither text nor a number' }
-  const fault = findLineFault(value)
+  const line = trimBlanks(value)
+  const fault = findLineFault(line)
   if (fault !== null) return { fault }
   if (value.length > MAX_VALUE) return { fault: `is longer than ${MAX_VALUE} characters` }
-  return { text: value.trim() }
+  return { text: line.trim() }
 }
 
 /** A code that somebody types: short, and nothing that can be clicked. */
@@ -218,18 +226,19 @@ function readCode(value: unknown): FieldResult {
   return fault === null ? field : { fault }
 }
 
-/** Reads a name of somebody or something. It keeps its place, and a link in it is shown and cannot be clicked. */
+/** Reads a name of somebody or something. It keeps its place, a tab in it is a blank, and a link in it is shown and cannot be clicked. */
 function readName(value: unknown): FieldResult {
-  const field = readLine(value)
+  const field = readLine(typeof value === 'string' ? value.replaceAll('\t', ' ') : value)
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
-/** Reads a link. It is not even trimmed: the reader gets it as it came, or not at all. @param findFault says why it must not be sent */
+/** Reads a link. The reader gets it as it came, without the blanks around it, or not at all. @param findFault says why it must not be sent */
 function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
   if (isAbsent(value)) return null
   if (typeof value !== 'string') return { fault: 'is not a string' }
-  const fault = findFault(value)
-  return fault === null ? { text: value } : { fault }
+  const link = trimBlanks(value)
+  const fault = findFault(link)
+  return fault === null ? { text: link } : { fault }
 }
 
 /** Reads running text of several lines. @param findFault says why the text must not be sent, besides its characters */

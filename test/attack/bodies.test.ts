@@ -216,7 +216,7 @@ t.test('a link goes out as it came, with its host beside it, or not at all', asy
     'data:text/html,https://www.example.com',
     'https://www.exampl%65.com/',
     'https://www。example。com.evil.test/',
-    ' https://www.example.com/a',
+    '\nhttps://www.example.com/a',
     'https://www.example.com/a b',
     'https://www.example.com/\u00adx',
     'https://www.example.com/\u200bx',

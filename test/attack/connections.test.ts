@@ -113,12 +113,35 @@ t.test('a head that is too large is answered in the usual form', async t => {
     head('POST', path, `X-A: ${'b'.repeat(10_000)}`),
     head('POST', path, ...Array.from({ length: 1000 }, (_, n) => `X-${n}: 1`)),
     head('GET', `/${'a'.repeat(10_000)}`),
+    head('POST', path, `X-A: ${'b'.repeat(1_000_000)}`),
   ])
     t.match(
       await say(rig, large),
       /^HTTP\/1\.1 431 [^]*content-type: application\/json[^]*\r\n\r\n\{"err_code":4311001,"err_msg":"[^"]+"\}$/i,
     )
 })
+
+t.test(
+  'a head that is too large is answered while it still comes, and no reset takes the answer away',
+  async t => {
+    for (const TLS of ['on', 'off']) {
+      const rig = await startRig(t, { TLS })
+      const raw = await openRaw(rig.service().publicUrl)
+      const began = performance.now()
+      let broken: unknown = null
+      raw.socket.on('error', error => (broken ??= error))
+      raw.write(`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'b'.repeat(40_000)}`)
+      const more = setInterval(() => raw.write('b'.repeat(40_000)), 50)
+      await raw.says(/"err_code":4311001/)
+      await new Promise(resolve => setTimeout(resolve, 500))
+      t.equal(broken, null)
+      await raw.ended()
+      clearInterval(more)
+      t.ok(performance.now() - began < patient(4000))
+      t.equal(rig.events().filter(({ event }) => event === 'stray').length, 1)
+    }
+  },
+)
 
 t.test('clients of HTTP/1.0 and odd methods are answered as they understand', async t => {
   const rig = await startRig(t)

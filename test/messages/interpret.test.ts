@@ -107,6 +107,23 @@ t.test('a subject is required, on one line, and keeps its own direction', async 
   })
 })
 
+t.test('blanks around a value are cut, and a tab in a name is one', async t => {
+  const { content } = read(
+    interpret('email', {
+      ...email({ type: '8\t', username: '\tAnn\tLee ', time: 'noon\t' }),
+      subject: '\tPump 3:\thot\t',
+    }),
+  )
+  t.match(content, { subject: 'Pump 3: hot', params: { username: 'Ann Lee', time: 'noon' } })
+  const link = read(interpret('email', email({ type: 1, url: '\thttps://example.com/x \t' })))
+  t.equal(link.content.params['url'], 'https://example.com/x')
+  t.equal(read(interpret('sms', sms({ type: 4, code: '\t1234\t' }))).content.params['code'], '1234')
+  t.match(refused(interpret('sms', sms({ type: 4, code: '12\t34' }))), { pointer: '/sms_param/code' })
+  t.match(refused(interpret('email', email({ type: 1, url: 'https://example.com/x\n' }))), {
+    pointer: '/email_param/url',
+  })
+})
+
 t.test('when a required parameter is missing or unusable the plain text is sent', async t => {
   const plain = 'Your link: https://example.com/x'
   for (const url of [undefined, null, 'javascript:alert(1)', 'https://u:p@example.com/', 17, {}]) {
