@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
-import { createPhoneParser, parseAddress } from '../callback/recipients.ts'
+import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback/recipients.ts'
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
@@ -47,7 +47,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   )
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
   const status = createStatus(view)
-  await app.register(statusRoutes, { status, recipientHash, now })
+  await app.register(statusRoutes, { status, recipientHash, view })
   await app.register(consoleRoutes, consoleOptions(options, status, recipientHash))
   return app
 }
@@ -121,9 +121,10 @@ function hashOf(
   hash: AdminOptions['recipientHash'],
   defaultAreaCode: string | undefined,
 ): string | null {
-  const address = parseAddress(typed, true)
+  const recipient = readTypedRecipient(typed)
+  const address = parseAddress(recipient, true)
   if (address !== null) return hash('email', address)
-  const number = createPhoneParser({ countries: '*', defaultAreaCode })(typed, undefined)
+  const number = createPhoneParser({ countries: '*', defaultAreaCode })(recipient, undefined)
   return number.ok ? hash('sms', number.number) : null
 }
 

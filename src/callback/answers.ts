@@ -118,6 +118,12 @@ export function refuseRecipients(channel: Channel, to: Recipients, maxRecipients
     return answerRefusal(channel, 'recipient', `/to: more than ${maxRecipients} recipients`)
   if (to.valid.length > 0) return null
   if (given === 0) return answerRefusal(channel, 'recipient', '/to: no recipient')
+  if (to.why === 'area')
+    return answerRefusal(
+      channel,
+      'country',
+      '/area_code: missing, no calling code, or not that of the number',
+    )
   const expected =
     channel === 'email'
       ? 'an address'

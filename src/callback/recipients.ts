@@ -24,9 +24,11 @@ export interface Recipient {
 export interface Recipients {
   readonly valid: readonly Recipient[]
   readonly invalid: number
-  /** Why the others cannot: `country` only when nothing else is wrong with any of them. */
-  readonly why: 'recipient' | 'country'
+  readonly why: RecipientFault
 }
+
+/** Why recipients cannot be written to; of several faults the first one here counts. `area`: the callback's area_code does not fit. */
+type RecipientFault = 'recipient' | 'country' | 'area'
 
 /** Reads a `to`: split at commas, trimmed, without duplicates. */
 export type ReadRecipients = (channel: Channel, to: string, areaCode: string | undefined) => Recipients
@@ -42,7 +44,7 @@ export function createRecipientReader(
   return (channel, to, areaCode) => {
     const valid = new Map<string, Recipient>()
     const invalid = new Set<string>()
-    let why: 'recipient' | 'country' = 'country'
+    const faults = new Set<RecipientFault>()
     for (const part of to.split(',')) {
       const trimmed = trimBlanks(part)
       // An empty place between two commas, or after the last one, is nobody.
@@ -51,7 +53,6 @@ export function createRecipientReader(
         const address = parseAddress(trimmed, routedAddresses)
         if (address === null) {
           invalid.add(trimmed)
-          why = 'recipient'
           continue
         }
         const same = address.toLowerCase()
@@ -64,10 +65,10 @@ export function createRecipientReader(
         if (!valid.has(number)) valid.set(number, { to: number, masked: maskNumber(number), country })
       } else {
         invalid.add(trimmed)
-        if (verdict.why === 'recipient') why = 'recipient'
+        faults.add(verdict.why)
       }
     }
-    if (invalid.size === 0) why = 'recipient'
+    const why = (['recipient', 'country', 'area'] as const).find(each => faults.has(each)) ?? 'recipient'
     return { valid: [...valid.values()], invalid: invalid.size, why }
   }
 }
@@ -140,6 +141,25 @@ function parseDomain(text: string): string | null {
   if (!labels.every(label => LABEL.test(label))) return null
   // A last label of digits only is an IPv4 address or nonsense, never a top-level domain (RFC 3696 2).
   return /^\d+$/.test(labels[labels.length - 1] ?? '') ? null : domain
+}
+
+/** The signs that people put between the digits of a number. */
+const BETWEEN_DIGITS = /[\s()./\u00b7\p{Pd}]/gu
+
+/**
+ * Reads a recipient as people write or paste one: an address with a name before it or `mailto:`, a number with brackets, in
+ * full-width digits, or with the invisible marks of a phone's address book. What comes of it is read as a callback's recipient is.
+ */
+export function readTypedRecipient(typed: string): string {
+  const plain = typed
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+  const bare = (/<([^<>]*)>$/.exec(plain)?.[1] ?? plain).replace(/^(?:mailto|tel|sms):/i, '').trim()
+  // The 0 in `+44 (0)20…` is dialled without the code of the country only.
+  const full = /^\(?\+/.test(bare) ? bare.replace('(0)', '') : bare
+  const number = full.replace(BETWEEN_DIGITS, '')
+  return /^\+?\d+$/.test(number) ? number : bare
 }
 
 /** Mail providers that document which addresses lead to the same mailbox, by domain. */
@@ -218,10 +238,11 @@ export function maskAddress(address: string): string {
 /** A number that SMS can be sent to, or which part of it is wrong. */
 type PhoneVerdict =
   | { readonly ok: true; readonly number: string; readonly country: CountryCode }
-  | { readonly ok: false; readonly why: 'recipient' | 'country' }
+  | { readonly ok: false; readonly why: RecipientFault }
 
 const NO_RECIPIENT: PhoneVerdict = { ok: false, why: 'recipient' }
 const NO_COUNTRY: PhoneVerdict = { ok: false, why: 'country' }
+const NO_AREA: PhoneVerdict = { ok: false, why: 'area' }
 
 /**
  * The characters are checked first, because libphonenumber-js reads `13800138000;139…` as one number and skips letters
@@ -257,7 +278,7 @@ export function countryOfAreaCode(area: string): CountryCode | null {
  * Makes the parser of SMS recipients.
  *
  * It takes one number, already split from its list, national or international (`+…`, `00…`), and the callback's
- * area_code when there is one. A number with `+` wins; a contradicting area code is a wrong country.
+ * area_code when there is one. A number with `+` wins; a contradicting area code is a wrong one.
  * It accepts only mobile numbers, and those that may be mobile: an SMS to a premium or shared-cost number costs its sender extra,
  * and one to a number without a country (satellite, +881…) always does.
  */
@@ -268,19 +289,18 @@ export function createPhoneParser(
     const trimmed = trimBlanks(text)
     if (trimmed.length > 32 || !NUMBER.test(trimmed)) return NO_RECIPIENT
     const area = areaCode === undefined ? rules.defaultAreaCode : AREA.exec(areaCode)?.[1]
-    if (areaCode !== undefined && area === undefined) return NO_COUNTRY
+    if (areaCode !== undefined && area === undefined) return NO_AREA
     const international = trimmed.startsWith('+')
       ? trimmed
       : /^00[1-9]/.test(trimmed)
         ? `+${trimmed.slice(2)}`
         : null
-    if (international === null && area === undefined) return NO_COUNTRY
+    if (international === null && area === undefined) return NO_AREA
     const parsed =
       international === null ? parseNational(trimmed, area ?? '') : parsePhoneNumberFromString(international)
     if (parsed === undefined || parsed === null)
-      return international === null && !isCallingCode(area ?? '') ? NO_COUNTRY : NO_RECIPIENT
-    if (areaCode !== undefined && area !== undefined && !parsed.number.startsWith(`+${area}`))
-      return NO_COUNTRY
+      return international === null && !isCallingCode(area ?? '') ? NO_AREA : NO_RECIPIENT
+    if (areaCode !== undefined && !parsed.number.startsWith(`+${area}`)) return NO_AREA
     // A number has a type if and only if it is valid; to ask for both would try its country's patterns twice.
     const type = parsed.getType()
     if (type === undefined) return NO_RECIPIENT

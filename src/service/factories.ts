@@ -10,6 +10,7 @@ import {
   countryOfAreaCode,
   createPhoneParser,
   createRecipientReader,
+  mailboxOf,
   type ReadRecipients,
 } from '../callback/recipients.ts'
 import { type Config, ConfigError, type Mailbox } from '../config/config.ts'
@@ -135,8 +136,20 @@ export function requireTemplates(
   if (names.length > 0 && faults.length === names.length) throw new ConfigError(faults)
 }
 
-/** Makes the keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. */
+/**
+ * Makes the keys of everything at rest, from STORE_SECRET or from the file beside the embedded store. An address goes by its mailbox,
+ * as it does in quotas, so that its messages are found however somebody writes it.
+ */
 export async function openStoreKeys(config: Config): Promise<StoreKeys> {
+  const keys = await readStoreKeys(config)
+  return {
+    ...keys,
+    recipientHash: (channel, recipient) =>
+      keys.recipientHash(channel, channel === 'email' ? mailboxOf(recipient) : recipient),
+  }
+}
+
+async function readStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret, STORE_SECRET_PREVIOUS: previous = [] } = config
   if (store.kind === 'file') {
     const file = join(dirname(store.path), 'store.secret')

@@ -1,6 +1,10 @@
 import t from 'tap'
 import { refuseRecipients } from '../../src/callback/answers.ts'
-import { createPhoneParser, createRecipientReader } from '../../src/callback/recipients.ts'
+import {
+  createPhoneParser,
+  createRecipientReader,
+  readTypedRecipient,
+} from '../../src/callback/recipients.ts'
 
 const read = createRecipientReader(createPhoneParser({ countries: new Set(['CN']), defaultAreaCode: '86' }))
 
@@ -33,4 +37,41 @@ t.test('the country is at fault only when it is for all of them', async t => {
   t.equal(read('sms', '+14155552671,+14155552671', undefined).why, 'country')
   t.equal(read('sms', '+14155552671,123', undefined).why, 'recipient')
   t.equal(read('sms', '13800138000', undefined).why, 'recipient')
+})
+
+t.test('people’s spellings of a recipient are read, and what is none stays none', async t => {
+  const spellings: readonly [typed: string, read: string][] = [
+    ['you@example.com', 'you@example.com'],
+    ['"Doe, Jane" <jane@example.com> ', 'jane@example.com'],
+    ['<jane@example.com>', 'jane@example.com'],
+    ['MAILTO:jane@example.com', 'jane@example.com'],
+    ['ｊａｎｅ＠example.com', 'jane@example.com'],
+    ['(+86)138 0013 8000', '+8613800138000'],
+    ['（＋８６）１３８００１３８０００', '+8613800138000'],
+    ['\u202a+86 138\u00a00013\u20118000\u202c', '+8613800138000'],
+    ['+44 (0)7400 123456', '+447400123456'],
+    ['0086-138-0013-8000', '008613800138000'],
+    ['sms:+86 138.0013.8000', '+8613800138000'],
+    ['nobody', 'nobody'],
+    ['<>', ''],
+    ['', ''],
+  ]
+  for (const [typed, reading] of spellings) t.equal(readTypedRecipient(typed), reading, typed)
+  const began = performance.now()
+  for (const sign of ['<', '(0)', '+(', ' ', '\u200b']) readTypedRecipient(sign.repeat(30_000))
+  t.ok(performance.now() - began < 1000)
+})
+
+t.test('an area code that is missing, or none, is named as the field at fault', async t => {
+  const anywhere = createRecipientReader(createPhoneParser({ countries: '*' }))
+  const say = (to: string, area?: string) => refuseRecipients('sms', anywhere('sms', to, area), 10)
+  for (const [to, area] of [
+    ['13800138000', undefined],
+    ['13800138000', 'China'],
+    ['13800138000', '999'],
+    ['+8613800138000', '44'],
+    ['+8613800138000', 'x'],
+  ] as const)
+    t.match(say(to, area), { err_code: 4002003, err_msg: /^\/area_code: / }, `${to} ${area}`)
+  t.match(say('123', '86'), { err_code: 4002002, err_msg: /^\/to: / })
 })

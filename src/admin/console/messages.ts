@@ -52,8 +52,7 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
 
 function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: ConsoleOptions): PageResponse {
   const { recipient = '', ...rest } = fields
-  const typed = recipient.trim()
-  const hash = typed === '' ? undefined : recipientHash(typed)
+  const hash = recipient.trim() === '' ? undefined : recipientHash(recipient)
   if (hash === null)
     return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {

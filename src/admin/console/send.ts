@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { readTypedRecipient } from '../../callback/recipients.ts'
 import { type Sentence, say } from '../../language/sentence.ts'
 import type { CallbackKind } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
@@ -34,13 +35,14 @@ function sendableKinds({ kinds, view }: ConsoleOptions): readonly CallbackKind[]
 }
 
 async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { kind: chosen, to = '' } = fields
+  const { kind: chosen } = fields
+  const to = readTypedRecipient(fields['to'] ?? '')
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
-  if (kind === undefined || to.trim() === '' || to.includes(',')) {
+  if (kind === undefined || to === '' || to.includes(',')) {
     return sendPage(options, null, say('Choose a kind and type one recipient.'))
   }
   const { channel, name } = kind
-  const answer = await options.testSend(channel, testBody(kind, to.trim(), options.view.now()))
+  const answer = await options.testSend(channel, testBody(kind, to, options.view.now()))
   const { ids } = answer
   options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
   return sendPage(options, { kind: name, ...answer })
