@@ -19,7 +19,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
   const often = createThrottledLog(log, now, OFTEN_A_MINUTE)
   return {
     // The public listener: callbacks, what they bring, and delivery reports.
-    callback({ channel, method, kind, answer, refusal, signature, outdated, ids, tookMs }) {
+    callback({ channel, method, kind, answer, refusal, isCheck, signature, outdated, ids, tookMs }) {
       const line = {
         event: 'callback',
         channel,
@@ -30,6 +30,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         ids,
         signature,
         ...(outdated ? { outdated: true } : {}),
+        ...(isCheck === true ? { check: true } : {}),
       }
       if (refusal !== null) {
         const text = `${method} refused: ${answer.err_msg}`
@@ -147,6 +148,14 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       }
       if (state === 'expired' || state === 'unknown') log.warn(line, state)
       else log.info(line, state)
+    },
+    unreadable({ id, channel, kind }) {
+      const line = { event: 'unreadable', id, channel, kind }
+      rarely.error(
+        `unreadable/${channel}`,
+        line,
+        'what is stored of a message was damaged or exchanged: it is not sent',
+      )
     },
     breaker({ channel, provider, state, reason }) {
       if (state === 'open')

@@ -44,7 +44,7 @@ export function explainMessage(
     case 'sent':
       return explainSent(row)
     case 'refused':
-      return REFUSED[row.answer ?? 'content']
+      return row.timeline.at(-1)?.code === 'UNREADABLE' ? UNREADABLE : REFUSED[row.answer ?? 'content']
     case 'expired':
       return {
         what: joinSentences(
@@ -315,6 +315,15 @@ const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>>
     what: say('The number may have no more messages for now, and the platform was told.'),
     next: say('Raise the carrier’s limit for a number, or wait: docs/sms.md has the limits.'),
   },
+}
+
+const UNREADABLE: Explanation = {
+  what: say(
+    'What is stored of it could not be read when its turn came: it was damaged or exchanged in the store. It was not sent then, and no provider refused it.',
+  ),
+  next: say(
+    'Check the disk, and who can write the store. The person has to ask for a new one. The first lines of the overview say how many.',
+  ),
 }
 
 function lastReply({ timeline }: MessageView): Sentence | null {

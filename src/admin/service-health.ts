@@ -42,12 +42,16 @@ export interface LockedOut {
   readonly why: 'source' | 'signature' | 'stale'
 }
 
-/** What a quota has held back of a channel since the start: callbacks, which were answered 429, and device alerts. */
-export interface HeldBack {
-  readonly quota: string
+/** How often something has happened since the start. */
+interface Happened {
   readonly count: number
   /** ms since the epoch. */
   readonly lastAt: number
+}
+
+/** What a quota has held back of a channel since the start: callbacks, which were answered 429, and device alerts. */
+export interface HeldBack extends Happened {
+  readonly quota: string
 }
 
 /** Counts of a channel's POSTs by their signature. */
@@ -73,6 +77,7 @@ export function createServiceHealth(now: () => number) {
   const lockedOut: Record<Channel, LockedOut | null> = { email: null, sms: null }
   const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
   const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
+  let unreadable: Happened | null = null
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
 
   const countHeld = ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
@@ -81,7 +86,9 @@ export function createServiceHealth(now: () => number) {
   }
 
   const handlers: EventHandlers = {
-    callback({ channel, method, answer, refusal, knowsKey, signature, outdated }) {
+    callback({ channel, method, answer, refusal, knowsKey, isCheck, signature, outdated }) {
+      // What becomes of an operator's own question says nothing of the platform.
+      if (isCheck === true) return
       if (outdated) outdatedAt[channel] = now()
       if (refusal !== null)
         refusals[channel] = {
@@ -92,16 +99,15 @@ export function createServiceHealth(now: () => number) {
         if (refusal === null) {
           signatures[channel][signature] += 1
           lockedOut[channel] = null
-        } else if (knowsKey === true && refusal !== 'corp' && refusal !== 'key') {
+        } else if (knowsKey && refusal !== 'corp' && refusal !== 'key') {
           const { count, since } = lockedOut[channel] ?? { count: 0, since: now() }
           lockedOut[channel] = { count: count + 1, since, why: refusal }
         }
         if (refusal === null && answer.err_code === 0) storeFailure = null
         return
       }
-      // A stranger with a wrong key is not the platform that validates: it would hide the platform's own.
-      if (refusal === 'key' && validations.get(channel)?.ok === true) return
-      validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
+      // A stranger is not the platform that validates.
+      if (knowsKey) validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
     },
     attempt(event) {
       // It says nothing of the provider, and would stand in the console's first line as its failure.
@@ -110,6 +116,9 @@ export function createServiceHealth(now: () => number) {
     },
     'over-quota': countHeld,
     'alert-over-quota': countHeld,
+    unreadable() {
+      unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }
+    },
     'store-failed'({ doing, error }) {
       storeFailure = { at: now(), doing, message: error.message }
     },
@@ -127,6 +136,8 @@ export function createServiceHealth(now: () => number) {
     heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],
     /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
     outdatedAt: (channel: Channel): number | null => outdatedAt[channel],
+    /** The messages of which the store could not read what it has; null: none. */
+    unreadable: (): Happened | null => unreadable,
     /** The store's last failure; null when it has not failed, or has worked since. */
     storeFailure: (): { readonly at: number; readonly doing: string; readonly message: string } | null =>
       storeFailure,

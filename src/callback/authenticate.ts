@@ -51,6 +51,9 @@ export interface AuthenticationOptions {
   readonly signatureNews?: (news: SignatureNews) => void
 }
 
+/** The answer to a caller outside of ALLOWED_SOURCES. */
+export const SOURCE_REFUSED = 'the caller is not among the allowed sources'
+
 /** The parts of a request that say who sent it. */
 export interface Credentials {
   readonly channel: Channel
@@ -84,7 +87,7 @@ export function createAuthentication(options: AuthenticationOptions) {
     const matches = keys[channel].map(key => timingSafeEqual(key, digest))
     const knowsKey = matches.includes(true)
     if (!sources.isAllowed(socketAddress, forwardedFor))
-      return { ...refuse('source', 'the caller is not among the allowed sources'), knowsKey }
+      return { ...refuse('source', SOURCE_REFUSED), knowsKey }
     if (!knowsKey) return refuse('key', 'the key in the URL is wrong')
     return {
       ok: true,

@@ -256,6 +256,9 @@ function createAdmitPost(
   }
 }
 
+/** By this name `callback-courier check` validates the URLs: it is served as the platform is, and not taken for it. */
+export const CHECK_AGENT = 'callback-courier-check'
+
 type Respond = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -279,6 +282,7 @@ function createResponder(
       answer: given,
       refusal: result.ok ? null : result.reason,
       knowsKey: result.ok || result.knowsKey,
+      isCheck: request.headers['user-agent'] === CHECK_AGENT,
       signature: result.signature,
       outdated: result.ok && result.outdated,
       ids,

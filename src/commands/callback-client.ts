@@ -33,6 +33,10 @@ export interface CallbackClientOptions {
   readonly ca?: string
   /** Accepts any certificate: for a service with a self-signed one, on a machine of your own. */
   readonly insecure?: boolean
+  /** An address of this machine to call from; unless given, the system chooses. */
+  readonly localAddress?: string
+  /** Default `callback-courier-send`. */
+  readonly userAgent?: string
   /** How long it waits for an answer, in ms. Default 10,000. */
   readonly timeoutMs?: number
   /** ms since the epoch, for the GET's `timestamp`. */
@@ -47,12 +51,13 @@ export type CallbackClient = ReturnType<typeof createCallbackClient>
  * @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence.
  */
 export function createCallbackClient(options: CallbackClientOptions = {}) {
-  const { timeoutMs = 10_000, now = Date.now } = options
+  const { timeoutMs = 10_000, now = Date.now, userAgent = 'callback-courier-send' } = options
   const agent = new Agent({
     connect: {
       timeout: timeoutMs,
       rejectUnauthorized: options.insecure !== true,
       ca: options.ca,
+      localAddress: options.localAddress,
     },
   })
 
@@ -70,7 +75,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}) {
       const response = await request(target, {
         method,
         dispatcher: agent,
-        headers: { 'content-type': 'application/json', 'user-agent': 'callback-courier-send' },
+        headers: { 'content-type': 'application/json', 'user-agent': userAgent },
         signal: AbortSignal.timeout(timeoutMs),
         body,
       })

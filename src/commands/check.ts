@@ -1,18 +1,22 @@
+import { networkInterfaces } from 'node:os'
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
+import type { Cause } from '../admin/console/causes.ts'
+import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { modulesOf } from '../providers/list.ts'
-import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
+import { type CheckResult, checkFailure, checkWarning } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
-import { createCallbackClient } from './callback-client.ts'
+import { askService } from './ask-service.ts'
+import { type CallbackClient, createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import {
   checkClock,
@@ -35,7 +39,8 @@ export const check: Command = {
 
   Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
   Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
-  validate, and, if they are on, the login for device alerts and the receiver of events (by a signed POST with none).
+  validate, what the running service has met, and, if they are on, the login for device alerts and the receiver of
+  events (by a signed POST with none).
   Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
 
   In the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.
@@ -44,9 +49,9 @@ export const check: Command = {
 `,
   async run(argv, io) {
     const { values } = readArguments(argv, { json: { type: 'boolean' } })
-    const results = await runChecks(io)
-    const text = () => formatAsText(results, languageOfTerminal(io.env))
-    io.stdout.write(values.json === true ? formatAsJson(results) : text())
+    const language = values.json === true ? 'en' : languageOfTerminal(io.env)
+    const results = await runChecks(io, { language })
+    io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))
     return results.some(({ is }) => is === 'fail') ? 1 : 0
   },
 }
@@ -56,6 +61,8 @@ export interface CheckDependencies {
   readonly resolveTxt?: ResolveTxt
   readonly readServerDate?: ReadServerDate
   readonly machine?: MachineLimits
+  /** The language that the running service answers in; English unless given. */
+  readonly language?: ReaderLanguage
 }
 
 /** Runs all checks at the same time. @returns their results in the order in which they stand here. */
@@ -97,6 +104,7 @@ export async function runChecks(
     attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
     unless('TEMPLATES_DIR', 'templates', () => checkRendererTemplates(config)),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
+    attempt('service', () => askForCauses(io, dependencies.language ?? 'en')),
     attempt('alerts', () => checkAlertsIfOn(config)),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
   ]
@@ -174,6 +182,24 @@ async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promis
   return await checkStore(config, open, askService)
 }
 
+/** What the checks look at themselves, beside settings. */
+const LOOKED_AT = /^(?:store|certificate|words|all|[A-Z_]+)$/
+
+/** Says what the running service has met, such as a carrier's account without money, or callbacks that are refused. */
+async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly CheckResult[]> {
+  const asked = await askService(io, language)('/causes')
+  if ('why' in asked)
+    return asked.status === null || asked.status === 404
+      ? []
+      : [checkWarning('service', asked.why, say('run check with the settings of the running service'))]
+  const { causes } = asked.answer as { readonly causes: readonly Cause[] }
+  return causes
+    .filter(({ about }) => !LOOKED_AT.test(about))
+    .map(({ about, level, text }) => ({ about, is: level, what: text, next: FROM_SERVICE }))
+}
+
+const FROM_SERVICE = say('the running service says so; its console has the rest')
+
 function checkRendererTemplates(config: Config): readonly CheckResult[] {
   const renderer = openRenderer(config, silent)
   try {
@@ -186,11 +212,19 @@ function checkRendererTemplates(config: Config): readonly CheckResult[] {
 /** @param ca PEM of the authorities to trust; undefined: the usual ones. */
 async function checkPublicUrls(config: Config, ca: string | undefined): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const platform = createCallbackClient({ timeoutMs: 5000, ca })
+  const clients: CallbackClient[] = []
+  const callFrom = (localAddress?: string) => {
+    const client = createCallbackClient({ timeoutMs: 5000, ca, userAgent: CHECK_AGENT, localAddress })
+    clients.push(client)
+    return client
+  }
+  const ownAddresses = Object.values(networkInterfaces()).flatMap(each =>
+    (each ?? []).filter(({ internal }) => !internal).map(({ address }) => address),
+  )
   try {
-    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config.CORP_ID, platform)
+    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, callFrom, ownAddresses)
   } finally {
-    await platform.close()
+    await Promise.all(clients.map(client => client.close()))
   }
 }
 

@@ -1,13 +1,12 @@
 import { STATE_WORDS } from '../admin/console/figures.ts'
 import { clockTime, describeReply, formatDuration } from '../admin/console/html.ts'
 import { type AttemptGate, type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
-import { API } from '../admin/status/openapi.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
-import { loadSomeSettings } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
+import { askService } from './ask-service.ts'
 import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
@@ -30,14 +29,16 @@ const UNREADY = say(
   'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.',
 )
 
+const NO_RECIPIENT = say('That is neither a mail address nor a phone number in full (+86…).')
+
 async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
   const language = languageOfTerminal(io.env)
-  const ask = askService(io)
+  const ask = askService(io, language)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
   if (unready?.startsWith('HTTP 503') === true) io.stdout.write(`${UNREADY.in(language)}\n\n`)
   const found = await ask('/messages/search', { recipient })
-  if ('why' in found) return fail(found.why.in(language), io)
+  if ('why' in found) return fail((found.status === 400 ? NO_RECIPIENT : found.why).in(language), io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
   if (messages.length > 0) {
     const asked = await ask('/providers')
@@ -60,39 +61,6 @@ async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
 function fail(why: string, io: Io): ExitCode {
   io.stderr.write(`${why}\n`)
   return 1
-}
-
-/** Asks the status API of the running service: with a body by POST, else by GET. @throws ConfigError */
-function askService(io: Io) {
-  const settings = loadSomeSettings(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS', 'STATUS_TOKEN'])
-  const { ADMIN_TOKEN, ADMIN_TOKENS, STATUS_TOKEN } = settings
-  const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1] ?? STATUS_TOKEN
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return async (
-    path: string,
-    body?: object,
-  ): Promise<{ readonly answer: unknown } | { readonly why: Sentence }> => {
-    const url = `${adminAddress(io)}${API}${path}`
-    const posted =
-      body === undefined
-        ? { headers: authorization }
-        : {
-            method: 'POST',
-            headers: { ...authorization, 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }
-    const response = await fetch(url, posted).catch(() => null)
-    if (response === null) return { why: say('nobody answers at {url}: start the service', { url }) }
-    if (response.status !== 200)
-      return {
-        why: say('{url} says {status}: {text}', {
-          url,
-          status: response.status,
-          text: (await response.text()).trim(),
-        }),
-      }
-    return { answer: await response.json() }
-  }
 }
 
 function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage): string {

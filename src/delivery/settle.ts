@@ -81,11 +81,13 @@ export function createSettler(options: SettlerOptions) {
       })
       return settled
     },
-    /** Announces and reports the messages that the store has ended by itself. */
+    /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
     reportEnded(ended: Awaited<ReturnType<Outbox['claim']>>['settled']): void {
       for (const { id, state, channel, kind } of ended) {
-        verdicts.announce(id, { is: 'final', state, answer: null })
-        emit({ type: 'final', id, channel, kind, state, answer: null })
+        const answer = state === 'refused' ? 'content' : null
+        verdicts.announce(id, { is: 'final', state, answer })
+        emit({ type: 'final', id, channel, kind, state, answer })
+        if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
       }
     },
     /** Gives up on what the store has not taken: the process ends, and the leases run out. */

@@ -20,7 +20,9 @@ type CallbackEvent =
       /** Why authentication refused its caller; null when it did not. */
       readonly refusal: 'corp' | 'source' | 'key' | 'signature' | 'stale' | null
       /** The key in its URL was right. */
-      readonly knowsKey?: boolean
+      readonly knowsKey: boolean
+      /** `callback-courier check` asked, and not the platform. */
+      readonly isCheck?: boolean
       readonly signature: 'right' | 'wrong' | 'absent'
       /** It came by the URL that is being replaced. */
       readonly outdated: boolean
@@ -95,6 +97,8 @@ type DeliveryEvent =
       readonly tookMs?: number
       readonly providerId?: string
     }
+  /** What is stored of a message was damaged or exchanged, so that it cannot be sent. */
+  | { readonly type: 'unreadable'; readonly id: string; readonly channel: Channel; readonly kind: string }
   /** A circuit breaker opened or closed. */
   | {
       readonly type: 'breaker'

@@ -207,7 +207,7 @@ export interface StoreOptions {
   readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
 }
 
-/** A message that the store ended by itself. */
+/** A message that the store ended by itself; `refused`: its content was damaged or exchanged, and cannot be read. */
 export interface SettledByStore {
   readonly id: string
   readonly state: FinalState

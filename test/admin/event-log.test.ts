@@ -15,6 +15,7 @@ t.test('what is said rarely is counted by channel and by cause: one cause hides 
     kind: 'none',
     answer: createAnswer('credential', 'no'),
     refusal: null,
+    knowsKey: true,
     signature: 'absent',
     outdated: false,
     ids: [],

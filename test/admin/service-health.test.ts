@@ -31,10 +31,10 @@ t.test('a provider is up or down since its state changed, and keeps its last err
   t.same(attempt(expired), [[true, 5000, 5000, 4000]], 'a message whose life ended says nothing of it')
 })
 
-t.test('a stranger’s wrong key is no validation of the platform, unless none went well', t => {
+t.test('neither a stranger’s wrong key nor what check asks is a validation of the platform', t => {
   let now = 0
   const health = createServiceHealth(() => now)
-  const validate = (refusal: 'key' | 'signature' | null) => {
+  const validate = (refusal: 'key' | 'signature' | null, isCheck = false) => {
     now += 1000
     health.handlers.callback?.({
       type: 'callback',
@@ -42,6 +42,8 @@ t.test('a stranger’s wrong key is no validation of the platform, unless none w
       method: 'GET',
       answer: { err_code: refusal === null ? 0 : 1, err_msg: refusal ?? 'ok' },
       refusal,
+      knowsKey: refusal !== 'key',
+      isCheck,
       signature: 'absent',
       outdated: false,
       kind: 'none',
@@ -50,7 +52,7 @@ t.test('a stranger’s wrong key is no validation of the platform, unless none w
     })
     return health.validation('email')
   }
-  t.match(validate('key'), { at: 1000, ok: false, reason: 'key' }, 'a URL that was pasted wrong')
+  t.equal(validate('key'), null, 'a stranger, before the platform')
   t.match(validate(null), { at: 2000, ok: true })
   t.match(validate('key'), { at: 2000, ok: true }, 'a stranger')
   t.match(
@@ -58,6 +60,10 @@ t.test('a stranger’s wrong key is no validation of the platform, unless none w
     { at: 4000, ok: false, reason: 'signature' },
     'who has the key is the platform',
   )
+  t.match(validate(null, true), { at: 4000, ok: false, reason: 'signature' }, 'check hides it not')
+  t.match(validate(null), { at: 6000, ok: true })
+  t.match(validate('signature', true), { at: 6000, ok: true }, 'and brings none')
+  t.equal(health.refusals('email').count, 3)
   t.equal(health.validation('sms'), null)
   t.end()
 })
@@ -72,6 +78,7 @@ t.test('a failure of the store is over when a callback is stored, not when one i
       method: 'POST',
       answer: { err_code, err_msg: '' },
       refusal: null,
+      knowsKey: true,
       signature: 'absent',
       outdated: false,
       kind: 'none',

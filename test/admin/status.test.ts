@@ -124,6 +124,11 @@ t.test('a client that is driven by the document gets what it describes, from eve
       { channel: 'sms' },
     ],
   })
+  t.match((await call('readCauses')).body, {
+    causes: [{ level: 'warn', about: 'certificate' }],
+  })
+  const chinese = await call('readCauses', { headers: { 'accept-language': 'zh-CN' } })
+  t.match(chinese.body, { causes: [{ text: /^证书/ }] })
   t.match((await call('listProviders')).body, {
     providers: [{ provider: 'smtp', up: null, lastError: null }, { provider: 'twilio' }],
   })
@@ -279,7 +284,7 @@ t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async 
     ...createStatus({ queries: {}, health: {}, channelStatus: () => [] } as never),
     readSummary,
   }
-  await app.register(statusRoutes, { status, recipientHash: () => null, now: () => 0 })
+  await app.register(statusRoutes, { status, recipientHash: () => null, view: { now: () => 0 } as never })
   t.teardown(() => app.close())
   const { call } = createClient(await app.listen({ host: '127.0.0.1', port: 0 }))
   t.match(await call('readCounts'), { status: 503, body: { error: 'unavailable' } })

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createCallbackClient } from '../../src/commands/callback-client.ts'
 import type { MachineLimits } from '../../src/commands/check/machine.ts'
 import type { ResolveTxt } from '../../src/commands/check/sender.ts'
 import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
@@ -86,6 +87,58 @@ t.test('a running service is well from end to end', async t => {
   const json = await command(['check', '--json'], offline)
   t.match(JSON.parse(json.out), { ok: true, findings: [{ about: 'settings', is: 'ok' }] })
 })
+
+t.test('what check asks is not taken for the platform, and what the service has met is read', async t => {
+  const { env } = await running(t, {
+    ALLOWED_SOURCES: '198.51.100.0/24',
+    ADMIN_TOKEN: 'a-password-of-this-test',
+  })
+  const calls = async () => {
+    const headers = { authorization: `Bearer ${env['ADMIN_TOKEN']}` }
+    return (await fetch(`http://127.0.0.1:${env['ADMIN_PORT']}/api/v1/calls`, { headers })).json()
+  }
+  const before = await found(env)
+  t.same(only(before, 'fail'), [], 'networks of the platform alone are well')
+  t.match(
+    before.join('\n'),
+    /ok email URL: answers, and lets nobody in from this machine, which is not in ALLOWED_SOURCES/,
+  )
+  const untouched = { refusals: { count: 0, last: null }, validation: null }
+  t.match(await calls(), { channels: [untouched, untouched] })
+
+  const [url = ''] = /https:\S+\/email/.exec((await command(['urls'], env)).out) ?? []
+  const platform = createCallbackClient({ insecure: true })
+  t.teardown(() => platform.close())
+  await platform.post(url, { to: 'ann@example.com' })
+  const after = await command(['check'], env)
+  t.equal(after.code, 1)
+  t.match(
+    after.out,
+    /\nfail {2}email callbacks +Every e-mail callback with the right key is refused since .*\n +→ the running service says so/,
+  )
+  t.match(await calls(), { channels: [{ refusals: { count: 1 }, validation: null }, untouched] })
+  const inChinese = await command(['check'], { ...env, LANG: 'zh_CN.UTF-8' })
+  t.match(inChinese.out, /密钥正确的邮件回调全部被拒绝/)
+  const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
+  t.match((await found(stranger)).join('\n'), /warn service: .* says 401: .*STATUS_TOKEN/)
+})
+
+const ownAddress = Object.values(networkInterfaces())
+  .flatMap(each => each ?? [])
+  .find(({ internal, family }) => !internal && family === 'IPv4')?.address
+
+t.test(
+  'a network that this machine is in is tried from there',
+  { skip: ownAddress === undefined && 'this machine has no address' },
+  async t => {
+    const { env } = await running(t, { ALLOWED_SOURCES: `${ownAddress}/32` })
+    const lines = await found(env)
+    t.match(
+      lines.filter(line => line.includes(' URL: ')),
+      [/^ok email URL: validates/, /^ok sms URL: validates/],
+    )
+  },
+)
 
 t.test('settings that cannot be used are all told, and nothing else is tried', async t => {
   const lines = await found({ CORP_ID: 'c', EMAIL_TOKEN: 'short' })

@@ -21,15 +21,28 @@ t.test('one command says what became of a recipient’s messages', async t => {
   const chinese = { ...env, LANG: 'zh_CN.UTF-8' }
   const inChinese = (await command(['find', 'ann@example.com'], chinese)).out
   t.match(inChinese, /UTC {2}邮件 activation-code {2}a\*\*\*@example\.com {2}已发送\n {2}smtp 于 .* 接收，/)
-  for (const typed of ['+8613800138000', '138 0013 8000'])
+  for (const typed of [
+    '+8613800138000',
+    '138 0013 8000',
+    '(+86)138-0013-8000',
+    '１３８００１３８０００',
+    'tel:+86 138 0013 8000',
+  ])
     t.match((await command(['find', typed], env)).out, 'sms login-code  +86*******8000', typed)
+  for (const typed of [
+    'ANN@Example.com',
+    'Ann <ann@example.com>',
+    ' mailto:ann@example.com',
+    'ann+shop@example.com',
+  ])
+    t.match((await command(['find', typed], env)).out, 'email activation-code  a***@example.com', typed)
 
   const absent = await command(['find', 'nobody@example.com'], env)
   t.equal(absent.code, 1)
   t.match(absent.out, /No message to this recipient.*\n {2}email\n {4}The newest message to anybody came at/s)
   t.match(await command(['find', 'nobody'], env), {
     code: 1,
-    err: /400: .*body\.recipient is neither a mail address/,
+    err: 'That is neither a mail address nor a phone number in full (+86…).\n',
   })
   const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
   t.match(await command(['find', 'ann@example.com'], stranger), { code: 1, err: /says 401/ })

@@ -107,6 +107,13 @@ const PLAYS: readonly Play[] = [
     silent: [5, 16],
   },
   {
+    alert: 'Unreadable',
+    is: 'the first message ever that was damaged on disk',
+    series: { 'unreadable_total{channel="email"}': '0x9 1x90' },
+    fires: [10, 60],
+    silent: [8, 75],
+  },
+  {
     alert: 'ProviderDown',
     is: 'the first attempt ever fails',
     series: { 'provider_up{provider="smtp"}': '_x5 0x9' },

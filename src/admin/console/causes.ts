@@ -115,8 +115,22 @@ function warn(about: string, text: Sentence): Cause {
 
 function storeCauses(health: ServiceHealth, summary: Summary | null, now: number): readonly Cause[] {
   const failure = health.storeFailure()
+  const unreadable = health.unreadable()
+  const causes =
+    unreadable === null || now - unreadable.lastAt > DAY
+      ? []
+      : [
+          fail(
+            'store content',
+            say(
+              'Messages that waited could not be read: {count} since the start, the last at {at}. What is stored of them was damaged or exchanged, and they were not sent. Check the disk, and who can write the store; Messages, state “Refused”, shows which. This line stays for a day.',
+              { count: unreadable.count, at: clockTime(unreadable.lastAt) },
+            ),
+          ),
+        ]
   if (summary === null)
     return [
+      ...causes,
       fail(
         'store',
         say(
@@ -124,9 +138,10 @@ function storeCauses(health: ServiceHealth, summary: Summary | null, now: number
         ),
       ),
     ]
-  if (failure === null || now - failure.at >= OLD_MS) return []
+  if (failure === null || now - failure.at >= OLD_MS) return causes
   const { at, doing, message } = failure
   return [
+    ...causes,
     fail(
       'store',
       say('The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.', {

@@ -134,6 +134,13 @@ export const COUNTERS: readonly CounterRow[] = [
     },
   },
   {
+    name: 'unreadable_total',
+    help: 'Messages that ended because what is stored of them was damaged or exchanged.',
+    labels: ['channel'],
+    initial: combine({ channel: CHANNELS }),
+    count: { unreadable: ({ channel }) => ({ channel }) },
+  },
+  {
     name: 'twins_total',
     help: 'Messages that were the same as one before, and not sent again.',
     labels: ['channel', 'is'],

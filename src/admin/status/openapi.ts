@@ -1,5 +1,6 @@
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import { FINAL_STATES, LIVE_STATES, type ListFilter, type MessageView } from '../../outbox/outbox.ts'
+import type { Cause } from '../console/causes.ts'
 import type { ChannelCalls, ProviderView } from './status.ts'
 
 /** The answers of the status API as JSON schemas (draft 2020-12, as OpenAPI 3.1 has them). */
@@ -140,6 +141,12 @@ const calls = object({
   validation: orNull(object({ at: time, ok: { type: 'boolean' }, reason: text })),
 } satisfies Record<keyof ChannelCalls, JsonSchema>)
 
+const cause = object({
+  level: { enum: ['fail', 'warn', 'ok'] satisfies Cause['level'][] },
+  about: { type: 'string', description: 'for programs: stays the same as long as it lasts' },
+  text: { type: 'string', description: 'for people, in the language of Accept-Language: English or Chinese' },
+} satisfies Record<keyof Cause, JsonSchema>)
+
 const failure = object({
   error: { type: 'string', description: 'for programs', examples: ['not-found', 'invalid', 'wrong-token'] },
   message: { type: 'string', description: 'for people' },
@@ -171,6 +178,7 @@ const ANSWERS = {
   Provider: provider,
   Providers: object({ providers: list(ref('Provider')) }),
   Calls: object({ channels: list(calls) }),
+  Causes: object({ causes: list(cause) }),
   Failure: failure,
 } as const
 
@@ -229,6 +237,13 @@ export const API_OPERATIONS = {
     summary:
       'Of each channel: when its newest message came, which callers were refused since the start, and how the last validation of its URL went',
     answer: 'Calls',
+  },
+  readCauses: {
+    method: 'GET',
+    path: '/causes',
+    summary:
+      'The first lines of the console: what is wrong, since when, and what to do; one line that all is well when it is',
+    answer: 'Causes',
   },
 } as const satisfies Readonly<Record<string, Operation>>
 

@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { languageOfBrowser } from '../../language/choose.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { State } from '../../outbox/outbox.ts'
+import { causesOf } from '../console/causes.ts'
 import { type Failure, RequestRefused } from '../failure.ts'
+import type { ServiceView } from '../service-view.ts'
 import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
 import type { Status } from './status.ts'
 
@@ -9,8 +12,7 @@ export interface StatusRoutesOptions {
   readonly status: Status
   /** Finds the hash of a recipient; null: it is neither an address nor a number. */
   readonly recipientHash: (typed: string) => string | null
-  /** ms since the epoch. */
-  readonly now: () => number
+  readonly view: ServiceView
 }
 
 /** Octets of a search. */
@@ -61,7 +63,7 @@ export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOp
 function createHandlers({
   status,
   recipientHash,
-  now,
+  view,
 }: StatusRoutesOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
   return {
     async findMessage({ params }) {
@@ -71,7 +73,7 @@ function createHandlers({
     },
     async searchMessages({ body }) {
       const { recipient, cursor, ...filter } = body as Search
-      const hash = recipient === undefined ? undefined : recipientHash(recipient.trim())
+      const hash = recipient === undefined ? undefined : recipientHash(recipient)
       if (hash === null) throw new RequestRefused(NO_RECIPIENT)
       const { messages, before } = await status.listMessages({
         ...filter,
@@ -82,7 +84,7 @@ function createHandlers({
     },
     async readCounts({ query }) {
       const { minutes } = query as { readonly minutes: number }
-      const since = Math.floor(now() / 60_000 - minutes) * 60_000
+      const since = Math.floor(view.now() / 60_000 - minutes) * 60_000
       const { backlog, oldest, bytes, counts } = await status.readSummary(since, minutes * 60_000)
       return { since, backlog, oldest, bytes, outcomes: counts }
     },
@@ -91,6 +93,12 @@ function createHandlers({
     },
     async readCalls() {
       return { channels: await status.readCalls() }
+    },
+    async readCauses({ headers }) {
+      const summary = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
+      const language = languageOfBrowser(headers['accept-language'])
+      const causes = causesOf(view, summary)
+      return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }
     },
   }
 }

@@ -1,44 +1,79 @@
+import { createSourceNetworks, SOURCE_REFUSED } from '../../callback/authenticate.ts'
 import type { Config } from '../../config/config.ts'
+import { say } from '../../language/sentence.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
-import type { CallbackClient } from '../callback-client.ts'
+import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
 
 /**
  * Validates each callback URL through PUBLIC_URL as the platform's console does: this checks name, certificate with its
- * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate.
+ * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate. A URL that
+ * lets in only networks of ALLOWED_SOURCES is called from those that this machine is in; the platform's can be tried by the platform alone.
+ * @param callFrom makes a client that calls from an address of this machine; undefined: from the one that the system chooses.
+ * @param ownAddresses of this machine.
  */
 export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],
-  corpId: string,
-  platform: CallbackClient,
+  { CORP_ID, ALLOWED_SOURCES }: Pick<Config, 'CORP_ID' | 'ALLOWED_SOURCES'>,
+  callFrom: (address?: string) => Pick<CallbackClient, 'validate'>,
+  ownAddresses: readonly string[],
 ): Promise<readonly CheckResult[]> {
+  const networks = createSourceNetworks(ALLOWED_SOURCES, [])
+  const allowed = ownAddresses.filter(address => networks.isAllowed(address, undefined))
   return await Promise.all(
     entries.map(async ({ channel, url, token }) => {
-      const about = `${channel} URL`
-      const answer = await platform.validate(url, { corpId, token })
-      if (answer.is === 'unreachable' && answer.certificateRefused)
-        return checkWarning(
-          about,
-          `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
-          'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain',
-        )
-      if (answer.is === 'unreachable')
-        return checkWarning(
-          about,
-          `nobody answers at PUBLIC_URL from here: ${answer.why}`,
-          'start the service; or the way to it is not open from this machine',
-        )
-      if (answer.status === 200 && answer.errCode === 0)
-        return checkOk(about, `validates, in ${answer.ms} ms`)
-      return checkFailure(
-        about,
-        `HTTP ${answer.status}, err_code ${answer.errCode ?? 'none'} ${answer.errMsg}`.trimEnd(),
-        answer.errCode === null
-          ? 'something else answers at PUBLIC_URL: look at the proxy in front'
-          : 'the running service has other settings than these: restart it, or run check with its settings',
-      )
+      let answer: CallbackAnswer | undefined
+      for (const address of [undefined, ...allowed]) {
+        const said = await callFrom(address).validate(url, { corpId: CORP_ID, token })
+        // An address of another family, or of another network, does not lead there.
+        if (answer === undefined || said.is === 'answered') answer = said
+        if (!isSourceRefused(answer)) break
+      }
+      return judgeValidation(`${channel} URL`, answer, allowed.length > 0)
     }),
+  )
+}
+
+function isSourceRefused(answer: CallbackAnswer): boolean {
+  return answer.is === 'answered' && answer.errMsg === SOURCE_REFUSED
+}
+
+function judgeValidation(about: string, answer: CallbackAnswer | undefined, isAllowed: boolean): CheckResult {
+  if (answer === undefined) throw new TypeError('nobody was asked')
+  if (answer.is === 'unreachable' && answer.certificateRefused)
+    return checkWarning(
+      about,
+      `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
+      'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain',
+    )
+  if (answer.is === 'unreachable')
+    return checkWarning(
+      about,
+      `nobody answers at PUBLIC_URL from here: ${answer.why}`,
+      'start the service; or the way to it is not open from this machine',
+    )
+  if (answer.status === 200 && answer.errCode === 0) return checkOk(about, `validates, in ${answer.ms} ms`)
+  if (isSourceRefused(answer) && isAllowed)
+    return checkWarning(
+      about,
+      say(
+        'this machine is in ALLOWED_SOURCES, and is refused: the service sees another address of the caller',
+      ),
+      say('behind a proxy set TRUSTED_PROXIES to its address'),
+    )
+  if (isSourceRefused(answer))
+    return checkOk(
+      about,
+      say('answers, and lets nobody in from this machine, which is not in ALLOWED_SOURCES'),
+      say('validate once more in the platform’s console: only its own networks can try key and Token'),
+    )
+  return checkFailure(
+    about,
+    `HTTP ${answer.status}, err_code ${answer.errCode ?? 'none'} ${answer.errMsg}`.trimEnd(),
+    answer.errCode === null
+      ? 'something else answers at PUBLIC_URL: look at the proxy in front'
+      : 'the running service has other settings than these: restart it, or run check with its settings',
   )
 }
 
