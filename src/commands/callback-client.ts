@@ -57,8 +57,8 @@ export function createCallbackClient(options: CallbackClientOptions = {}) {
       timeout: timeoutMs,
       rejectUnauthorized: options.insecure !== true,
       ca: options.ca,
-      localAddress: options.localAddress,
     },
+    localAddress: options.localAddress,
   })
 
   /** @param credentials signs the call when they are there. */

@@ -69,18 +69,18 @@ export const mistakes: readonly Mistake[] = [
   },
   { text: 'const same = address.toLowerCase()', instead: 'const same = address', tests: ['test/callback'] },
   {
-    text: "if (verdict.why === 'recipient') why = 'recipient'",
-    instead: "why = 'recipient'",
+    text: "(['recipient', 'country', 'area'] as const).find(each",
+    instead: "(['area', 'country', 'recipient'] as const).find(each",
     tests: ['test/callback'],
   },
   {
-    text: "if (invalid.size === 0) why = 'recipient'",
-    instead: "if (invalid.size > 0) why = 'recipient'",
+    text: "faults.has(each)) ?? 'recipient'",
+    instead: "faults.has(each)) ?? 'country'",
     tests: ['test/callback'],
   },
   {
-    text: 'if (areaCode !== undefined && area === undefined) return NO_COUNTRY',
-    instead: 'if (areaCode === undefined && area === undefined) return NO_COUNTRY',
+    text: 'if (areaCode !== undefined && area === undefined) return NO_AREA',
+    instead: 'if (areaCode === undefined && area === undefined) return NO_AREA',
     tests: ['test/callback/phone.test.ts'],
   },
   {
@@ -504,13 +504,13 @@ export const mistakes: readonly Mistake[] = [
   { text: 'return batch.seqs.length === BATCH', instead: 'return false', tests: ['test/webhooks'] },
   { text: "if (told === 0) return { is: 'delivered' } as const", instead: '', tests: ['test/webhooks'] },
   {
-    text: 'io.stdout.write(values.json === true ? formatAsJson(results) : text()) return results.some(',
-    instead: 'io.stdout.write(values.json === true ? formatAsJson(results) : text()) return results.every(',
+    text: 'formatAsJson(results) : formatAsText(results, language)) return results.some(',
+    instead: 'formatAsJson(results) : formatAsText(results, language)) return results.every(',
     tests: ['test/commands/check.test.ts'],
   },
   {
-    text: "if (refusal === 'key' && validations.get(channel)?.ok === true) return",
-    instead: "if (refusal === 'key' && validations.get(channel)?.ok === false) return",
+    text: 'if (knowsKey) validations.set(',
+    instead: 'validations.set(',
     tests: ['test/admin/service-health.test.ts'],
   },
   {
