@@ -26,8 +26,8 @@ const LAST_OCTETS_MS = 2000
 /** The time that a turn of the event loop spends on beginning handshakes, ms: each takes about one, and leads to a callback of its own. */
 const HANDSHAKES_MS = 5
 /**
- * A handshake that begins so soon did not wait, ms. When none has begun so soon for `STANDS_AFTER_MS`, whoever has waited longer
- * than `LONG_MS` is given up: by then a burst of hundreds is done, and what is left is more than can be carried.
+ * A handshake that begins so soon did not wait, ms. When none has begun so soon for `STANDS_AFTER_MS`, and more come than begin,
+ * whoever has waited longer than `LONG_MS` is given up. A burst of hundreds, after which nobody comes, is begun to its end.
  */
 const SOON_MS = 200
 const LONG_MS = 1000
@@ -339,7 +339,7 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
   const inSlices = createTimeSlices(HANDSHAKES_MS, () => performance.now(), isAccepting)
-  const waitsInVain = createStandingQueue()
+  const queue = createStandingQueue()
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     const giveUp = () => void socket.destroy()
@@ -349,7 +349,7 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
     socket.once('readable', () => {
       const { readableLength } = socket
       if (readableLength === 0) return giveUp()
-      const readAt = performance.now()
+      const readAt = queue.enter()
       // The stream says so, too, when it ends, and then there is no more to read.
       const noteMore = () => {
         if (socket.readableLength === readableLength) giveUp()
@@ -357,7 +357,7 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
       socket.on('readable', noteMore)
       inSlices(() => {
         if (socket.destroyed) return
-        if (waitsInVain(performance.now() - readAt)) return giveUp()
+        if (queue.waitsInVain(readAt)) return giveUp()
         socket.off('readable', noteMore)
         socket.setTimeout(0, giveUp)
         socket.off('error', giveUp)
@@ -368,15 +368,36 @@ function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arr
 }
 
 /**
- * Makes the function that tells of each in a queue, when its turn comes, whether it has waited in vain: the queue has been long for
- * a while, and so has its own wait. A queue that drains is good, see admission.ts.
+ * Tells of each in a queue, when its turn comes, whether it has waited in vain: the queue has been long for a while, it grows, and
+ * its own wait was long. A queue that drains is good, see admission.ts.
  */
-function createStandingQueue(): (waitedMs: number) => boolean {
+function createStandingQueue() {
   let longSince = Number.POSITIVE_INFINITY
-  return waitedMs => {
+  let countedSince = 0
+  /** How many more have come than were begun: in this second, and in the one before. */
+  let surplus = 0
+  let lastSurplus = 0
+  const count = (step: 1 | -1): number => {
     const now = performance.now()
-    longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
-    return waitedMs >= LONG_MS && now - longSince >= STANDS_AFTER_MS
+    if (now - countedSince >= 1000) {
+      lastSurplus = now - countedSince < 2000 ? surplus : 0
+      surplus = 0
+      countedSince = now
+    }
+    surplus += step
+    return now
+  }
+  return {
+    /** @returns when it entered, by `performance.now()` */
+    enter: (): number => count(1),
+    waitsInVain(enteredAt: number): boolean {
+      const now = performance.now()
+      const waitedMs = now - enteredAt
+      longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
+      if (waitedMs >= LONG_MS && now - longSince >= STANDS_AFTER_MS && lastSurplus + surplus > 0) return true
+      count(-1)
+      return false
+    },
   }
 }
 
