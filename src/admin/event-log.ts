@@ -94,17 +94,18 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
-    receipt({ providerId, status, errorCode, result }) {
+    receipt({ provider, providerId, status, errorCode, fault, result }) {
       if (result === 'forged') {
         rarely.warn(
-          'receipt/forged',
-          { event: 'receipt', result },
-          'a delivery report with a wrong signature: forged, or PUBLIC_URL or TWILIO_AUTH_TOKEN is not what Twilio has',
+          `receipt/forged/${provider}`,
+          { event: 'receipt', provider, result },
+          'a delivery report with a wrong signature or key: forged, or PUBLIC_URL, TWILIO_AUTH_TOKEN or SMS_TOKEN is not what the provider has',
         )
         return
       }
-      const line = { event: 'receipt', provider_id: providerId, status, code: errorCode, result }
-      if (result === 'recorded') log.info(line, status)
+      const said = { status, code: errorCode, ...(fault !== undefined && { whose: fault.verdict }) }
+      const line = { event: 'receipt', provider, provider_id: providerId, ...said, result }
+      if (result === 'recorded') log.info(line, fault?.reason ?? status)
       else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
     },
     'receipt-state': ({ path, state }) =>
@@ -165,9 +166,15 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         )
       else log.info({ event: 'breaker', channel, provider, state }, 'works again')
     },
-    'partial-fault'({ channel, provider, is, scope, name, kind, code, reply }) {
+    'partial-fault'({ channel, provider, is, scope, name, kind, code, reply, recipients }) {
       const line = { event: 'partial-fault', channel, provider, scope, name, kind }
       if (is === 'over') log.info(line, 'takes it again')
+      else if (recipients !== undefined)
+        rarely.error(
+          `undelivered/${provider}/${code}/${kind}`,
+          { ...line, code, reply },
+          'takes messages, and reports that they did not arrive: mend this',
+        )
       else if (scope === 'carrier')
         log.error({ ...line, code, reply }, 'refuses many different messages: its account may be at fault')
       else log.error({ ...line, code, reply }, 'refuses this, and takes the rest')

@@ -1,7 +1,7 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
-import type { MessageView } from '../outbox/outbox.ts'
+import type { MessageView, ReportFault } from '../outbox/outbox.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import type { ChannelCalls, ProviderView } from './status/status.ts'
 
@@ -106,10 +106,18 @@ export function nextAttempt(
   return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
 }
 
-/** Says which part of what it is asked for a provider refuses, and since when. */
+/** Says which part of what it is asked for a provider refuses, or takes in vain, and since when. */
 export function describePartialFault(provider: string, fault: PartialFault): Sentence {
-  const { scope, name, kind, since } = fault
+  const { scope, name, kind, since, recipients } = fault
   const said = { provider, name, kind, at: clockTime(since), what: describeReply(fault) }
+  if (recipients !== undefined)
+    return joinSentences(
+      say('{provider} took messages that did not arrive, since {at}, of {n} recipients so far: {what}.', {
+        ...said,
+        n: recipients,
+      }),
+      mendReport({ verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
+    )
   switch (scope) {
     case 'template':
       return say('{provider} refuses the template of {kind} since {at}: {what}.', said)
@@ -118,13 +126,16 @@ export function describePartialFault(provider: string, fault: PartialFault): Sen
       return say('{provider} refuses the sender {name} since {at}: {what}.', said)
     case 'country':
       return say('{provider} refuses the country {name} since {at}: {what}.', said)
-    case 'carrier':
+    default:
       return say(
         '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.',
         said,
       )
   }
 }
+
+/** Why a carrier was not asked, by the scope of what it refuses. */
+const REFUSED_PARTS: Readonly<Record<string, { readonly reply: string } | undefined>> = PART_REFUSED
 
 /** Finds the faults that a message waits for, as far as can be told from what is known of it here. */
 function faultsOf(
@@ -137,10 +148,11 @@ function faultsOf(
     .flatMap(({ provider, partialFaults }) =>
       partialFaults
         .filter(
-          ({ scope, code, ...fault }) =>
-            (scope === 'template' && fault.kind === kind) ||
-            (last?.provider === provider &&
-              (last.code === code || (scope !== 'carrier' && last.reply === PART_REFUSED[scope].reply))),
+          ({ scope, code, recipients, ...fault }) =>
+            recipients === undefined &&
+            ((scope === 'template' && fault.kind === kind) ||
+              (last?.provider === provider &&
+                (last.code === code || last.reply === REFUSED_PARTS[scope]?.reply))),
         )
         .map(fault => describePartialFault(provider, fault)),
     )
@@ -243,31 +255,33 @@ function explainSent({
           time: formatDuration(finalAt - arrivedAt),
           at: clockTime(finalAt),
         })
-  if (channel === 'email')
-    return {
-      what: taken,
-      next:
-        providerId === null
-          ? say(
-              'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.',
-            )
-          : say(
-              'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.',
-              { queueId: providerId },
-            ),
-    }
-  if (receipt === null)
+  if (receipt !== null) {
+    const { what, next } = explainReport(receipt)
+    return { what: joinSentences(taken, what), next }
+  }
+  if (channel === 'sms')
     return {
       what: joinSentences(taken, say('There is no delivery report.')),
       next: say('“check” says whether reports come, and why not. Look for the provider’s id in its console.'),
     }
-  const { what, next } = explainReport(receipt)
-  return { what: joinSentences(taken, what), next }
+  return {
+    what: taken,
+    next:
+      providerId === null
+        ? say(
+            'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.',
+          )
+        : say(
+            'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.',
+            { queueId: providerId },
+          ),
+  }
 }
 
 function explainReport({
   status,
   errorCode,
+  fault,
   at: reportedAt,
 }: NonNullable<MessageView['receipt']>): Explanation {
   const at = clockTime(reportedAt)
@@ -276,23 +290,67 @@ function explainReport({
       what: say('The phone has it, since {at}.', { at }),
       next: say('Let the person look among blocked and filtered messages, and compare the number.'),
     }
-  if (errorCode === null && status !== 'undelivered' && status !== 'failed')
+  const said = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
+  const isOnItsWay = errorCode === null && status !== 'undelivered' && status !== 'failed'
+  if (fault?.verdict === 'ambiguous' || (fault === undefined && isOnItsWay))
     return {
-      what: say('Its last report, at {at}: {status}.', { at, status: translateText(status) }),
+      what: say('Its last report, at {at}: {status}.', { at, status: said }),
       next: say('The carrier has it, and the phone not yet: it may be off or without a network.'),
     }
   return {
-    what: say('The carrier did not deliver it: {status}.', {
-      status:
-        errorCode === null
-          ? translateText(status)
-          : say('{status} {code}', { status: translateText(status), code: translateText(errorCode) }),
-    }),
-    next: say(
-      'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
-    ),
+    what: say('It did not arrive: {what}.', { what: said }),
+    next: fault === undefined || fault.reason === null ? LOOK_UP : mendReport(fault),
   }
 }
+
+const LOOK_UP = say(
+  'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
+)
+
+/** What to do about a message that its provider took, and that did not arrive. */
+function mendReport({ verdict, scope }: Pick<ReportFault, 'verdict' | 'scope'>): Sentence {
+  switch (verdict) {
+    case 'ours':
+      return MEND_OURS[scope]
+    case 'limit':
+      if (scope !== 'recipient') return MEND_OURS[scope]
+      break
+    case 'recipient':
+      return say('Compare the number or address with what the person says, and whether the phone is on.')
+    case 'content':
+      return say('Change the words, or the value that the platform gives: the next one is refused like this.')
+    case 'country':
+      return MEND_OURS.country
+    case 'later':
+      return say(
+        'Nothing is to be mended here: the person asks again, and the code goes by the next carrier of its route, if there is one.',
+      )
+    case 'ambiguous':
+      break
+  }
+  return say(
+    'The person tries again later: a phone that is off or full gets it then, or another one is sent.',
+  )
+}
+
+const MEND_MESSAGE = say(
+  'This is ours to mend: look the code up in the provider’s console, then at words, links and sender of this kind of message.',
+)
+const MEND_OURS = {
+  sender: say(
+    'This is ours to mend: register the sender (signature, number, campaign) in the provider’s console, and look there what its review says.',
+  ),
+  template: say(
+    'This is ours to mend: look at the template of this kind in the provider’s console, and let it be approved for these words.',
+  ),
+  account: say(
+    'This is ours to mend: look at the account in the provider’s console, its balance, its limits and whether it is suspended.',
+  ),
+  country: say('Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'),
+  message: MEND_MESSAGE,
+  recipient: MEND_MESSAGE,
+  transport: MEND_MESSAGE,
+} as const satisfies Record<ReportFault['scope'], Sentence>
 
 const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>> = {
   recipient: {

@@ -7,7 +7,7 @@ import type { ServiceView } from './service-view.ts'
 /** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
-   * `degraded`: channels whose messages are accepted, but wait for a provider that is down; `certificate` when a renewed
+   * `degraded`: channels whose messages are accepted, but wait for a provider that is down, or are taken by it and do not arrive; `certificate` when a renewed
    * one is refused, `database` when it is reached without TLS, `quotas` when a quota is set that holds nothing back. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
@@ -105,7 +105,12 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
 function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas' | 'database')[] {
   const down = [
     ...view.health.providers().filter(({ up }) => !up),
-    ...view.channelStatus().filter(({ breaker }) => breaker !== 'closed'),
+    ...view
+      .channelStatus()
+      .filter(
+        ({ breaker, partialFaults }) =>
+          breaker !== 'closed' || partialFaults.some(({ recipients }) => recipients !== undefined),
+      ),
   ]
   const refused = view.channels.filter(channel => view.health.lockedOut(channel) !== null)
   const expiresAt = view.certificate()?.expiresAt ?? Infinity

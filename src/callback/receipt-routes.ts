@@ -28,6 +28,8 @@ interface ReceiptRoutesOptions {
   /** Gets a `receipt` for every report. */
   readonly emit: Emit
   readonly source: ReceiptSource
+  /** The name of the provider whose reports they are. */
+  readonly provider: string
   /** The headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -67,7 +69,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       // All of them are compared, so that the time does not tell which one came close.
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
-        return refuseForged(reply, emit, 'the key in the URL is wrong')
+        return refuseForged(reply, options, 'the key in the URL is wrong')
       const octets = Number(request.headers['content-length'] ?? most)
       if (octets > most) return
       if (octetsAtOnce + octets > OCTETS_AT_ONCE) return refuseForNow(reply, 'too many reports at once')
@@ -79,7 +81,7 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const body = source.format === 'query' ? parseForm(query) : request.body
       const given = { headers: request.headers, body, query }
       const receipts = source.parseReports(given, tellUnknownState)
-      if (receipts === 'forged') return refuseForged(reply, emit, 'the signature is wrong')
+      if (receipts === 'forged') return refuseForged(reply, options, 'the signature is wrong')
       try {
         for (let at = 0; at < receipts.length; at += REPORTS_AT_ONCE)
           await writeReceipts(receipts.slice(at, at + REPORTS_AT_ONCE), options)
@@ -124,12 +126,17 @@ function refuseForNow(reply: FastifyReply, why: string): FastifyReply {
 /** Writes reports, which share a commit. @throws StoreUnavailable */
 async function writeReceipts(
   receipts: readonly CarrierReport[],
-  { outbox, now, emit }: ReceiptRoutesOptions,
+  { outbox, provider, now, emit }: ReceiptRoutesOptions,
 ): Promise<void> {
   await Promise.all(
     receipts.filter(isStorable).map(async ({ id, ...receipt }) => {
-      const result = await outbox.writeReceipt({ channel: 'sms', id, ...receipt, at: now() })
-      emit({ type: 'receipt', id, ...receipt, result })
+      const { is: result, ...about } = await outbox.writeReceipt({
+        channel: 'sms',
+        id,
+        ...receipt,
+        at: now(),
+      })
+      emit({ type: 'receipt', channel: 'sms', provider, id, ...receipt, result, ...about })
     }),
   )
 }
@@ -139,8 +146,13 @@ function isStorable({ providerId, status, errorCode }: CarrierReport): boolean {
   return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
 }
 
-function refuseForged(reply: FastifyReply, emit: Emit, why: string): FastifyReply {
-  emit({ type: 'receipt', providerId: '', status: '', errorCode: null, result: 'forged' })
+function refuseForged(
+  reply: FastifyReply,
+  { provider, emit }: ReceiptRoutesOptions,
+  why: string,
+): FastifyReply {
+  const nothing = { providerId: '', status: '', errorCode: null }
+  emit({ type: 'receipt', channel: 'sms', provider, ...nothing, result: 'forged' })
   const { status, err_code, err_msg } = createAnswer('credential', why)
   return reply.code(status).send({ err_code, err_msg })
 }

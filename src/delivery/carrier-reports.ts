@@ -1,7 +1,8 @@
-import type { EventHandlers } from '../events/events.ts'
-import type { NewMessage } from '../messages/message.ts'
+import type { EventHandlers, EventOf } from '../events/events.ts'
+import type { Channel, NewMessage } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
+import type { PartialFault, PartialFaultChange } from './circuits.ts'
 
 /** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
 const TRICKLE = 0.1
@@ -13,18 +14,27 @@ const FORGOTTEN_MS = 60 * 60_000
 /** The most messages whose reports are awaited. At a higher rate these are a sample of all. */
 const MOST_WAITING = 5000
 
-/** The number of the latest reports that count, and the oldest age of them. */
+/** The number of the latest reports that count, one a number, and the age from which on they do not. */
 const LATEST = 50
+const KEPT_MS = 3 * 24 * 60 * 60_000
+/** With so many reports of this time a carrier is judged by their share. */
 const WINDOW_MS = 30 * 60_000
-/** With fewer reports no carrier is judged. */
 const FEWEST = 20
+/** With fewer it is asked second when so many of the latest so many are bad: of a carrier by which 70 % arrive, each is seen less than once in a hundred times. */
+const BEYOND_CHANCE = [
+  [4, 4],
+  [6, 7],
+  [8, 10],
+  [12, 20],
+] as const
 /** Below the first share of good reports a carrier is asked second; from the second share on it is asked first again. They differ so that it does not flap. */
 const BAD_BELOW = 0.7
 const GOOD_FROM = 0.9
 /** The least between two changes of one carrier. */
 const DWELL_MS = 10 * 60_000
-/** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again. */
+/** A carrier that has been asked second for so long, ms, and has had too few messages to be judged, is asked first again; twice as long each time it goes wrong again. */
 const FORGIVEN_MS = 60 * 60_000
+const LONGEST_MS = 24 * 60 * 60_000
 
 /** The most numbers whose latest codes are remembered, and how many of each; the oldest are forgotten first. */
 const MOST_NUMBERS = 10_000
@@ -63,8 +73,11 @@ export function createCarrierReports(options: {
   readonly judged: ReadonlySet<string>
   /** Called at every change. @param share of good reports among the latest. */
   readonly onChange: (provider: string, isSecond: boolean, share: number) => void
+  /** Called when reports begin to say that something is for the operator to mend, and when they do no more. */
+  readonly onFault: (channel: Channel, provider: string, change: PartialFaultChange) => void
 }) {
   const { clock, random, judged, onChange } = options
+  const faults = createReportedFaults(clock, options.onFault)
   const awaited = createAwaitedReports()
   const latestCodes = createLatestCodes()
   /** Of the carriers that have sent reports. */
@@ -80,12 +93,12 @@ export function createCarrierReports(options: {
     latestCodes.noteReport(id ?? providerId, isDelivered)
     const sent = awaited.take(id, providerId)
     if (sent === undefined) return
-    const { provider, sentAt } = sent
+    const { provider, sentAt, masked } = sent
     const now = clock.now()
     const history =
       histories.get(provider) ?? createReportHistory((isSecond, share) => onChange(provider, isSecond, share))
     histories.set(provider, history)
-    history.noteReport(sentAt, isDelivered && now - sentAt <= IN_TIME_MS, now)
+    history.noteReport(sentAt, masked, isDelivered && now - sentAt <= IN_TIME_MS, now)
   }
 
   const isSecond = (provider: string): boolean => histories.get(provider)?.isSecond(clock.now()) ?? false
@@ -94,16 +107,21 @@ export function createCarrierReports(options: {
     /** Takes what was sent, and what was reported of it. */
     handlers: {
       attempt({ message, provider, outcome }) {
-        if (judged.has(provider) && message.channel === 'sms' && outcome.is === 'sent')
-          noteSent({ id: message.id, provider, providerId: outcome.providerId })
+        const { id, channel, masked } = message
+        if (judged.has(provider) && channel === 'sms' && outcome.is === 'sent')
+          noteSent({ id, masked, provider, providerId: outcome.providerId })
       },
-      receipt({ id, providerId, status, result }) {
+      receipt(event) {
+        const { id, providerId, status, result } = event
         if (result === 'forged') return
         if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
         else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
+        faults.note(event)
       },
     } satisfies EventHandlers,
     isSecond,
+    /** Lists what a provider's reports say that is for the operator to mend. */
+    faultsOf: faults.list,
     /** Notes a code that a carrier took. */
     noteCode(message: NewMessage, provider: string, providerId: string | undefined): void {
       const { id, recipient, purpose, expiresAt } = message
@@ -141,6 +159,7 @@ export function createCarrierReports(options: {
 interface SentSms {
   /** Our id. */
   readonly id: string
+  readonly masked: string
   readonly provider: string
   /** The carrier's id: some tell none in their answer, and name ours in their reports. */
   readonly providerId: string | undefined
@@ -240,7 +259,8 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
-  let reports: { readonly at: number; readonly good: boolean }[] = []
+  let restMs = FORGIVEN_MS
+  let reports: { readonly at: number; readonly masked: string; readonly good: boolean }[] = []
   /** Messages that it has reported on. */
   let reported = 0
   /** Messages without a report in time that were followed by one on another message: not every network reports. */
@@ -249,28 +269,46 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
   let overdue = 0
 
   function change(next: number | null, now: number, share: number): void {
+    if (next !== null && now - changedAt > KEPT_MS) restMs = FORGIVEN_MS
     secondSince = next
     changedAt = now
-    reports = []
     overdue = 0
     onChange(next !== null, share)
+  }
+
+  /** The reports of the last half hour, without those that made it second. */
+  const recentAt = (now: number) =>
+    reports.filter(({ at }) => now - at <= WINDOW_MS && at > (secondSince ?? at - 1))
+
+  const countBad = (some: typeof reports): number => some.filter(({ good }) => !good).length
+
+  function isBad(recent: typeof reports): boolean {
+    if (recent.length >= FEWEST) return countBad(recent) > (1 - BAD_BELOW) * recent.length
+    return BEYOND_CHANCE.some(([bad, of]) => countBad(reports.slice(-of)) >= bad)
   }
 
   /** Says whether a carrier has stopped reporting: too many messages in a row have no report, given the share that it used to report on. */
   const isSilent = (): boolean => overdue >= (FEWEST * (reported + passedOver)) / reported
 
   return {
-    noteReport(sentAt: number, good: boolean, now: number): void {
+    noteReport(sentAt: number, masked: string, good: boolean, now: number): void {
       reported += 1
       passedOver += overdue
       overdue = 0
       // Late reports of earlier messages go on coming for as long as they are late.
       if (secondSince !== null && sentAt < secondSince) return
-      reports = [...reports, { at: now, good }].slice(-LATEST).filter(({ at }) => now - at <= WINDOW_MS)
-      if (reports.length < FEWEST || now - changedAt < DWELL_MS) return
-      const share = reports.filter(each => each.good).length / reports.length
-      if (secondSince === null ? share < BAD_BELOW : share >= GOOD_FROM)
-        change(secondSince === null ? now : null, now, share)
+      const others = reports.filter(each => each.masked !== masked && now - each.at <= KEPT_MS)
+      reports = [...others, { at: now, masked, good }].slice(-LATEST)
+      if (now - changedAt < DWELL_MS) return
+      const recent = recentAt(now)
+      const share = 1 - countBad(recent) / recent.length
+      if (secondSince === null) {
+        if (!good && isBad(recent)) change(now, now, share)
+      } else if (recent.length >= FEWEST && share >= GOOD_FROM) {
+        reports = []
+        restMs = FORGIVEN_MS
+        change(null, now, share)
+      }
     },
     /** Says whether the carrier reports on most of its messages. */
     reports: (): boolean => reported > 0 && reported >= passedOver + overdue,
@@ -281,9 +319,97 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
     },
     isSecond(now: number): boolean {
       if (secondSince === null) return false
-      const recent = reports.filter(({ at }) => now - at <= WINDOW_MS)
-      if (recent.length < FEWEST && now - secondSince > FORGIVEN_MS && !isSilent()) change(null, now, 0)
+      if (recentAt(now).length < FEWEST && now - secondSince > restMs && !isSilent()) {
+        restMs = Math.min(2 * restMs, LONGEST_MS)
+        change(null, now, 0)
+      }
       return secondSince !== null
     },
   }
+}
+
+/** A fault is over when so many messages in a row arrived that it concerns: as many as did not, within these bounds. */
+const FEWEST_ARRIVED = 3
+const MOST_ARRIVED = 10
+/** What no report has said for so long, ms, is not said any more. */
+const UNSAID_MS = 24 * 60 * 60_000
+/** The most faults, and recipients of each, that are kept. */
+const MOST_FAULTS = 100
+const MOST_RECIPIENTS = 100
+
+interface ReportedFault {
+  readonly channel: Channel
+  readonly provider: string
+  readonly fault: PartialFault
+  readonly recipients: Set<string>
+  /** The beginnings of their numbers. */
+  readonly areas: Set<string>
+  reports: number
+  /** Messages in a row that arrived since. */
+  arrived: number
+  reportedAt: number
+}
+
+/**
+ * What providers report that the operator has to mend, such as a signature that is not registered: they take the messages, which do
+ * not arrive. From the first such report on it is a fault of the provider, until messages arrive again that it concerns. Nothing
+ * waits for it: the provider is not known to refuse the next one.
+ */
+function createReportedFaults(
+  { now }: Clock,
+  onFault: (channel: Channel, provider: string, change: PartialFaultChange) => void,
+) {
+  const faults = new Map<string, ReportedFault>()
+
+  function meet({ channel, provider, errorCode, fault, kind = '', masked = '' }: EventOf<'receipt'>): void {
+    const { scope = 'message', reason } = fault ?? {}
+    const code = errorCode ?? 'undelivered'
+    const key = `${provider} ${code} ${scope === 'template' ? kind : ''}`
+    let found = faults.get(key)
+    if (found === undefined) {
+      if (faults.size >= MOST_FAULTS) return
+      const begun = { scope, name: code, kind, since: now(), until: null, code, reply: reason ?? '' }
+      const nobody = { recipients: new Set<string>(), areas: new Set<string>(), reports: 0 }
+      found = { channel, provider, fault: begun, ...nobody, arrived: 0, reportedAt: 0 }
+      faults.set(key, found)
+      onFault(channel, provider, { is: 'begun', fault: { ...begun, recipients: 1 } })
+    }
+    if (found.recipients.size < MOST_RECIPIENTS) found.recipients.add(masked)
+    found.areas.add(areaOf(masked))
+    found.reports += 1
+    found.arrived = 0
+    found.reportedAt = now()
+  }
+
+  function end(key: string, { channel, provider, fault }: ReportedFault): void {
+    faults.delete(key)
+    onFault(channel, provider, { is: 'over', fault })
+  }
+
+  return {
+    note(event: EventOf<'receipt'>): void {
+      const { provider, status, fault, result, kind, masked = '' } = event
+      if (result !== 'recorded') return
+      if (fault?.verdict === 'ours' || (fault?.verdict === 'limit' && fault.scope !== 'recipient'))
+        meet(event)
+      if (status !== 'delivered' && status !== 'read') return
+      for (const [key, each] of faults) {
+        const isOther = each.fault.scope === 'template' && each.fault.kind !== kind
+        if (each.provider !== provider || isOther || !each.areas.has(areaOf(masked))) continue
+        each.arrived += 1
+        if (each.arrived >= Math.min(Math.max(each.reports, FEWEST_ARRIVED), MOST_ARRIVED)) end(key, each)
+      }
+    },
+    list(provider: string): readonly PartialFault[] {
+      for (const [key, each] of faults) if (now() - each.reportedAt > UNSAID_MS) end(key, each)
+      return [...faults.values()]
+        .filter(each => each.provider === provider)
+        .map(({ fault, recipients }) => ({ ...fault, recipients: recipients.size }))
+    },
+  }
+}
+
+/** The calling code of a number, as far as its mask shows it; a sender may be registered in one country and not in another. */
+function areaOf(masked: string): string {
+  return /^\+(?:[17]|\d\d)/.exec(masked)?.[0] ?? ''
 }

@@ -1,10 +1,5 @@
-import {
-  type FaultScope,
-  faultScopeOf,
-  isOperatorFault,
-  type Outcome,
-  type ScopeNames,
-} from '../providers/provider.ts'
+import type { FaultScope } from '../messages/message.ts'
+import { faultScopeOf, isOperatorFault, type Outcome, type ScopeNames } from '../providers/provider.ts'
 
 /** The scopes with circuits of their own. What is wider is the carrier's own circuit, and what is narrower has none: its message is tried again. */
 type CircuitScope = keyof ScopeNames
@@ -13,8 +8,8 @@ const SCOPES = ['template', 'sender', 'country'] as const satisfies readonly Cir
 /** A fault that concerns a part of what a carrier is asked for. */
 export interface PartialFault {
   /** `carrier`: many different messages were refused alike, so that the fault may be the whole carrier's. Nothing waits for that. */
-  readonly scope: CircuitScope | 'carrier'
-  /** The template, sender or country that is refused; empty for the carrier, and where all messages share one. */
+  readonly scope: FaultScope | 'carrier'
+  /** The template, sender or country that is refused; empty for the carrier, and where all messages share one; the code of a report. */
   readonly name: string
   /** The kind of the message that was refused first. */
   readonly kind: string
@@ -24,6 +19,8 @@ export interface PartialFault {
   readonly until: number | null
   readonly code: string
   readonly reply: string
+  /** It took the messages, and then reported that they did not arrive: so many recipients have met that. Absent: it refuses them. */
+  readonly recipients?: number
 }
 
 /** A fault of a part that has a circuit, and until when the part is left alone. */

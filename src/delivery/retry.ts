@@ -1,6 +1,6 @@
-import type { Channel, Purpose } from '../messages/message.ts'
+import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
-import { type FaultScope, faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
+import { faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './breaker.ts'
 
 const SECOND = 1000

@@ -1,5 +1,5 @@
-import type { Channel, NewMessage } from '../messages/message.ts'
-import type { FinalAnswer, State, StoreLoss } from '../outbox/outbox.ts'
+import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
+import type { FinalAnswer, KeptReport, ReportFault, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 
 /** A callback and its answer. */
@@ -62,12 +62,18 @@ type CallbackEvent =
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
   | {
       readonly type: 'receipt'
+      readonly channel: Channel
+      readonly provider: string
       /** Our id of the message, when the report names it. */
       readonly id?: string | undefined
       readonly providerId: string
       readonly status: string
       readonly errorCode: string | null
-      readonly result: 'recorded' | 'stale' | 'unknown' | 'forged'
+      readonly fault?: ReportFault | undefined
+      readonly result: KeptReport['is'] | 'forged'
+      /** The kind of the message, and its recipient as people may see it, when the report was kept with it. */
+      readonly kind?: string
+      readonly masked?: string
     }
   | {
       /** A delivery report has a state that nothing here has a meaning for; told once. */
@@ -110,19 +116,21 @@ type DeliveryEvent =
 
   /**
    * A provider refuses a template, a sender or a country, and takes the rest; or that is over. `carrier`: many different messages were
-   * refused alike, so that the fault may be the provider's own; nothing waits for that.
+   * refused alike, so that the fault may be the provider's own; nothing waits for that. With `recipients` it took the messages, and
+   * reports that they did not arrive.
    */
   | {
       readonly type: 'partial-fault'
       readonly channel: Channel
       readonly provider: string
       readonly is: 'begun' | 'over'
-      readonly scope: 'template' | 'sender' | 'country' | 'carrier'
+      readonly scope: FaultScope | 'carrier'
       readonly name: string
       /** The kind of the message that was refused first. */
       readonly kind: string
       readonly code: string
       readonly reply: string
+      readonly recipients?: number
     }
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {

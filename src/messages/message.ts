@@ -18,6 +18,21 @@ export type Channel = 'email' | 'sms'
  */
 export type Purpose = 'code' | 'link' | 'file' | 'alarm' | 'plain'
 
+/**
+ * What a fault concerns, from the narrowest to the widest: nothing outside of it is slowed by it. `sender` is who it is from: a
+ * number, a signature, MAIL FROM. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
+ */
+export const FAULT_SCOPES = [
+  'message',
+  'recipient',
+  'country',
+  'template',
+  'sender',
+  'account',
+  'transport',
+] as const
+export type FaultScope = (typeof FAULT_SCOPES)[number]
+
 /** The data to render the message from, now or again after a restart. Encrypted at rest, removed when it is final. */
 export interface Content {
   /** The kind's parameters, as text, only those that its schema names. Absent, blank and null ones are left out. */

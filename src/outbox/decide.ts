@@ -7,6 +7,7 @@ import type {
   Charge,
   ClaimedMessage,
   DeliveryReport,
+  KeptReport,
   Lease,
   Settled,
   Settlement,
@@ -257,11 +258,11 @@ export function settleMessage(
 export function keepReport(
   unit: UnitOfWork,
   row: Row | undefined,
-  { status, errorCode, at, providerId }: DeliveryReport,
-): 'recorded' | 'stale' | 'unknown' {
-  if (row === undefined) return 'unknown'
-  if (!isLaterReceipt(row.receiptStatus, status)) return 'stale'
-  const receipt = { status, errorCode, at }
+  { status, errorCode, fault, at, providerId }: DeliveryReport,
+): KeptReport {
+  if (row === undefined) return { is: 'unknown' }
+  if (!isLaterReceipt(row.receiptStatus, status)) return { is: 'stale' }
+  const receipt = { status, errorCode, ...(fault !== undefined && { fault }), at }
   row.receiptStatus = status
   row.reported = true
   unit.receipts.set(row, { receipt, providerId })
@@ -272,7 +273,7 @@ export function keepReport(
     changeState(unit, row, next, [storeRecord('reported', at)], providerId)
     noteEnd(unit, row)
   }
-  return 'recorded'
+  return { is: 'recorded', kind: row.kind, masked: row.masked }
 }
 
 /** Makes a message that waits due now. @param row undefined: none waits. */

@@ -122,6 +122,6 @@ async function writeReceiptIfTaken(
   } catch (error) {
     if (!(error instanceof ValuesRefused)) throw error
     log({ doing: 'write receipt', message: `a delivery report was dropped whole: ${error.message}` })
-    return 'unknown'
+    return { is: 'unknown' }
   }
 }

@@ -20,6 +20,8 @@ export interface Row {
   readonly channel: Channel
   readonly kind: string
   readonly purpose: Purpose
+  /** The recipient, as people may see it. */
+  readonly masked: string
   readonly arrivedAt: number
   readonly expiresAt: number
   readonly groupKey: string | null
@@ -47,8 +49,8 @@ export interface Row {
 }
 
 /** The columns of a Row, of the table called `m`; both stores have them under these names. */
-export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.state, m.attempts, m.ambiguous, m.arrived_at,
-  m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer,
+export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient, m.state, m.attempts, m.ambiguous,
+  m.arrived_at, m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer,
   m.provider_id, m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
 
 /** @param read with ROW_COLUMNS; a truth as 1 (SQLite) or true (Postgres). */
@@ -60,6 +62,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: num
     channel: read['channel'] as Channel,
     kind: read['kind'] as string,
     purpose: read['purpose'] as Purpose,
+    masked: read['masked_recipient'] as string,
     arrivedAt: read['arrived_at'] as number,
     expiresAt: read['expires_at'] as number,
     groupKey: read['group_key'] as string | null,

@@ -4,6 +4,7 @@ import type {
   Accepted,
   DeliveryReport,
   EventQueue,
+  KeptReport,
   ListFilter,
   MessageView,
   Outbox,
@@ -24,7 +25,7 @@ export interface Operations {
     gives: Awaited<ReturnType<Outbox['claim']>>
   }
   settle: { takes: { now: number; id: string; token: string; settlement: Settlement }; gives: Settled }
-  writeReceipt: { takes: DeliveryReport; gives: 'recorded' | 'stale' | 'unknown' }
+  writeReceipt: { takes: DeliveryReport; gives: KeptReport }
   retryMessage: { takes: { now: number; id: string }; gives: boolean }
   cancelMessage: { takes: { now: number; id: string }; gives: boolean }
   probeCommit: { takes: { now: number }; gives: boolean }

@@ -1,4 +1,4 @@
-import type { Channel, Content, NewMessage, Purpose } from '../messages/message.ts'
+import type { Channel, Content, FaultScope, NewMessage, Purpose } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoreKeys } from './encryption.ts'
 
@@ -19,6 +19,26 @@ export type State = LiveState | FinalState
 /** The duplicate of a message that ended this long ago or less gets the same answer, and nothing new is stored. */
 export const DEDUPE_WINDOW_MS = 45_000
 
+/** Whose fault it is that a message did not arrive, as of a refusal: `ours` is for the operator to mend, `later` the provider's own. */
+export const FAULT_VERDICTS = [
+  'recipient',
+  'content',
+  'country',
+  'ours',
+  'later',
+  'limit',
+  'ambiguous',
+] as const
+
+/** Why a message did not arrive that its provider took, as the provider's table of codes has it. */
+export interface ReportFault {
+  readonly verdict: (typeof FAULT_VERDICTS)[number]
+  /** What else it concerns. */
+  readonly scope: FaultScope
+  /** In the words of the table, English; null: the table does not have the code. */
+  readonly reason: string | null
+}
+
 /** A provider's later report on a message that it took. */
 export interface DeliveryReport {
   readonly channel: Channel
@@ -28,9 +48,18 @@ export interface DeliveryReport {
   /** In the provider's words. */
   readonly status: string
   readonly errorCode: string | null
+  /** Absent: it arrived, or is on its way. */
+  readonly fault?: ReportFault | undefined
   /** When it came, ms since the epoch. */
   readonly at: number
 }
+
+/** What became of a delivery report. */
+export type KeptReport =
+  /** It is kept with its message. */
+  | { readonly is: 'recorded'; readonly kind: string; readonly masked: string }
+  /** A later one is known, or no message of ours is meant. */
+  | { readonly is: 'stale' | 'unknown' }
 
 /** A claim on a message. Only the holder of the current lease may settle it. */
 export interface Lease {
@@ -262,7 +291,7 @@ export interface Outbox {
    * is being sent when its attempt ends ambiguous. It never causes a send, and nothing leaves a final state.
    * @throws StoreUnavailable
    */
-  writeReceipt(report: DeliveryReport): Promise<'recorded' | 'stale' | 'unknown'>
+  writeReceipt(report: DeliveryReport): Promise<KeptReport>
   /** Leases on a store that several processes share; absent in one that a process has for itself. */
   readonly sharedLeases?: SharedLeases
   /** Values kept beside the messages. */
@@ -361,7 +390,7 @@ export interface MessageView {
   readonly dueAt: number | null
   readonly finalAt: number | null
   readonly providerId: string | null
-  readonly receipt: { readonly status: string; readonly errorCode: string | null; readonly at: number } | null
+  readonly receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'fault' | 'at'> | null
   readonly timeline: readonly AttemptRecord[]
 }
 

@@ -4,10 +4,10 @@ import type {
   Acceptance,
   AttemptRecord,
   ChargedWindows,
-  DeliveryReport,
   FinalAnswer,
   FinalState,
   Memo,
+  MessageView,
   QueuedEvent,
   QueuedEventType,
   SettledByStore,
@@ -33,7 +33,7 @@ export interface NewEvent {
 }
 
 /** A delivery report as it is kept with its message. */
-export type Receipt = Pick<DeliveryReport, 'status' | 'errorCode' | 'at'>
+export type Receipt = NonNullable<MessageView['receipt']>
 
 /**
  * What a transaction changes, kept in memory until its store writes it. The store reads and locks the rows, the functions of
@@ -93,6 +93,7 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
     channel: message.channel,
     kind: message.kind,
     purpose: message.purpose,
+    masked: message.masked,
     arrivedAt: message.arrivedAt,
     expiresAt: message.expiresAt,
     groupKey: groupKey ?? null,

@@ -6,6 +6,7 @@ import published from './aliyun.codes.json' with { type: 'json' }
 import {
   CHINA_OFFSET_MS,
   createCodeTable,
+  faultOfReport,
   type Judgement,
   judgeStatus,
   msUntilNextTotal,
@@ -362,9 +363,10 @@ function readReport(report: JsonObject): CarrierReport | null {
   const delivered = abroad ? textOf(report['Status']) === '1' : report['success'] === true
   if (delivered) return { providerId, id, status: 'delivered', errorCode: null }
   const errorCode = reportCodeOf(report[abroad ? 'ErrorCode' : 'err_code'])
+  const fault = faultOfReport(codesOfReceipts(errorCode ?? ''))
   // Handed to the phone's carrier, of which nothing was heard: the phone may be off.
-  const silent = errorCode !== null && codesOfReceipts(errorCode)?.verdict === 'ambiguous'
-  return { providerId, id, status: silent ? 'sent' : 'undelivered', errorCode }
+  const status = fault.verdict === 'ambiguous' ? 'sent' : 'undelivered'
+  return { providerId, id, status, errorCode, fault }
 }
 
 // Check

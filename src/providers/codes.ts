@@ -1,16 +1,10 @@
+import type { FaultScope } from '../messages/message.ts'
+import type { ReportFault } from '../outbox/outbox.ts'
 import { readRetryAfter } from './http-client.ts'
-import type { FaultScope, Outcome } from './provider.ts'
+import type { Outcome } from './provider.ts'
 
 /** The meaning of a carrier's code for a message. */
-export type CodeVerdict =
-  | 'ok'
-  | 'recipient'
-  | 'content'
-  | 'country'
-  | 'ours'
-  | 'later'
-  | 'limit'
-  | 'ambiguous'
+export type CodeVerdict = 'ok' | ReportFault['verdict']
 
 /** What a code means for a message, and what else it concerns. */
 export interface Judgement<V extends string = CodeVerdict> {
@@ -24,6 +18,8 @@ export interface ListedCode {
   readonly code: string
   readonly verdict: string
   readonly scope?: string
+  /** In plain English; src/language has the Chinese. Absent of a code in the operator's own file. */
+  readonly en?: string
   /** The entry is for all codes that begin so; `*` at its end is not part of them. */
   readonly prefix?: boolean
 }
@@ -39,6 +35,15 @@ export function createCodeTable(
   const prefixes = listed.filter(({ prefix }) => prefix === true)
   return code =>
     exact.get(code) ?? prefixes.find(({ code: start }) => code.startsWith(start.replace(/\*$/, '')))
+}
+
+/** The fault that a report has by its code. A code that the table does not have says nothing but that the message did not arrive. */
+export function faultOfReport(listed: Partial<FoundCode> = {}): ReportFault {
+  const { verdict = 'later', scope, en: reason = null } = listed
+  // The carrier says that it was delivered, and that it was not.
+  if (verdict === 'ok') return { verdict: 'later', scope: 'message', reason: null }
+  const own = verdict === 'recipient' || verdict === 'country' ? verdict : 'message'
+  return { verdict, scope: scope ?? own, reason }
 }
 
 /** The judgement on an HTTP answer that says nothing but its status. */

@@ -1,19 +1,4 @@
-import type { Channel, Outgoing } from '../messages/message.ts'
-
-/**
- * What a fault concerns, from the narrowest to the widest: nothing outside of it is slowed by it. `sender` is who it is from: a
- * number, a signature, MAIL FROM. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
- */
-export const FAULT_SCOPES = [
-  'message',
-  'recipient',
-  'country',
-  'template',
-  'sender',
-  'account',
-  'transport',
-] as const
-export type FaultScope = (typeof FAULT_SCOPES)[number]
+import type { Channel, FaultScope, Outgoing } from '../messages/message.ts'
 
 /** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {

@@ -9,7 +9,7 @@ import { textOf } from './json-answer.ts'
  * `status` is one of those that src/outbox/receipt-order.ts puts in order, such as `sent`, `delivered` and
  * `undelivered`; another counts as the earliest.
  */
-export type CarrierReport = Pick<DeliveryReport, 'providerId' | 'id' | 'status' | 'errorCode'>
+export type CarrierReport = Omit<DeliveryReport, 'channel' | 'at'>
 
 /** A request that reports. */
 export interface ReceiptRequest {

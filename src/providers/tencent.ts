@@ -5,6 +5,7 @@ import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import {
   createCodeTable,
+  faultOfReport,
   type Judgement,
   judgeStatus,
   msUntilChinaMidnight,
@@ -260,6 +261,10 @@ export function createTencentProvider(settings: TencentSettings): Provider {
 // What an answer means
 
 const codesOfSend = createCodeTable(published.send, published.common.codes)
+const codesOfReceipts = createCodeTable(
+  published.receipt.groups.flatMap(({ codes, ...group }) => codes.map(code => ({ ...group, code }))),
+  published.receipt.families,
+)
 const codes: readonly string[] = published.send.map(({ code }) => code)
 
 /** The judgements on unlisted codes, by the part before the dot; all others are for the operator to mend. */
@@ -399,13 +404,11 @@ export function createTencentReceipts(keys: readonly string[]): ReceiptSource {
 function readReport(report: JsonObject): CarrierReport | null {
   const providerId = textOf(report['sid'])
   if (providerId === '') return null
-  const delivered = report['report_status'] === 'SUCCESS'
-  return {
-    providerId,
-    id: readOurId(textOf(report['ext'])),
-    status: delivered ? 'delivered' : 'undelivered',
-    errorCode: delivered ? null : reportCodeOf(report['errmsg']),
-  }
+  const id = readOurId(textOf(report['ext']))
+  if (report['report_status'] === 'SUCCESS') return { providerId, id, status: 'delivered', errorCode: null }
+  const errorCode = reportCodeOf(report['errmsg'])
+  const fault = faultOfReport(codesOfReceipts(errorCode ?? ''))
+  return { providerId, id, status: 'undelivered', errorCode, fault }
 }
 
 // Check

@@ -12,7 +12,7 @@ import {
   type Values,
 } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { createCodeTable, judgeStatus, LONGEST_TOTAL_MS, outcomeOfVerdict } from './codes.ts'
+import { createCodeTable, faultOfReport, judgeStatus, LONGEST_TOTAL_MS, outcomeOfVerdict } from './codes.ts'
 import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
 import {
   createExchanges,
@@ -238,6 +238,7 @@ function validitySeconds(left: number): number {
 // What an answer means
 
 const codes = createCodeTable(published.send)
+const codesOfReceipts = createCodeTable(published.receipt)
 
 /**
  * Makes the outcome of an answer with an error.
@@ -427,7 +428,9 @@ async function createTwilioReceipts(url: string, authToken: string): Promise<Rec
       const code = readWord(fields['ErrorCode'])
       const errorCode = code !== undefined && /^\d{1,6}$/.test(code) ? code : null
       const id = query.startsWith('id=') ? readOurId(query.slice('id='.length)) : undefined
-      return [{ providerId, id, status, errorCode }]
+      const isFailed = errorCode !== null || status === 'undelivered' || status === 'failed'
+      const fault = isFailed ? faultOfReport(codesOfReceipts(errorCode ?? '')) : undefined
+      return [{ providerId, id, status, errorCode, fault }]
     },
   }
 }

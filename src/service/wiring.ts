@@ -114,6 +114,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const metrics = createMetrics({
     deviceAlerts: config.DDQ_HOST !== undefined,
     webhooks: config.EVENTS_URL !== undefined,
+    reporting: modulesOf(config).flatMap(({ name, openReceipts }) =>
+      openReceipts === undefined ? [] : [name],
+    ),
   })
   const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
   const reports = createCarrierReports({
@@ -121,6 +124,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     random,
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
+    onFault: (channel, provider, { is, fault }) =>
+      emit({ type: 'partial-fault', channel, provider, is, ...fault }),
   })
   const emit: Emit = createEmitter([
     createEventLog(log, clock.now),
@@ -270,7 +275,14 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)
     if (source !== undefined)
-      await app.register(receiptRoutes, { source, outbox, headers, now: clock.now, emit })
+      await app.register(receiptRoutes, {
+        source,
+        provider: module.name,
+        outbox,
+        headers,
+        now: clock.now,
+        emit,
+      })
   }
 
   // The private listener.
@@ -285,7 +297,11 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     channels: channels.map(({ channel }) => channel),
     health,
     queries,
-    channelStatus: delivery.status,
+    channelStatus: () =>
+      delivery.status().map(status => ({
+        ...status,
+        partialFaults: [...status.partialFaults, ...reports.faultsOf(status.provider)],
+      })),
     storeTrouble: () => outbox.trouble?.() ?? null,
     storeLoss: () => outbox.loss?.() ?? null,
     certificate,

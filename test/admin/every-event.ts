@@ -24,7 +24,13 @@ const final = {
   state: 'sent',
   answer: null,
 } as const
-const receipt = { type: 'receipt', providerId: 'SM1', errorCode: null } as const
+const receipt = {
+  type: 'receipt',
+  channel: 'sms',
+  provider: 'twilio',
+  providerId: 'SM1',
+  errorCode: null,
+} as const
 const attempt = { type: 'attempt', message, attempts: 1, tookMs: 300 } as const
 
 /** Each event of the service at least once, and each of its variants that metrics tell apart. */
@@ -65,7 +71,15 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   receipt: [
     { ...receipt, status: 'delivered', result: 'recorded' },
     { ...receipt, status: 'undelivered', result: 'recorded' },
-    { ...receipt, status: 'failed', result: 'recorded' },
+    {
+      ...receipt,
+      status: 'failed',
+      result: 'recorded',
+      errorCode: '30034',
+      fault: { verdict: 'ours', scope: 'sender', reason: 'the number is not registered' },
+      kind: 'login-code',
+      masked: '+86*******8000',
+    },
     { ...receipt, status: 'sent', result: 'stale' },
     { ...receipt, status: 'sent', result: 'unknown' },
     { ...receipt, status: '', result: 'forged' },
@@ -213,6 +227,25 @@ export const view = viewOf({
           until: 5000,
           code: 'isv.SMS_TEMPLATE_ILLEGAL',
           reply: 'under review',
+        },
+        ...(['account', 'carrier'] as const).map(scope => ({
+          scope,
+          name: '',
+          kind: 'login-code',
+          since: 1000,
+          until: null,
+          code: '63038',
+          reply: '',
+        })),
+        {
+          scope: 'sender',
+          name: '30034',
+          kind: 'login-code',
+          since: 1000,
+          until: null,
+          code: '30034',
+          reply: 'the number is not registered',
+          recipients: 2,
         },
       ],
     },

@@ -2,7 +2,14 @@ import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
 import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
-import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../src/outbox/outbox.ts'
+import { FAULT_SCOPES } from '../../src/messages/message.ts'
+import {
+  FAULT_VERDICTS,
+  FINAL_STATES,
+  LIVE_STATES,
+  type MessageView,
+  type ReportFault,
+} from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const MINUTE = 60_000
@@ -134,8 +141,30 @@ t.test('what was sent says who took it, and what the carrier reported since', t 
   )
   t.match(report('delivered'), 'The phone has it, since 2026-11-21 02:04:00.')
   t.match(report('sent'), 'Its last report, at 2026-11-21 02:04:00: sent.')
-  t.match(report('undelivered', '30003'), 'The carrier did not deliver it: undelivered 30003.')
-  t.match(report('failed'), 'The carrier did not deliver it: failed.')
+  t.match(report('undelivered', '30003'), 'It did not arrive: 30003.', 'of a store of 1.0.0')
+  t.match(report('failed'), 'It did not arrive: failed.')
+  const because = (verdict: ReportFault['verdict'], scope: ReportFault['scope'], errorCode = 'X') =>
+    explain({
+      receipt: {
+        status: 'undelivered',
+        errorCode,
+        fault: { verdict, scope, reason: 'as the table says' },
+        at: NOW,
+      },
+    })
+  const advice = FAULT_VERDICTS.flatMap(verdict =>
+    FAULT_SCOPES.map(scope => {
+      const { what, next } = because(verdict, scope)
+      t.match(String(what), /X: as the table says/, `${verdict} ${scope}`)
+      return String(next)
+    }),
+  )
+  t.ok(new Set(advice).size >= 9, 'each has its own remedy')
+  t.match(String(because('ours', 'sender', '30034').what), 'It did not arrive: 30034 as the table says.')
+  t.match(String(because('ours', 'sender').next), /ours to mend: register the sender/)
+  t.match(String(because('limit', 'account').next), /ours to mend: look at the account/)
+  t.notMatch(String(because('limit', 'recipient').next), /ours to mend/)
+  t.match(String(because('ambiguous', 'recipient').what), 'Its last report', 'it may still arrive')
   t.match(
     next({ channel: 'email', providerId: '4F2C1A0B9D' }),
     'the queue id 4F2C1A0B9D, then in the junk folder',
@@ -160,7 +189,7 @@ t.test('in Chinese nothing is English but names and the words of others, and no 
   )
   t.equal(
     inChinese({ receipt: { status: 'undelivered', errorCode: '30003', at: NOW } }),
-    'twilio 于 2026-11-21 02:03:00 接收，距消息到达 200 毫秒。运营商没有投递成功：未送达，错误码 30003。',
+    'twilio 于 2026-11-21 02:03:00 接收，距消息到达 200 毫秒。没有送达：30003。',
   )
   t.end()
 })

@@ -14,7 +14,7 @@ async function scrape(
   given: Partial<ServiceView> = {},
   deviceAlerts = true,
 ): Promise<readonly string[]> {
-  const metrics = createMetrics({ deviceAlerts, webhooks: deviceAlerts })
+  const metrics = createMetrics({ deviceAlerts, webhooks: deviceAlerts, reporting: ['twilio'] })
   const emit = createEmitter(metrics.sinks)
   for (const event of events) emit(event)
   return (await metrics.scrape({ ...view, ...given }))

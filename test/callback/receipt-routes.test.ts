@@ -37,9 +37,10 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
       async writeReceipt(report) {
         if (!rig.works) throw new StoreUnavailable('no')
         written.push(report)
-        return 'recorded'
+        return { is: 'recorded', kind: 'login-code', masked: '+86*******8000' }
       },
     },
+    provider: 'made-up',
     now: () => 1_000,
     emit: event => events.push(event),
     headers: { 'cache-control': 'no-store' },

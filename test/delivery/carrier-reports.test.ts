@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
 import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import type { EventOf } from '../../src/events/events.ts'
 import type { NewMessage } from '../../src/messages/message.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { sample } from '../outbox/samples.ts'
@@ -16,16 +17,29 @@ const bad: Behaviour = random => ({ afterMs: 5000, status: random() < 0.8 ? 'und
 const halfLate: Behaviour = random => (random() < 0.5 ? good(random) : late(random))
 const silent: Behaviour = () => null
 
+/** Has a carrier report on a message. */
+function reportOn(
+  reports: CarrierReports,
+  providerId: string,
+  status: string,
+  more: Partial<EventOf<'receipt'>> = {},
+): void {
+  const about = { channel: 'sms', provider: 'a', providerId, status, errorCode: null } as const
+  reports.handlers.receipt?.({ type: 'receipt', ...about, result: 'recorded', ...more })
+}
+
 /** Two carriers, `a` before `b`, in simulated time. */
 function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const random = seededRandom(7)
   let now = 0
   const changes: { readonly provider: string; readonly isSecond: boolean; readonly at: number }[] = []
+  const faults: string[] = []
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
     judged: new Set(judged),
     onChange: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
+    onFault: (_channel, _provider, { is, fault }) => faults.push(`${is} ${fault.name}`),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
   const due: {
@@ -43,14 +57,23 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     for (; now < end; now += stepMs) {
       for (const each of due.filter(({ at }) => at <= now)) {
         due.splice(due.indexOf(each), 1)
-        reports.handlers.receipt?.({ type: 'receipt', ...each, errorCode: null, result: 'recorded' })
+        const then = now
+        now = each.at
+        const { id, providerId, status } = each
+        reportOn(reports, providerId, status, { id })
+        now = then
       }
       const [{ provider } = {}] = reports.orderCarriers(carriers)
       const name = provider?.name ?? ''
       all += 1
       if (name === 'a') first += 1
       const providerId = `${name}${(count += 1)}`
-      const message = { id: providerId, channel: 'sms', kind: 'login-code', masked: '' } as const
+      const message = {
+        id: providerId,
+        channel: 'sms',
+        kind: 'login-code',
+        masked: `+86*******${providerId}`,
+      } as const
       const outcome: Outcome = { is: 'sent', reply: '', ...(tellsId && { providerId }) }
       reports.handlers.attempt?.({
         type: 'attempt',
@@ -66,7 +89,10 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     }
     return first / all
   }
-  return { run, changes, reports, carriers, now: () => now }
+  const advance = (ms: number): void => {
+    now += ms
+  }
+  return { run, changes, reports, carriers, faults, advance, now: () => now }
 }
 
 for (const [how, behaviour, tellsId] of [
@@ -153,12 +179,53 @@ t.test('late reports on what was sent before it was asked second do not keep it 
   t.end()
 })
 
-t.test('without reports nobody is judged, nor of few', t => {
+t.test('without reports nobody is judged', t => {
   const { run, changes } = simulate(2000)
   t.equal(run(120 * MINUTE, { a: silent, b: silent }), 1)
-  const few = simulate(5 * MINUTE)
-  t.equal(few.run(600 * MINUTE, { a: bad, b: good }), 1, 'never 20 in half an hour')
-  t.same([...changes, ...few.changes], [])
+  t.same(changes, [])
+  t.end()
+})
+
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const dead: Behaviour = () => ({ afterMs: 5000, status: 'undelivered' })
+
+t.test('of ten messages a day, four that do not come in a row are enough', t => {
+  const { run, changes } = simulate(DAY / 10)
+  run(2 * DAY, { a: good, b: good })
+  t.same(changes, [])
+  const brokeAt = 2 * DAY
+  const lost = run(10 * DAY, { a: dead, b: good }) * 100
+  t.match(changes[0], { provider: 'a', isSecond: true })
+  t.ok((changes[0]?.at ?? Infinity) - brokeAt <= 0.6 * DAY, `noticed after ${changes[0]?.at} ms`)
+  t.ok(lost < 40, `${lost} of 100 go to it first, all in all: it is tried again ever more rarely`)
+  run(10 * DAY, { a: good, b: good })
+  t.match(changes.at(-1), { isSecond: false })
+  t.equal(run(2 * DAY, { a: good, b: good }), 1, 'and it is first again')
+  t.end()
+})
+
+t.test('a tenth of bad numbers moves nobody, however few or many there are', t => {
+  const tenth: Behaviour = random => ({ afterMs: 5000, status: random() < 0.1 ? 'failed' : 'delivered' })
+  for (const everyMs of [2000, 5 * MINUTE, DAY / 10]) {
+    const { run, changes } = simulate(everyMs)
+    run(2000 * everyMs, { a: tenth, b: good })
+    t.same(changes, [], `every ${everyMs} ms`)
+  }
+  t.end()
+})
+
+t.test('one number counts once: who asks again and again with a phone that is off moves nobody', t => {
+  const { run, changes, reports } = simulate(5 * MINUTE)
+  run(HOUR, { a: good, b: good })
+  for (let n = 0; n < 12; n += 1) {
+    const message = { id: `x${n}`, channel: 'sms', kind: 'login-code', masked: '+86*******0000' } as const
+    const outcome: Outcome = { is: 'sent', reply: '', providerId: `x${n}` }
+    const attempt = { type: 'attempt', message, provider: 'a', outcome, attempts: 1, tookMs: 1 } as const
+    reports.handlers.attempt?.(attempt)
+    reportOn(reports, `x${n}`, 'undelivered')
+  }
+  t.same(changes, [])
   t.end()
 })
 
@@ -197,7 +264,7 @@ t.test('a forged report and one of nobody’s message count for nothing', t => {
       [`a${id}`, 'forged'],
       [`x${id}`, 'unknown'],
     ] as const)
-      reports.handlers.receipt?.({ type: 'receipt', providerId, status: 'failed', errorCode: null, result })
+      reportOn(reports, providerId, 'failed', { result })
   t.same(changes, [])
   t.end()
 })
@@ -220,8 +287,7 @@ t.test('a code that follows one which was reported undelivered begins with the n
   const { run, reports, carriers, now } = simulate(2000)
   run(MINUTE, { a: silent, b: silent })
   const passed = (number = 'ann', inOrder = carriers) => reports.findPassed(inOrder, codeTo(number, now()))
-  const report = (providerId: string, status: string) =>
-    reports.handlers.receipt?.({ type: 'receipt', providerId, status, errorCode: null, result: 'recorded' })
+  const report = (providerId: string, status: string) => reportOn(reports, providerId, status)
   t.equal(passed(), undefined, 'it is the first')
   reports.noteCode(codeTo('ann', now()), 'a', 'id-1')
   t.equal(passed(), undefined, 'nothing is known of it yet')
@@ -269,14 +335,60 @@ t.test('the oldest codes are forgotten', t => {
   for (let n = 0; n < 10_001; n += 1) reports.noteCode(codeTo(`n${n}`, now()), 'a', `id-${n}`)
   for (const n of [0, 1]) {
     const providerId = `id-${n}`
-    reports.handlers.receipt?.({
-      type: 'receipt',
-      providerId,
-      status: 'failed',
-      errorCode: null,
-      result: 'recorded',
-    })
+    reportOn(reports, providerId, 'failed')
     t.equal(reports.findPassed(carriers, codeTo(`n${n}`, now()))?.provider, n === 0 ? undefined : 'a')
   }
+  t.end()
+})
+
+t.test('what reports say is ours to mend is a fault from the first one on, until messages arrive', t => {
+  const { reports, advance, faults } = simulate(2000)
+  const OURS = { verdict: 'ours', scope: 'sender', reason: 'not registered' } as const
+  const report = (
+    masked: string,
+    ours: boolean,
+    kind = 'login-code',
+    more: Partial<EventOf<'receipt'>> = {},
+  ) =>
+    reportOn(reports, 'x', ours ? 'undelivered' : 'delivered', {
+      ...(ours && { errorCode: '30034', fault: OURS }),
+      masked,
+      kind,
+      ...more,
+    })
+  report('+12*******1111', true, 'login-code', { result: 'stale' })
+  t.same(reports.faultsOf('a'), [], 'a stale one says nothing')
+  for (const fault of [
+    { verdict: 'recipient', scope: 'recipient', reason: null },
+    { verdict: 'limit', scope: 'recipient', reason: null },
+    { verdict: 'later', scope: 'transport', reason: null },
+  ] as const)
+    report('+12*******1111', true, 'login-code', { fault })
+  t.same(reports.faultsOf('a'), [], 'nor what is not ours')
+
+  report('+12*******1111', true)
+  t.match(reports.faultsOf('a'), [{ scope: 'sender', name: '30034', recipients: 1, reply: 'not registered' }])
+  t.same(reports.faultsOf('b'), [])
+  report('+12*******1111', true)
+  t.match(reports.faultsOf('a'), [{ recipients: 1 }], 'the same one again')
+  report('+13*******2222', true)
+  t.match(reports.faultsOf('a'), [{ recipients: 2 }])
+  for (let n = 0; n < 20; n += 1) report(`+86*******${1000 + n}`, false)
+  t.equal(reports.faultsOf('a').length, 1, 'another country’s arrive: the sender is another one there')
+  for (const ours of [false, false, true, false, false, false]) report('+12*******1111', ours)
+  t.equal(reports.faultsOf('a').length, 1, 'fewer in a row than did not')
+  report('+12*******1111', false)
+  t.same(reports.faultsOf('a'), [])
+  t.same(faults, ['begun 30034', 'over 30034'])
+
+  const TEMPLATE = { verdict: 'ours', scope: 'template', reason: null } as const
+  report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
+  report('+86*******1000', true, 'login-code', { errorCode: 'M', fault: { ...TEMPLATE, scope: 'message' } })
+  for (let n = 0; n < 3; n += 1) report('+86*******1000', false)
+  t.match(reports.faultsOf('a'), [{ name: 'T', kind: 'forgotten-password' }], 'another kind’s arrive')
+  advance(25 * HOUR)
+  t.same(reports.faultsOf('a'), [], 'nobody has said it for a day')
+  for (let n = 0; n < 200; n += 1) report('+86*******1000', true, 'login-code', { errorCode: `E${n}` })
+  t.equal(reports.faultsOf('a').length, 100, 'and so many at most')
   t.end()
 })

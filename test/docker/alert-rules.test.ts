@@ -22,6 +22,9 @@ const SENT = 'messages_total{channel="sms",kind="login-code",state="sent"}'
 const REFUSED = 'messages_total{channel="sms",kind="login-code",state="refused"}'
 const bucket = (le: string) => `answer_seconds_bucket{channel="sms",method="POST",le="${le}"}`
 const receipts = (status: string) => `receipts_total{status="${status}",result="recorded"}`
+const part = (by: string, scope: string, instance = 'a') =>
+  `partial_fault{channel="sms",provider="aliyun",by="${by}",scope="${scope}",name="X",instance="${instance}"}`
+const EXPIRED = 'messages_total{channel="sms",kind="login-code",state="expired"}'
 
 /** Hardly anybody signs up; one mailbox is greylisted for two hours, and its message expires. */
 const QUIET_NIGHT: Play['series'] = {
@@ -45,9 +48,56 @@ const BUSY_WEEK: Play['series'] = {
   'over_quota_total{channel="sms",quota="recipient-day"}': '0+0.1x10080',
   'provider_up{provider="twilio"}': '1x10080',
   'locked_out_callbacks{channel="sms"}': '0x10080',
+  [part('report', 'message')]: '1x10080',
 }
 
 const PLAYS: readonly Play[] = [
+  {
+    alert: 'NotDelivered',
+    is: 'one report that names the signature',
+    series: { [part('report', 'sender')]: '_x5 1x20 _x10' },
+    fires: [8, 20],
+    silent: [4, 36],
+  },
+  {
+    alert: 'NotDelivered',
+    is: 'a message that one recipient’s network filtered',
+    series: { [part('report', 'message')]: '_x5 1x20' },
+    fires: [],
+    silent: [8, 20],
+  },
+  {
+    alert: 'NotDelivered',
+    is: 'messages that the networks of two recipients filtered, told to two replicas',
+    series: { [part('report', 'message')]: '1x20', [part('report', 'message', 'b')]: '_x5 1x20' },
+    fires: [8, 20],
+    silent: [4],
+  },
+  {
+    alert: 'PartRefused',
+    is: 'a template under review',
+    series: { [part('answer', 'template')]: '_x5 1x20 _x10' },
+    fires: [12, 24],
+    silent: [8, 36],
+  },
+  {
+    alert: 'PartStopped',
+    is: 'a template under review whose messages expire',
+    series: { [part('answer', 'template')]: '_x5 1x60', [EXPIRED]: '0x15 1x60' },
+    fires: [18, 30],
+    silent: [12],
+  },
+  {
+    alert: 'PartStopped',
+    is: 'a template under review whose messages go by another carrier, and a refused country',
+    series: {
+      [part('answer', 'template')]: '1x60',
+      [part('answer', 'country')]: '1x60',
+      [EXPIRED]: '0x60',
+    },
+    fires: [],
+    silent: [12, 40],
+  },
   {
     alert: 'Down',
     is: 'a target that does not answer',

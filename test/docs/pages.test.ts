@@ -4,7 +4,7 @@ import t from 'tap'
 import { ERR_CODES } from '../../src/callback/answers.ts'
 import { settingNames } from '../../src/config/settings.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
-import { FAULT_SCOPES } from '../../src/providers/provider.ts'
+import { FAULT_SCOPES } from '../../src/messages/message.ts'
 import { command } from '../commands/rig.ts'
 import { enough, load } from '../config/settings.ts'
 

@@ -104,7 +104,7 @@ t.test('one kind’s template under review delays no other kind, and everybody w
   t.match(await page('/console', 'zh-CN'), /aliyun 自 [\d: -]+ 起拒绝 forgotten-password 的模板/)
   t.match(
     await page('/metrics'),
-    /partial_fault\{provider="aliyun",scope="template",name="forgotten-password"\} 1\n/,
+    /partial_fault\{channel="sms",provider="aliyun",by="answer",scope="template",name="forgotten-password"\} 1\n/,
   )
   t.match(await page('/metrics'), /breaker_open\{provider="aliyun"\} 0\n/)
   t.match(

@@ -85,7 +85,7 @@ async function useAll(t: Test, outbox: Outbox): Promise<void> {
   for (const { id, lease: own } of messages)
     await outbox.settle(id, own, { to: 'queued', dueAt: clock.now() + 60_000 })
   const report = { channel: 'email', providerId: 'R1', status: 'delivered', errorCode: null } as const
-  t.equal(await outbox.writeReceipt({ ...report, at: clock.now() }), 'recorded')
+  t.match(await outbox.writeReceipt({ ...report, at: clock.now() }), { is: 'recorded' })
   t.ok(await outbox.actions.retryMessage(newer.message.id))
   t.ok(await outbox.actions.cancelMessage(newer.message.id))
   t.same(await outbox.memos.readMemos(['n']), new Map([['n', 'v']]))

@@ -84,7 +84,7 @@ function providerList({ providers, now }: Overview): Html {
     each => html`${
       each.since === null
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
-        : html`<p><span class="state ${each.up ? 's-sent' : 's-unknown'}">${say(each.up ? 'works' : 'fails')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
+        : html`<p><span class="state ${each.up && each.partialFaults.length === 0 ? 's-sent' : 's-unknown'}">${say(!each.up ? 'fails' : each.partialFaults.length === 0 ? 'works' : 'works in part')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
 <dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }

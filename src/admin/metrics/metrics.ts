@@ -8,6 +8,7 @@ import {
   ALERT_COUNTERS,
   ALERT_GAUGES,
   COUNTERS,
+  extend,
   GAUGES,
   HISTOGRAMS,
   type Labels,
@@ -86,14 +87,17 @@ const SCRAPED: readonly ScrapedRow[] = [
   ),
   {
     name: 'partial_fault',
-    help: 'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts.',
-    labels: ['provider', 'scope', 'name'],
+    help: 'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts. What its reports say is ours to mend, by code: how many recipients met it.',
+    labels: ['channel', 'provider', 'by', 'scope', 'name'],
     read: ({ channelStatus }) =>
-      channelStatus().flatMap(({ provider, partialFaults }) =>
-        partialFaults.map(({ scope, name, kind }): [Readonly<Record<string, string>>, number] => [
-          { provider, scope, name: scope === 'template' ? kind : name },
-          1,
-        ]),
+      channelStatus().flatMap(({ channel, provider, partialFaults }) =>
+        partialFaults.map(({ scope, name, kind, recipients }): [Readonly<Record<string, string>>, number] => {
+          const by = recipients === undefined ? 'answer' : 'report'
+          return [
+            { channel, provider, by, scope, name: by === 'answer' && scope === 'template' ? kind : name },
+            recipients ?? 1,
+          ]
+        }),
       ),
   },
   ofProviders(
@@ -161,7 +165,12 @@ export type Metrics = ReturnType<typeof createMetrics>
  * default metrics (`nodejs_eventloop_lag_seconds`, `process_resident_memory_bytes`).
  * @param on the parts that have metrics only when they are on.
  */
-export function createMetrics(on: { readonly deviceAlerts: boolean; readonly webhooks: boolean }) {
+export function createMetrics(on: {
+  readonly deviceAlerts: boolean
+  readonly webhooks: boolean
+  /** The providers that may report what became of messages. */
+  readonly reporting: readonly string[]
+}) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const settings = ({ name, help, labels }: { name: string; help: string; labels: readonly string[] }) => ({
@@ -176,7 +185,9 @@ export function createMetrics(on: { readonly deviceAlerts: boolean; readonly web
     ...(on.webhooks ? WEBHOOK_COUNTERS : []),
   ].map(row => {
     const counter = new Counter(settings(row))
-    for (const labels of row.initial ?? []) counter.inc(labels, 0)
+    const { initial = [] } = row
+    const each = row.labels.includes('provider') ? extend(initial, 'provider', on.reporting) : initial
+    for (const labels of each) counter.inc(labels, 0)
     return sinkOf(row.count, sample => {
       if (isAmount(sample)) counter.inc(...sample)
       else counter.inc(sample)
@@ -204,6 +215,8 @@ export function createMetrics(on: { readonly deviceAlerts: boolean; readonly web
       const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
       const seen = { ...view, store }
       for (const { gauge, read } of scraped) {
+        // What is not read any more is over; while the store does not answer, its figures stay as they were.
+        if (store !== null) gauge.reset()
         for (const [labels, value] of read(seen)) {
           if (value === null) gauge.remove(labels)
           else gauge.set(labels, value)

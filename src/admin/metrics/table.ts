@@ -1,7 +1,7 @@
 import { QUOTA_NAMES } from '../../callback/quotas.ts'
 import { ADMIN_REFUSALS, type EventOf, type EventType } from '../../events/events.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
-import { FINAL_STATES } from '../../outbox/outbox.ts'
+import { FAULT_VERDICTS, FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
 import { isProviderDown } from '../../providers/provider.ts'
 
@@ -21,7 +21,7 @@ interface Metric {
   readonly labels: readonly string[]
   /**
    * The label sets that are there from the start, at 0: Prometheus sees no increase in a series that begins with its
-   * first event. Absent where labels hold what servers say, or where there are over a thousand sets: no alert rule
+   * first event. Where `provider` is a label they are there for each provider that reports. Absent where labels hold what servers say, or where there are over a thousand sets: no alert rule
    * may ask for the increase of those.
    */
   readonly initial?: readonly Labels[]
@@ -57,7 +57,7 @@ function combine(values: Readonly<Record<string, readonly string[]>>): readonly 
 }
 
 /** Each of the sets with each value of one more label. */
-function extend(sets: readonly Labels[], label: string, values: readonly string[]): readonly Labels[] {
+export function extend(sets: readonly Labels[], label: string, values: readonly string[]): readonly Labels[] {
   return sets.flatMap(set => values.map(value => ({ ...set, [label]: value })))
 }
 
@@ -179,13 +179,21 @@ export const COUNTERS: readonly CounterRow[] = [
   },
   {
     name: 'receipts_total',
-    help: 'Delivery reports by status, and what became of them.',
-    labels: ['status', 'result'],
+    help: 'Delivery reports by status, whose fault it is that the message did not arrive, and what became of them.',
+    labels: ['provider', 'class', 'status', 'result'],
     initial: [
-      ...combine({ status: RECEIPT_STATUSES, result: ['recorded', 'stale', 'unknown'] }),
-      { status: 'none', result: 'forged' },
+      ...combine({ status: RECEIPT_STATUSES, class: ['none'], result: ['recorded', 'stale', 'unknown'] }),
+      ...combine({ status: ['undelivered', 'failed'], class: FAULT_VERDICTS, result: ['recorded'] }),
+      { status: 'none', class: 'none', result: 'forged' },
     ],
-    count: { receipt: ({ status, result }) => ({ status: result === 'forged' ? 'none' : status, result }) },
+    count: {
+      receipt: ({ provider, status, fault, result }) => ({
+        provider,
+        class: fault?.verdict ?? 'none',
+        status: result === 'forged' ? 'none' : status,
+        result,
+      }),
+    },
   },
   {
     name: 'admin_refusals_total',

@@ -1,5 +1,13 @@
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
-import { FINAL_STATES, LIVE_STATES, type ListFilter, type MessageView } from '../../outbox/outbox.ts'
+import { FAULT_SCOPES } from '../../messages/message.ts'
+import {
+  FAULT_VERDICTS,
+  FINAL_STATES,
+  LIVE_STATES,
+  type ListFilter,
+  type MessageView,
+  type ReportFault,
+} from '../../outbox/outbox.ts'
 import type { Cause } from '../console/causes.ts'
 import type { ChannelCalls, ProviderView } from './status.ts'
 
@@ -48,7 +56,27 @@ const attempt = object(
   'One line of a timeline',
 )
 
-const receipt = object({ status: text, errorCode: orNull(text), at: time }, 'The latest delivery report')
+const scope = { enum: FAULT_SCOPES, description: 'what else the fault concerns' }
+
+const reportFault = object(
+  {
+    verdict: {
+      enum: FAULT_VERDICTS,
+      description: "whose fault it is; ours: the operator's to mend, later: the provider's own",
+    },
+    scope,
+    reason: { ...orNull(text), description: "in the words of the provider's table; null: an unknown code" },
+  } satisfies Record<keyof ReportFault, JsonSchema>,
+  'Why it did not arrive; absent: it did, or is on its way',
+)
+
+const receipt = {
+  ...object(
+    { status: text, errorCode: orNull(text), fault: reportFault, at: time },
+    'The latest delivery report',
+  ),
+  required: ['status', 'errorCode', 'at'],
+}
 
 const message = object({
   id,
@@ -116,15 +144,23 @@ const provider = object({
     type: 'array',
     description:
       'what it refuses though it takes the rest; carrier: it refuses many different messages alike',
-    items: object({
-      scope: { enum: ['template', 'sender', 'country', 'carrier'] },
-      name: text,
-      kind: { ...text, description: 'of the message that was refused first' },
-      since: time,
-      until: { ...orNull(time), description: 'when a message tries it again; null: nothing waits for it' },
-      code: text,
-      reply: text,
-    }),
+    items: {
+      ...object({
+        scope: { enum: [...FAULT_SCOPES, 'carrier'] },
+        name: text,
+        kind: { ...text, description: 'of the message that was refused first' },
+        since: time,
+        until: { ...orNull(time), description: 'when a message tries it again; null: nothing waits for it' },
+        code: text,
+        reply: text,
+        recipients: {
+          ...count,
+          description:
+            'it took their messages, and reports that they did not arrive; absent: it refuses them',
+        },
+      }),
+      required: ['scope', 'name', 'kind', 'since', 'until', 'code', 'reply'],
+    },
   },
 } satisfies Record<keyof ProviderView, JsonSchema>)
 

@@ -1,8 +1,9 @@
 import { type Context, createContext, Script } from 'node:vm'
+import type { FaultScope } from '../../messages/message.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
-import { type CodeVerdict, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
+import { type CodeVerdict, faultOfReport, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
 import { objectOf, textOf } from '../json-answer.ts'
-import type { FaultScope, Outcome } from '../provider.ts'
+import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
 import { unescapePointer } from '../yaml-text.ts'
@@ -234,6 +235,8 @@ export interface GatewayReports {
   /** The gateway's words for states, to ours; `REJECTED_*` is all that begin so, `*` every other one. */
   readonly states: Readonly<Record<string, 'sent' | 'delivered' | 'undelivered'>>
   readonly code?: Pointer
+  /** What its codes mean, as in an answer. */
+  readonly codes?: GatewayAnswer['codes']
 }
 
 /** Reads a gateway's delivery reports as the operator's file describes them. They are not signed. */
@@ -262,7 +265,7 @@ export function createGatewayReceipts(
  * @returns null when the report names no message, or says nothing that the file knows
  */
 function readReport(
-  { id, ref, state, states, code }: GatewayReports,
+  { id, ref, state, states, code, codes = {} }: GatewayReports,
   json: unknown,
   named: string | undefined,
   onUnknownState?: (state: string) => void,
@@ -275,11 +278,10 @@ function readReport(
     onUnknownState?.(word)
     return null
   }
-  const ours = findPointed(ref, json) || (named ?? '')
-  return {
-    providerId,
-    id: readOurId(ours),
-    status,
-    errorCode: status === 'undelivered' ? reportCodeOf(findPointed(code, json)) : null,
-  }
+  const ours = readOurId(findPointed(ref, json) || (named ?? ''))
+  if (status !== 'undelivered') return { providerId, id: ours, status, errorCode: null }
+  const errorCode = reportCodeOf(findPointed(code, json))
+  const listed = entryOf(codes, errorCode ?? '')
+  const fault = faultOfReport(listed === undefined ? {} : readMeaning(listed))
+  return { providerId, id: ours, status, errorCode, fault }
 }

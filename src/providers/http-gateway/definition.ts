@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
+import { FAULT_SCOPES } from '../../messages/message.ts'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
-import { FAULT_SCOPES } from '../provider.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
@@ -118,6 +118,7 @@ export const GATEWAY_FILE = {
           state: POINTER,
           states: { type: 'object', additionalProperties: { enum: ['sent', 'delivered', 'undelivered'] } },
           code: POINTER,
+          codes: { type: 'object', additionalProperties: MEANING },
         },
         'id',
         'state',

@@ -1,5 +1,6 @@
+import type { FaultScope } from '../../messages/message.ts'
 import { isCertificateError } from '../diagnosis.ts'
-import type { FaultScope, Outcome } from '../provider.ts'
+import type { Outcome } from '../provider.ts'
 import { presentableReply } from '../reply.ts'
 
 /** Makes the outcome of a message that the server has accepted. @param secrets are removed from its reply */

@@ -75,10 +75,11 @@ export async function events(t: Test, create: Create): Promise<void> {
       providerId: 'Q7',
       status: 'undelivered',
       errorCode: '30003',
+      fault: { verdict: 'recipient', scope: 'recipient', reason: 'it is off' },
       at: clock.now(),
     }
-    t.equal(await outbox.writeReceipt(report), 'recorded')
-    t.equal(await outbox.writeReceipt(report), 'stale')
+    t.match(await outbox.writeReceipt(report), { is: 'recorded' })
+    t.same(await outbox.writeReceipt(report), { is: 'stale' })
     const { events: read } = await queueOf(outbox).readEvents(100)
     t.same(
       read.map(({ type, message }) => [type, message?.id]),
@@ -87,7 +88,8 @@ export async function events(t: Test, create: Create): Promise<void> {
         ['message.reported', id],
       ],
     )
-    t.same(read[1]?.data, { status: 'undelivered', errorCode: '30003', at: clock.now() })
+    const { status, errorCode, fault } = report
+    t.same(read[1]?.data, { status, errorCode, fault, at: clock.now() })
   })
 
   await t.test('a report that ends a message comes before its end', async t => {

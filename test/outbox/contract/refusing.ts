@@ -77,7 +77,7 @@ export async function refusing(t: Test, create: Create): Promise<void> {
 
   await t.test('a delivery report with an id that cannot be held is of nobody', async t => {
     const { outbox, clock } = await fresh(t, create)
-    t.equal(
+    t.same(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: `SM${NUL}`,
@@ -85,7 +85,7 @@ export async function refusing(t: Test, create: Create): Promise<void> {
         errorCode: null,
         at: clock.now(),
       }),
-      'unknown',
+      { is: 'unknown' },
     )
   })
 }

@@ -13,8 +13,8 @@ async function sending({ outbox, clock, view }: Fresh) {
   await outbox.accept([given])
   return {
     id,
-    report: (status: string, more: { readonly id?: string; readonly providerId?: string } = {}) =>
-      outbox.writeReceipt({
+    report: async (status: string, more: { readonly id?: string; readonly providerId?: string } = {}) => {
+      const kept = await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
         id,
@@ -22,7 +22,9 @@ async function sending({ outbox, clock, view }: Fresh) {
         errorCode: null,
         at: clock.now(),
         ...more,
-      }),
+      })
+      return kept.is
+    },
     settle: (settlement: Settlement) => outbox.settle(id, held, settlement),
     /** The end of an attempt of which nobody knows whether it was sent. */
     settleAmbiguous: () =>
@@ -121,7 +123,7 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.equal(await report('sent', { id: undefined }), 'unknown')
     const at = store.clock.now()
     const mail = { channel: 'email', providerId: 'SM1', id, status: 'sent', errorCode: null, at } as const
-    t.equal(await store.outbox.writeReceipt(mail), 'unknown')
+    t.same(await store.outbox.writeReceipt(mail), { is: 'unknown' })
     t.match(await view(), { state: 'sending', providerId: null, receipt: null })
   })
 

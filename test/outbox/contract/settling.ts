@@ -291,7 +291,8 @@ export async function settling(t: Test, create: Create): Promise<void> {
     await outbox.accept([given])
     await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
     const at = clock.now()
-    t.equal(
+    const fault = { verdict: 'recipient', scope: 'recipient', reason: 'no such number' } as const
+    t.match(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
@@ -299,19 +300,21 @@ export async function settling(t: Test, create: Create): Promise<void> {
         errorCode: null,
         at: at,
       }),
-      'recorded',
+      { is: 'recorded' },
     )
-    t.equal(
+    t.match(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
         status: 'undelivered',
         errorCode: '30005',
+        fault,
         at: at + 5,
       }),
-      'recorded',
+      { is: 'recorded', kind: given.message.kind, masked: given.message.masked },
+      'of whom and of what it is',
     )
-    t.equal(
+    t.match(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
@@ -319,9 +322,9 @@ export async function settling(t: Test, create: Create): Promise<void> {
         errorCode: null,
         at: at + 9,
       }),
-      'stale',
+      { is: 'stale' },
     )
-    t.equal(
+    t.match(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
@@ -329,12 +332,12 @@ export async function settling(t: Test, create: Create): Promise<void> {
         errorCode: '30005',
         at: at + 9,
       }),
-      'stale',
+      { is: 'stale' },
       'the same again',
     )
-    t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', at: at + 5 })
+    t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', fault, at: at + 5 })
     t.equal((await view(id)).state, 'sent', 'the state stays')
-    t.equal(
+    t.match(
       await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM2',
@@ -342,9 +345,9 @@ export async function settling(t: Test, create: Create): Promise<void> {
         errorCode: null,
         at: at,
       }),
-      'unknown',
+      { is: 'unknown' },
     )
-    t.equal(
+    t.match(
       await outbox.writeReceipt({
         channel: 'email',
         providerId: 'SM1',
@@ -352,7 +355,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
         errorCode: null,
         at: at,
       }),
-      'unknown',
+      { is: 'unknown' },
       'of the other channel',
     )
   })

@@ -1,7 +1,10 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
+import { recognize } from '../../../src/language/recognize.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import { createAliyunReceipts } from '../../../src/providers/aliyun.ts'
+import type { CarrierReport } from '../../../src/providers/receipts.ts'
+import { englishIn } from '../../language/english.ts'
 
 const ID = 'b'.repeat(32)
 const source = createAliyunReceipts(['key'])
@@ -21,27 +24,45 @@ t.test('where reports come, and what Aliyun wants to read', async t => {
 })
 
 t.test('reports in one request, in any order', async t => {
-  t.same(
+  t.match(
     parse([
       reportOf(message),
       reportOf(message, 'MOBILE_NOT_ON_SERVICE'),
       reportOf(message, 'REQUEST_SUCCESS'),
     ]),
     [
-      { providerId: message.bizId, id: ID, status: 'delivered', errorCode: null },
-      { providerId: message.bizId, id: ID, status: 'undelivered', errorCode: 'MOBILE_NOT_ON_SERVICE' },
-      { providerId: message.bizId, id: ID, status: 'sent', errorCode: 'REQUEST_SUCCESS' },
+      { providerId: message.bizId, id: ID, status: 'delivered', errorCode: null, fault: undefined },
+      {
+        providerId: message.bizId,
+        id: ID,
+        status: 'undelivered',
+        errorCode: 'MOBILE_NOT_ON_SERVICE',
+        fault: { verdict: 'recipient', scope: 'recipient' },
+      },
+      {
+        providerId: message.bizId,
+        id: ID,
+        status: 'sent',
+        errorCode: 'REQUEST_SUCCESS',
+        fault: { verdict: 'ambiguous' },
+      },
     ],
   )
 })
 
-t.test('every published code of a report makes a status', async t => {
-  for (const { code, verdict } of published.receipt) {
-    const [receipt] = parse([reportOf(message, code)])
-    const expected = verdict === 'ok' ? 'delivered' : verdict === 'ambiguous' ? 'sent' : 'undelivered'
-    t.match(receipt, { status: expected }, code)
-  }
-})
+t.test(
+  'every published code of a report makes a status and a fault, which both languages have words for',
+  async t => {
+    for (const { code, verdict, scope, en } of published.receipt) {
+      const [receipt] = parse([reportOf(message, code)]) as readonly CarrierReport[]
+      const expected = verdict === 'ok' ? 'delivered' : verdict === 'ambiguous' ? 'sent' : 'undelivered'
+      t.match(receipt, { status: expected }, code)
+      if (verdict === 'ok') continue
+      t.same(receipt?.fault, { verdict, scope, reason: en }, code)
+      t.same(englishIn(recognize(en)), [], code)
+    }
+  },
+)
 
 t.test('abroad', async t => {
   const abroad = { To: '8521111', Status: '1', ErrorCode: 'success', TaskId: ID, MessageId: '1234' }

@@ -1,7 +1,10 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/tencent.ts'
+import { recognize } from '../../../src/language/recognize.ts'
+import type { CarrierReport } from '../../../src/providers/receipts.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import { createTencentReceipts } from '../../../src/providers/tencent.ts'
+import { englishIn } from '../../language/english.ts'
 
 const ID = 'b'.repeat(32)
 const source = createTencentReceipts(['key'])
@@ -26,25 +29,32 @@ t.test('where reports come, and what Tencent wants to read', async t => {
 })
 
 t.test('reports in one request, with our id or without', async t => {
-  t.same(parse([reportOf(message, 'DELIVRD', true), reportOf(message, 'MI:0022')]), [
+  t.match(parse([reportOf(message, 'DELIVRD', true), reportOf(message, 'MI:0022')]), [
     { providerId: message.serialNo, id: ID, status: 'delivered', errorCode: null },
-    { providerId: message.serialNo, id: undefined, status: 'undelivered', errorCode: 'MI:0022' },
+    {
+      providerId: message.serialNo,
+      id: undefined,
+      status: 'undelivered',
+      errorCode: 'MI:0022',
+      fault: { verdict: 'later', scope: 'transport' },
+    },
   ])
 })
 
 t.test('every published code of a report makes a status, and is kept as it is', async t => {
-  const codes = published.receipt.groups.flatMap(group =>
-    group.codes.map(code => [code, group.verdict] as const),
-  )
+  const codes = published.receipt.groups.flatMap(group => group.codes.map(code => [code, group] as const))
   t.ok(codes.length > 200)
-  for (const [code, verdict] of codes) {
+  for (const [code, { verdict, scope, en }] of codes) {
     t.ok(Object.hasOwn(published.verdicts, verdict), code)
     const delivered = verdict === 'ok'
-    t.match(parse([reportOf(message, code)]), [
-      { status: delivered ? 'delivered' : 'undelivered', errorCode: delivered ? null : code },
-    ])
+    const [receipt] = parse([reportOf(message, code)]) as readonly CarrierReport[]
+    t.match(receipt, { status: delivered ? 'delivered' : 'undelivered', errorCode: delivered ? null : code })
+    t.same(receipt?.fault, delivered ? undefined : { verdict, scope, reason: en }, code)
+    if (!delivered) t.same(englishIn(recognize(en)), [], code)
   }
   t.match(parse([reportOf(message, 'BWLIST _006')]), [{ errorCode: 'BWLIST_006' }])
+  t.match(parse([reportOf(message, 'MN:0099')]), [{ fault: { verdict: 'recipient' } }], 'of a family')
+  t.match(parse([reportOf(message, 'XX:1')]), [{ fault: { verdict: 'later', reason: null } }], 'unknown')
 })
 
 t.test('what is none is nothing', async t => {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
+import { recognize } from '../../../src/language/recognize.ts'
 import listed from '../../../src/providers/twilio.codes.json' with { type: 'json' }
+import { englishIn } from '../../language/english.ts'
 import { startTwilioServer } from '../../rigs/twilio-server.ts'
 import { judgementOf } from '../sms.ts'
 import { openTwilio, sms, twilioError } from './rig.ts'
@@ -85,4 +87,17 @@ t.test('without a code the status decides', async t => {
   t.match(await outcomeOf(429), { is: 'retry', whose: 'later' })
   for (const status of [500, 502, 503, 504, 599])
     t.match(await outcomeOf(status), { is: 'ambiguous' }, String(status))
+})
+
+t.test('a report has a code that Twilio publishes, and words in both languages', async t => {
+  const known = new Set(published.map(({ code }) => String(code)))
+  for (const { code, en } of listed.receipt) {
+    t.ok(known.has(code), code)
+    t.same(englishIn(recognize(en)), [], code)
+  }
+  const ours = listed.receipt.filter(({ verdict, scope }) => verdict === 'ours' && scope === 'sender')
+  t.same(
+    ours.map(({ code }) => code),
+    ['30018', '30024', '30032', '30033', '30034', '30035'],
+  )
 })

@@ -55,7 +55,10 @@ t.test('Twilio is told where to report, and what it reports is shown and counted
   t.equal(answer.status, 204)
   t.match(await received(rig), 'undelivered 30005')
   const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
-  t.match(metrics, 'callback_courier_receipts_total{status="undelivered",result="recorded"} 1')
+  t.match(
+    metrics,
+    /receipts_total\{status="undelivered",class="recipient",result="recorded",provider="twilio"\} 1\n/,
+  )
   t.notOk(
     rig.log.some(line => line.includes('13800138000')),
     'no number in the log',
