@@ -6,11 +6,8 @@ import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
-import { callbackKinds, messageKinds, PLAIN_KIND } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
-import { samples } from '../messages/samples.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
-import { renderPreview } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -48,7 +45,17 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
   const status = createStatus(view)
   await app.register(statusRoutes, { status, recipientHash, view })
-  await app.register(consoleRoutes, consoleOptions(options, status, recipientHash))
+  const { channels } = view
+  await app.register(consoleRoutes, {
+    ...options,
+    status,
+    recipientHash,
+    actions: outbox.actions,
+    tryNow: options.delivery.tryNow,
+    postSignature: config.POST_SIGNATURE,
+    requiredIsSafe: () => channels.filter(options.requiredIsSafe),
+    rotating: channels.filter(channel => isRotating(config, channel)),
+  })
   return app
 }
 
@@ -72,32 +79,6 @@ function guardOf(config: Config, now: () => number, emit: Emit) {
     names: config.ADMIN_NAMES,
     now,
     onRefused: (reason: AdminRefusal) => emit({ type: 'admin-refused', reason }),
-  }
-}
-
-function consoleOptions(
-  options: AdminOptions,
-  status: ConsoleOptions['status'],
-  recipientHash: ConsoleOptions['recipientHash'],
-): ConsoleOptions {
-  const { config, outbox, delivery, renderer } = options
-  const { channels } = options.view
-  return {
-    ...options,
-    status,
-    recipientHash,
-    actions: outbox.actions,
-    kinds: callbackKinds,
-    kindNames: [...new Set([...messageKinds.map(kind => kind.name), PLAIN_KIND])],
-    gallery: samples,
-    renderedInFull: renderer.renderedInFull,
-    locales: () => renderer.locales,
-    previewWords: (channel, kind, locale) =>
-      renderer.locales.includes(locale) ? renderPreview(renderer, channel, kind, locale) : null,
-    tryNow: channel => delivery.tryNow(channel),
-    postSignature: config.POST_SIGNATURE,
-    requiredIsSafe: () => channels.filter(options.requiredIsSafe),
-    rotating: channels.filter(channel => isRotating(config, channel)),
   }
 }
 

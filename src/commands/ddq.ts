@@ -1,4 +1,5 @@
 import { ConfigError, loadSomeSettings } from '../config/config.ts'
+import { type SettingName, settingNames } from '../config/settings.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
 import { stringifyExactly } from '../runtime/exact-json.ts'
@@ -32,19 +33,8 @@ export const ddq: Command = {
   },
 }
 
-const NAMES = [
-  'DDQ_HOST',
-  'DDQ_PORT',
-  'DDQ_TLS',
-  'DDQ_AUTH_URL',
-  'DDQ_APP_ID',
-  'DDQ_APP_SECRET',
-  'DDQ_AUTH_PATH',
-  'DDQ_SUBSCRIBE_PATH',
-  'DDQ_ANY_PRODUCT',
-  'DDQ_HEARTBEAT',
-  'TLS_CA_FILE',
-] as const
+type Needed = Extract<SettingName, `DDQ_${string}` | 'TLS_CA_FILE'>
+const NAMES = settingNames.filter((name): name is Needed => /^(?:DDQ_|TLS_CA_FILE$)/.test(name))
 const NEEDED = ['DDQ_HOST', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
 
 async function tail(

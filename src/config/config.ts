@@ -201,7 +201,7 @@ function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
 
 function problemOf(error: ErrorObject, name: SettingName): string {
   const { schema, ...about } = settings[name]
-  const form = 'form' in about ? about.form : `such as ${about.example}`
+  const form = 'form' in about ? about.form : `such as ${'example' in about ? about.example : about.default}`
   switch (error.keyword) {
     case 'required':
       return `is missing. ${about.meaning}`

@@ -7,7 +7,7 @@ import {
   type SettingFault,
 } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
-import { type SettingName, type SettingValues, settingNames, settings } from './settings.ts'
+import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
 export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | undefined }
@@ -258,7 +258,7 @@ function dkimFaults(s: Partly): SettingFault[] {
 
 /** Says whether a value is the example of its setting, or the password in it. */
 function isExample(name: SettingName, value: unknown): boolean {
-  const { example } = settings[name]
+  const example = settingOf(name)?.example
   return value === example || (name === 'ADMIN_TOKENS' && example === `ann:${String(value)}`)
 }
 

@@ -1,10 +1,10 @@
-import type { Group, Setting, Settings, Values } from '../settings/setting.ts'
+import type { Both, Setting, Values } from '../settings/setting.ts'
 import { callbacks, listeners, quotas, store } from './settings/callers.ts'
 import { mail, outgoing, sms, words } from './settings/messages.ts'
 import { alerts, events } from './settings/optional.ts'
 
 /** Every group, in the order of .env.example. */
-export const groups: readonly Group<Settings>[] = [
+export const groups = [
   callbacks,
   listeners,
   store,
@@ -15,21 +15,12 @@ export const groups: readonly Group<Settings>[] = [
   quotas,
   alerts,
   events,
-]
+] as const
 
 /** Every setting by its name. A setting is written down once, in its group's file; all else follows from there. */
-export const settings = {
-  ...callbacks.settings,
-  ...listeners.settings,
-  ...store.settings,
-  ...mail.settings,
-  ...sms.settings,
-  ...outgoing.settings,
-  ...words.settings,
-  ...quotas.settings,
-  ...alerts.settings,
-  ...events.settings,
-} as const
+export const settings = Object.assign({}, ...groups.map(group => group.settings)) as Both<
+  (typeof groups)[number]['settings']
+>
 
 export type SettingName = keyof typeof settings
 export type SettingValues = Values<typeof settings>

@@ -33,9 +33,6 @@ export interface KeyedHashes {
 export interface StoreKeys extends KeyedHashes {
   /** The keys of payloads. A KeyObject shows its bytes to no log and may cross to a thread. */
   readonly payloadKeys: PayloadKeys
-  encrypt(id: string, payload: MessagePayload): Buffer
-  /** @throws when it was changed, encrypted with another secret, or belongs to another row. */
-  decrypt(id: string, encrypted: Uint8Array): MessagePayload
 }
 
 type Hash = (fields: readonly string[]) => string
@@ -69,8 +66,6 @@ export function createStoreKeys(
   ]
   return {
     payloadKeys,
-    encrypt: (id, payload) => encryptPayload(payloadKeys, id, payload),
-    decrypt: (id, encrypted) => decryptPayload(payloadKeys, id, encrypted),
     dedupeKey: dedupe,
     groupKey: (...fields) => group(fields),
     recipientHash: (...fields) => recipient(fields),

@@ -37,7 +37,13 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
 
   function flush(): void {
     while (queue.length > 0 && underWay < atOnce) {
-      const batch = queue.slice(0, countTogether(queue, weight, max))
+      // At least one call, and as many more as find room.
+      let together = 0
+      for (let room = max; together < queue.length; together += 1) {
+        room -= weight((queue[together] as Waiting<Call, Value>).call)
+        if (room < 0 && together > 0) break
+      }
+      const batch = queue.slice(0, together)
       queue = queue.slice(batch.length)
       underWay += 1
       void runBatch(batch).then(noteDone)
@@ -81,20 +87,4 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
       if (underWay > 0) await new Promise<void>(resolve => whenIdle.push(resolve))
     },
   }
-}
-
-/** How many of the first calls go into one transaction: as many as hold `max` messages, but one at least. */
-function countTogether<Call>(
-  queue: readonly { readonly call: Call }[],
-  weight: (call: Call) => number,
-  max: number,
-): number {
-  let room = max
-  let together = 0
-  for (const { call } of queue) {
-    room -= weight(call)
-    if (room < 0 && together > 0) break
-    together += 1
-  }
-  return together
 }

@@ -58,30 +58,37 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: num
   const receiptStatus = read['receipt_status'] as string | null
   return {
     seq: read['seq'] as number,
-    id: read['id'] as string,
-    channel: read['channel'] as Channel,
-    kind: read['kind'] as string,
-    purpose: read['purpose'] as Purpose,
+    ...factsOf(read),
     masked: read['masked_recipient'] as string,
-    arrivedAt: read['arrived_at'] as number,
-    expiresAt: read['expires_at'] as number,
     groupKey: read['group_key'] as string | null,
-    state: read['state'] as State,
     outdated: Boolean(read['outdated']),
     begun: Boolean(read['begun']),
     attemptedBy: read['attempted_by'] as string | null,
-    attempts: read['attempts'] as number,
-    ambiguous: read['ambiguous'] as number,
-    dueAt: read['due_at'] as number | null,
-    finalAt: read['final_at'] as number | null,
     leaseUntil: read['lease_until'] as number | null,
     leaseToken: read['lease_token'] as string | null,
-    answer: read['answer'] as FinalAnswer,
-    providerId: read['provider_id'] as string | null,
     receiptStatus,
     reported: receiptStatus !== null,
     charges: read['charges'] as string | ChargedWindows | null,
     timeline: read['timeline'] as string | readonly AttemptRecord[] | null,
+  }
+}
+
+/** What both a Row and the view of a message have. */
+function factsOf(read: Readonly<Record<string, unknown>>) {
+  return {
+    id: read['id'] as string,
+    channel: read['channel'] as Channel,
+    kind: read['kind'] as string,
+    purpose: read['purpose'] as Purpose,
+    state: read['state'] as State,
+    answer: read['answer'] as FinalAnswer,
+    attempts: read['attempts'] as number,
+    ambiguous: read['ambiguous'] as number,
+    arrivedAt: read['arrived_at'] as number,
+    expiresAt: read['expires_at'] as number,
+    dueAt: read['due_at'] as number | null,
+    finalAt: read['final_at'] as number | null,
+    providerId: read['provider_id'] as string | null,
   }
 }
 
@@ -101,20 +108,8 @@ export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient, state
 /** @param read with VIEW_COLUMNS. */
 export function viewOfRow(read: Readonly<Record<string, unknown>>): MessageView {
   return {
-    id: read['id'] as string,
-    channel: read['channel'] as Channel,
-    kind: read['kind'] as string,
-    purpose: read['purpose'] as Purpose,
+    ...factsOf(read),
     maskedRecipient: read['masked_recipient'] as string,
-    state: read['state'] as State,
-    answer: read['answer'] as FinalAnswer,
-    attempts: read['attempts'] as number,
-    ambiguous: read['ambiguous'] as number,
-    arrivedAt: read['arrived_at'] as number,
-    expiresAt: read['expires_at'] as number,
-    dueAt: read['due_at'] as number | null,
-    finalAt: read['final_at'] as number | null,
-    providerId: read['provider_id'] as string | null,
     receipt: readJson(read['receipt']) as MessageView['receipt'],
     timeline: (readJson(read['timeline']) as readonly AttemptRecord[] | null) ?? [],
   }

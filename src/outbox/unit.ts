@@ -66,20 +66,7 @@ export function beginUnit(
   now: number,
   given: Pick<UnitOfWork, 'keepsEvents' | 'marksAttempts' | 'ended' | 'counts' | 'quotas'>,
 ): UnitOfWork {
-  const { keepsEvents, marksAttempts, ended, counts, quotas } = given
-  return {
-    now,
-    keepsEvents,
-    marksAttempts,
-    stored: [],
-    changed: new Set(),
-    receipts: new Map(),
-    memos: [],
-    events: [],
-    ended,
-    counts,
-    quotas,
-  }
+  return { ...given, now, stored: [], changed: new Set(), receipts: new Map(), memos: [], events: [] }
 }
 
 const NO_RECORDS: readonly AttemptRecord[] = []
@@ -87,8 +74,8 @@ const NO_RECORDS: readonly AttemptRecord[] = []
 /** Stores a new message and its memo. @param windows in which it was counted. */
 export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: ChargedWindows): Row {
   const { message, groupKey, lease } = acceptance
-  const first = stateAtAcceptance(lease, unit.now)
   const row: Row = {
+    ...stateAtAcceptance(lease, unit.now),
     id: message.id,
     channel: message.channel,
     kind: message.kind,
@@ -97,17 +84,12 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
     arrivedAt: message.arrivedAt,
     expiresAt: message.expiresAt,
     groupKey: groupKey ?? null,
-    state: first.state,
     outdated: false,
     begun: !unit.marksAttempts || lease?.begins === true,
     attemptedBy: null,
-    attempts: first.attempts,
-    ambiguous: 0,
-    dueAt: first.dueAt,
     finalAt: null,
     leaseUntil: lease?.until ?? null,
     leaseToken: lease?.token ?? null,
-    answer: null,
     providerId: null,
     receiptStatus: null,
     reported: false,

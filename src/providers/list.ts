@@ -1,6 +1,6 @@
 import type { Channel } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Settings, Values } from '../settings/setting.ts'
+import type { Both, Settings, Values } from '../settings/setting.ts'
 import { aliyun } from './aliyun.ts'
 import { httpGateway } from './http-gateway/gateway.ts'
 import type { ChannelSettings, ProviderFamily, ProviderModule } from './module.ts'
@@ -14,7 +14,6 @@ import { twilio } from './twilio.ts'
 const modules = [smtp, twilio, aliyun, tencent, httpGateway] as const
 
 type Module = (typeof modules)[number]
-type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void ? I : never
 
 /** The modules with the types that all of them share. */
 export const providerModules: readonly (ProviderModule | ProviderFamily)[] = modules

@@ -83,7 +83,6 @@ const twilioSettings = {
     default: 200,
     meaning:
       'Requests to Twilio at the same time, at most. Fewer are used when more do not pay, or when it asks for fewer.',
-    example: '200',
   }),
 } as const
 

@@ -25,9 +25,7 @@ export const DDQ_TIMINGS: Timings = {
 }
 
 /** The settings that say where DDQ is, and who we are there. */
-type DdqSetting =
-  | `DDQ_${'HOST' | 'PORT' | 'TLS' | 'AUTH_URL' | 'APP_ID' | 'APP_SECRET'}`
-  | `DDQ_${'AUTH_PATH' | 'SUBSCRIBE_PATH' | 'HEARTBEAT'}`
+type DdqSetting = Exclude<Extract<keyof Config, `DDQ_${string}`>, 'DDQ_ANY_PRODUCT'>
 
 /** The endpoint of DDQ and the credential to log in there; `close` closes the connections to the platform's API. */
 export function openDdq(settings: Pick<Config, DdqSetting>) {

@@ -7,13 +7,7 @@ import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
 
-type FileSetting =
-  | 'TLS_CERT_FILE'
-  | 'TLS_KEY_FILE'
-  | 'TLS_CA_FILE'
-  | 'DKIM_KEY_FILE'
-  | 'SMTP_CLIENT_CERT_FILE'
-  | 'SMTP_CLIENT_KEY_FILE'
+type FileSetting = Extract<keyof Partly, `${string}_FILE`>
 
 /**
  * Tries everything that a setting names, files, folders and the calling code, so that the start says at once what is wrong with all of them.

@@ -12,8 +12,8 @@ export interface SettingSchema {
 interface SettingDescription {
   /** Its effect, in an operator's words. */
   readonly meaning: string
-  /** A value that an operator could write. Never a secret that works anywhere. */
-  readonly example: string
+  /** A value that an operator could write, where it is not the default. Never a secret that works anywhere. */
+  readonly example?: string
   /** The value when nothing is given, as an operator would write it. */
   readonly default?: string | number
   /** A default that follows from other settings, as an operator would write it. */
@@ -49,6 +49,11 @@ export interface Group<S extends Settings> {
 export type Values<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never
 }
+
+/** What has the properties of every type in a union: of every group of settings, say. */
+export type Both<U> = (U extends unknown ? (each: U) => void : never) extends (both: infer I) => void
+  ? I
+  : never
 
 /** The fault of one setting; never holds the value of a secret. */
 export interface SettingFault {

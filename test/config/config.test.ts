@@ -190,8 +190,8 @@ t.test('every default is a right value, which no start proves again', t => {
 
 t.test('every example is a right value', t => {
   for (const name of settingNames) {
-    const { example } = settings[name]
-    const faults = faultsIn({ ...enough, [name]: example }).filter(
+    const { example = settingOf(name)?.default } = settingOf(name) ?? {}
+    const faults = faultsIn({ ...enough, [name]: String(example) }).filter(
       fault =>
         fault.startsWith(`${name} `) && !/everybody knows|both set|of which nothing is set/.test(fault),
     )

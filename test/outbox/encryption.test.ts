@@ -2,6 +2,8 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import {
   createStoreKeys,
+  decryptPayload,
+  encryptPayload,
   isSecretMissing,
   joinSecretChecks,
   renewSecretChecks,
@@ -16,8 +18,11 @@ const payload = {
 const id = 'a'.repeat(32)
 
 t.test('a payload comes back as it was, and never looks the same', t => {
-  const encrypted = [storeKeys.encrypt(id, payload), storeKeys.encrypt(id, payload)]
-  for (const each of encrypted) t.same(storeKeys.decrypt(id, each), payload)
+  const encrypted = [
+    encryptPayload(storeKeys.payloadKeys, id, payload),
+    encryptPayload(storeKeys.payloadKeys, id, payload),
+  ]
+  for (const each of encrypted) t.same(decryptPayload(storeKeys.payloadKeys, id, each), payload)
   t.notSame(encrypted[0], encrypted[1])
   for (const each of encrypted) t.notOk(each.includes('135790') || each.includes('ann'))
   t.end()
@@ -25,7 +30,7 @@ t.test('a payload comes back as it was, and never looks the same', t => {
 
 t.test('a thousand payloads have a thousand nonces', t => {
   const nonces = Array.from({ length: 1000 }, () =>
-    storeKeys.encrypt(id, payload).subarray(1, 13).toString('hex'),
+    encryptPayload(storeKeys.payloadKeys, id, payload).subarray(1, 13).toString('hex'),
   )
   t.equal(new Set(nonces).size, 1000)
   t.end()
@@ -36,25 +41,28 @@ t.test('a new secret encrypts, and what earlier ones encrypted is read', t => {
     'one between',
     'the first secret of this test',
   ])
-  t.same(replaced.decrypt(id, storeKeys.encrypt(id, payload)), payload)
+  t.same(
+    decryptPayload(replaced.payloadKeys, id, encryptPayload(storeKeys.payloadKeys, id, payload)),
+    payload,
+  )
   t.throws(
-    () => storeKeys.decrypt(id, replaced.encrypt(id, payload)),
+    () => decryptPayload(storeKeys.payloadKeys, id, encryptPayload(replaced.payloadKeys, id, payload)),
     'the first secret alone is written with',
   )
   t.end()
 })
 
 t.test('changed, of another row, of another secret, or of another form: refused', t => {
-  const encrypted = storeKeys.encrypt(id, payload)
+  const encrypted = encryptPayload(storeKeys.payloadKeys, id, payload)
   for (const at of [0, 1, 13, encrypted.length - 1]) {
     const changed = Buffer.from(encrypted)
     changed[at] = (changed[at] ?? 0) ^ 1
-    t.throws(() => storeKeys.decrypt(id, changed), `byte ${at}`)
+    t.throws(() => decryptPayload(storeKeys.payloadKeys, id, changed), `byte ${at}`)
   }
-  t.throws(() => storeKeys.decrypt('b'.repeat(32), encrypted))
-  t.throws(() => createStoreKeys('the second secret of this test').decrypt(id, encrypted))
-  t.throws(() => storeKeys.decrypt(id, encrypted.subarray(0, 20)))
-  t.throws(() => storeKeys.decrypt(id, Buffer.alloc(0)))
+  t.throws(() => decryptPayload(storeKeys.payloadKeys, 'b'.repeat(32), encrypted))
+  t.throws(() => decryptPayload(createStoreKeys('the second secret of this test').payloadKeys, id, encrypted))
+  t.throws(() => decryptPayload(storeKeys.payloadKeys, id, encrypted.subarray(0, 20)))
+  t.throws(() => decryptPayload(storeKeys.payloadKeys, id, Buffer.alloc(0)))
   t.end()
 })
 
@@ -89,7 +97,7 @@ t.test('the secret shows in no print of the keys', t => {
 })
 
 t.test('a store’s checks match their secrets only, and nothing but a check', t => {
-  const { payloadKeys, encrypt } = createStoreKeys('the first secret of this test')
+  const { payloadKeys } = createStoreKeys('the first secret of this test')
   const other = createStoreKeys('another').payloadKeys
   const made = renewSecretChecks(payloadKeys, null)
   if (made === null) throw new Error('a new store gets a check')
@@ -97,7 +105,7 @@ t.test('a store’s checks match their secrets only, and nothing but a check', t
   t.equal(isSecretMissing(payloadKeys, made), false)
   t.equal(renewSecretChecks(payloadKeys, made), null, 'nothing changes')
   t.equal(isSecretMissing(other, made), true)
-  t.equal(isSecretMissing(payloadKeys, { ...made, current: encrypt(id, payload) }), true)
+  t.equal(isSecretMissing(payloadKeys, { ...made, current: encryptPayload(payloadKeys, id, payload) }), true)
   t.equal(isSecretMissing(payloadKeys, { ...made, current: Buffer.alloc(0) }), true)
   t.same(splitSecretChecks(joinSecretChecks([made.current, made.current])), [made.current, made.current])
   t.same(splitSecretChecks(joinSecretChecks([])), [])

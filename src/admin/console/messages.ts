@@ -1,4 +1,5 @@
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
+import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import {
   FINAL_STATES,
   LIVE_STATES,
@@ -26,6 +27,8 @@ const NOT_FOUND = notFound(say('There is no such message; it may have been prune
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 
+const KINDS: readonly string[] = [...new Set([...messageKinds.map(({ name }) => name), PLAIN_KIND])]
+
 type Filter = Omit<ListFilter, 'limit'>
 
 export const messagePages: readonly ConsolePage[] = [
@@ -37,11 +40,11 @@ export const messagePages: readonly ConsolePage[] = [
 ]
 
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { status, kindNames, view } = options
-  const filter = filterOf(query, kindNames)
+  const { status, view } = options
+  const filter = filterOf(query)
   const page = await status.listMessages(filter)
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, kindNames, view.now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, view.now())}`
   return {
     is: 'page',
     title: say('Messages'),
@@ -50,14 +53,14 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
   }
 }
 
-function chooseFilter({ fields }: PageRequest, { kindNames, recipientHash }: ConsoleOptions): PageResponse {
+function chooseFilter({ fields }: PageRequest, { recipientHash }: ConsoleOptions): PageResponse {
   const { recipient = '', ...rest } = fields
   const hash = recipient.trim() === '' ? undefined : recipientHash(recipient)
   if (hash === null)
     return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {
     is: 'redirect',
-    to: `${PLACE}?${queryOf({ ...filterOf(rest, kindNames), recipientHash: hash }).toString()}`,
+    to: `${PLACE}?${queryOf({ ...filterOf(rest), recipientHash: hash }).toString()}`,
   }
 }
 
@@ -71,12 +74,12 @@ function queryOf({ channel, state, kind, recipientHash }: Filter): URLSearchPara
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
-export function filterOf(query: Fields, kinds: readonly string[]): Filter {
+export function filterOf(query: Fields): Filter {
   const { channel, state, kind, who, before } = query
   return {
     ...(channel === 'email' || channel === 'sms' ? { channel } : {}),
     ...(STATES.includes(state as State) ? { state: state as State } : {}),
-    ...(kind !== undefined && kinds.includes(kind) ? { kind } : {}),
+    ...(kind !== undefined && KINDS.includes(kind) ? { kind } : {}),
     ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
@@ -109,12 +112,7 @@ function absence(calls: readonly ChannelCalls[]): Html {
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
-function messageList(
-  { messages: rows, before }: MessagePage,
-  filter: Filter,
-  kinds: readonly string[],
-  now: number,
-): Html {
+function messageList({ messages: rows, before }: MessagePage, filter: Filter, now: number): Html {
   const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const query = queryOf(filter)
@@ -124,7 +122,7 @@ function messageList(
 <form class="row" method="post" action="/console/messages">
 <label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
 <label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
-<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${kinds.map(kind => option(kind, kind, filter.kind))}</select></label>
+<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, kind, filter.kind))}</select></label>
 <label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>

@@ -1,9 +1,8 @@
 import type { Emit } from '../../events/events.ts'
 import { type Sentence, say } from '../../language/sentence.ts'
-import type { CallbackKind } from '../../messages/kinds.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions } from '../../outbox/outbox.ts'
-import type { Preview } from '../../words/preview.ts'
+import type { Renderer } from '../../words/render.ts'
 import type { ServiceView } from '../service-view.ts'
 import type { Status } from '../status/status.ts'
 import { type Html, html } from './html.ts'
@@ -13,18 +12,7 @@ export interface ConsoleOptions {
   readonly view: ServiceView
   readonly status: Status
   readonly actions: OperatorActions
-  readonly kinds: readonly CallbackKind[]
-  readonly kindNames: readonly string[]
-  /** Kinds whose words can be looked at. */
-  readonly gallery: readonly { readonly channel: Channel; readonly name: string }[]
-  /** Templates that take longer for each mail, and what for. */
-  readonly renderedInFull: () => readonly {
-    readonly file: string
-    readonly line: number
-    readonly because: string
-  }[]
-  readonly locales: () => readonly string[]
-  readonly previewWords: (channel: Channel, kind: string, locale: string) => Preview | null
+  readonly renderer: Renderer
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Finds the hash of a recipient that an operator typed; null: it is neither an address nor a number. */
   readonly recipientHash: (typed: string) => string | null

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { readTypedRecipient } from '../../callback/recipients.ts'
 import { type Sentence, say } from '../../language/sentence.ts'
-import type { CallbackKind } from '../../messages/kinds.ts'
+import { type CallbackKind, callbackKinds } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse } from './page.ts'
@@ -30,8 +30,8 @@ function sendPage(
   return { is: 'page', status: problem === null ? 200 : 400, title: say('Test send'), content }
 }
 
-function sendableKinds({ kinds, view }: ConsoleOptions): readonly CallbackKind[] {
-  return kinds.filter(kind => view.channels.includes(kind.channel))
+function sendableKinds({ view }: ConsoleOptions): readonly CallbackKind[] {
+  return callbackKinds.filter(kind => view.channels.includes(kind.channel))
 }
 
 async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {

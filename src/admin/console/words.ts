@@ -1,6 +1,8 @@
 import { say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { Preview } from '../../words/preview.ts'
+import { samples } from '../../messages/samples.ts'
+import { type Preview, renderPreview } from '../../words/preview.ts'
+import type { Renderer } from '../../words/render.ts'
 import { type Html, html } from './html.ts'
 import { type ConsoleOptions, type ConsolePage, notFound, type PageRequest } from './page.ts'
 
@@ -17,10 +19,10 @@ export const wordsPages: readonly ConsolePage[] = [
     path: PLACE,
     place: PLACE,
     menu: say('Words'),
-    handle: (_request, { view, gallery, locales, renderedInFull }) => ({
+    handle: (_request, { view, renderer }) => ({
       is: 'page',
       title: say('Words'),
-      content: wordsList(gallery, locales(), view.templateProblems(), renderedInFull()),
+      content: wordsList(renderer, view.templateProblems()),
     }),
   },
   {
@@ -31,7 +33,11 @@ export const wordsPages: readonly ConsolePage[] = [
       const preview = previewOf(request, options)
       if (preview === null) return notFound(say('There are no such words.'), PLACE)
       const { kind, locale } = preview
-      return { is: 'page', title: `${kind}, ${locale}`, content: wordsDetail(preview, options.locales()) }
+      return {
+        is: 'page',
+        title: `${kind}, ${locale}`,
+        content: wordsDetail(preview, options.renderer.locales),
+      }
     },
   },
   {
@@ -46,10 +52,10 @@ export const wordsPages: readonly ConsolePage[] = [
   },
 ]
 
-function previewOf({ params }: PageRequest, options: ConsoleOptions): Preview | null {
+function previewOf({ params }: PageRequest, { renderer }: ConsoleOptions): Preview | null {
   const { channel, kind = '', locale = '' } = params
-  if (channel !== 'email' && channel !== 'sms') return null
-  return options.previewWords(channel, kind, locale)
+  if ((channel !== 'email' && channel !== 'sms') || !renderer.locales.includes(locale)) return null
+  return renderPreview(renderer, channel, kind, locale)
 }
 
 const CHANNELS = [
@@ -57,19 +63,14 @@ const CHANNELS = [
   ['sms', say('SMS')],
 ] as const
 
-/** Renders the list of every kind in every language. @param kinds each channel's, in the order of the gallery. */
-function wordsList(
-  kinds: readonly { readonly channel: Channel; readonly name: string }[],
-  locales: readonly string[],
-  problems: readonly string[],
-  inFull: ReturnType<ConsoleOptions['renderedInFull']>,
-): Html {
+/** Renders the list of every kind in every language. */
+function wordsList({ locales, renderedInFull }: Renderer, problems: readonly string[]): Html {
   return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translateText(problem) })}</li>`)}</ul>`}
-${inFull.map(({ file, line, because }) => html`<p class="soft">${say('{file}, line {line}: rendered in full for every mail, which takes longer, because of {because}.', { file, line, because })}</p>`)}
+${renderedInFull().map(({ file, line, because }) => html`<p class="soft">${say('{file}, line {line}: rendered in full for every mail, which takes longer, because of {because}.', { file, line, because })}</p>`)}
 <p class="soft">${say('Each as a reader gets it, with your name and colour, and with invented codes and links.')}</p>
 <div class="cards">${CHANNELS.map(
     ([channel, title]) => html`<section class="card"><table class="stack"><caption>${title}</caption>
-<tbody>${kinds
+<tbody>${samples
       .filter(kind => kind.channel === channel)
       .map(
         ({ name }) =>

@@ -98,7 +98,6 @@ export const callbacks = {
       maximum: 86_400,
       default: 300,
       meaning: 'With POST_SIGNATURE=required: how far the timestamp of a POST may be from now.',
-      example: '300',
     }),
     ALLOWED_SOURCES: settingWithReader(readNetworks, {
       default: '',
@@ -123,14 +122,12 @@ export const callbacks = {
       default: 2000,
       meaning:
         'How long an answer may wait for the mail server or Twilio, in milliseconds. After it the answer is 0 and delivery goes on.',
-      example: '2000',
     }),
     MAX_RECIPIENTS: integerSetting({
       minimum: 1,
       maximum: 1000,
       default: 50,
       meaning: 'Most recipients of one callback.',
-      example: '50',
     }),
     ROUTED_ADDRESSES: settingWithReader(readSwitch, {
       default: 'off',
@@ -148,14 +145,12 @@ export const listeners = {
     HOST: textSetting({
       default: '0.0.0.0',
       meaning: 'Address that the callbacks are served on.',
-      example: '0.0.0.0',
     }),
     PORT: integerSetting({
       minimum: 0,
       maximum: 65_535,
       default: 8443,
       meaning: 'Port that the callbacks are served on.',
-      example: '8443',
     }),
     TLS: settingWithReader(readSwitch, {
       default: 'on',
@@ -178,7 +173,6 @@ export const listeners = {
       maximum: 10,
       default: 5,
       meaning: 'How long callbacks are still served after SIGTERM, so that a load balancer notices.',
-      example: '5',
     }),
     ADMIN_HOST: textSetting({
       default: '127.0.0.1',
@@ -191,7 +185,6 @@ export const listeners = {
       maximum: 65_535,
       default: 9090,
       meaning: 'Port of the private listener.',
-      example: '9090',
     }),
     ADMIN_TOKEN: textSetting({
       ...ADMIN_TOKEN,
@@ -264,7 +257,6 @@ export const store = {
       maximum: 100_000_000,
       default: 1_000_000,
       meaning: 'Most messages that may wait. Beyond it callbacks are answered 503, "try again later".',
-      example: '1000000',
     }),
     RETENTION_DAYS: integerSetting({
       minimum: 1,
@@ -272,7 +264,6 @@ export const store = {
       default: 30,
       meaning:
         'How long the facts of a delivered message are kept (time, kind, masked recipient, state). Its content is gone at once.',
-      example: '30',
     }),
   },
 } as const satisfies Group<Settings>
@@ -286,28 +277,23 @@ export const quotas = {
     QUOTA_RECIPIENT_PER_10_MINUTES: settingWithReader(readQuota, {
       default: '5',
       meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
-      example: '5',
     }),
     QUOTA_RECIPIENT_PER_DAY: settingWithReader(readQuota, {
       default: '20',
       meaning: 'The same in a day.',
-      example: '20',
     }),
     QUOTA_SMS_PREFIX_PER_10_MINUTES: settingWithReader(readQuota, {
       default: '50',
       meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
-      example: '50',
     }),
     QUOTA_ALARM_RECIPIENT_PER_HOUR: settingWithReader(readQuota, {
       default: '100',
       meaning: 'Alarms of one kind to one recipient in an hour.',
-      example: '100',
     }),
     QUOTA_SIGNUP_DOMAIN_PER_HOUR: settingWithReader(readQuota, {
       default: '200',
       meaning:
         'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers have no such limit.',
-      example: '200',
     }),
     QUOTA_SMS_COUNTRY_PER_DAY: settingWithReader(readQuota, {
       default: 'off',

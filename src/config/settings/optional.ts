@@ -28,7 +28,6 @@ export const alerts = {
       maximum: 65_535,
       default: 80,
       meaning: 'Its port; 80 on the public cloud.',
-      example: '80',
     }),
     DDQ_TLS: settingWithReader(readSwitch, {
       default: 'off',
@@ -56,14 +55,12 @@ export const alerts = {
       default: '/auth',
       meaning:
         'Path of the authentication request. The platform does not publish it: the default is a guess, ask for yours.',
-      example: '/auth',
     }),
     DDQ_SUBSCRIBE_PATH: textSetting({
       ...PATH,
       default: '/subscribe',
       meaning:
         'Path of the subscription request. The platform does not publish it: the default is a guess, ask for yours.',
-      example: '/subscribe',
     }),
     DDQ_ANY_PRODUCT: textSetting({
       pattern: '^[\\x21-\\x7e]{1,32}$',
@@ -114,7 +111,6 @@ export const events = {
       default: 100_000,
       meaning:
         'Most events that wait for a receiver that is down, of 100 to 200 bytes on disk each; beyond it the oldest are dropped.',
-      example: '100000',
     }),
   },
 } as const satisfies Group<Settings>

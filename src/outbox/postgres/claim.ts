@@ -42,24 +42,78 @@ export function createClaim(deps: ClaimDeps) {
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
 
-  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
-    const { channel, now } = call
-    const sent = heartbeats.heartbeats()
+  /**
+   * Takes over lost leases and the messages of dead replicas, ends outlived messages, moves due ones into the queue, and
+   * puts back what is stored under leases whose commit was given up.
+   */
+  async function tidyUp(client: Client, { channel, now }: Takes<'claim'>, sent: number) {
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     unreported.push(...(await uncertainEnds.take(client)))
-    const { ended, takenOver, oldest } = await tidyUp(
-      { writerOptions, findOrphans, dead, uncertainEnds },
-      client,
-      channel,
-      now,
+    const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
+    const [, ofDead, lost, outlived, orphans] = await awaitStatements(
+      beginTransaction(client),
+      lockClaimedByDead(client, channel, dead),
+      runStatement(client, LOST, channel, now),
+      runStatement(client, OUTLIVED, channel, now),
+      findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
+      runStatement(client, PROMOTE, channel, 0, now),
+      runStatement(client, PROMOTE, channel, 1, now),
     )
+    const taken = distinctRows([...ofDead.rows, ...lost.rows].map(rowOf))
+    const seen = new Set(taken.map(row => row.seq))
+    for (const row of taken) takeOver(unit, row)
+    for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
+    for (const row of orphans.rows.map(rowOf)) if (!seen.has(row.seq)) giveBack(unit, row)
+    await lockRefunds()
+    uncertainEnds.begin(unit.ended, now)
+    const [, [first]] = await Promise.all([
+      commit(),
+      awaitStatements(runStatement(client, OLDEST_DUE, channel)),
+    ])
+    uncertainEnds.confirm(unit.ended)
+    const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
+    const oldest: OldestDue = [codes ?? null, others ?? null]
+    return { oldest, ended: unit.ended, takenOver: ofDead.rows.length }
+  }
+
+  /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
+  async function claimDue(client: Client, call: Takes<'claim'>, token: string, oldest: OldestDue) {
+    const { now, channel, leaseMs } = call
+    const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
+    const due = (await lockDue(client, call, oldest)).map(read => {
+      const row = rowOf(read)
+      const payload = tryDecrypt(writerOptions.payloadKeys, row.id, read['payload'])
+      return { row, masked: read['masked_recipient'] as string, payload }
+    })
+    let leases = 0
+    const messages = claimMessages(unit, due, () => {
+      leases += 1
+      return { token: `${token}.${leases}`, until: now + leaseMs }
+    })
+    await lockRefunds()
+    uncertain.begin(token, leaseMs)
+    uncertainEnds.begin(unit.ended, now)
+    const [, [anyDue, next]] = await Promise.all([
+      commit(),
+      awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
+    ])
+    uncertainEnds.confirm(unit.ended)
+    const at = next.rows[0]?.['at'] as number | null | undefined
+    const later = at === null || at === undefined ? null : Math.max(now, at)
+    return { messages, ended: unit.ended, nextDueAt: anyDue.rows.length > 0 ? now : later }
+  }
+
+  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
+    const { channel } = call
+    const sent = heartbeats.heartbeats()
+    const { ended, takenOver, oldest } = await tidyUp(client, call, sent)
     // They are kept until the claim is over: a later step may fail, and these messages have ended already.
     unreported.push(...ended)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
-    const claimed = await claimDue(deps, client, call, token, oldest).catch((error: unknown) => {
+    const claimed = await claimDue(client, call, token, oldest).catch((error: unknown) => {
       uncertain.giveUp(token)
       throw error
     })
@@ -84,38 +138,6 @@ function createOrphanSearch(uncertain: UncertainCommits) {
   }
 }
 
-/** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
-async function claimDue(
-  { writerOptions, uncertain, uncertainEnds }: ClaimDeps,
-  client: Client,
-  { now, channel, limit, leaseMs }: Takes<'claim'>,
-  token: string,
-  oldest: OldestDue,
-) {
-  const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
-  const due = (await lockDue(client, { channel, limit, now }, oldest)).map(read => {
-    const row = rowOf(read)
-    const payload = tryDecrypt(writerOptions.payloadKeys, row.id, read['payload'])
-    return { row, masked: read['masked_recipient'] as string, payload }
-  })
-  let leases = 0
-  const messages = claimMessages(unit, due, () => {
-    leases += 1
-    return { token: `${token}.${leases}`, until: now + leaseMs }
-  })
-  await lockRefunds()
-  uncertain.begin(token, leaseMs)
-  uncertainEnds.begin(unit.ended, now)
-  const [, [anyDue, next]] = await Promise.all([
-    commit(),
-    awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
-  ])
-  uncertainEnds.confirm(unit.ended)
-  const at = next.rows[0]?.['at'] as number | null | undefined
-  const later = at === null || at === undefined ? null : Math.max(now, at)
-  return { messages, ended: unit.ended, nextDueAt: anyDue.rows.length > 0 ? now : later }
-}
-
 /** When the first code (0) and the first other message (1) became due, ms since the epoch; null: none is due. */
 type OldestDue = readonly [number | null, number | null]
 
@@ -138,51 +160,6 @@ async function lockDue(
   }
   await begun
   return found
-}
-
-interface TidyUpDeps {
-  readonly writerOptions: WriterOptions
-  /** Null: not looked for. */
-  readonly findOrphans: UncertainCommits['findGivenUp'] | null
-  readonly dead: readonly DeadReplica[]
-  readonly uncertainEnds: UncertainEnds
-}
-
-/**
- * Takes over lost leases and the messages of dead replicas, ends outlived messages, moves due ones into the queue, and
- * puts back what is stored under leases whose commit was given up.
- */
-async function tidyUp(
-  { writerOptions, findOrphans, dead, uncertainEnds }: TidyUpDeps,
-  client: Client,
-  channel: Channel,
-  now: number,
-) {
-  const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
-  const [, ofDead, lost, outlived, orphans] = await awaitStatements(
-    beginTransaction(client),
-    lockClaimedByDead(client, channel, dead),
-    runStatement(client, LOST, channel, now),
-    runStatement(client, OUTLIVED, channel, now),
-    findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
-    runStatement(client, PROMOTE, channel, 0, now),
-    runStatement(client, PROMOTE, channel, 1, now),
-  )
-  const taken = distinctRows([...ofDead.rows, ...lost.rows].map(rowOf))
-  const seen = new Set(taken.map(row => row.seq))
-  for (const row of taken) takeOver(unit, row)
-  for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
-  for (const row of orphans.rows.map(rowOf)) if (!seen.has(row.seq)) giveBack(unit, row)
-  await lockRefunds()
-  uncertainEnds.begin(unit.ended, now)
-  const [, [first]] = await Promise.all([
-    commit(),
-    awaitStatements(runStatement(client, OLDEST_DUE, channel)),
-  ])
-  uncertainEnds.confirm(unit.ended)
-  const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
-  const oldest: OldestDue = [codes ?? null, others ?? null]
-  return { oldest, ended: unit.ended, takenOver: ofDead.rows.length }
 }
 
 const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })

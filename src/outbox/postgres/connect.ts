@@ -296,30 +296,30 @@ export function passesByItself(error: unknown): boolean {
   return code === undefined ? /timeout|terminated/i.test(message) : NOT_THERE.test(code)
 }
 
+const LOGIN_REFUSED =
+  'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
+/** What an operator can do, by the code of a failed start. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '28P01': LOGIN_REFUSED,
+  '28000': LOGIN_REFUSED,
+  '3D000': 'the database named in DATABASE_URL does not exist: create it',
+  '42501': 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema',
+  '53300':
+    'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them',
+  '25006':
+    'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write',
+}
+
 /** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */
 export function adviseOnFailure(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
-  if (code === '28P01' || code === '28000') {
-    return 'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
-  }
-  if (code === '3D000') return 'the database named in DATABASE_URL does not exist: create it'
-  if (code === '42501') {
-    return 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema'
-  }
-  if (code === '53300') {
-    return 'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them'
-  }
-  if (code === '25006') {
-    return 'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write'
-  }
-  if (typeof code === 'string' && /CERT|UNABLE_TO_/.test(code)) {
+  const advice = ADVICE[String(code)]
+  if (advice !== undefined) return advice
+  if (typeof code === 'string' && /CERT|UNABLE_TO_/.test(code))
     return `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
-  }
-  if (typeof message === 'string' && message.includes('does not support SSL')) {
+  if (typeof message === 'string' && message.includes('does not support SSL'))
     return 'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own'
-  }
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code))
     return `the database cannot be used now (${code}): look at its log`
-  }
   return 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
 }

@@ -113,54 +113,54 @@ async function lockKnown(
  * committed all the same; when it is asked for again, the answer is what was written under its lease.
  */
 export function createSettle(options: WriterOptions) {
+  type Calls = readonly Takes<'settle'>[]
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
-  return async (client: Client, calls: readonly Takes<'settle'>[], again: boolean): Promise<Settled[]> => {
+
+  /** Writes those that were sent in one statement where that is possible, and reads and decides about all others. */
+  async function settleAll(
+    client: Client,
+    calls: Calls,
+    mayBeWritten: ReadonlySet<string>,
+  ): Promise<Settled[]> {
+    if (options.keepsEvents || !calls.every(isSent)) return settleEach(client, calls, mayBeWritten)
+    const sent = await writeSent(client, options, calls)
+    const rest = calls.filter(({ token }) => !sent.has(token))
+    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
+    return calls.map(call => settled[rest.indexOf(call)] ?? { state: 'sent', answer: call.settlement.answer })
+  }
+
+  async function settleEach(
+    client: Client,
+    calls: Calls,
+    mayBeWritten: ReadonlySet<string>,
+  ): Promise<Settled[]> {
+    const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
+    const [, read] = await awaitStatements(
+      beginTransaction(client),
+      runStatement(
+        client,
+        CLAIMED,
+        calls.map(call => call.id),
+        calls.map(call => call.token),
+      ),
+    )
+    const rows = new Map(read.rows.map(rowOf).map(row => [`${row.id} ${row.leaseToken}`, row]))
+    const settled = calls.map(({ id, token, settlement }) =>
+      settleMessage(unit, rows.get(`${id} ${token}`), settlement, mayBeWritten.has(token)),
+    )
+    await commit()
+    return settled
+  }
+
+  return async (client: Client, calls: Calls, again: boolean): Promise<Settled[]> => {
     const tokens = calls.map(({ token }) => token)
     const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    const settled = await settleAll(client, options, calls, mayBeWritten)
+    const settled = await settleAll(client, calls, mayBeWritten)
     for (const token of tokens) uncertain.delete(token)
     return settled
   }
-}
-
-/** Writes those that were sent in one statement where that is possible, and reads and decides about all others. */
-async function settleAll(
-  client: Client,
-  options: WriterOptions,
-  calls: readonly Takes<'settle'>[],
-  mayBeWritten: ReadonlySet<string>,
-): Promise<Settled[]> {
-  if (options.keepsEvents || !calls.every(isSent)) return settleEach(client, options, calls, mayBeWritten)
-  const sent = await writeSent(client, options, calls)
-  const rest = calls.filter(({ token }) => !sent.has(token))
-  const settled = rest.length === 0 ? [] : await settleEach(client, options, rest, mayBeWritten)
-  return calls.map(call => settled[rest.indexOf(call)] ?? { state: 'sent', answer: call.settlement.answer })
-}
-
-async function settleEach(
-  client: Client,
-  options: WriterOptions,
-  calls: readonly Takes<'settle'>[],
-  mayBeWritten: ReadonlySet<string>,
-): Promise<Settled[]> {
-  const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
-  const [, read] = await awaitStatements(
-    beginTransaction(client),
-    runStatement(
-      client,
-      CLAIMED,
-      calls.map(call => call.id),
-      calls.map(call => call.token),
-    ),
-  )
-  const rows = new Map(read.rows.map(rowOf).map(row => [`${row.id} ${row.leaseToken}`, row]))
-  const settled = calls.map(({ id, token, settlement }) =>
-    settleMessage(unit, rows.get(`${id} ${token}`), settlement, mayBeWritten.has(token)),
-  )
-  await commit()
-  return settled
 }
 
 /** Keeps providers' delivery reports with their messages, those that came together in one commit. */

@@ -53,7 +53,8 @@ export function createThreadCalls(
   { log, onCommit }: Pick<StoreOptions, 'log' | 'onCommit'>,
 ) {
   const batches = new Map<number, PromiseWithResolvers<BatchReplies>>()
-  const backups = createBackups(worker)
+  /** The backup that the thread is making; there is one at a time. */
+  let backup: PromiseWithResolvers<void> | undefined
   let sent = 0
   let ended: StoreUnavailable | undefined
 
@@ -74,7 +75,7 @@ export function createThreadCalls(
     ended ??= new StoreUnavailable(reason.message, { cause: reason })
     for (const { reject } of batches.values()) reject(ended)
     batches.clear()
-    backups.fail(ended)
+    backup?.reject(ended)
   }
 
   worker.on('message', (message: MessageFromWorker) => {
@@ -83,8 +84,11 @@ export function createThreadCalls(
       batches.get(batch)?.resolve(replies)
       batches.delete(batch)
       if ('values' in replies) onCommit?.({ ms, calls: replies.values.length })
-    } else if (message.is === 'backed-up') backups.settle(message.failure)
-    else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
+    } else if (message.is === 'backed-up') {
+      if (message.failure === undefined) backup?.resolve()
+      else backup?.reject(new StoreUnavailable(message.failure))
+      backup = undefined
+    } else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
   })
   worker.on('error', error => {
     end(new Error("the store's thread failed", { cause: error }))
@@ -103,7 +107,10 @@ export function createThreadCalls(
     /** Makes a backup; a second one at the same time is refused. */
     async backUp(file: string): Promise<void> {
       if (ended !== undefined) throw ended
-      await backups.begin(file)
+      if (backup !== undefined) throw new StoreUnavailable('a backup is being made already')
+      backup = Promise.withResolvers()
+      worker.postMessage({ backUpTo: file }, [])
+      await backup.promise
     },
     /** Waits for what has gathered, and for the thread to end. */
     async close(): Promise<void> {
@@ -113,25 +120,6 @@ export function createThreadCalls(
       worker.postMessage('close', [])
       await exited
     },
-  }
-}
-
-/** Keeps the backup that the thread is making; there is one at a time. */
-function createBackups(worker: StoreThread) {
-  let running: PromiseWithResolvers<void> | undefined
-  return {
-    begin(file: string): Promise<void> {
-      if (running !== undefined) throw new StoreUnavailable('a backup is being made already')
-      running = Promise.withResolvers()
-      worker.postMessage({ backUpTo: file }, [])
-      return running.promise
-    },
-    settle(failure: string | undefined): void {
-      if (failure === undefined) running?.resolve()
-      else running?.reject(new StoreUnavailable(failure))
-      running = undefined
-    },
-    fail: (reason: Error): void => running?.reject(reason),
   }
 }
 

@@ -82,7 +82,6 @@ export const smtpSettings = {
     default: 50,
     meaning:
       'Connections to the mail server at the same time, at most. Fewer are used when more do not pay, or when it refuses one more.',
-    example: '50',
   }),
 } as const
 
