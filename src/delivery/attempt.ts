@@ -312,7 +312,7 @@ function createBoundedCalls(limitMs: number, emit: Emit) {
 /**
  * Notes in the store that the attempt begins, so that after a crash it is known which messages may have been sent.
  * @param provider whom it goes to, when there are several.
- * @returns false when that could not be noted: then nothing may be sent.
+ * @returns false when that could not be noted, or a newer code came to another process: then nothing may be sent.
  */
 async function markBegun(
   { outbox, emit }: AttemptsOptions,
@@ -321,8 +321,7 @@ async function markBegun(
 ): Promise<boolean> {
   try {
     const marked = outbox.beginAttempt(message.id, lease, provider)
-    if (marked !== undefined) await marked
-    return true
+    return marked === undefined || (await marked) !== 'outdated'
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     emit({ type: 'store-failed', doing: 'begin', error })

@@ -36,9 +36,10 @@ function findLeased(asked: string): string {
  *
  * @param changed the rows that were changed, with their lease_token
  * @param asked the parameter that says how many should have been
+ * @param more further columns of the row
  */
-function reportChanged(changed: string, asked: string): string {
-  return `SELECT CASE WHEN count(*) < ${asked}::integer THEN coalesce(array_agg(lease_token), '{}') END AS changed FROM ${changed}`
+function reportChanged(changed: string, asked: string, more = ''): string {
+  return `SELECT CASE WHEN count(*) < ${asked}::integer THEN coalesce(array_agg(lease_token), '{}') END AS changed${more} FROM ${changed}`
 }
 
 /** Reads that report. @param asked the tokens of all */
@@ -57,12 +58,13 @@ export interface BegunAttempt {
 /**
  * Marks claimed messages whose attempts begin. The server must have the mark before the first byte leaves, but need not sync it:
  * a mark that a crash of the server loses is lost together with whatever the attempt wrote after it.
+ * One of which another replica has stored a newer code is not marked.
  * @returns for each call an error when its claim is no longer this process's: then the attempt must not begin.
  */
 export async function markBegun(
   client: Client,
   calls: readonly BegunAttempt[],
-): Promise<(undefined | StoreUnavailable)[]> {
+): Promise<('outdated' | undefined | StoreUnavailable)[]> {
   const tokens = new Set(calls.map(call => call.token))
   const result = await runStatement(
     client,
@@ -72,21 +74,24 @@ export async function markBegun(
     calls.map(call => call.provider ?? null),
     tokens.size,
   )
-  const marked = whichChanged(result, tokens)
-  return calls.map(({ token }) =>
-    marked.has(token) ? undefined : new StoreUnavailable('the claim on the message is no longer ours'),
-  )
+  const found = whichChanged(result, tokens)
+  const outdated = new Set(result.rows[0]?.['outdated'] as readonly string[] | null)
+  return calls.map(({ token }) => {
+    if (!found.has(token)) return new StoreUnavailable('the claim on the message is no longer ours')
+    return outdated.has(token) ? 'outdated' : undefined
+  })
 }
 
 /** Sets the marks in a transaction of its own, for which the statement itself switches off the wait for the disk. */
 const MARK = statement(
   'mark-begun',
 )`WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
-    UPDATE courier_messages m SET begun = true, attempted_by = found.provider
+    UPDATE courier_messages m SET begun = m.begun OR NOT m.outdated, 
+      attempted_by = CASE WHEN m.outdated THEN m.attempted_by ELSE found.provider END
     FROM unsynced, (${findLeased('unnest($1::text[], $2::text[], $3::text[]) AS asked(id, token, provider)')}) AS found
-    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token
+    WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token, m.outdated
   )
-  ${reportChanged('marked', '$4')}`
+  ${reportChanged('marked', '$4', ', array_agg(lease_token) FILTER (WHERE outdated) AS outdated')}`
 
 /** A call whose message was sent. */
 export interface SentCall extends Takes<'settle'> {

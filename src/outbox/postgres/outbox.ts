@@ -254,7 +254,7 @@ function createCalls(
     })
   }
 
-  const begins = createGroupCommit<BegunAttempt, undefined>({
+  const begins = createGroupCommit<BegunAttempt, 'outdated' | undefined>({
     max: MAX_MESSAGES_PER_COMMIT,
     run: batch => tryTwice(() => connections.use(client => markBegun(client, batch))),
   })

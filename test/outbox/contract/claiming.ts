@@ -190,6 +190,25 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test(
+    'a code that waits in the memory of one process does not begin when another has a newer one',
+    async t => {
+      const { outbox, peer, clock, view } = await fresh(t, create)
+      const other = await peer()
+      // What waits in the memory of the only process of a store is known there.
+      if (outbox.sharedLeases === undefined) return
+      await outbox.accept([sample(clock, { code: '1' })])
+      const waiting = await claimOne(outbox, 5000)
+      await other.accept([sample(clock, { code: '2' })])
+      t.equal(await outbox.beginAttempt(waiting.id, waiting.lease, 'tencent'), 'outdated')
+      const giveBack = { to: 'queued', dueAt: clock.now(), uncounted: true } as const
+      t.match(await outbox.settle(waiting.id, waiting.lease, giveBack), { state: 'superseded' })
+      t.match(await view(waiting.id), { state: 'superseded', attempts: 0 })
+      const newest = await claimOne(outbox, 5000)
+      t.equal(await outbox.beginAttempt(newest.id, newest.lease, 'tencent'), undefined)
+    },
+  )
+
   await t.test('a lease that is lost again and again is counted, and ends nothing', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     await outbox.accept([sample(clock)])
