@@ -121,6 +121,11 @@ export function backupRoute(
   emit: Emit,
 ): void {
   app.post('/backup', async ({ operator }, reply) => {
+    if (operator === UNNAMED.nobody)
+      return reply
+        .code(403)
+        .type('text/plain')
+        .send('without ADMIN_TOKEN every user of this machine could take a copy of the store: set it\n')
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))

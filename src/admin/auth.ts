@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hashSecret } from '../callback/authenticate.ts'
@@ -92,9 +92,10 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * - Origin and Sec-Fetch-Site: a request that may change something comes from a page of this listener, or from no
  *   browser at all. Others' pages may link here, but not load anything into themselves.
  * - A token: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers). Whose it
- *   is says who the operator is. Compared in constant time with each. The right one is always accepted, however many wrong ones came from the same address: behind
- *   a published port or a NAT everybody has the same, and a scraper with an old token would lock the operator out. What
- *   keeps guessers out is its length (16 characters or more). Wrong ones are counted; too many lose their connection.
+ *   is says who the operator is. Compared in constant time with each. A source that has shown some wrong ones in a minute is not
+ *   listened to for the rest of it. Behind a published port or a NAT everybody is one source; so that a guesser there does not
+ *   lock the operator out, a browser that has shown a right token is a source of its own from then on. A cookie marks it, which opens
+ *   nothing. A wrong token that comes again, as from a scraper with an old one, is one guess.
  *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
@@ -105,22 +106,29 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   const isOurs = nameCheck(host, names)
   const holderOf = createTokenCheck(tokens)
   const tries = createLoginThrottle(now, limits)
+  const marks = createBrowserMarks([...tokens.operators.keys()])
 
   /** Notes who asks. @returns null when the token is right, or none is needed. */
-  function credentialFault(request: FastifyRequest): Refusal | null {
+  function credentialFault(request: FastifyRequest, reply: FastifyReply): Refusal | null {
     request.operator = UNNAMED.nobody
     if (tokens.operators.size === 0) return null
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
+    const mark = marks.markOf(request.headers.cookie)
+    const source = mark ?? networkOf(request.socket.remoteAddress ?? '', SUBSCRIBER)
+    const waitMs = tries.waitOf(source)
+    if (waitMs > 0) return { reason: 'too-many-tries', waitMs }
     const holder = holderOf(given)
-    if (holder !== null && 'operator' in holder) request.operator = holder.operator
-    else if (holder !== null && !OPENED[holder.machine](request)) return { reason: `${holder.machine}-token` }
-    if (holder !== null) {
-      onAuthenticated?.(request.raw.socket)
-      return null
+    if (holder === null) {
+      tries.recordFailure(source, given)
+      return { reason: 'wrong-token' }
     }
-    const waitMs = tries.recordFailure(request.socket.remoteAddress ?? '')
-    return waitMs > 0 ? { reason: 'too-many-tries', waitMs } : { reason: 'wrong-token' }
+    if ('operator' in holder) {
+      request.operator = holder.operator
+      if (mark === null) reply.header('set-cookie', marks.cookieFor(holder.operator))
+    } else if (!OPENED[holder.machine](request)) return { reason: `${holder.machine}-token` }
+    onAuthenticated?.(request.raw.socket)
+    return null
   }
 
   function refuse(request: FastifyRequest, reply: FastifyReply, { reason, waitMs = 0 }: Refusal): void {
@@ -149,7 +157,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
           ? { reason: 'host' }
           : isForeign(request)
             ? { reason: 'cross-site' }
-            : credentialFault(request)
+            : credentialFault(request, reply)
     if (refusal === null) return next()
     refuse(request, reply, refusal)
   })
@@ -237,49 +245,59 @@ function createTokenCheck({ operators, ...machines }: AdminTokens): (given: stri
 /** One IPv4 address, and what one subscriber has of IPv6. */
 const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
 
-/** How many wrong tries in a window are answered 401; later ones get 429. */
 export interface LoginThrottleLimits {
   /** ms. */
   readonly windowMs: number
-  /** Wrong tokens from one address (IPv6: one /64, which is what one subscriber has). */
-  readonly perAddress: number
-  /** Wrong tokens from all addresses together. */
-  readonly overall: number
+  /** Different wrong tokens of a source in a window, after which it is not listened to for the rest of it. */
+  readonly perSource: number
+  /** Sources that are remembered; with one more the oldest is forgotten. */
+  readonly sources: number
 }
 
-/** Ten tries a minute are plenty for a person. */
-const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perAddress: 10, overall: 100 }
+/** Ten tries a minute are plenty for a person, and take a guesser 19 years for a hundred million. */
+const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perSource: 10, sources: 1000 }
 
 /**
- * Counts wrong tries, so that guessing in bulk is slow and seen, and cannot fill the log.
- * Counts in fixed windows. Memory is bounded: once `overall` is reached nothing more is counted, so there are never
- * more entries than that.
- *
+ * Slows guesses down: counts each source's different wrong tokens, in fixed windows.
  * @param now ms; only differences count.
  */
 export function createLoginThrottle(now: () => number, limits: LoginThrottleLimits = LOGIN_THROTTLE_LIMITS) {
-  const { windowMs, perAddress, overall } = limits
-  let tries = new Map<string, number>()
-  let total = 0
+  const { windowMs, perSource, sources } = limits
+  /** Digests of the wrong tokens, by source, the oldest source first. */
+  const tries = new Map<string, Set<string>>()
   let windowEnds = now() + windowMs
 
-  function turnWindow(): void {
-    if (now() < windowEnds) return
-    tries = new Map()
-    total = 0
-    windowEnds = now() + windowMs
-  }
-
   return {
-    /** Counts one. @returns ms until an end of the window when there were too many; 0: there were not. */
-    recordFailure(address: string): number {
-      turnWindow()
-      const network = networkOf(address, SUBSCRIBER)
-      const used = tries.get(network) ?? 0
-      if (used >= perAddress || total >= overall) return windowEnds - now()
-      tries.set(network, used + 1)
-      total += 1
-      return 0
+    /** Says how long a source is not listened to, ms; 0: it is. */
+    waitOf(source: string): number {
+      if (now() >= windowEnds) {
+        tries.clear()
+        windowEnds = now() + windowMs
+      }
+      return (tries.get(source)?.size ?? 0) >= perSource ? windowEnds - now() : 0
     },
+    recordFailure(source: string, token: string): void {
+      const tried = tries.get(source) ?? new Set()
+      tries.set(source, tried.add(hashSecret(token).toString('base64')))
+      const [oldest = ''] = tries.keys()
+      if (tries.size > sources) tries.delete(oldest)
+    },
+  }
+}
+
+const MARK = 'courier-known'
+const MARK_LASTS_SECONDS = 30 * 24 * 3600
+
+/** Makes the marks of browsers that have shown a right token: one an operator, for the life of the process. */
+function createBrowserMarks(operators: readonly string[]) {
+  const marks = new Map(operators.map(operator => [operator, randomBytes(16).toString('hex')]))
+  const known = new Set(marks.values())
+  return {
+    markOf(cookies = ''): string | null {
+      const given = new RegExp(`(?:^|; *)${MARK}=([0-9a-f]{32})(?:;|$)`).exec(cookies)?.[1] ?? ''
+      return known.has(given) ? given : null
+    },
+    cookieFor: (operator: string): string =>
+      `${MARK}=${marks.get(operator)}; Path=/; Max-Age=${MARK_LASTS_SECONDS}; HttpOnly; SameSite=Strict`,
   }
 }

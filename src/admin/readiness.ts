@@ -4,15 +4,17 @@ import { withTimeout } from '../runtime/clock.ts'
 import { describePartialFault } from './explain.ts'
 import type { ServiceView } from './service-view.ts'
 
+type Degraded = Channel | 'certificate' | 'quotas' | 'database' | 'secrets'
+
 /** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
    * `degraded`: channels whose messages are accepted, but wait for a provider that is down, or are taken by it and do not arrive; `certificate` when a renewed
-   * one is refused, `database` when it is reached without TLS, `quotas` when a quota is set that holds nothing back. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * one is refused, `database` when it is reached without TLS, `quotas` when a quota is set that holds nothing back, `secrets` when one is easy to guess. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
       readonly ready: true
-      readonly degraded: readonly (Channel | 'certificate' | 'quotas' | 'database')[]
+      readonly degraded: readonly Degraded[]
       /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
       readonly partial?: readonly string[]
       readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
@@ -102,7 +104,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   }
 }
 
-function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas' | 'database')[] {
+function degraded(view: ServiceView): readonly Degraded[] {
   const down = [
     ...view.health.providers().filter(({ up }) => !up),
     ...view
@@ -118,7 +120,11 @@ function degraded(view: ServiceView): (Channel | 'certificate' | 'quotas' | 'dat
   return [
     ...channels,
     ...(view.renewalRefused() !== null || expiresAt <= view.wall() ? (['certificate'] as const) : []),
-    ...(view.idleBrakes.some(({ name }) => name !== 'DATABASE_URL') ? (['quotas'] as const) : []),
-    ...(view.idleBrakes.some(({ name }) => name === 'DATABASE_URL') ? (['database'] as const) : []),
+    ...new Set(view.borneFaults.map(({ name }) => areaOf(name))),
   ]
+}
+
+function areaOf(setting: string): Degraded {
+  if (setting === 'DATABASE_URL') return 'database'
+  return setting.startsWith('QUOTA_') ? 'quotas' : 'secrets'
 }

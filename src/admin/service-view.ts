@@ -1,3 +1,4 @@
+import type { Config } from '../config/config.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
 import type { AdminQueries, StoreLoss } from '../outbox/outbox.ts'
@@ -17,12 +18,8 @@ export interface ServiceView {
   /** Wall time, which certificates are valid by, ms since the epoch. */
   wall(): number
   isDraining(): boolean
-  /** Quotas that are set and hold nothing back: they are gone, or 0. */
-  readonly idleBrakes: readonly {
-    readonly name: string
-    readonly problem: string
-    readonly remedy?: string | undefined
-  }[]
+  /** Settings that a new store is refused for: quotas that hold nothing back, secrets that are easy to guess, a database without TLS. */
+  readonly borneFaults: Config['borne']
   /** The channels that are on. */
   readonly channels: readonly Channel[]
   readonly health: ServiceHealth

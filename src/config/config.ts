@@ -80,7 +80,7 @@ export function loadConfig(
     ...values,
     warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
     removed,
-    borne: listBorneFaults(merged.given),
+    borne: listBorneFaults(merged.given, values),
   }
   texts.set(config, merged.given)
   return config

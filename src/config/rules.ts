@@ -7,6 +7,7 @@ import {
   type SettingFault,
 } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
+import { isGuessable, wasGuessable } from './guessable.ts'
 import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
@@ -178,24 +179,38 @@ function isWholeInternet(network: string): boolean {
  * Token can be guessed from the URL's derived key: whoever has the Token signs as the platform does.
  */
 function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
-  const faults: SettingFault[] = []
-  for (const channel of ['EMAIL', 'SMS'] as const) {
-    const ownKey = s[`${channel}_CALLBACK_KEY`] !== undefined || wrong.has(`${channel}_CALLBACK_KEY`)
-    if (s[`${channel}_TOKEN`] === undefined || ownKey) continue
-    for (const name of [`${channel}_TOKEN`, `${channel}_TOKEN_PREVIOUS`] as const) {
-      const token = s[name]
-      if (token === undefined) continue
-      const short = token.length < SAFE_TOKEN_LENGTH
-      if (!short && !isGuessable(token)) continue
-      faults.push({
+  return listLoneTokens(s, wrong).flatMap(([name, token]) => {
+    const short = token.length < SAFE_TOKEN_LENGTH
+    if (!short && !wasGuessable(token)) return []
+    return [
+      {
         name,
         problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
-        remedy: `make a new one with \`callback-courier token\`, or set ${channel}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
-      })
-    }
-  }
-  return faults
+        remedy: `make a new one with \`callback-courier token\`, or set ${name.split('_', 1)[0]}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
+      },
+    ]
+  })
+}
+
+/** Lists the Tokens that the key in their URL follows from, while nothing else tells the platform from others. */
+function listLoneTokens(s: Partly, wrong: ReadonlySet<string>): readonly NamedSecret[] {
+  if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
+  return (['EMAIL', 'SMS'] as const).flatMap(channel => {
+    const key = `${channel}_CALLBACK_KEY` as const
+    if (s[`${channel}_TOKEN`] === undefined || s[key] !== undefined || wrong.has(key)) return []
+    return secretsOf(s, [`${channel}_TOKEN`, `${channel}_TOKEN_PREVIOUS`])
+  })
+}
+
+type NamedSecret = readonly [name: SettingName, secret: string]
+
+/** Lists the secrets that these settings hold, each with its setting. */
+function secretsOf(s: Partly, names: readonly SettingName[]): readonly NamedSecret[] {
+  return names.flatMap(name => {
+    const value: unknown = s[name]
+    const secrets = value instanceof Map ? [...value.values()] : [value ?? []].flat()
+    return secrets.map(secret => [name, String(secret)] as const)
+  })
 }
 
 function listenerFaults(s: Partly): SettingFault[] {
@@ -222,22 +237,11 @@ function adminTokenFaults(s: Partly): SettingFault[] {
           : null
   if (admin === undefined && operators === undefined && why !== null)
     faults.push(missingSetting('ADMIN_TOKEN', why))
-  const all = [
-    ['ADMIN_TOKEN', [admin ?? []].flat()],
-    ['METRICS_TOKEN', [metrics ?? []].flat()],
-    ['STATUS_TOKEN', [status ?? []].flat()],
-    ['ADMIN_TOKENS', [...(operators?.values() ?? [])]],
-  ] as const
   const seen = new Set<string>()
-  for (const [name, tokens] of all) {
+  for (const [name, token] of secretsOf(s, PASSWORDS)) {
     // The example is guessable, too, and has a fault of its own.
-    if (tokens.some(token => isGuessable(token) && !isExample(name, token)))
-      faults.push({
-        name,
-        problem: 'repeats a few characters, or is one that guessers try',
-        remedy: 'make one with `callback-courier token`, which also serves here',
-      })
-    if (tokens.some(token => seen.size === seen.add(token).size))
+    if (wasGuessable(token) && !isExample(name, token)) faults.push({ name, ...GUESSABLE })
+    if (seen.size === seen.add(token).size)
       faults.push({
         name,
         problem: 'repeats another password of the private listener',
@@ -245,6 +249,20 @@ function adminTokenFaults(s: Partly): SettingFault[] {
       })
   }
   return faults
+}
+
+/** The passwords of the private listener. */
+const PASSWORDS = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'STATUS_TOKEN', 'ADMIN_TOKENS'] as const
+const CALLBACK_KEYS = [
+  'EMAIL_CALLBACK_KEY',
+  'SMS_CALLBACK_KEY',
+  'EMAIL_CALLBACK_KEY_PREVIOUS',
+  'SMS_CALLBACK_KEY_PREVIOUS',
+] as const
+
+const GUESSABLE = {
+  problem: 'repeats a few characters, or is one that guessers try',
+  remedy: 'make one with `callback-courier token`, which also serves here',
 }
 
 function dkimFaults(s: Partly): SettingFault[] {
@@ -276,8 +294,20 @@ function exampleFaults(s: Partly): SettingFault[] {
   }))
 }
 
+/** Says how a secret is replaced that others may still need. */
+function describeGuessable(name: SettingName): SettingFault {
+  if (name.endsWith('_PREVIOUS'))
+    return { name, ...GUESSABLE, remedy: 'take it out as soon as the new one is in use' }
+  if (!Object.hasOwn(settings, `${name}_PREVIOUS`)) return { name, ...GUESSABLE }
+  const remedy = `make one with \`callback-courier token\`, and keep this one in ${name}_PREVIOUS until nothing needs it any more`
+  return { name, ...GUESSABLE, remedy }
+}
+
 /** Finds what 1.0.0 took and this version does not. @param given texts by name; none is empty */
-export function listBorneFaults(given: Readonly<Record<string, string>>): readonly SettingFault[] {
+export function listBorneFaults(
+  given: Readonly<Record<string, string>>,
+  s: SettingValues,
+): readonly SettingFault[] {
   const idle = settingNames
     .filter(name => name.startsWith('QUOTA_') && Number(given[name] ?? '1') === 0)
     .map(name => ({
@@ -285,9 +315,15 @@ export function listBorneFaults(given: Readonly<Record<string, string>>): readon
       problem: 'is 0, which holds nothing back',
       remedy: 'set a number from 1, or off for no limit',
     }))
+  const secrets = [
+    ...listLoneTokens(s, new Set()),
+    ...secretsOf(s, [...PASSWORDS, ...CALLBACK_KEYS, 'STORE_SECRET']),
+  ]
+  const guessable = new Set(secrets.filter(([, secret]) => isGuessable(secret)).map(([name]) => name))
+  const found = [...idle, ...[...guessable].map(describeGuessable)]
   const database = readPostgresUrl(given['DATABASE_URL'] ?? '')
-  if (database === null || database.saysTls || database.hosts.every(({ isHere }) => isHere)) return idle
-  return [...idle, WITHOUT_TLS]
+  if (database === null || database.saysTls || database.hosts.every(({ isHere }) => isHere)) return found
+  return [...found, WITHOUT_TLS]
 }
 
 const WITHOUT_TLS: SettingFault = {
@@ -299,7 +335,14 @@ const WITHOUT_TLS: SettingFault = {
 
 /** Settings that work but should not stay as they are. */
 export function listAdvice(s: SettingValues): readonly SettingAdvice[] {
-  return [...tokenAdvice(s), ...networkAdvice(s), ...mailAdvice(s), ...smsAdvice(s), ...alertAdvice(s)]
+  return [
+    ...tokenAdvice(s),
+    ...consoleAdvice(s),
+    ...networkAdvice(s),
+    ...mailAdvice(s),
+    ...smsAdvice(s),
+    ...alertAdvice(s),
+  ]
 }
 
 function tokenAdvice(s: SettingValues): SettingAdvice[] {
@@ -333,14 +376,21 @@ function tokenAdvice(s: SettingValues): SettingAdvice[] {
       sentence: 'EMAIL_TOKEN and SMS_TOKEN are the same',
       remedy: 'give each channel its own',
     })
-  for (const name of ['EMAIL_CALLBACK_KEY', 'SMS_CALLBACK_KEY'] as const)
-    if (s[name] !== undefined && new Set(s[name]).size < 10)
-      said.push({
-        name,
-        sentence: `${name} repeats few characters and may be guessed`,
-        remedy: 'make one with `callback-courier token`',
-      })
   return said
+}
+
+function consoleAdvice(s: SettingValues): SettingAdvice[] {
+  const name = 'ADMIN_TOKEN'
+  if (s[name] !== undefined || s.ADMIN_TOKENS !== undefined) return []
+  const sentence =
+    'ADMIN_TOKEN is not set: every user of this machine can read console and metrics, and send, retry and cancel messages'
+  return [
+    {
+      name,
+      sentence,
+      remedy: '`callback-courier token` makes one; without it URLs and backups are not given out',
+    },
+  ]
 }
 
 function networkAdvice(s: SettingValues): SettingAdvice[] {
@@ -388,50 +438,4 @@ function smsAdvice(s: SettingValues): SettingAdvice[] {
   if (without.length === 0) return []
   const sentence = `SMS_COUNTRIES has ${without.join(', ')}, which no route leads to`
   return [{ name, sentence, remedy: 'add it to SMS_ROUTES' }]
-}
-
-/** The fewest different characters of a password that is tried online: sixteen random letters have thirteen. */
-const VARIED = 8
-/** Rows of a keyboard; the alphabet and the digits are steps of one. */
-const KEYS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
-const WORDS =
-  /1qaz2wsx|3edc4rfv|password|passwort|passw0rd|passwd|secret|changeme|change|letmein|welcome|admin|operator|token|default|example|random|long|test|courier|callback|console|prometheus|metrics/g
-
-/**
- * Says whether a token is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
- * keyboard, with well-known words, or several of these. What is left without all that must vary enough by itself. It
- * cannot know every bad token, and says nothing of length.
- */
-export function isGuessable(token: string): boolean {
-  const text = token.toLowerCase().replace(WORDS, '')
-  const left = text.split('').filter((_, at) => !isExpected(text, at))
-  return isRepeated(token) || new Set(left).size < VARIED
-}
-
-/** Says whether a text is some characters, over and over. */
-function isRepeated(text: string): boolean {
-  for (let period = 1; period <= text.length / 2; period += 1)
-    if (text.startsWith(text.slice(period))) return true
-  return false
-}
-
-/** Says whether a character continues the steps of those before it, or of every second one: abcd, 4321, asdf, 1q2w3e. */
-function isExpected(text: string, at: number): boolean {
-  return [1, 2].some(lag => {
-    const way = stepOf(text.charAt(at - lag), text.charAt(at))
-    return way !== null && way === stepOf(text.charAt(at - 2 * lag), text.charAt(at - lag))
-  })
-}
-
-/** Measures the step from one character to the next, in the alphabet or on a row of keys; null when they are no neighbours. */
-function stepOf(from: string, to: string): number | null {
-  if (from === '' || to === '') return null
-  const step = to.charCodeAt(0) - from.charCodeAt(0)
-  if (Math.abs(step) <= 1) return step
-  for (const keys of KEYS) {
-    const [one, other] = [keys.indexOf(from), keys.indexOf(to)]
-    if (one >= 0 && other >= 0 && Math.abs(other - one) === 1) return other - one
-  }
-  // After nine, or after the last key, some begin again.
-  return from === '9' && to === '0' ? 1 : from === '0' && to === '1' ? 1 : null
 }

@@ -293,7 +293,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     now: clock.now,
     wall,
     isDraining: () => isDraining,
-    idleBrakes: [...config.removed.filter(({ isBrake }) => isBrake), ...config.borne],
+    borneFaults: [...config.removed.filter(({ isBrake }) => isBrake), ...config.borne],
     channels: channels.map(({ channel }) => channel),
     health,
     queries,

@@ -1,28 +1,32 @@
 import t from 'tap'
 import { createLoginThrottle } from '../../src/admin/auth.ts'
 
-const limits = { windowMs: 60_000, perAddress: 3, overall: 10 }
+const limits = { windowMs: 60_000, perSource: 3, sources: 4 }
 
-t.test('so many of one address, so many of all, until the window ends', async t => {
+t.test('a source has so many different guesses, until the window ends', async t => {
   let now = 0
   const tries = createLoginThrottle(() => now, limits)
-  for (let n = 0; n < 3; n += 1) t.equal(tries.recordFailure('192.0.2.1'), 0)
+  const guess = (source: string, token: string) => {
+    const waitMs = tries.waitOf(source)
+    if (waitMs === 0) tries.recordFailure(source, token)
+    return waitMs
+  }
+  for (const token of ['a', 'b', 'b', 'b', 'c']) t.equal(guess('one', token), 0, 'the same again is no guess')
   now = 20_000
-  t.equal(tries.recordFailure('192.0.2.1'), 40_000)
-  for (let n = 0; n < 7; n += 1) t.equal(tries.recordFailure(`198.51.100.${n}`), 0)
-  t.equal(tries.recordFailure('203.0.113.1'), 40_000, 'a stranger who never tried')
+  t.equal(guess('one', 'd'), 40_000)
+  t.equal(guess('other', 'a'), 0, 'another source is not held back')
   now = 60_000
-  for (let n = 0; n < 3; n += 1) t.equal(tries.recordFailure('192.0.2.1'), 0)
-  t.equal(tries.recordFailure('192.0.2.1'), 60_000, 'a new window counts from its own beginning')
+  t.equal(guess('one', 'd'), 0)
+  for (const token of ['e', 'f']) t.equal(guess('one', token), 0)
+  t.equal(guess('one', 'g'), 60_000, 'a new window counts from its own beginning')
 })
 
-t.test('one IPv6 subscriber is one address', async t => {
+t.test('so many sources are remembered, the latest ones', async t => {
   const tries = createLoginThrottle(() => 0, limits)
-  for (const address of ['2001:db8:0:1::1', '2001:0db8::1:ffff:ffff:ffff:ffff', '2001:db8:0:1:a:b:c:d'])
-    t.equal(tries.recordFailure(address), 0)
-  t.equal(tries.recordFailure('2001:db8:0:1::99'), 60_000)
-  t.equal(tries.recordFailure('2001:db8:0:2::99'), 0)
-  for (let n = 0; n < 3; n += 1) t.equal(tries.recordFailure('::ffff:192.0.2.7'), 0)
-  t.equal(tries.recordFailure('192.0.2.7'), 60_000)
-  t.equal(tries.recordFailure('::1'), 0)
+  for (const source of ['1', '2', '3', '4', '5'])
+    for (const token of ['a', 'b', 'c']) tries.recordFailure(source, token)
+  t.same(
+    ['1', '2', '3', '4', '5'].map(source => tries.waitOf(source)),
+    [0, 60_000, 60_000, 60_000, 60_000],
+  )
 })

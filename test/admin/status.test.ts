@@ -232,12 +232,6 @@ t.test('a client that is driven by the document gets what it describes, from eve
     status: 403,
     body: { error: 'cross-site' },
   })
-  for (let n = 0; n < 10; n += 1) await call('readCounts', { token: 'wrong-canary-wrong' })
-  t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
-    status: 429,
-    body: { error: 'too-many-tries' },
-  })
-  t.match(await call('readCounts'), { status: 200 }, 'the right one opens all the same')
 
   for (const operations of Object.values(document.paths))
     for (const { operationId } of Object.values(operations))
@@ -250,6 +244,11 @@ t.test('a client that is driven by the document gets what it describes, from eve
   t.same(await nowhere.json(), { error: 'not-found', message: 'no such page' })
   for (const path of ['/console', '/metrics', '/console/messages', '/find', '/backup', '/apicanary'])
     t.equal((await fetch(`${adminUrl}${path}`, bearer)).status, 401, `STATUS_TOKEN does not open ${path}`)
+  for (let n = 0; n < 10; n += 1) await call('readCounts', { token: `wrong-canary-wrong-${n}` })
+  t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
+    status: 429,
+    body: { error: 'too-many-tries' },
+  })
 })
 
 t.test('pages follow each other by the cursor, and each message is on one', async t => {

@@ -55,7 +55,7 @@ t.test('a Postgres has tools of its own, and a store that takes no copy says why
   t.equal(code, 1)
   t.match(err, /pg_dump --format=custom/)
   t.notMatch(err, 'canary-pass')
-  const { env } = await running(t)
+  const { env } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
   t.match(await command(['backup', '/nowhere/backup.db'], env), { code: 1, err: /cannot be written/ })
   writeFileSync(join(t.testdir(), 'there'), '')
   t.match(await command(['backup'], env), { code: 2, err: /something is missing/ })

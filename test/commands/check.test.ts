@@ -50,7 +50,10 @@ async function stage(t: Test): Promise<{ env: Record<string, string> }> {
 }
 
 t.test('a running service is well from end to end', async t => {
-  const { standIns, env } = await running(t, { MAIL_FROM: 'Example <no-reply@courier.example.com>' })
+  const { standIns, env } = await running(t, {
+    ADMIN_TOKEN: 'a-password-of-my-own',
+    MAIL_FROM: 'Example <no-reply@courier.example.com>',
+  })
   const lines = await found(env)
   t.same(only(lines, 'fail'), [])
   t.match(only(lines, 'warn'), [/certificate.*self-signed/])

@@ -18,7 +18,7 @@ const removed = (env: Record<string, string>, dotenv = '') =>
 
 t.test('a removed setting is told by its own sentence, wherever it stands', t => {
   const { removed: found, warnings } = removed(
-    { QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500' },
+    { ADMIN_TOKEN: 'a-password-of-my-own', QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500' },
     'SMS_COSTS=twilio:*=0.08\nQUOTA_SMS_COST_PER_DAY=200\n',
   )
   t.match(found, [
@@ -45,7 +45,11 @@ t.test('a brake that was off is no brake that is gone; an empty setting is none'
 t.test(
   'a service that counts on a brake that is gone says so at start and at /readyz, and works',
   async t => {
-    const rig = await startRig(t, { QUOTA_SMS_COST_PER_DAY: '200', SMS_COSTS: 'twilio:*=0.08' })
+    const rig = await startRig(t, {
+      ADMIN_TOKEN: 'a-password-of-my-own',
+      QUOTA_SMS_COST_PER_DAY: '200',
+      SMS_COSTS: 'twilio:*=0.08',
+    })
     const told = rig.events().filter(({ event }) => event === 'setting')
     t.match(
       told.map(({ message }) => message),

@@ -1,10 +1,11 @@
 import t from 'tap'
-import { listBorneFaults } from '../../src/config/rules.ts'
 import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const without = (...names: readonly string[]) =>
   Object.fromEntries(Object.entries(enough).filter(([name]) => !names.includes(name)))
+
+const borneOf = (more: object) => load({ ...enough, ...more }).borne.map(({ name }) => name)
 
 const EMAIL = ['EMAIL_TOKEN', 'SMTP_URL', 'MAIL_FROM']
 const SMS = ['SMS_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE']
@@ -77,22 +78,24 @@ t.test('HTTPS needs its two files, or a proxy', t => {
 })
 
 t.test('the private listener needs a password as soon as others can reach it', t => {
+  const open = without('ADMIN_TOKEN')
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal', '127.0.0.1.example.com'])
-    t.match(faultsIn({ ...enough, ADMIN_HOST: host }), [/^ADMIN_TOKEN is/], host)
+    t.match(faultsIn({ ...open, ADMIN_HOST: host }), [/^ADMIN_TOKEN is/], host)
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
-    t.same(faultsIn({ ...enough, ADMIN_HOST: host }), [], host)
-  t.same(faultsIn({ ...enough, ADMIN_HOST: '::', ADMIN_TOKEN: 'sixteen-letters-' }), [])
+    t.same(faultsIn({ ...open, ADMIN_HOST: host }), [], host)
+  t.same(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKEN: 'sixteen-letters-' }), [])
   for (const weak of ['aaaaaaaaaaaaaaaa', '1212121212121212121212', 'abcdabcdabcdabcd'])
-    t.match(faultsIn({ ...enough, ADMIN_TOKEN: weak }), [/^ADMIN_TOKEN repeats a few characters/])
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'short' }), [/^ADMIN_TOKEN must be 16/])
-  t.match(faultsIn({ ...enough, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
-  t.same(faultsIn({ ...enough, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
+    t.match(faultsIn({ ...open, ADMIN_TOKEN: weak }), [/^ADMIN_TOKEN repeats a few characters/])
+  t.match(faultsIn({ ...open, ADMIN_TOKEN: 'short' }), [/^ADMIN_TOKEN must be 16/])
+  t.match(faultsIn({ ...open, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
+  t.same(faultsIn({ ...open, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
   t.end()
 })
 
 t.test('operators and Prometheus have passwords of their own', t => {
+  const open = without('ADMIN_TOKEN')
   const [ann, bob] = ['Yv7gQm2sLp9rTzKx', 'Hd4wNc8bJf6eVuRa']
-  const both = { ...enough, ADMIN_TOKENS: `ann:${ann}\nbob:${bob}\n` }
+  const both = { ...open, ADMIN_TOKENS: `ann:${ann}\nbob:${bob}\n` }
   t.same(
     [...(load(both).ADMIN_TOKENS ?? [])],
     [
@@ -102,25 +105,22 @@ t.test('operators and Prometheus have passwords of their own', t => {
   )
   t.same(faultsIn({ ...both, ADMIN_HOST: '0.0.0.0' }), [], 'they will do off loopback')
   const files = { '/run/operators': `ann:${ann}\r\nbob:x:${bob}\r\n` }
-  t.equal(
-    load({ ...enough, ADMIN_TOKENS_FILE: '/run/operators' }, files).ADMIN_TOKENS?.get('bob'),
-    `x:${bob}`,
-  )
-  t.equal(load({ ...enough, ADMIN_TOKENS: `ann:${ann} bob:${bob}` }).ADMIN_TOKENS?.size, 2)
+  t.equal(load({ ...open, ADMIN_TOKENS_FILE: '/run/operators' }, files).ADMIN_TOKENS?.get('bob'), `x:${bob}`)
+  t.equal(load({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${bob}` }).ADMIN_TOKENS?.size, 2)
   for (const wrong of ['ann', `:${ann}`, 'ann:short', `a b:${ann}`, `ann ${ann}`, `<b>:${ann}`])
-    t.match(faultsIn({ ...enough, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
   for (const wrong of [`ann:${ann} ann:${bob}`, `admin:${ann}`, `local:${ann}`])
-    t.match(faultsIn({ ...enough, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must have each name once/], wrong)
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must have each name once/], wrong)
   t.match(faultsIn({ ...both, ADMIN_TOKEN: ann }), [/^ADMIN_TOKENS repeats another password/])
-  t.match(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: ann, METRICS_TOKEN: ann }), [/^METRICS_TOKEN repeats another/])
-  t.match(faultsIn({ ...enough, METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the metrics have/])
-  t.match(faultsIn({ ...enough, ADMIN_HOST: '::', METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: console/])
+  t.match(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
+  t.match(faultsIn({ ...open, ADMIN_TOKEN: ann, METRICS_TOKEN: ann }), [/^METRICS_TOKEN repeats another/])
+  t.match(faultsIn({ ...open, METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the metrics have/])
+  t.match(faultsIn({ ...open, ADMIN_HOST: '::', METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: console/])
   t.same(faultsIn({ ...both, METRICS_TOKEN: 'of-Prometheus-8fVq2xKw' }), [])
   t.match(faultsIn({ ...both, STATUS_TOKEN: bob }), [/^ADMIN_TOKENS repeats another/])
-  t.match(faultsIn({ ...enough, STATUS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the status API has/])
+  t.match(faultsIn({ ...open, STATUS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the status API has/])
   t.same(faultsIn({ ...both, STATUS_TOKEN: 'of-a-program-8fVq2xKw' }), [])
-  t.notMatch(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
+  t.notMatch(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
   t.end()
 })
 
@@ -216,8 +216,8 @@ t.test('what works but should not stay so is said', t => {
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
+  t.match(said({ ADMIN_TOKEN: '' }), [/^ADMIN_TOKEN is not set: every user of this machine can read/])
   t.match(said({ EMAIL_TOKEN: 'short', EMAIL_CALLBACK_KEY: 'jdKw83nZqLs0vTbXm2RfYe' }), [/can be guessed/])
-  t.match(said({ EMAIL_CALLBACK_KEY: 'a'.repeat(22) }), [/repeats few characters/])
   t.match(said({ ALLOWED_SOURCES: '0.0.0.0/0', TRUSTED_PROXIES: '::/0' }), [
     /^ALLOWED_SOURCES/,
     /^TRUSTED_PROXIES/,
@@ -271,8 +271,39 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.end()
 })
 
+t.test('one judgement for every secret of ours; what 1.0.0 took is borne', t => {
+  for (const name of [
+    'ADMIN_TOKEN',
+    'METRICS_TOKEN',
+    'STATUS_TOKEN',
+    'EMAIL_TOKEN',
+    'SMS_TOKEN_PREVIOUS',
+    'EMAIL_CALLBACK_KEY',
+    'SMS_CALLBACK_KEY_PREVIOUS',
+    'STORE_SECRET',
+  ])
+    t.same(
+      borneOf({ ADMIN_TOKEN: 'jdKw83nZqLs0vTbXm2RfYe', [name]: 'iloveyou12345678iloveyou' }),
+      [name],
+      name,
+    )
+  t.same(borneOf({ ADMIN_TOKENS: 'ann:iloveyou12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
+  t.same(borneOf({ STORE_SECRET: 'a'.repeat(24), EMAIL_CALLBACK_KEY: 'a'.repeat(24) }), [
+    'EMAIL_CALLBACK_KEY',
+    'STORE_SECRET',
+  ])
+  t.same(borneOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
+  t.same(
+    borneOf({ EMAIL_TOKEN: 'iloveyou12345678', EMAIL_CALLBACK_KEY: 'jdKw83nZqLs0vTbXm2RfYe' }),
+    [],
+    'its URL does not follow from it',
+  )
+  t.match(faultsIn({ ...enough, ADMIN_TOKEN: '1234567890123456' }), [/^ADMIN_TOKEN repeats/], 'as 1.0.0')
+  t.end()
+})
+
 t.test('a database over a network is reached by TLS, or the URL says that it is not', t => {
-  const names = (url: string) => listBorneFaults({ DATABASE_URL: url }).map(({ name }) => name)
+  const names = (url: string) => borneOf({ DATABASE_URL: url, STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe' })
   for (const url of [
     'postgres://u:p@db.example.com/c',
     'postgres://u:p@192.0.2.1:5432/c',

@@ -9,7 +9,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     now: () => 0,
     wall: () => 0,
     isDraining: () => false,
-    idleBrakes: [],
+    borneFaults: [],
     channels: [],
     health: createServiceHealth(() => 0),
     queries: {

@@ -98,3 +98,29 @@ t.test('a quota of 0 is refused; on a store of 1.0.0 it is borne and said until 
   t.match(await read('zh-CN'), 'QUOTA_SMS_PER_DAY 为 0')
   t.equal((await rig.post('email', mailBody())).errCode, 0, 'and it serves')
 })
+
+t.test('a secret that is easy to guess is refused; on a store of 1.0.0 it is borne and said', async t => {
+  const weak = { STORE_SECRET: 'a'.repeat(24) }
+  const { refused, failures } = await refusalsOf(t, weak)
+  t.match(
+    refused,
+    /STORE_SECRET repeats a few characters, or is one that guessers try: make one with `callback-courier token`, and keep this one in STORE_SECRET_PREVIOUS/,
+  )
+  t.ok(
+    failures.some(each => each.startsWith('STORE_SECRET repeats')),
+    'and check fails',
+  )
+  const rig = await startRig(t)
+  await rig.service().close()
+  const db = new DatabaseSync(join(rig.directory, 'outbox.db'))
+  db.exec("DELETE FROM meta WHERE key = 'made-from'")
+  db.close()
+  await rig.restart({ ...weak, EMAIL_CALLBACK_KEY: 'b'.repeat(24) })
+  const ready = await fetch(`${rig.service().adminUrl}/readyz`)
+  t.same(await ready.json(), { status: 'ready', degraded: ['secrets'] })
+  const console = await fetch(`${rig.service().adminUrl}/console`, {
+    headers: { 'accept-language': 'zh-CN' },
+  })
+  t.match(await console.text(), 'STORE_SECRET 只重复几个字符')
+  t.equal((await rig.post('email', mailBody())).errCode, 0, 'and it serves')
+})

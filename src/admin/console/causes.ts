@@ -50,7 +50,7 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
         ),
       ),
     ...view.channels.flatMap(channel => channelCauses(channel, view.health, summary, now)),
-    ...view.idleBrakes.map(({ name, problem, remedy = '' }) =>
+    ...view.borneFaults.map(({ name, problem, remedy = '' }) =>
       warn(
         name,
         say('{name} {problem}: {remedy}.', {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
 import { say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
@@ -18,12 +19,21 @@ const urlsPages: readonly ConsolePage[] = [
     path: '/console/urls',
     place: '/console/urls',
     menu: say('URLs'),
-    handle: (_request, { view: { channels }, urls }) => ({
-      is: 'page',
-      title: say('URLs'),
-      content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
+    handle({ operator }, { view: { channels }, urls }) {
+      if (operator === UNNAMED.nobody)
+        return {
+          is: 'page',
+          status: 403,
+          title: say('URLs'),
+          content: html`<p>${say('Without a password every user of this machine could read them here: set ADMIN_TOKEN, or run “callback-courier urls”.')}</p>`,
+        }
+      return {
+        is: 'page',
+        title: say('URLs'),
+        content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
 ${channels.map(channel => html`<details><summary>${say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL')}</summary><p class="copyable"><code>${urls[channel] ?? ''}</code> <button type="button" data-copied="${say('Copied')}" hidden>${say('Copy')}</button></p></details>`)}</section>`,
-    }),
+      }
+    },
   },
 ]
 

@@ -190,7 +190,8 @@ export const listeners = {
       ...ADMIN_TOKEN,
       fill: true,
       secret: true,
-      meaning: 'Password of console and metrics. Make one with `callback-courier token`.',
+      meaning:
+        'Password of console and metrics. Make one with `callback-courier token`. Without it every user of this machine may use them, and nobody is given the callback URLs or a backup.',
       example: 'a-long-random-password',
     }),
     ADMIN_TOKENS: settingWithReader(readOperators, {
