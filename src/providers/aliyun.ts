@@ -22,6 +22,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
+import { createNumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -178,6 +179,7 @@ function vendorNumber({ to, country }: OutgoingSms): string {
 export function createAliyunProvider(settings: AliyunSettings): Provider {
   const { clock, concurrency = 200, secret } = settings
   const api = createAliyunApi(settings, concurrency)
+  const limits = createNumberLimits(clock)
   return createSmsProvider({
     name: 'aliyun',
     concurrency,
@@ -194,9 +196,13 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
         OutId: message.id,
       }
       const result = await api.call('SendSms', query, signal, message.expiresAt)
-      if (!('value' in result)) return outcomeWithoutAnswer(result, 'Aliyun')
       const secrets = [secret, ...Object.values(params)]
-      return judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now())
+      const outcome =
+        'value' in result
+          ? judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now(), limits)
+          : outcomeWithoutAnswer(result, 'Aliyun')
+      if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(query.PhoneNumbers)
+      return outcome
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     probe: api.probe,
@@ -230,12 +236,14 @@ function judgeCode(status: number, code: string): Judgement {
  * @param recipient is taken out of the words.
  * @param secrets must not show up in the reply, such as the code: the gateway repeats a request that was signed wrongly.
  * @param now ms since the epoch.
+ * @param limits those of the number.
  */
 function judgeAnswer(
   answer: JsonAnswer,
   recipient: string,
   secrets: readonly string[],
   now: number,
+  limits: ReturnType<typeof createNumberLimits>,
 ): Outcome {
   const { status, body } = answer
   const code = textOf(body?.['Code'])
@@ -247,7 +255,13 @@ function judgeAnswer(
   const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
   if (verdict === 'limit') {
-    const retryAfterMs = scope === 'recipient' ? windowOfNumber(message) : msUntilNextTotal(now)
+    const known = limitOfNumber(message)
+    const retryAfterMs =
+      scope !== 'recipient'
+        ? msUntilNextTotal(now)
+        : known === undefined
+          ? limits.msLeftOfUnknown(recipient, message, [MINUTE, HOUR, DAY])
+          : limits.msLeft(recipient, known)
     return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
   }
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
@@ -258,13 +272,11 @@ function withoutRequest(message: string): string {
   return message.replace(/\b(?:server )?(?:string to sign|canonical ?request)\b.*$/is, '').trim()
 }
 
-/**
- * The length of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours from the send.
- * An unknown text is taken for the shortest: a longer one is refused again, and then nothing is lost but a request.
- */
-function windowOfNumber(message: string): number {
+/** The length of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours from the send. */
+function limitOfNumber(message: string): number | undefined {
   if (/天级|\bday|\bdaily/i.test(message)) return DAY
-  return /小时|\bhour/i.test(message) ? HOUR : MINUTE
+  if (/小时|\bhour/i.test(message)) return HOUR
+  return /分钟|\bminute/i.test(message) ? MINUTE : undefined
 }
 
 /** A refusal of anything but a message, in words. */

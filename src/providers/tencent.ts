@@ -22,6 +22,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
+import { createNumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -228,6 +229,7 @@ export function createTencentProvider(settings: TencentSettings): Provider {
   const { clock, concurrency = 200, appId, secretKey } = settings
   const api = createTencentApi(settings, concurrency)
   const lengths = createLengthLimits(clock)
+  const limits = createNumberLimits(clock)
   return createSmsProvider({
     name: 'tencent',
     concurrency,
@@ -246,8 +248,11 @@ export function createTencentProvider(settings: TencentSettings): Provider {
         SessionContext: id,
       }
       const result = await api.call('SendSms', request, signal, expiresAt)
-      if (!('value' in result)) return outcomeWithoutAnswer(result, 'Tencent')
-      const outcome = judgeAnswer(result.value, to, [secretKey, ...params], clock.now())
+      const outcome =
+        'value' in result
+          ? judgeAnswer(result.value, to, [secretKey, ...params], clock.now(), limits)
+          : outcomeWithoutAnswer(result, 'Tencent')
+      if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(to)
       lengths.note(outcome, parcel)
       return outcome
     },
@@ -304,8 +309,15 @@ function errorOf({ body }: JsonAnswer): { readonly code: string; readonly messag
  * @param to the number, E.164, which is also taken out of the words.
  * @param secrets must not show up in the reply, such as the code.
  * @param now ms since the epoch.
+ * @param limits those of the number.
  */
-function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[], now: number): Outcome {
+function judgeAnswer(
+  answer: JsonAnswer,
+  to: string,
+  secrets: readonly string[],
+  now: number,
+  limits: ReturnType<typeof createNumberLimits>,
+): Outcome {
   const { status, body } = answer
   // Something in front of the service failed, or answered in its place.
   if (status !== 200) {
@@ -321,16 +333,15 @@ function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[],
   const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
   const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
   if (verdict === 'limit') {
-    const retryAfterMs = scope === 'recipient' ? windowOfNumber(code, now) : msUntilNextTotal(now)
+    const retryAfterMs =
+      scope !== 'recipient'
+        ? msUntilNextTotal(now)
+        : code.includes('Daily')
+          ? msUntilChinaMidnight(now)
+          : limits.msLeft(to, code.includes('ThirtySecond') ? 30_000 : HOUR)
     return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
   }
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
-}
-
-/** The length of a number's limit, ms. */
-function windowOfNumber(code: string, now: number): number {
-  if (code.includes('ThirtySecond')) return 30_000
-  return code.includes('Daily') ? msUntilChinaMidnight(now) : HOUR
 }
 
 /** A refusal of anything but a message, in words; null: it was none. */
