@@ -66,7 +66,7 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
       [200, '{"code":"E000000"}', { verdict: 'ambiguous', scope: 'transport' }],
     ],
     report: status => ({ body: form(`smsMsgId=d6e3_0&total=1&status=${status}&source=2&extend=${ID}`) }),
-    states: { DELIVRD: 'delivered', E200018: 'undelivered', ACCEPTD: 'sent' },
+    states: { DELIVRD: 'delivered', E200018: 'undelivered', ACCEPTD: 'sent', UNKNOWN: 'sent' },
   },
   yunpian: {
     secrets: { yunpian_key: 'k1' },
@@ -81,7 +81,7 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
     report: state => ({
       body: { sms_status: encodeURIComponent(`[{"sid":${sid},"uid":"${ID}","report_status":"${state}"}]`) },
     }),
-    states: { SUCCESS: 'delivered', FAIL: 'undelivered' },
+    states: { SUCCESS: 'delivered', FAIL: 'undelivered', UNKNOWN: 'sent' },
     reply: 'SUCCESS',
   },
   chuanglan: {
@@ -96,7 +96,7 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
     report: status => ({
       body: form(`receiver=&pswd=&msgid=17041010383624511&mobile=13800138000&status=${status}&uid=${ID}`),
     }),
-    states: { DELIVRD: 'delivered', 'MK:0001': 'undelivered' },
+    states: { DELIVRD: 'delivered', 'MK:0001': 'undelivered', UNKNOWN: 'sent' },
     reply: '{"clcode":"000000"}',
   },
   ucloud: {
@@ -118,7 +118,13 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
         Data: [{ SessionNo: 'd0-f7', ReceiptResult: state, ReceiptCode: 'X', UserId: ID }],
       },
     }),
-    states: { Success: 'delivered', Fail: 'undelivered', UNKNOWN: 'sent' },
+    states: {
+      Success: 'delivered',
+      Fail: 'undelivered',
+      SubmitFail: 'undelivered',
+      UNKNOWN: 'sent',
+      Unknow: 'sent',
+    },
   },
   telnyx: {
     secrets: { telnyx_key: 'KEY1' },
@@ -138,7 +144,15 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
       },
       query: `id=${ID}`,
     }),
-    states: { delivered: 'delivered', delivery_failed: 'undelivered' },
+    states: {
+      queued: 'sent',
+      sending: 'sent',
+      sent: 'sent',
+      delivered: 'delivered',
+      delivery_unconfirmed: 'sent',
+      sending_failed: 'undelivered',
+      delivery_failed: 'undelivered',
+    },
   },
   kannel: {
     secrets: { kannel_user: 'u', kannel_password: 'p&p' },
@@ -150,7 +164,7 @@ const PUBLISHED: Readonly<Record<string, Published>> = {
       [503, 'Temporal failure, try again later.', { verdict: 'later', scope: 'account' }],
     ],
     report: state => ({ body: form(`id=${ID}&state=${state}`), query: `id=${ID}&state=${state}` }),
-    states: { '1': 'delivered', '2': 'undelivered', '8': 'sent' },
+    states: { '1': 'delivered', '2': 'undelivered', '4': 'sent', '8': 'sent', '16': 'undelivered' },
   },
 }
 
@@ -203,6 +217,9 @@ for (const [name, published] of Object.entries(PUBLISHED))
     if (gateway.reports === undefined) throw new Error('it has no reports')
     const reports = createGatewayReceipts(name, gateway.reports, ['k'])
     t.equal(reports.taken, published.reply)
+    const named = Object.keys(gateway.reports.states)
+    const played = Object.keys(published.states).map(state => (named.includes(state) ? state : '*'))
+    t.same(new Set(played), new Set(named), 'every state of the file is played')
     for (const [state, status] of Object.entries(published.states)) {
       const given = { headers: {}, body: undefined, query: '', ...published.report(state) }
       const expected = { providerId: published.taken[2] ?? ID, id: ID, status }

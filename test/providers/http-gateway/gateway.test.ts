@@ -463,16 +463,36 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
   const states = { SUCCESS: 'delivered', 'HELD_*': 'sent', '*': 'undelivered' } as const
   const source = createGatewayReceipts(
     'g',
-    { ...rules, states, format: 'form', field: 'all', reply: 'SUCCESS' },
+    {
+      ...rules,
+      states,
+      format: 'form',
+      field: 'all',
+      reply: 'SUCCESS',
+      codes: { 'DB:*': { is: 'ours', scope: 'sender' } },
+    },
     ['k'],
   )
   t.equal(source.taken, 'SUCCESS')
   const ours = '0'.repeat(32)
-  const text = `[{"sid":9223372036854775807,"uid":"${ours}","state":"SUCCESS"},{"sid":2,"state":"FAIL","why":"DB:0103"},{"sid":3,"state":"HELD_1"}]`
+  const text = `[{"sid":9223372036854775807,"uid":"${ours}","state":"SUCCESS"},{"sid":2,"state":"FAIL","why":"DB:0103"},{"sid":3,"state":"HELD_1"},{"sid":4,"state":"FAIL","why":"?"}]`
   const expected = [
     { providerId: '9223372036854775807', id: ours, status: 'delivered', errorCode: null },
-    { providerId: '2', id: undefined, status: 'undelivered', errorCode: 'DB:0103' },
+    {
+      providerId: '2',
+      id: undefined,
+      status: 'undelivered',
+      errorCode: 'DB:0103',
+      fault: { verdict: 'ours', scope: 'sender', reason: null },
+    },
     { providerId: '3', id: undefined, status: 'sent', errorCode: null },
+    {
+      providerId: '4',
+      id: undefined,
+      status: 'undelivered',
+      errorCode: '?',
+      fault: { verdict: 'later', scope: 'message', reason: null },
+    },
   ]
   for (const all of [text, encodeURIComponent(text)])
     t.same(source.parseReports({ headers: {}, query: '', body: { all } }), expected)
