@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'delivery/port.ts',
     'providers/receipts.ts',
   ],
+  bounces: ['messages/message.ts', 'outbox/outbox.ts', 'outbox/rules.ts', 'providers/receipts.ts'],
   devices: ['events', 'messages', 'outbox/outbox.ts'],
   webhooks: ['events', 'messages/message.ts', 'outbox/outbox.ts', 'providers/http-client.ts'],
   admin: [

@@ -290,6 +290,11 @@ function explainReport({
       what: say('The phone has it, since {at}.', { at }),
       next: say('Let the person look among blocked and filtered messages, and compare the number.'),
     }
+  if (status === 'complained')
+    return {
+      what: say('It arrived, and the recipient complained of it at {at}.', { at }),
+      next: say('Look whether these mails are wanted: complaints lower your reputation with everybody.'),
+    }
   const said = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
   const isOnItsWay = errorCode === null && status !== 'undelivered' && status !== 'failed'
   if (fault?.verdict === 'ambiguous' || (fault === undefined && isOnItsWay))

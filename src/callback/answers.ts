@@ -168,15 +168,18 @@ export function combineAnswers(
     return answerRefusal(
       channel,
       why ?? 'recipient',
-      total > 1
-        ? 'every recipient was refused'
-        : accepted[0]?.is === 'refused'
-          ? 'the message cannot be stored'
-          : `refused by the provider${hintFor(to.valid[0])}`,
+      total > 1 ? 'every recipient was refused' : whyRefused(accepted[0], to.valid[0]),
     )
   }
   const lost = refused + overQuota + to.invalid
   return lost === 0 ? OK : createAnswer('ok', `${lost} of ${total} recipients refused`)
+}
+
+/** Says why the only recipient of a callback was refused. */
+function whyRefused(accepted: Accepted | undefined, recipient: Recipient | undefined): string {
+  if (accepted?.is === 'refused') return 'the message cannot be stored'
+  if (accepted?.is === 'bounced') return 'mail to this address came back: it is refused for a while'
+  return `refused by the provider${hintFor(recipient)}`
 }
 
 /** Hints at SMTPUTF8, which the mail server may lack, when the only recipient was refused and has an address beyond ASCII. */

@@ -3,8 +3,9 @@ import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type { Emit } from '../events/events.ts'
-import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
-import type { CarrierReport, ReceiptSource } from '../providers/receipts.ts'
+import type { Channel } from '../messages/message.ts'
+import { type KeptReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import type { BounceSource, CarrierReport, ReceiptSource } from '../providers/receipts.ts'
 import { parseExactly } from '../runtime/exact-json.ts'
 import { answerInvalidContent, createAnswer } from './answers.ts'
 import { hashSecret } from './authenticate.ts'
@@ -27,7 +28,7 @@ interface ReceiptRoutesOptions {
   readonly now: () => number
   /** Gets a `receipt` for every report. */
   readonly emit: Emit
-  readonly source: ReceiptSource
+  readonly source: ReceiptSource | BounceSource
   /** The name of the provider whose reports they are. */
   readonly provider: string
   /** The headers of every answer. */
@@ -49,7 +50,8 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     // Whatever the file points at, no number and no code is told.
     emit({ type: 'receipt-state', path: source.path, state: state.replace(/\d{4,}/g, '…').slice(0, 64) })
   }
-  await addBodyParser(app, source.format, most)
+  if (source.format === 'mail') addMailParser(app)
+  else await addBodyParser(app, source.format, most)
   let octetsAtOnce = 0
 
   app.setErrorHandler((error: FastifyError, _request, reply) => {
@@ -70,8 +72,9 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, options, 'the key in the URL is wrong')
-      const octets = Number(request.headers['content-length'] ?? most)
-      if (octets > most) return
+      const given = Number(request.headers['content-length'] ?? most)
+      if (given > most && source.format !== 'mail') return
+      const octets = Math.min(given, most)
       if (octetsAtOnce + octets > OCTETS_AT_ONCE) return refuseForNow(reply, 'too many reports at once')
       octetsAtOnce += octets
       reply.raw.once('close', () => (octetsAtOnce -= octets))
@@ -80,11 +83,10 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''
       const body = source.format === 'query' ? parseForm(query) : request.body
       const given = { headers: request.headers, body, query }
-      const receipts = source.parseReports(given, tellUnknownState)
+      const receipts = await source.parseReports(given, tellUnknownState)
       if (receipts === 'forged') return refuseForged(reply, options, 'the signature is wrong')
       try {
-        for (let at = 0; at < receipts.length; at += REPORTS_AT_ONCE)
-          await writeReceipts(receipts.slice(at, at + REPORTS_AT_ONCE), options)
+        await keepReports(source.format === 'mail' ? 'email' : 'sms', receipts, options)
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         // Twilio asks again once, on a 5xx, when its connection overrides say so; others come again by themselves.
@@ -92,6 +94,22 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       }
       return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
     },
+  })
+}
+
+/** So much of a mail is kept, however long it is: what lies in a mailbox must not come again because it is long. */
+const MAIL_OCTETS = 128 * 1024
+
+function addMailParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', async (_request: unknown, stream: AsyncIterable<Buffer>) => {
+    const chunks: Buffer[] = []
+    let octets = 0
+    for await (const chunk of stream) {
+      if (octets < MAIL_OCTETS) chunks.push(chunk.subarray(0, MAIL_OCTETS - octets))
+      octets += chunk.length
+    }
+    return Buffer.concat(chunks)
   })
 }
 
@@ -123,26 +141,32 @@ function refuseForNow(reply: FastifyReply, why: string): FastifyReply {
   return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
 }
 
-/** Writes reports, which share a commit. @throws StoreUnavailable */
-async function writeReceipts(
-  receipts: readonly CarrierReport[],
-  { outbox, provider, now, emit }: ReceiptRoutesOptions,
-): Promise<void> {
-  await Promise.all(
-    receipts.filter(isStorable).map(async ({ id, ...receipt }) => {
-      const { is: result, ...about } = await outbox.writeReceipt({
-        channel: 'sms',
-        id,
-        ...receipt,
-        at: now(),
-      })
-      emit({ type: 'receipt', channel: 'sms', provider, id, ...receipt, result, ...about })
-    }),
-  )
+/** Writes reports; many share a commit. @returns what became of each. @throws StoreUnavailable */
+export async function keepReports(
+  channel: Channel,
+  reports: readonly CarrierReport[],
+  { outbox, provider, now, emit }: Pick<ReceiptRoutesOptions, 'outbox' | 'provider' | 'now' | 'emit'>,
+): Promise<readonly KeptReport['is'][]> {
+  const results: KeptReport['is'][] = []
+  for (let at = 0; at < reports.length; at += REPORTS_AT_ONCE) {
+    const written = reports.slice(at, at + REPORTS_AT_ONCE).filter(isStorable)
+    results.push(
+      ...(await Promise.all(
+        written.map(async report => {
+          const { is: result, ...about } = await outbox.writeReceipt({ channel, ...report, at: now() })
+          const { id, providerId = '', status, errorCode, fault } = report
+          const said = { id, providerId, status, errorCode, fault, result }
+          emit({ type: 'receipt', channel, provider, ...said, ...about })
+          return result
+        }),
+      )),
+    )
+  }
+  return results
 }
 
 /** Says whether all words of a report are short and printable, as the ids and statuses of all providers are. */
-function isStorable({ providerId, status, errorCode }: CarrierReport): boolean {
+function isStorable({ providerId = '-', status, errorCode }: CarrierReport): boolean {
   return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
 }
 

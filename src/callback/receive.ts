@@ -165,8 +165,9 @@ function handOver(
     return id
   }
   if (lease !== undefined) delivery.releasePlace(channel)
-  if (result.is === 'refused') {
-    verdicts.fillPlace(at, { is: 'final', state: 'refused', answer: 'content' })
+  if (result.is === 'refused' || result.is === 'bounced') {
+    const answer = result.is === 'refused' ? 'content' : 'recipient'
+    verdicts.fillPlace(at, { is: 'final', state: 'refused', answer })
     return id
   }
   if (result.is === 'over-quota') {

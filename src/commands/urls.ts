@@ -1,5 +1,11 @@
 import { loadConfig } from '../config/config.ts'
-import { type CallbackUrl, callbackUrls, type ReportUrl, reportUrls } from '../service/callback-urls.ts'
+import {
+  bounceUrl,
+  type CallbackUrl,
+  callbackUrls,
+  type ReportUrl,
+  reportUrls,
+} from '../service/callback-urls.ts'
 import { type Command, readArguments } from './command.ts'
 import { fingerprint } from './token.ts'
 
@@ -8,7 +14,8 @@ export const urls: Command = {
 
   Prints, for each channel that is on, the URL and which Token to paste into the platform's console. The URL holds a
   key: whoever knows it can send in your name, so treat it as a password. For each SMS carrier that does not sign its
-  delivery reports, also the URL to enter in that carrier's console.
+  delivery reports, also the URL to enter in that carrier's console; and, while e-mail is on, the one that takes mails
+  which came back, with the line for Postfix.
 
   --base URL  this service as the platform reaches it, instead of PUBLIC_URL
   --json      as JSON
@@ -25,14 +32,33 @@ export const urls: Command = {
     }
     const entries = callbackUrls(config, base)
     const reports = await reportUrls(config, base)
-    io.stdout.write(values.json === true ? asJson(entries, reports) : asText(entries, reports))
+    const bounces = bounceUrl(config, base)
+    io.stdout.write(
+      values.json === true
+        ? asJson(entries, reports, bounces)
+        : asText(entries, reports) + (bounces === null ? '' : bounceText(bounces)),
+    )
     return 0
   },
 }
 
-function asJson(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {
+function asJson(
+  entries: readonly CallbackUrl[],
+  reports: readonly ReportUrl[],
+  bounces: string | null,
+): string {
   const shown = entries.map(({ channel, url, setting }) => ({ channel, url, tokenSetting: setting }))
-  return `${JSON.stringify([...shown, ...reports], null, 2)}\n`
+  return `${JSON.stringify([...shown, ...reports, ...(bounces === null ? [] : [{ bounces }])], null, 2)}\n`
+}
+
+/** Postfix keeps the mail and tries again when the command ends with 75 (EX_TEMPFAIL). */
+function bounceText(url: string): string {
+  return `
+Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL
+  URL      ${url}
+  Postfix  in /etc/aliases, for the address of MAIL_BOUNCE_TO:
+           bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"
+`
 }
 
 function asText(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {

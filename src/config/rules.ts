@@ -101,7 +101,8 @@ function configuredProviders(channel: 'email' | 'sms', s: Partly, wrong: Readonl
 
 /** Carriers of the operator's own that are called as another one is. */
 function nameFaults(s: Partly): SettingFault[] {
-  const taken = new Set(providerModules.map(({ name }) => name))
+  // Mails that came back are taken at /receipt/bounce.
+  const taken = new Set<string>(['bounce', ...providerModules.map(({ name }) => name)])
   return providerModules.flatMap(module =>
     ('members' in module ? module.members(s) : [])
       .filter(({ name }) => name !== module.name && taken.has(name))

@@ -389,7 +389,8 @@ function createReportedFaults(
   return {
     note(event: EventOf<'receipt'>): void {
       const { provider, status, fault, result, kind, masked = '' } = event
-      if (result !== 'recorded') return
+      // A complaint is of a mail that arrived.
+      if (result !== 'recorded' || status === 'complained') return
       if (fault?.verdict === 'ours' || (fault?.verdict === 'limit' && fault.scope !== 'recipient'))
         meet(event)
       if (status !== 'delivered' && status !== 'read') return

@@ -252,7 +252,13 @@ function reportOutcome(
   else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
     emit({ type: 'alert-sent', id, channel, kind, to, device })
   // The store's own line of the log says what was refused.
-  else if (accepted?.is !== 'refused') emit({ type: 'alert-suppressed', why: 'repeated', channel, kind })
+  else if (accepted?.is !== 'refused')
+    emit({
+      type: 'alert-suppressed',
+      why: accepted?.is === 'bounced' ? 'bounced' : 'repeated',
+      channel,
+      kind,
+    })
 }
 
 function isPassing(error: unknown): error is StoreUnavailable | BacklogFull {

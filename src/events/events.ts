@@ -161,10 +161,10 @@ type AlertEvent =
       readonly to: string
       readonly device: string
     }
-  /** Somebody was not alerted, and why; `repeated`: the same message came before. */
+  /** Somebody was not alerted, and why; `repeated`: the same message came before; `bounced`: mail to the address came back. */
   | {
       readonly type: 'alert-suppressed'
-      readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated'
+      readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced'
       readonly channel: Channel
       readonly kind: string
     }
@@ -234,7 +234,7 @@ type AdminEvent =
       readonly type: 'operator-action'
       /** A name of ADMIN_TOKENS; `admin` has ADMIN_TOKEN, and `local` needed none. */
       readonly operator: string
-      readonly action: 'retry' | 'cancel' | 'test-send'
+      readonly action: 'retry' | 'cancel' | 'test-send' | 'allow-again'
       readonly channel: Channel
       readonly kind: string
       /** The messages it was done to, or that it made. */

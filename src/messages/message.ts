@@ -71,6 +71,9 @@ export interface NewMessage {
 /** A message as its provider gets it: a finished mail, or an SMS as data. Lives in memory only. */
 export type Outgoing = OutgoingMail | OutgoingSms
 
+/** The header of a mail that has its id, too: some servers put a Message-ID of their own in the place of ours. */
+export const ID_HEADER = 'X-Callback-Courier'
+
 export interface OutgoingMail {
   readonly channel: 'email'
   readonly id: string

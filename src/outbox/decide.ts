@@ -9,6 +9,7 @@ import type {
   DeliveryReport,
   KeptReport,
   Lease,
+  ReportFault,
   Settled,
   Settlement,
 } from './outbox.ts'
@@ -19,6 +20,7 @@ import {
   afterReport,
   afterSettlement,
   answerForDuplicate,
+  bounceNote,
   checkBacklog,
   judgeDuplicate,
   lostLeaseRecord,
@@ -254,18 +256,25 @@ export function settleMessage(
   return { state: next.state, answer: next.answer }
 }
 
-/** Keeps a delivery report with its message, unless it is an older one that came late. @param row undefined: it is on none of ours. */
+/**
+ * Keeps a delivery report with its message, unless it is an older one that came late.
+ * @param row undefined: it is on none of ours.
+ * @param notes what is noted of the recipients of mails that came back, under {@link bounceNote}.
+ */
 export function keepReport(
   unit: UnitOfWork,
   row: Row | undefined,
-  { status, errorCode, fault, at, providerId }: DeliveryReport,
+  { status, errorCode, fault, at, providerId, recipients }: DeliveryReport,
+  notes: Map<string, string> = new Map(),
 ): KeptReport {
   if (row === undefined) return { is: 'unknown' }
+  // Whoever reports on a mail must know whom it was for.
+  if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
   if (!isLaterReceipt(row.receiptStatus, status)) return { is: 'stale' }
   const receipt = { status, errorCode, ...(fault !== undefined && { fault }), at }
   row.receiptStatus = status
   row.reported = true
-  unit.receipts.set(row, { receipt, providerId })
+  unit.receipts.set(row, { receipt, providerId: providerId ?? null })
   // The report comes first: it is what ends the message.
   if (unit.keepsEvents) unit.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
   const next = afterReport(row.state, row)
@@ -273,7 +282,28 @@ export function keepReport(
     changeState(unit, row, next, [storeRecord('reported', at)], providerId)
     noteEnd(unit, row)
   }
+  if (row.channel === 'email' && status !== 'complained') noteBounce(unit, row, fault, at, notes)
   return { is: 'recorded', kind: row.kind, masked: row.masked }
+}
+
+/** Twice the longest time that mails to an address are refused: two that came back within it count together. */
+const BOUNCES_KEPT_MS = 48 * 60 * 60_000
+
+/** Counts a mail that came back, and notes when the latest two to its recipient did. */
+function noteBounce(
+  unit: UnitOfWork,
+  row: Row,
+  fault: ReportFault | undefined,
+  at: number,
+  notes: Map<string, string>,
+): void {
+  unit.counts.addBounce(fault?.verdict ?? 'other', at)
+  if (fault?.verdict !== 'recipient') return
+  const name = bounceNote(row.recipientHash)
+  const before = JSON.parse(notes.get(name) ?? '[]') as readonly number[]
+  const value = JSON.stringify([...before, at].slice(-2))
+  notes.set(name, value)
+  unit.memos.push({ name, value, expiresAt: at + BOUNCES_KEPT_MS })
 }
 
 /** Makes a message that waits due now. @param row undefined: none waits. */

@@ -2,12 +2,14 @@ import { type CallStore, type Gives, ValuesRefused } from './operations.ts'
 import {
   type Acceptance,
   type Accepted,
+  BOUNCED,
   type Outbox,
   type Settled,
   type Settlement,
   type StoreLog,
   type StoreOptions,
   StoreUnavailable,
+  type Summary,
 } from './outbox.ts'
 
 /** What both stores answer by calls of their operations alone. */
@@ -42,7 +44,17 @@ export function createFront(
       },
     }),
     queries: {
-      readSummary: (since, stepMs) => call('readSummary', { since, stepMs }),
+      async readSummary(since, stepMs) {
+        const { counts, ...rest } = await call('readSummary', { since, stepMs })
+        const isBounce = ({ state }: { readonly state: string }) => state === BOUNCED
+        const sum = (of: Summary['counts']) => of.reduce((total, { count }) => total + count, 0)
+        const bounces = counts.filter(isBounce)
+        return {
+          ...rest,
+          counts: counts.filter(each => !isBounce(each)),
+          bounced: { all: sum(bounces), ours: sum(bounces.filter(({ kind }) => kind === 'ours')) },
+        }
+      },
       listMessages: filter => call('listMessages', { filter }),
       findMessage: id => call('findMessage', { id }),
       probeCommit: () =>
@@ -54,6 +66,7 @@ export function createFront(
     actions: {
       retryMessage: id => call('retryMessage', { now: clock.now(), id }),
       cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
+      allowAgain: id => call('allowAgain', { now: clock.now(), id }),
     },
   }
 }

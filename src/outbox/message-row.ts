@@ -24,6 +24,7 @@ export interface Row {
   readonly masked: string
   readonly arrivedAt: number
   readonly expiresAt: number
+  readonly recipientHash: string
   readonly groupKey: string | null
   state: State
   /** A newer code of its group came while it was being sent. */
@@ -50,7 +51,7 @@ export interface Row {
 
 /** The columns of a Row, of the table called `m`; both stores have them under these names. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient, m.state, m.attempts, m.ambiguous,
-  m.arrived_at, m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer,
+  m.arrived_at, m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.recipient_hash, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer,
   m.provider_id, m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
 
 /** @param read with ROW_COLUMNS; a truth as 1 (SQLite) or true (Postgres). */
@@ -60,6 +61,7 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: num
     seq: read['seq'] as number,
     ...factsOf(read),
     masked: read['masked_recipient'] as string,
+    recipientHash: read['recipient_hash'] as string,
     groupKey: read['group_key'] as string | null,
     outdated: Boolean(read['outdated']),
     begun: Boolean(read['begun']),

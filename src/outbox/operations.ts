@@ -28,13 +28,14 @@ export interface Operations {
   writeReceipt: { takes: DeliveryReport; gives: KeptReport }
   retryMessage: { takes: { now: number; id: string }; gives: boolean }
   cancelMessage: { takes: { now: number; id: string }; gives: boolean }
+  allowAgain: { takes: { now: number; id: string }; gives: boolean }
   probeCommit: { takes: { now: number }; gives: boolean }
   addEvent: { takes: Pick<QueuedEvent, 'type' | 'at' | 'data'>; gives: void }
   removeEvents: { takes: { seqs: readonly number[] }; gives: void }
   dropEvents: { takes: { most: number; before: number }; gives: number }
   readEvents: { takes: { limit: number }; gives: Awaited<ReturnType<EventQueue['readEvents']>> }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
-  readSummary: { takes: { since: number; stepMs: number }; gives: Summary }
+  readSummary: { takes: { since: number; stepMs: number }; gives: Omit<Summary, 'bounced'> }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }
@@ -66,6 +67,7 @@ export const STORE_OPERATIONS = {
   writeReceipt: { writes: true, sharesCommit: true, decision: 'keepReport' },
   retryMessage: { writes: true, sharesCommit: false, decision: 'retryMessage' },
   cancelMessage: { writes: true, sharesCommit: false, decision: 'cancelMessage' },
+  allowAgain: { writes: true, sharesCommit: false },
   probeCommit: { writes: true, sharesCommit: false },
   addEvent: { writes: true, sharesCommit: false },
   removeEvents: { writes: true, sharesCommit: false },

@@ -42,7 +42,8 @@ export interface ReportFault {
 /** A provider's later report on a message that it took. */
 export interface DeliveryReport {
   readonly channel: Channel
-  readonly providerId: string
+  /** Absent: the report names our id alone. */
+  readonly providerId?: string
   /** Our id of the message, when the report names it: it may come before the provider's id is known here. */
   readonly id?: string
   /** In the provider's words. */
@@ -52,6 +53,8 @@ export interface DeliveryReport {
   readonly fault?: ReportFault | undefined
   /** When it came, ms since the epoch. */
   readonly at: number
+  /** Of a mail that came back: hashes of the recipients that the report names. It counts only when the message's is one of them. */
+  readonly recipients?: readonly string[]
 }
 
 /** What became of a delivery report. */
@@ -141,6 +144,8 @@ export type Accepted =
   | { readonly is: 'over-quota'; readonly quota: string; readonly retryAfterSeconds: number }
   /** The store cannot hold its values and never will: nothing stored. */
   | { readonly is: 'refused' }
+  /** Mails to its recipient came back: nothing stored. */
+  | { readonly is: 'bounced' }
 
 /** The answer for a final message: why it was refused, null for every other state. `limit`: its number may have no more. */
 export type FinalAnswer = 'recipient' | 'content' | 'country' | 'limit' | null
@@ -419,9 +424,14 @@ export interface Summary {
   }[]
   /** The same per minute-aligned step, for the plot. */
   readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
+  /** Mails that came back since that moment, and those of them that were our fault. */
+  readonly bounced: { readonly all: number; readonly ours: number }
   /** Bytes on disk, where the store knows. */
   readonly bytes: number | null
 }
+
+/** The state under which the counts by the minute hold mails that came back, by whose fault it is, at the time of the report. */
+export const BOUNCED = 'bounced'
 
 /** Octets that a probe writes, as many as a callback with several recipients: a disk with room for less is as good as full. */
 export const PROBE_BYTES = 64 * 1024
@@ -450,6 +460,8 @@ export interface OperatorActions {
   retryMessage(id: string): Promise<boolean>
   /** Makes a queued message final (`superseded`, timeline says cancelled). False when it does not wait. */
   cancelMessage(id: string): Promise<boolean>
+  /** Forgets that mails to the recipient of this message came back. False when nothing was known. */
+  allowAgain(id: string): Promise<boolean>
 }
 
 export type { Content }

@@ -15,6 +15,7 @@ const STAGES: Readonly<Record<string, number>> = {
   canceled: 5,
   partially_delivered: 5,
   read: 6,
+  complained: 6,
 }
 
 export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)

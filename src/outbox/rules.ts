@@ -17,6 +17,14 @@ import {
  * asks here what becomes of it, and writes that.
  */
 
+/** The name of the memo about mails that came back from a recipient. Its value is when they did, ms since the epoch, as JSON. */
+export function bounceNote(recipientHash: string): string {
+  return `bounced/${recipientHash}`
+}
+
+/** The same in SQL. */
+export const BOUNCE_NOTE = "'bounced/' || recipient_hash"
+
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
 const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
 

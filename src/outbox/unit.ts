@@ -1,17 +1,18 @@
 import type { Channel } from '../messages/message.ts'
 import { chargesOf, type Row, timelineOf } from './message-row.ts'
-import type {
-  Acceptance,
-  AttemptRecord,
-  ChargedWindows,
-  FinalAnswer,
-  FinalState,
-  Memo,
-  MessageView,
-  QueuedEvent,
-  QueuedEventType,
-  SettledByStore,
-  State,
+import {
+  type Acceptance,
+  type AttemptRecord,
+  BOUNCED,
+  type ChargedWindows,
+  type FinalAnswer,
+  type FinalState,
+  type Memo,
+  type MessageView,
+  type QueuedEvent,
+  type QueuedEventType,
+  type SettledByStore,
+  type State,
 } from './outbox.ts'
 import type { QuotaLedger } from './quota.ts'
 import {
@@ -51,13 +52,13 @@ export interface UnitOfWork {
   /** Messages that have changed, new ones among them. */
   readonly changed: Set<Row>
   /** Receipts to be written, each with the provider's id for a row that has none. */
-  readonly receipts: Map<Row, { readonly receipt: Receipt; readonly providerId: string }>
+  readonly receipts: Map<Row, { readonly receipt: Receipt; readonly providerId: string | null }>
   readonly memos: Memo[]
   /** Events to be queued, in the order in which things happened. */
   readonly events: NewEvent[]
   /** Messages that ended, until a claim of their channel reports them to the delivery. */
   readonly ended: SettledByStore[]
-  readonly counts: Pick<CountChanges, 'addChange' | 'live'>
+  readonly counts: Pick<CountChanges, 'addChange' | 'addBounce' | 'live'>
   readonly quotas: Pick<QuotaLedger, 'charge' | 'refund'>
 }
 
@@ -83,6 +84,7 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
     masked: message.masked,
     arrivedAt: message.arrivedAt,
     expiresAt: message.expiresAt,
+    recipientHash: acceptance.recipientHash,
     groupKey: groupKey ?? null,
     outdated: false,
     begun: !unit.marksAttempts || lease?.begins === true,
@@ -168,7 +170,7 @@ export interface CountChange {
   readonly minute: number
   readonly channel: Channel
   readonly kind: string
-  readonly state: State
+  readonly state: State | typeof BOUNCED
   readonly by: number
 }
 
@@ -179,13 +181,13 @@ export function createCountChanges() {
   const changes = new Map<string, CountChange & { by: number }>()
   const live = { email: 0, sms: 0 }
 
-  function add({ channel, kind, arrivedAt }: CountedMessage, state: State, by: number): void {
+  function add({ channel, kind, arrivedAt }: CountedMessage, state: CountChange['state'], by: number): void {
     const minute = Math.floor(arrivedAt / MINUTE_MS)
     const key = `${minute} ${channel} ${state} ${kind}`
     const known = changes.get(key)
     if (known === undefined) changes.set(key, { minute, channel, kind, state, by })
     else known.by += by
-    if (isLive(state)) live[channel] += by
+    if (state !== BOUNCED && isLive(state)) live[channel] += by
   }
 
   return {
@@ -193,6 +195,9 @@ export function createCountChanges() {
       if (from !== 'new') add(message, from, -1)
       add(message, to, 1)
     },
+    /** Counts a mail that came back. @param at when that was reported, ms since the epoch. */
+    addBounce: (verdict: string, at: number): void =>
+      add({ channel: 'email', kind: verdict, arrivedAt: at }, BOUNCED, 1),
     /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
     addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void {
       add(message, state, -count)

@@ -43,6 +43,12 @@ export interface ReceiptSource {
   readonly taken?: string | Readonly<Record<string, string | number>>
 }
 
+/** Mails that came back, as the operator's own mail server hands them over: the body is the beginning of one. */
+export interface BounceSource extends Pick<ReceiptSource, 'path' | 'keys' | 'taken'> {
+  readonly format: 'mail'
+  readonly parseReports: (request: { readonly body: unknown }) => Promise<readonly CarrierReport[]>
+}
+
 /** The settings that say where reports come, and which keys open the way. */
 export interface ReceiptSettings {
   readonly SMS_TOKEN: string | undefined

@@ -1,3 +1,4 @@
+import { BOUNCE_PATH, bounceKeys } from '../bounces/source.ts'
 import { callbackKeys } from '../callback/authenticate.ts'
 import type { Config } from '../config/config.ts'
 import { modulesOf } from '../providers/list.ts'
@@ -45,4 +46,10 @@ export async function reportUrls(config: Config, base: string): Promise<readonly
     return [{ carrier: name, url: `${base.replace(/\/+$/, '')}${source.path}/${key}` }]
   })
   return (await Promise.all(urls)).flat()
+}
+
+/** The URL at which mails that came back are taken; null while e-mail is off. @param base as for `callbackUrls`. */
+export function bounceUrl(config: Config, base: string): string | null {
+  const [key] = bounceKeys(config)
+  return key === undefined ? null : `${base.replace(/\/+$/, '')}${BOUNCE_PATH}/${key}`
 }

@@ -6,6 +6,8 @@ import { createEventLog } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
 import type { ServiceView } from '../admin/service-view.ts'
+import { refuseBounced } from '../bounces/refusing.ts'
+import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } from '../bounces/source.ts'
 import { createAdmission } from '../callback/admission.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
@@ -13,6 +15,7 @@ import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
+import { parseAddress } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, ConfigError, envSchemaOptions } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
@@ -23,6 +26,7 @@ import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
@@ -115,7 +119,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     deviceAlerts: config.DDQ_HOST !== undefined,
     webhooks: config.EVENTS_URL !== undefined,
     reporting: modulesOf(config).flatMap(({ name, openReceipts }) =>
-      openReceipts === undefined ? [] : [name],
+      openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
     ),
   })
   const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
@@ -155,8 +159,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       onCommit: commit => emit({ type: 'store-commit', ...commit }),
       startThread: options.startStoreThread,
     })
-  const outbox = await openStoreWhenThere(config, open, { log, emit, clock })
-  resources.push(outbox)
+  const store = await openStoreWhenThere(config, open, { log, emit, clock })
+  resources.push(store)
+  const outbox = config.BOUNCE_REFUSE ? { ...store, accept: refuseBounced(store, clock.now) } : store
   if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
@@ -272,18 +277,20 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     isAccepting,
     isDraining: () => isDraining,
   })
+  const receipts = { outbox, headers, now: clock.now, emit }
   for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)
     if (source !== undefined)
-      await app.register(receiptRoutes, {
-        source,
-        provider: module.name,
-        outbox,
-        headers,
-        now: clock.now,
-        emit,
-      })
+      await app.register(receiptRoutes, { ...receipts, source, provider: module.name })
   }
+  const readBounce = createBounceReader(address => addressHash(address, storeKeys))
+  const keys = bounceKeys(config)
+  if (keys.length > 0)
+    await app.register(receiptRoutes, {
+      ...receipts,
+      source: createBounceSource(keys, readBounce),
+      provider: MAIL_PROVIDER,
+    })
 
   // The private listener.
   const { certificate = () => null, renewalRefused = () => null } = options
@@ -351,6 +358,12 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       for (const each of resources) await each.close()
     },
   }
+}
+
+/** The name under which the store knows an address; null: it is none. */
+function addressHash(text: string, { recipientHash }: Pick<KeyedHashes, 'recipientHash'>): string | null {
+  const address = parseAddress(text, true)
+  return address === null ? null : recipientHash('email', address)
 }
 
 function describeTemplateProblem({ file, line, reason }: TemplateProblem): string {

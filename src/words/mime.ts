@@ -2,6 +2,7 @@ import * as base64 from 'nodemailer/lib/base64'
 import * as mimeFuncs from 'nodemailer/lib/mime-funcs'
 import MimeNode from 'nodemailer/lib/mime-node'
 import * as qp from 'nodemailer/lib/qp'
+import { ID_HEADER } from '../messages/message.ts'
 
 export interface ComposerOptions {
   /** `Name <a@b>` or `a@b`. */
@@ -70,6 +71,7 @@ export function createComposer({
       subjectHeader(mail.subject),
       `Date: ${new Date(mail.arrivedAt).toUTCString().replace('GMT', '+0000')}`,
       `Message-ID: <${mail.id}@${messageIdDomain}>`,
+      `${ID_HEADER}: ${mail.id}`,
       fixed,
     ].join(CRLF)
     return Buffer.from(

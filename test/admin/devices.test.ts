@@ -19,6 +19,7 @@ const summary = {
   series: [],
   backlog: { email: 0, sms: 0 },
   oldest: { email: null, sms: null },
+  bounced: { all: 0, ours: 0 },
   bytes: 0,
 }
 const lines = (devices: DeviceAlertsStatus | null) =>

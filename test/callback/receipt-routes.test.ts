@@ -67,8 +67,8 @@ t.test(
       t.equal(answer.headers['cache-control'], 'no-store')
     }
     t.same(written.slice(0, 2), [
-      { channel: 'sms', id: undefined, providerId: 'a^0', status: 'delivered', errorCode: null, at: 1_000 },
-      { channel: 'sms', id: undefined, providerId: 'b:1', status: 'undelivered', errorCode: null, at: 1_000 },
+      { channel: 'sms', providerId: 'a^0', status: 'delivered', errorCode: null, at: 1_000 },
+      { channel: 'sms', providerId: 'b:1', status: 'undelivered', errorCode: null, at: 1_000 },
     ])
   },
 )

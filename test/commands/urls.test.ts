@@ -57,5 +57,14 @@ t.test('a carrier that does not sign its reports has a URL to enter in its conso
     `Delivery reports of aliyun: enter this URL in its console\n  URL    ${url}\n`,
   )
   t.match(JSON.parse((await command(['urls', '--json'], given)).out), [{}, {}, { carrier: 'aliyun', url }])
-  t.notMatch((await command(['urls'], env)).out, 'receipt')
+  t.notMatch((await command(['urls'], env)).out, 'receipt/aliyun')
+})
+
+t.test('mails that came back have a URL, and the line that makes Postfix hand them over', async t => {
+  const url = `https://courier.example.com/iot/receipt/bounce/${deriveReceiptKey('bounce', enough.EMAIL_TOKEN)}`
+  t.match(
+    (await command(['urls'], env)).out,
+    `bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"\n`,
+  )
+  t.match(JSON.parse((await command(['urls', '--json'], env)).out).at(-1), { bounces: url })
 })

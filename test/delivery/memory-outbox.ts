@@ -186,6 +186,7 @@ export function createMemoryOutbox(
           return true
         }),
       cancelMessage: async () => false,
+      allowAgain: async () => false,
     },
     recover(at) {
       for (const row of rows.values()) {

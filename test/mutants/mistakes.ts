@@ -171,8 +171,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback'],
   },
   {
-    text: "if (lease !== undefined) delivery.releasePlace(channel) if (result.is === 'refused')",
-    instead: "if (result.is === 'refused')",
+    text: "if (lease !== undefined) delivery.releasePlace(channel) if (result.is === 'refused' || result.is === 'bounced')",
+    instead: "if (result.is === 'refused' || result.is === 'bounced')",
     tests: ['test/callback'],
   },
   {

@@ -3,6 +3,7 @@ import type { StoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { accepting } from './contract/accepting.ts'
 import { admin } from './contract/admin.ts'
+import { bouncing } from './contract/bouncing.ts'
 import { claiming } from './contract/claiming.ts'
 import { events } from './contract/events.ts'
 import { interleavings } from './contract/interleavings.ts'
@@ -47,6 +48,7 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     claiming,
     settling,
     reporting,
+    bouncing,
     refusing,
     interleavings,
     quotas,

@@ -181,7 +181,7 @@ t.test('whatever the parts hold, they are read back as they were, and nothing is
         read(mail.text) === text.replace(/\n$/, '') &&
         read(mail.html) === `<p>${html}</p>` &&
         (mail.subject ?? '').replace(/\s+/g, ' ') === subject.replace(/\s+/g, ' ') &&
-        mail.headers.length === 10
+        mail.headers.length === 11
       )
     }),
     { numRuns: 300 },

@@ -181,6 +181,8 @@ async function actOnMessage(
     tryNow(channel)
     emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
   }
+  if (action === 'allow' && (await actions.allowAgain(id)))
+    emit({ type: 'operator-action', operator, action: 'allow-again', channel, kind, ids: [id] })
   if (action === 'cancel' && (await actions.cancelMessage(id))) {
     emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
     emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
@@ -195,12 +197,22 @@ const ANSWERS: Readonly<Record<NonNullable<MessageView['answer']>, Sentence>> = 
   limit: say('limit'),
 }
 
+/** Mail is refused for a day at most. */
+const REFUSED_MS = 24 * 3_600_000
+
+/** Says whether mail to its recipient may be refused because this one came back. */
+function mayBeRefused({ channel, receipt }: MessageView, now: number): boolean {
+  if (channel !== 'email' || receipt === null || now - receipt.at > REFUSED_MS) return false
+  return receipt.fault?.verdict === 'recipient'
+}
+
 /** Renders one message: its facts and every attempt. */
 function messageDetail(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
   const waits = row.state === 'queued'
   const { what, next } = explainMessage(row, providers, now)
   return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : say(' ({why})', { why: ANSWERS[row.answer] })} ${what}</p>
 <p><strong>${next}</strong></p>
+${mayBeRefused(row, now) ? html`<form class="row" method="post" action="/console/messages/${row.id}"><button name="do" value="allow">${say('Allow again')}</button> ${say('Registration links, alarms and files to this address are refused for a while (BOUNCE_REFUSE).')}</form>` : ''}
 ${waits ? html`<form class="row" method="post" action="/console/messages/${row.id}"><button class="main" name="do" value="retry">${say('Try now')}</button><button name="do" value="cancel">${say('Cancel')}</button></form>` : ''}</section>
 ${timelineTable(row)}
 <section class="card"><dl>

@@ -290,6 +290,7 @@ export const ALERT_COUNTERS: readonly CounterRow[] = [
       'not-alarmed',
       'outdated',
       'repeated',
+      'bounced',
       'over-quota',
       'unrenderable',
     ]),

@@ -52,6 +52,12 @@ export const mail = {
         'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
       example: 'bounces@example.com',
     }),
+    BOUNCE_REFUSE: settingWithReader(readSwitch, {
+      default: 'on',
+      meaning:
+        'on: registration links, alarms and files to an address from which mail has just come back are refused for a while (docs/bounces.md). Codes and all other links never are.',
+      example: 'off',
+    }),
     DKIM_DOMAIN: settingWithReader(readDomain, {
       meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
       example: 'example.com',

@@ -13,11 +13,13 @@ import {
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled, SettledByStore } from '../outbox.ts'
+import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { isSent, writeSent } from './leases.ts'
 import { LIVE_GROUP } from './schema.ts'
+import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
 
@@ -171,7 +173,11 @@ export function createWriteReceipts(options: WriterOptions, unreported: SettledB
   ): Promise<Gives<'writeReceipt'>[]> => {
     const { unit, commit } = openTransaction(client, options, Math.max(...reports.map(({ at }) => at)))
     const rows = await lockReported(client, reports)
-    const answers = reports.map((report, n) => keepReport(unit, rows[n], report))
+    const noted = rows.flatMap((row, n) =>
+      row === undefined || reports[n]?.recipients === undefined ? [] : [bounceNote(row.recipientHash)],
+    )
+    const notes = noted.length === 0 ? new Map() : await readMemos(client, noted)
+    const answers = reports.map((report, n) => keepReport(unit, rows[n], report, notes))
     await commit()
     unreported.push(...unit.ended)
     return answers
@@ -188,7 +194,7 @@ async function lockReported(
     runStatement(
       client,
       REPORTED,
-      reports.map(({ providerId }) => providerId),
+      reports.map(({ providerId }) => providerId ?? null),
       reports.map(({ channel }) => channel),
       reports.map(({ id }) => id ?? ''),
     ),
@@ -196,7 +202,7 @@ async function lockReported(
   const rows = read.rows.map(rowOf)
   return reports.map(
     ({ channel, providerId, id }) =>
-      rows.findLast(row => row.channel === channel && row.providerId === providerId) ??
+      rows.findLast(row => row.channel === channel && row.providerId === (providerId ?? '')) ??
       rows.find(row => row.channel === channel && row.id === id),
   )
 }
@@ -227,7 +233,7 @@ const LOCK_RECIPIENTS = statement('lock-recipients')`SELECT count(pg_advisory_xa
  */
 const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
-      CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.recipient_hash, m.dedupe_key FROM courier_messages m
+      CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_messages m
         WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
         ORDER BY -m.seq LIMIT 1) AS m
     ), endable AS MATERIALIZED (
@@ -237,7 +243,7 @@ const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
         UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
       ORDER BY m.seq FOR UPDATE
     )
-    SELECT *, NULL AS recipient_hash, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
+    SELECT *, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
 const SENT_TO = statement(
   'sent-to',
 )`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)

@@ -36,7 +36,15 @@ import { createAccept, createOperatorActions, createSettle, createWriteReceipts 
 import { migrate } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions } from './session.ts'
-import { addEvents, dropEvents, readEvents, readMemos, removeEvents, takeLeaderLease } from './side-tables.ts'
+import {
+  addEvents,
+  allowAgain,
+  dropEvents,
+  readEvents,
+  readMemos,
+  removeEvents,
+  takeLeaderLease,
+} from './side-tables.ts'
 import { createUncertainCommits, createUncertainEnds, type UncertainCommits } from './uncertain.ts'
 
 export interface PostgresOutboxOptions extends StoreOptions {
@@ -190,6 +198,7 @@ function createOwnOperations({ payloadKeys, keepsEvents }: Settings): OwnOperati
     readEvents,
     removeEvents,
     dropEvents,
+    allowAgain,
     readMemos: (client, { names }) => readMemos(client, names),
     readSummary,
     listMessages,

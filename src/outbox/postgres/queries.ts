@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
-import type { Takes } from '../operations.ts'
+import type { Gives, Takes } from '../operations.ts'
 import { type ListFilter, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
 import {
   awaitStatements,
@@ -61,7 +61,10 @@ const PROBE = statement(
 const MINUTE = 60_000
 
 /** Adds up the counts, to the minute; reads no message but the oldest. */
-export async function readSummary(client: Client, { since, stepMs }: Takes<'readSummary'>): Promise<Summary> {
+export async function readSummary(
+  client: Client,
+  { since, stepMs }: Takes<'readSummary'>,
+): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
   const [backlog, oldest, counts, series, bytes] = await awaitStatements(

@@ -1,6 +1,7 @@
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo } from '../outbox.ts'
+import { BOUNCE_NOTE } from '../rules.ts'
 import type { NewEvent } from '../unit.ts'
 import {
   awaitStatements,
@@ -18,12 +19,14 @@ export function writeMemos(client: Client, memos: readonly Memo[]): Promise<Quer
   return last.size === 0 ? [] : [runStatement(client, WRITE, JSON.stringify([...last.values()]))]
 }
 
-export async function readMemos(
-  client: Client,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+export async function readMemos(client: Client, names: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await runStatement(client, READ_MEMOS, names)
   return new Map(rows.map(row => [row['name'] as string, row['value'] as string]))
+}
+
+/** Forgets that mails to the recipient of a message came back. @returns whether anything was known. */
+export async function allowAgain(client: Client, { id }: Takes<'allowAgain'>): Promise<boolean> {
+  return (await runStatement(client, FORGET_BOUNCES, id)).rowCount === 1
 }
 
 /**
@@ -48,6 +51,8 @@ const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, e
     SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
 const READ_MEMOS = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
+const FORGET_BOUNCES = statement('forget-bounces')`DELETE FROM courier_memos WHERE name IN
+    (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
 const TAKE = statement('take-leader-lease')`INSERT INTO courier_leader_leases AS held (name, owner, until)
     VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until

@@ -17,9 +17,10 @@ import {
 import { encryptPayload, type PayloadKeys, tryDecrypt } from '../encryption.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { Acceptance, BacklogFull, DeliveryReport, Memo } from '../outbox.ts'
-import { claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
+import type { Acceptance, BacklogFull, DeliveryReport } from '../outbox.ts'
+import { bounceNote, claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
 import { type NewEvent, takeEnded, type UnitOfWork } from '../unit.ts'
+import type { createMemos } from './side-tables.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
@@ -31,7 +32,7 @@ export interface MessageDeps {
   readonly newLeaseToken: () => string
   /** Live messages, committed ones only. */
   readonly backlog: () => number
-  readonly writeMemo: (memo: Memo) => void
+  readonly memos: ReturnType<typeof createMemos>
   readonly addEvent: (event: NewEvent) => void
 }
 
@@ -63,7 +64,12 @@ export function createMessages(deps: MessageDeps): {
       claim: createClaim(deps, apply),
       settle: ({ id, token, settlement }, unit) =>
         settleMessage(unit, rowFrom(claimed.get(id, token)), settlement),
-      writeReceipt: (report, unit) => keepReport(unit, findReported(report), report),
+      writeReceipt(report, unit) {
+        const row = findReported(report)
+        const noted =
+          report.recipients === undefined || row === undefined ? [] : [bounceNote(row.recipientHash)]
+        return keepReport(unit, row, report, deps.memos.read(noted))
+      },
       retryMessage: ({ id, now }, unit) => retryMessage(unit, rowFrom(waiting.get(id, now))),
       cancelMessage: ({ id, now }, unit) => cancelMessage(unit, rowFrom(waiting.get(id, now))),
     },
@@ -110,7 +116,9 @@ function createFindReported(db: DatabaseSync): (report: DeliveryReport) => Row |
   )
   const byId = db.prepare(`${BY_ID} AND m.channel = ?2`)
   return ({ channel, providerId, id }) =>
-    rowFrom(byProviderId.get(providerId, channel) ?? (id === undefined ? undefined : byId.get(id, channel)))
+    rowFrom(
+      byProviderId.get(providerId ?? null, channel) ?? (id === undefined ? undefined : byId.get(id, channel)),
+    )
 }
 
 /** Makes the function that claims due messages, and settles on the way what needs no attempt. */
@@ -176,7 +184,12 @@ function createNextDueAt(db: DatabaseSync) {
 }
 
 /** Makes the function that writes a unit of work in the open transaction, and empties it of what is written. */
-function createApply({ db, payloadKeys, writeMemo, addEvent }: MessageDeps): (unit: UnitOfWork) => void {
+function createApply({
+  db,
+  payloadKeys,
+  memos: { write: writeMemo },
+  addEvent,
+}: MessageDeps): (unit: UnitOfWork) => void {
   const insert = db.prepare(INSERT)
   const requeue = db.prepare(REQUEUE)
   const hold = db.prepare(HOLD)

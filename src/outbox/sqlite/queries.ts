@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
-import type { Takes } from '../operations.ts'
-import type { ListFilter, MessageView, State, Summary } from '../outbox.ts'
+import type { Gives, Takes } from '../operations.ts'
+import type { ListFilter, MessageView, State } from '../outbox.ts'
 import type { LiveMessages } from './side-tables.ts'
 
 /** Finds and lists messages for people. Reads only. */
@@ -60,7 +60,7 @@ export function createReadSummary(
   db: DatabaseSync,
   live: Readonly<LiveMessages>,
   path: string,
-): (call: Takes<'readSummary'>) => Summary {
+): (call: Takes<'readSummary'>) => Gives<'readSummary'> {
   const oldest = db.prepare('SELECT min(arrived_at) AS at FROM messages WHERE state = ? AND channel = ?')
   const counts = db.prepare(
     `SELECT channel, kind, state, sum(count) AS count FROM counts WHERE minute >= ?

@@ -4,6 +4,7 @@ import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo } from '../outbox.ts'
 import { createQuotaLedger, type QuotaLedger, toCounter } from '../quota.ts'
+import { BOUNCE_NOTE } from '../rules.ts'
 import { type CountChanges, createCountChanges, type NewEvent } from '../unit.ts'
 
 /** How many messages of each channel live. */
@@ -64,10 +65,15 @@ export function createMemos(db: DatabaseSync) {
      ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
   )
   const read = db.prepare('SELECT value FROM memos WHERE name = ?')
+  const forgetBounces = db.prepare(
+    `DELETE FROM memos WHERE name IN (SELECT ${BOUNCE_NOTE} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1)`,
+  )
   return {
     /** Writes a memo in the place of the one of its name, in the open transaction. */
     write: ({ name, value, expiresAt }: Memo) => void write.run(name, value, expiresAt),
-    read(names: readonly string[]): ReadonlyMap<string, string> {
+    /** Forgets that mails to the recipient of a message came back. @returns whether anything was known. */
+    forgetBounces: (id: string): boolean => Number(forgetBounces.run(id).changes) > 0,
+    read(names: readonly string[]): Map<string, string> {
       const found = new Map<string, string>()
       for (const name of names) {
         const value = read.get(name)?.['value']

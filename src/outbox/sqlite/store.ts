@@ -242,7 +242,7 @@ function createHandlers(
     ...deps,
     db,
     backlog: () => live.email + live.sms,
-    writeMemo: memos.write,
+    memos,
     addEvent: events.addEvent,
   })
   const handlers: Handlers = {
@@ -251,6 +251,7 @@ function createHandlers(
     ...events,
     readSummary: createReadSummary(db, live, deps.path),
     readMemos: ({ names }) => memos.read(names),
+    allowAgain: ({ id }) => memos.forgetBounces(id),
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.
       writeMeta(db, 'probe', randomBytes(PROBE_BYTES))

@@ -76,7 +76,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
   async function sendOver(
     over: Session,
     current: Attempt,
-    { to, raw, expiresAt }: OutgoingMail,
+    { id, to, raw, expiresAt }: OutgoingMail,
     onDotted?: () => void,
   ): Promise<string | null> {
     await over.restarted
@@ -99,7 +99,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
       onDotted?.()
       return true
     })
-    const { response } = await over.deliver({ from: bounceTo, to: [to] }, body)
+    const { response } = await over.deliver({ from: bounceTo, to: [to], dsn: bounceOptions(id, to) }, body)
     return response
   }
 
@@ -400,6 +400,14 @@ export class Session extends SMTPConnection {
     this.emit('error', Object.assign(new Error('the server says too much'), { code: 'EPROTOCOL' }))
     this.close()
   }
+}
+
+/**
+ * What a server that has DSN (RFC 3461) is asked for: a report when the mail comes back, which names it by our id and gives back its
+ * headers alone. A code does not come back with it.
+ */
+function bounceOptions(id: string, to: string): Envelope['dsn'] {
+  return { id, return: 'HDRS', notify: 'FAILURE', ...(BEYOND_ASCII.test(to) ? {} : { recipient: to }) }
 }
 
 /** A mail as nodemailer takes it: a stream, which it pipes into one of its own once the server has said 354. */

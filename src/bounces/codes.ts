@@ -1,0 +1,36 @@
+import type { ReportFault } from '../outbox/outbox.ts'
+
+function noMail(reason: string): ReportFault {
+  return { verdict: 'recipient', scope: 'recipient', reason }
+}
+
+/** Whose fault it is that a mail came back, by its enhanced status code (RFC 3463). */
+const FAULTS: Readonly<Record<string, ReportFault>> = {
+  '5.1.1': noMail('no such mailbox'),
+  '5.1.2': noMail('no such domain'),
+  '5.1.3': noMail('not an address that its server knows'),
+  '5.1.6': noMail('the mailbox has moved'),
+  '5.1.7': {
+    verdict: 'ours',
+    scope: 'sender',
+    reason: 'the sender address is refused: look at MAIL_FROM and MAIL_BOUNCE_TO',
+  },
+  '5.1.8': {
+    verdict: 'ours',
+    scope: 'sender',
+    reason: 'the sender’s domain is refused: look at MAIL_FROM and MAIL_BOUNCE_TO',
+  },
+  '5.1.10': noMail('the address takes no mail'),
+  '5.2.1': noMail('the mailbox is disabled'),
+  complaint: { verdict: 'ours', scope: 'message', reason: 'the recipient complained of it' },
+}
+const POLICY: ReportFault = {
+  verdict: 'ours',
+  scope: 'message',
+  reason: 'refused by policy: look at reputation, SPF, DKIM and DMARC',
+}
+
+/** @param code an enhanced status code, or `complaint`. @returns undefined: nobody knows. */
+export function faultOf(code: string): ReportFault | undefined {
+  return FAULTS[code] ?? (code.startsWith('5.7.') ? POLICY : undefined)
+}

@@ -1,0 +1,51 @@
+import { type BounceSource, type CarrierReport, receiptKeys, receiptPath } from '../providers/receipts.ts'
+import { faultOf } from './codes.ts'
+
+/**
+ * Makes the reader of mails that came back. What it takes for that is loaded when the first one comes.
+ * @param hashOf the name under which the store knows an address; null: it is none.
+ */
+export function createBounceReader(
+  hashOf: (address: string) => string | null,
+): (message: Uint8Array) => Promise<readonly CarrierReport[]> {
+  return async message => {
+    const { readBounces } = await import('./report.ts')
+    return (await readBounces(message)).map(({ id, recipients, code }) => ({
+      id,
+      status: code === 'complaint' ? 'complained' : 'undelivered',
+      errorCode: code,
+      fault: faultOf(code),
+      recipients: recipients.flatMap(each => hashOf(each) ?? []),
+    }))
+  }
+}
+
+/** The provider whose mails come back. */
+export const MAIL_PROVIDER = 'smtp'
+
+/** Where the operator's own mail server posts them, below PUBLIC_URL; no carrier has this name. */
+export const BOUNCE_PATH = receiptPath('bounce')
+
+/** The keys that open it: the first stands in the URL to use. None while e-mail is off. */
+export function bounceKeys(tokens: {
+  readonly EMAIL_TOKEN: string | undefined
+  readonly EMAIL_TOKEN_PREVIOUS: string | undefined
+}): readonly string[] {
+  return receiptKeys('bounce', {
+    SMS_TOKEN: tokens.EMAIL_TOKEN,
+    SMS_TOKEN_PREVIOUS: tokens.EMAIL_TOKEN_PREVIOUS,
+  })
+}
+
+/** Makes what reads those POSTs. */
+export function createBounceSource(
+  keys: readonly string[],
+  read: ReturnType<typeof createBounceReader>,
+): BounceSource {
+  return {
+    path: BOUNCE_PATH,
+    keys,
+    format: 'mail',
+    parseReports: async ({ body }) => (body instanceof Uint8Array ? read(body) : []),
+  }
+}

@@ -1,0 +1,166 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { readBounces } from '../../src/bounces/report.ts'
+import { complaint, compose, FORMS, type Returned } from './forms.ts'
+
+const ID = '019a9f3c5d80e1f2a3b4c5d6e7f80912'
+const TO = 'Ann.Lee@example.net'
+const given: Returned = { id: ID, to: TO, status: '5.1.1' }
+const read = (text: string) => readBounces(Buffer.from(text, 'latin1'))
+
+/** What 163 and Exim leave out of the status stands in the server's reply; QQ's replies have no enhanced code. */
+t.test('sixty reports of eight senders', async t => {
+  const statuses = ['5.1.1', '5.1.2', '5.1.10', '5.2.1', '5.7.1', '5.7.26', '5.1.8', '5.0.0']
+  let count = 0
+  for (const [name, form] of Object.entries(FORMS)) {
+    for (const status of statuses) {
+      count += 1
+      t.same(
+        await read(form({ ...given, status })),
+        [{ id: ID, recipients: name === 'postfix' ? [TO, TO] : [TO], code: status }],
+        `${name} ${status}`,
+      )
+    }
+  }
+  t.ok(count >= 60, String(count))
+})
+
+t.test(
+  'what may work later, is full, late, relayed or delivered, and what is no report, says nothing',
+  async t => {
+    for (const [name, form] of Object.entries(FORMS)) {
+      for (const status of ['4.2.2', '4.4.7', '5.2.2', '2.0.0'])
+        t.same(await read(form({ ...given, status })), [], `${name} ${status}`)
+      for (const action of ['delayed', 'delivered', 'relayed', 'expanded', ''])
+        t.same(await read(form({ ...given, action })), [], `${name} ${action}`)
+      const text = form(given)
+      t.same(await read(text.replace('multipart/report', 'multipart/mixed')), [], `${name}: no report`)
+      t.same(await read(text.replaceAll(ID, 'f'.repeat(31))), [], `${name}: no id of ours`)
+      const quoted = text.replace(/^/gm, '> ')
+      t.same(
+        await read(
+          `Subject: Out of office\r\nAuto-Submitted: auto-replied\r\nIn-Reply-To: <${ID}@courier.example>\r\n\r\n550 5.1.1 <${TO}> ${quoted}`,
+        ),
+        [],
+        `${name}: an answer that quotes one`,
+      )
+      t.same(
+        await read(
+          compose({
+            from: 'ann@example.com',
+            subject: 'Fwd',
+            boundary: 'the-outer-one',
+            reportType: 'disposition-notification',
+            human: 'see below',
+            parts: [`Content-Type: message/rfc822\r\n\r\n${text}`],
+          }),
+        ),
+        [],
+        `${name}: one that is passed on`,
+      )
+    }
+  },
+)
+
+t.test('each field missing once: what names no mail, recipient, action or code says nothing', async t => {
+  const form = FORMS['postfix'] as (given: Returned) => string
+  const lines = form(given).split('\r\n')
+  const needed = /^(Action|Status|Content-Type: (multipart|message))/
+  for (const [at, line] of lines.entries()) {
+    const left = lines.toSpliced(at, 1).join('\r\n')
+    const got = await read(left)
+    t.ok(
+      got.every(each => each.id === ID && each.recipients.every(to => to === TO) && each.code === '5.1.1'),
+      line,
+    )
+    if (needed.test(line) && !line.startsWith('Status')) t.same(got, [], line)
+  }
+  const without = (...patterns: readonly RegExp[]) =>
+    read(lines.filter(line => !patterns.some(pattern => pattern.test(line))).join('\r\n'))
+  t.same(await without(/^(Final|Original)-Recipient/), [])
+  t.same(await without(/^Status/, /^Diagnostic-Code/), [])
+  t.match(await without(/^Status/), [{ code: '5.1.1' }])
+  t.match(await without(/^Original-Envelope-Id/), [{ id: ID }], 'by our own header')
+  t.match(await without(/^Original-Envelope-Id/, /^X-Callback-Courier/), [{ id: ID }], 'by the Message-ID')
+  t.same(await without(/^Original-Envelope-Id/, /^X-Callback-Courier/, /^Message-ID/), [])
+  const m365 = (FORMS['microsoft 365'] as typeof form)(given).replace(
+    /Content-Type: text\/rfc822-headers[^]*?--=_/,
+    '--=_',
+  )
+  t.match(await read(m365.replace('--=_report_1f3870be\r\n--=_', '--=_')), [{ id: ID }], 'by what it answers')
+})
+
+t.test('complaints', async t => {
+  t.same(await read(complaint(given)), [{ id: ID, recipients: [TO], code: 'complaint' }])
+  t.same(
+    await read(complaint(given, { to: false })),
+    [{ id: ID, recipients: [TO], code: 'complaint' }],
+    'whom the mail was to',
+  )
+  for (const type of ['not-spam', 'auth-failure', ''])
+    t.same(await read(complaint(given, { type })), [], type)
+})
+
+t.test('a part in base64, line ends of a single LF, and upper case are read', async t => {
+  const form = FORMS['postfix'] as (given: Returned) => string
+  const text = form(given)
+  t.match(await read(text.replaceAll('\r\n', '\n')), [{ code: '5.1.1' }])
+  t.match(
+    await read(
+      text.replace('Action: failed', 'ACTION: FAILED').replace('Final-Recipient', 'FINAL-RECIPIENT'),
+    ),
+    [{ code: '5.1.1' }],
+  )
+  const [, part = ''] = /message\/delivery-status\r\n\r\n([^]*?)\r\n\r\n--/.exec(text) ?? []
+  const encoded = text
+    .replace(
+      'message/delivery-status\r\n',
+      'message/delivery-status\r\nContent-Transfer-Encoding: base64\r\n',
+    )
+    .replace(part, Buffer.from(part).toString('base64'))
+  t.match(await read(encoded), [{ code: '5.1.1', recipients: [TO] }])
+})
+
+t.test('whatever a mailbox holds, nothing throws, and it is read in no time', async t => {
+  const form = FORMS['postfix'] as (given: Returned) => string
+  const text = form(given)
+  const hostile: Readonly<Record<string, string>> = {
+    'an endless mail': text + 'x'.repeat(10_000_000),
+    'empty lines': text.replace('Reporting-MTA', `${'\r\n'.repeat(60_000)}Reporting-MTA`),
+    'a million parts': text.replace('--=_report_1f3870be\r\n', '--=_report_1f3870be\r\n\r\n'.repeat(5000)),
+    'deep nesting': Array.from(
+      { length: 300 },
+      (_, n) => `Content-Type: multipart/report; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+    ).join(''),
+    'a long field': text.replace('Status: 5.1.1', `Status: ${'5'.repeat(60_000)}`),
+    'a long address': text.replaceAll(TO, `${'<'.repeat(50_000)}a@b`),
+    'a folded head': text.replace('Subject: ', `Subject: ${'\r\n '.repeat(30_000)}`),
+    'many recipients': text.replace(
+      'Final-Recipient',
+      `${'Action: failed\r\n\r\n'.repeat(5000)}Final-Recipient`,
+    ),
+    'no end of a boundary': text.slice(0, -100),
+    'a head only': 'Content-Type: multipart/report',
+    nothing: '',
+  }
+  await read(text)
+  for (const [name, mail] of Object.entries(hostile)) {
+    const began = process.cpuUsage()
+    const got = await read(mail)
+    const { user, system } = process.cpuUsage(began)
+    t.ok(got.length <= 100, name)
+    t.ok((user + system) / 1000 < 250, `${name}: ${(user + system) / 1000} ms`)
+  }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(text.length),
+      fc.nat(400),
+      fc.string({ unit: 'binary', maxLength: 40 }),
+      async (at, cut, put) => {
+        const got = await read(text.slice(0, at) + put + text.slice(at + cut))
+        return got.every(({ id }) => id === ID)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,169 @@
+import type { Test } from 'tap'
+import { faultOf } from '../../../src/bounces/codes.ts'
+import { refuseBounced } from '../../../src/bounces/refusing.ts'
+import type { DeliveryReport } from '../../../src/outbox/outbox.ts'
+import type { Create } from '../contract.ts'
+import { lease, recipientHashOf, type Sample, sample } from '../samples.ts'
+import { type Fresh, fresh, kinds } from './store.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const TO = 'ann@example.com'
+
+async function send({ outbox, clock }: Fresh, given: Sample = {}): Promise<string> {
+  const held = { ...lease(clock), begins: true }
+  const acceptance = sample(clock, { code: String(Math.random()), lease: held, ...given })
+  await outbox.accept([acceptance])
+  await outbox.settle(acceptance.message.id, held, { to: 'final', state: 'sent', answer: null })
+  return acceptance.message.id
+}
+
+async function report(
+  { outbox, clock }: Pick<Fresh, 'outbox' | 'clock'>,
+  id: string,
+  errorCode = '5.1.1',
+  more: Partial<DeliveryReport> = {},
+): Promise<string> {
+  const recipients = [recipientHashOf('email', TO)]
+  const about = { status: 'undelivered', errorCode, fault: faultOf(errorCode), at: clock.now() }
+  return (await outbox.writeReceipt({ channel: 'email', id, recipients, ...about, ...more })).is
+}
+
+/** Mails that come back, and what is refused because of them. */
+export async function bouncing(t: Test, create: Create): Promise<void> {
+  await t.test('a mail that came back stays sent, with the report beside it, and counts once', async t => {
+    const store = await fresh(t, create, { keepsEvents: true })
+    const id = await send(store)
+    t.equal(
+      await report(store, id, '5.1.1', { recipients: [recipientHashOf('email', 'eve@example.com')] }),
+      'unknown',
+    )
+    t.equal(await report(store, '0'.repeat(32)), 'unknown')
+    t.match(await store.view(id), { receipt: null })
+    t.equal(await report(store, id), 'recorded')
+    const again = await Promise.all([report(store, id), report({ ...store, outbox: await store.peer() }, id)])
+    t.same(again, ['stale', 'stale'])
+    t.match(await store.view(id), {
+      state: 'sent',
+      providerId: null,
+      receipt: { status: 'undelivered', errorCode: '5.1.1', at: store.clock.now() },
+    })
+    const { bounced, counts } = await store.outbox.queries.readSummary(0, MINUTE)
+    t.same(bounced, { all: 1, ours: 0 })
+    t.same(
+      counts.map(({ state, count }) => [state, count]),
+      [['sent', 1]],
+      'messages alone are counted by state',
+    )
+    t.same(
+      (await store.outbox.events?.readEvents(10))?.events.map(({ type }) => type),
+      ['message.ended', 'message.reported'],
+    )
+  })
+
+  await t.test('one that waits after an ambiguous attempt was sent', async t => {
+    const store = await fresh(t, create)
+    const held = { ...lease(store.clock), begins: true }
+    const acceptance = sample(store.clock, { lease: held })
+    const { id } = acceptance.message
+    await store.outbox.accept([acceptance])
+    await store.outbox.settle(id, held, { to: 'queued', dueAt: store.clock.now() + 5000, ambiguous: 1 })
+    const other = await send(store, { recipient: 'bob@example.com' })
+    t.same(await Promise.all([report(store, id), report(store, other)]), ['recorded', 'unknown'])
+    t.match(await store.view(id), { state: 'sent', receipt: { status: 'undelivered' } })
+    t.match(await store.view(other), { receipt: null })
+  })
+
+  const LINK = { kind: 'registration-activation', purpose: 'link' } as const
+  const ALARM = { kind: 'member-alarm', purpose: 'alarm' } as const
+  const NEVER = [
+    { kind: 'password-reset', purpose: 'link' },
+    { kind: 'member-password-recovery', purpose: 'link' },
+    { kind: 'activation-code', purpose: 'code' },
+    { kind: 'plain', purpose: 'plain' },
+  ] as const
+
+  /** What becomes of a message that comes now. */
+  async function ask(store: Fresh, given: Sample): Promise<string | undefined> {
+    const accept = refuseBounced(store.outbox, store.clock.now)
+    return kinds(await accept([sample(store.clock, { dedupeKey: String(Math.random()), ...given })]))[0]
+  }
+
+  await t.test(
+    'after one that came back, links are refused for 15 min, alarms and files for a day',
+    async t => {
+      const store = await fresh(t, create)
+      await report(store, await send(store))
+      t.equal(await ask(store, LINK), 'bounced')
+      t.equal(await ask(store, ALARM), 'bounced')
+      t.equal(await ask(store, { kind: 'file', purpose: 'file' }), 'bounced')
+      for (const each of NEVER) t.equal(await ask(store, each), 'stored', each.kind)
+      t.equal(await ask(store, { ...ALARM, recipient: 'bob@example.com' }), 'stored')
+      const accept = refuseBounced(await store.peer(), store.clock.now)
+      const both = [TO, 'bob@example.com', TO].map((recipient, n) =>
+        sample(store.clock, { ...LINK, recipient, dedupeKey: `k${n}` }),
+      )
+      t.same(
+        kinds(await accept(both)),
+        ['bounced', 'stored', 'bounced'],
+        'each by itself, and at another process',
+      )
+      store.clock.advance(15 * MINUTE)
+      t.equal(await ask(store, LINK), 'stored')
+      t.equal(await ask(store, ALARM), 'bounced')
+      store.clock.advance(24 * HOUR - 15 * MINUTE)
+      t.equal(await ask(store, ALARM), 'stored')
+    },
+  )
+
+  await t.test('after two within a day, links are refused for a day after the second', async t => {
+    const store = await fresh(t, create)
+    await report(store, await send(store))
+    store.clock.advance(23 * HOUR)
+    await report(store, await send(store))
+    store.clock.advance(23 * HOUR)
+    t.equal(await ask(store, LINK), 'bounced')
+    store.clock.advance(HOUR)
+    t.equal(await ask(store, LINK), 'stored')
+    await report(store, await send(store))
+    store.clock.advance(HOUR)
+    t.equal(await ask(store, LINK), 'bounced', 'the third is within a day of the second')
+  })
+
+  await t.test('a person allows an address again', async t => {
+    const store = await fresh(t, create)
+    const id = await send(store)
+    await report(store, id)
+    await report(store, await send(store))
+    t.equal(await store.outbox.actions.allowAgain('0'.repeat(32)), false)
+    t.equal(await store.outbox.actions.allowAgain(id), true)
+    t.equal(await store.outbox.actions.allowAgain(id), false)
+    t.equal(await ask(store, LINK), 'stored')
+    t.equal(await report(store, id), 'stale', 'and a report that is read again changes nothing')
+    t.equal(await ask(store, ALARM), 'stored')
+  })
+
+  await t.test('what is our fault refuses nothing', async t => {
+    const store = await fresh(t, create)
+    await report(store, await send(store), '5.7.1')
+    await report(store, await send(store), 'complaint', { status: 'complained' })
+    await report(store, await send(store), '5.0.0')
+    t.equal(await ask(store, ALARM), 'stored')
+    t.same((await store.outbox.queries.readSummary(0, MINUTE)).bounced, { all: 2, ours: 1 })
+  })
+
+  await t.test(
+    'while more than a fifth of twenty mails of an hour come back, nothing is refused',
+    async t => {
+      const store = await fresh(t, create)
+      const ids: string[] = []
+      for (let n = 0; n < 20; n += 1) ids.push(await send(store))
+      for (const id of ids.slice(0, 4)) await report(store, id)
+      t.equal(await ask(store, LINK), 'bounced', 'a fifth')
+      await report(store, ids[4] ?? '')
+      t.equal(await ask(store, LINK), 'stored', 'more')
+      store.clock.advance(HOUR + MINUTE)
+      t.equal(await ask(store, LINK), 'bounced', 'an hour later it is theirs again')
+    },
+  )
+}
