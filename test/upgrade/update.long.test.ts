@@ -97,10 +97,10 @@ async function startProxy(
   return url
 }
 
-/** The lines that docs/upgrading.md gives for HAProxy. */
+/** The lines that docs/proxy.md gives for HAProxy and a single instance. */
 async function startHaproxy(t: Test, to: number): Promise<string> {
   const port = await freePort()
-  const [lines = ''] = /(?<=```haproxy\n)[^`]+/.exec(readFileSync('docs/upgrading.md', 'utf8')) ?? []
+  const [lines = ''] = /(?<=```haproxy\n)[^`]+/.exec(readFileSync('docs/proxy.md', 'utf8')) ?? []
   const file = join(t.testdir({}), 'haproxy.cfg')
   writeFileSync(
     file,
