@@ -40,6 +40,8 @@ export interface ChannelOptions {
   readonly attemptLimitMs: number
   /** How often the store is asked without a reason, ms (another replica may have put something there). */
   readonly pollMs: number
+  /** How often it is asked when it had nothing at all; `pollMs` unless given. */
+  readonly idlePollMs?: number
   readonly repeatPausesMs?: readonly number[] | undefined
   /** Names a claim, unique for every claim ever made. */
   readonly leaseToken: () => string
@@ -98,6 +100,7 @@ export type DeliveryChannel = ReturnType<typeof createChannel>
 export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { channel, carriers, route, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptLimitMs, pollMs, run, work } = options
+  const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
   for (const carrier of carriers) carrier.onPlaceFree(fill)
@@ -394,7 +397,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       room.openUntil ?? 0,
       room.pausedUntil ?? 0,
     )
-    const at = dueAt === null ? now + pollMs : Math.max(dueAt, worthWhileAt)
+    const at = dueAt === null ? now + idlePollMs : Math.max(dueAt, worthWhileAt)
     if (dueAt !== null && at <= now) {
       isClaiming = true
       void track(claimBatch(Math.max(places, 1)))
@@ -406,7 +409,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
         dueAt = clock.now()
         claimWhenDue()
       },
-      Math.min(Math.max(at - now, 1), pollMs),
+      Math.min(Math.max(at - now, 1), dueAt === null ? idlePollMs : pollMs),
     )
   }
 

@@ -187,7 +187,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     emit,
     leaseMs: attemptLimitMs + LEASE_SPARE_MS,
     attemptLimitMs,
-    pollMs: config.DATABASE_URL.kind === 'postgres' ? 500 : 5000,
+    // Another replica may put something there.
+    ...(config.DATABASE_URL.kind === 'postgres' ? { pollMs: 500, idlePollMs: 1250 } : { pollMs: 5000 }),
     leaseToken: sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),
   })
   begunDelivery = delivery

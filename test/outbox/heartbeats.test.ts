@@ -78,8 +78,7 @@ t.test(
   async t => {
     let at = 0
     const rows: Record<string, readonly object[]> = {
-      'send-heartbeat': [{ at: 0 }],
-      'read-replicas': [{ name: 'other', heartbeats: 5, has_left: false }],
+      heartbeat: [{ at: 0, name: 'other', heartbeats: 5, has_left: false }],
     }
     const client = {
       connection: { stream: { writableCorked: 1 } },
@@ -87,6 +86,7 @@ t.test(
     }
     const beats = await startHeartbeats({
       connections: { use: work => work(client as unknown as Client) },
+      guard: { requireMark: () => {} },
       name: 'own',
       limits: { everyMs: 5000, sureMs: 6000, goneMs: 12_000 },
       monotonic: () => at,

@@ -38,6 +38,8 @@ export interface ClaimDeps {
  */
 export function createClaim(deps: ClaimDeps) {
   const { writerOptions, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
+  /** The channels of which the last claim found nothing. */
+  const quiet = new Set<Channel>()
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
@@ -50,6 +52,10 @@ export function createClaim(deps: ClaimDeps) {
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     unreported.push(...(await uncertainEnds.take(client)))
+    if (quiet.has(channel) && findOrphans === null && dead.length === 0) {
+      const { isDue, nextDueAt } = await look(client, channel, now)
+      if (!isDue) return { isIdle: true, nextDueAt } as const
+    }
     const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
@@ -74,7 +80,7 @@ export function createClaim(deps: ClaimDeps) {
     uncertainEnds.confirm(unit.ended)
     const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
     const oldest: OldestDue = [codes ?? null, others ?? null]
-    return { oldest, ended: unit.ended, takenOver: ofDead.rows.length }
+    return { isIdle: false, oldest, ended: unit.ended, takenOver: ofDead.rows.length } as const
   }
 
   /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
@@ -107,7 +113,10 @@ export function createClaim(deps: ClaimDeps) {
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel } = call
     const sent = heartbeats.heartbeats()
-    const { ended, takenOver, oldest } = await tidyUp(client, call, sent)
+    const tidied = await tidyUp(client, call, sent)
+    if (tidied.isIdle)
+      return { messages: [], settled: takeEnded(unreported, channel), nextDueAt: tidied.nextDueAt }
+    const { ended, takenOver, oldest } = tidied
     // They are kept until the claim is over: a later step may fail, and these messages have ended already.
     unreported.push(...ended)
     if (takenOver < STEP) searchedAfter.set(channel, sent)
@@ -118,9 +127,18 @@ export function createClaim(deps: ClaimDeps) {
       throw error
     })
     uncertain.confirm(token)
+    if (claimed.messages.length === 0) quiet.add(channel)
+    else quiet.delete(channel)
     const settled = [...takeEnded(unreported, channel), ...claimed.ended]
     return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
   }
+}
+
+/** Looks whether a claim would find or change anything, by one statement: most claims of a service that is idle would not. */
+async function look(client: Client, channel: Channel, now: number) {
+  const { rows } = await runStatement(client, LOOK, channel, now)
+  const at = rows[0]?.['at'] as number | null | undefined
+  return { isDue: rows[0]?.['is_due'] !== false, nextDueAt: at ?? null }
 }
 
 /**
@@ -230,8 +248,13 @@ const OLDEST_DUE = statement('oldest-due')`SELECT
     (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
     (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`
 const ANY_DUE = statement('any-due')`SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1`
-const NEXT = statement('next-due')`SELECT least(
+const NEXT_AT = `least(
     (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
     (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
     (SELECT lease_until FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1
-      ORDER BY lease_until LIMIT 1)) AS at`
+      ORDER BY lease_until LIMIT 1))`
+const NEXT = statement('next-due')`SELECT ${NEXT_AT} AS at`
+const LOOK = statement('look')`SELECT at, at <= $2 IS TRUE
+    OR EXISTS (SELECT FROM courier_messages WHERE ready = 1 AND channel = $1)
+    OR EXISTS (SELECT FROM courier_messages WHERE ready IS NOT NULL AND channel = $1 AND expires_at <= $2) AS is_due
+  FROM (SELECT ${NEXT_AT} AS at) AS next`

@@ -2,6 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
+import { MARK, type SessionGuard } from './session.ts'
 
 export interface DeadReplica {
   readonly name: string
@@ -23,6 +24,7 @@ export const HEARTBEAT_LIMITS: HeartbeatLimits = { everyMs: 2000, sureMs: 8000, 
 interface HeartbeatOptions {
   /** A connection of its own: a heartbeat must not wait behind the service's work. */
   readonly connections: Pick<Connections, 'use'>
+  readonly guard: Pick<SessionGuard, 'requireMark'>
   /** This replica's name, unlike any other ever. Without a dot. */
   readonly name: string
   readonly limits: HeartbeatLimits
@@ -165,16 +167,16 @@ interface OtherReplica extends DeadReplica {
   readonly left: boolean
 }
 
-/** Writes that this replica is alive, and reads who else has been. */
+/** Writes that this replica is alive, and reads who else has been. @throws StoreUnavailable when the session is not ours */
 async function exchangeHeartbeats(
   client: Client,
-  { name, monotonic, onDatabaseTime }: HeartbeatOptions,
+  { name, monotonic, guard, onDatabaseTime }: HeartbeatOptions,
 ): Promise<readonly OtherReplica[]> {
   const began = monotonic()
-  // Each commits by itself, so that a process that is stopped here holds no lock.
-  const [sent, read] = await awaitStatements(runStatement(client, SEND, name), runStatement(client, READ))
-  onDatabaseTime(sent.rows[0]?.['at'] as number, monotonic() - began)
-  return read.rows.map(row => ({
+  const { rows } = await runStatement(client, BEAT, name)
+  guard.requireMark(client, rows[0]?.['mark'])
+  onDatabaseTime(rows[0]?.['at'] as number, monotonic() - began)
+  return rows.map(row => ({
     name: row['name'] as string,
     heartbeats: row['heartbeats'] as number,
     left: row['has_left'] as boolean,
@@ -198,12 +200,15 @@ export const OLD_REPLICAS = statement(
   'old-replicas',
 )`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
 
-const SEND = statement(
-  'send-heartbeat',
-)`INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
+/** The other replicas are read as they were before. The row of a replica is there with its first heartbeat. */
+const BEAT = statement(
+  'heartbeat',
+)`WITH sent AS (INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
-    RETURNING (extract(epoch from seen_at) * 1000)::bigint AS at`
-const READ = statement('read-replicas')`SELECT name, heartbeats, has_left FROM courier_replicas`
+    RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)
+  SELECT sent.at, ${MARK} AS mark, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
+    coalesce(o.has_left, false) AS has_left
+  FROM sent LEFT JOIN courier_replicas o ON o.name <> sent.name`
 const LEAVE = statement(
   'leave',
 )`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`

@@ -107,13 +107,14 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   })
   const heartbeats = await startHeartbeats({
     connections: {
-      // A session of each kind is looked at, one after the other: a pooler gives both the same one then.
+      // The heartbeat looks at its own session, unless none may be used, and at one of the others: a pooler gives both the same one then.
       async use(work) {
-        await heartbeatConnection.verify()
+        if (guard.trouble() !== null) await heartbeatConnection.verify()
         void connections.verify().catch(() => {})
         return heartbeatConnection.use(work)
       },
     },
+    guard,
     name: randomBytes(8).toString('hex'),
     limits: settings.heartbeats,
     monotonic,

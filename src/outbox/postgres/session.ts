@@ -6,6 +6,9 @@ import { type StoreLog, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 
 const SHARED = 'a pooler in front of the database lends sessions by the transaction'
 
+/** Selects the mark of the session that runs it. */
+export const MARK = "current_setting('courier.session', true)"
+
 export type SessionGuard = ReturnType<typeof createSessionGuard>
 
 /**
@@ -19,21 +22,28 @@ export function createSessionGuard(monotonic: () => number, clearedAfterMs: numb
   let sharedAt = Number.NEGATIVE_INFINITY
   const isShared = () => monotonic() - sharedAt < clearedAfterMs
 
+  /**
+   * Compares the mark that a session tells with the one that it was given.
+   * @throws StoreUnavailable when they differ: the session is not the one that was set up.
+   */
+  function requireMark(client: object, mark: unknown): void {
+    if (mark === marks.get(client)) return
+    if (!isShared()) log({ doing: 'keep a session', message: SHARED })
+    sharedAt = monotonic()
+    throw new StoreUnavailable(SHARED)
+  }
+
   return {
+    requireMark,
     async setUp(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
       const mark = randomBytes(8).toString('hex')
       marks.set(client, mark)
       await client.query(sessionSettings(statementTimeoutMs, mark))
     },
-    /** @throws StoreUnavailable when the session is not the one that was set up. */
+    /** Asks a session for its mark. @throws StoreUnavailable when it is not the one that was set up. */
     async verify(client: pg.ClientBase): Promise<void> {
-      const { rows } = await client.query<{ mark: string | null }>(
-        "SELECT current_setting('courier.session', true) AS mark",
-      )
-      if (rows[0]?.mark === marks.get(client)) return
-      if (!isShared()) log({ doing: 'keep a session', message: SHARED })
-      sharedAt = monotonic()
-      throw new StoreUnavailable(SHARED)
+      const { rows } = await client.query<{ mark: string | null }>(`SELECT ${MARK} AS mark`)
+      requireMark(client, rows[0]?.mark)
     },
     /** Says why nothing may be done by these sessions; null: they are ours. */
     trouble: (): string | null => (isShared() ? SHARED : null),
