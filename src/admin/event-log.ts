@@ -70,14 +70,14 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         )
       }
     },
-    'over-quota'({ channel, kind, quota }) {
-      const line = { event: 'over-quota', channel, kind, quota }
+    'over-quota'({ channel, kind, quota, to }) {
+      const line = { event: 'over-quota', channel, kind, quota, to }
       rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
     },
-    'near-quota'({ channel, quota }) {
+    'near-quota'({ channel, quota, to }) {
       rarely.warn(
         `near/${quota}`,
-        { event: 'near-quota', channel, quota },
+        { event: 'near-quota', channel, quota, to },
         'more than half of a brake is used up: look whether these messages are wanted, or raise it',
       )
     },

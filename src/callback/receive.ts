@@ -156,7 +156,7 @@ function handOver(
       options.verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
       emit({ type: 'superseded', id: older, channel, kind })
     }
-    for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota })
+    for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota, to: message.masked })
     if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
@@ -171,7 +171,7 @@ function handOver(
     return id
   }
   if (result.is === 'over-quota') {
-    emit({ type: 'over-quota', channel, kind, quota: result.quota })
+    emit({ type: 'over-quota', channel, kind, quota: result.quota, to: message.masked })
     verdicts.fillPlace(at, null)
     return id
   }

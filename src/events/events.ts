@@ -48,9 +48,16 @@ type CallbackEvent =
     }
   | { readonly type: 'unrenderable'; readonly channel: Channel; readonly kind: string; readonly error: Error }
   /** A quota refused a message. */
-  | { readonly type: 'over-quota'; readonly channel: Channel; readonly kind: string; readonly quota: string }
+  | {
+      readonly type: 'over-quota'
+      readonly channel: Channel
+      readonly kind: string
+      readonly quota: string
+      /** Its recipient, masked: a domain is to be seen. */
+      readonly to: string
+    }
   /** More than half of a limit for the whole channel is used up. */
-  | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string }
+  | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string; readonly to: string }
   | {
       readonly type: 'duplicate'
       readonly channel: Channel

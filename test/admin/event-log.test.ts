@@ -26,7 +26,13 @@ t.test('what is said rarely is counted by channel and by cause: one cause hides 
       for (const refusal of ['key', 'signature'] as const)
         handlers.callback?.({ ...callback, channel, refusal })
     for (const quota of ['sms-minute', 'sms-day'])
-      handlers['over-quota']?.({ type: 'over-quota', channel: 'sms', kind: 'login-code', quota })
+      handlers['over-quota']?.({
+        type: 'over-quota',
+        channel: 'sms',
+        kind: 'login-code',
+        quota,
+        to: '+86*******8000',
+      })
   }
   t.same(
     lines.map(({ channel, reason, quota }) => [channel, reason ?? quota]),

@@ -60,8 +60,10 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   unreadable: [{ type: 'unreadable', id: 'a1', channel: 'sms', kind: 'login-code' }],
   'signature-news': [{ type: 'signature-news', is: 'unsigned', channel: 'email' }],
   unrenderable: [{ type: 'unrenderable', channel: 'email', kind: 'activation-code', error }],
-  'over-quota': [{ type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day' }],
-  'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute' }],
+  'over-quota': [
+    { type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day', to: '+86*******8000' },
+  ],
+  'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute', to: '+86*******8000' }],
   duplicate: [
     { type: 'duplicate', channel: 'email', kind: 'activation-code', is: 'in-progress' },
     { type: 'duplicate', channel: 'sms', kind: 'login-code', is: 'finished' },
