@@ -1,7 +1,9 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
+import type { FaultScope } from '../messages/message.ts'
 import type { MessageView, ReportFault } from '../outbox/outbox.ts'
+import { isOursToMend } from '../providers/provider.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import type { ChannelCalls, ProviderView } from './status/status.ts'
 
@@ -313,35 +315,17 @@ const LOOK_UP = say(
 )
 
 /** What to do about a message that its provider took, and that did not arrive. */
-function mendReport({ verdict, scope }: Pick<ReportFault, 'verdict' | 'scope'>): Sentence {
-  switch (verdict) {
-    case 'ours':
-      return MEND_OURS[scope]
-    case 'limit':
-      if (scope !== 'recipient') return MEND_OURS[scope]
-      break
-    case 'recipient':
-      return say('Compare the number or address with what the person says, and whether the phone is on.')
-    case 'content':
-      return say('Change the words, or the value that the platform gives: the next one is refused like this.')
-    case 'country':
-      return MEND_OURS.country
-    case 'later':
-      return say(
-        'Nothing is to be mended here: the person asks again, and the code goes by the next carrier of its route, if there is one.',
-      )
-    case 'ambiguous':
-      break
-  }
-  return say(
-    'The person tries again later: a phone that is off or full gets it then, or another one is sent.',
-  )
+function mendReport(fault: Pick<ReportFault, 'verdict' | 'scope'>): Sentence {
+  return isOursToMend(fault) ? (MEND_OURS[fault.scope] ?? LOOK_AT_CODE) : MEND[fault.verdict]
 }
 
-const MEND_MESSAGE = say(
+const ALLOW_COUNTRY = say(
+  'Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).',
+)
+const LOOK_AT_CODE = say(
   'This is ours to mend: look the code up in the provider’s console, then at words, links and sender of this kind of message.',
 )
-const MEND_OURS = {
+const MEND_OURS: { readonly [S in FaultScope]?: Sentence } = {
   sender: say(
     'This is ours to mend: register the sender (signature, number, campaign) in the provider’s console, and look there what its review says.',
   ),
@@ -351,11 +335,22 @@ const MEND_OURS = {
   account: say(
     'This is ours to mend: look at the account in the provider’s console, its balance, its limits and whether it is suspended.',
   ),
-  country: say('Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'),
-  message: MEND_MESSAGE,
-  recipient: MEND_MESSAGE,
-  transport: MEND_MESSAGE,
-} as const satisfies Record<ReportFault['scope'], Sentence>
+  country: ALLOW_COUNTRY,
+}
+const TRY_LATER = say(
+  'The person tries again later: a phone that is off or full gets it then, or another one is sent.',
+)
+const MEND: Readonly<Record<ReportFault['verdict'], Sentence>> = {
+  recipient: say('Compare the number or address with what the person says, and whether the phone is on.'),
+  content: say('Change the words, or the value that the platform gives: the next one is refused like this.'),
+  country: ALLOW_COUNTRY,
+  later: say(
+    'Nothing is to be mended here: the person asks again, and the code goes by the next carrier of its route, if there is one.',
+  ),
+  ours: LOOK_AT_CODE,
+  limit: TRY_LATER,
+  ambiguous: TRY_LATER,
+}
 
 const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>> = {
   recipient: {
@@ -372,7 +367,7 @@ const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>>
   },
   country: {
     what: say('The provider does not send to this country, and the platform was told.'),
-    next: say('Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'),
+    next: ALLOW_COUNTRY,
   },
   limit: {
     what: say('The number may have no more messages for now, and the platform was told.'),

@@ -1,5 +1,7 @@
 import type { EventHandlers, EventOf } from '../events/events.ts'
 import type { Channel, NewMessage } from '../messages/message.ts'
+import type { ReportFault } from '../outbox/outbox.ts'
+import { isOursToMend } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
 import type { PartialFault, PartialFaultChange } from './circuits.ts'
@@ -361,8 +363,10 @@ function createReportedFaults(
 ) {
   const faults = new Map<string, ReportedFault>()
 
-  function meet({ channel, provider, errorCode, fault, kind = '', masked = '' }: EventOf<'receipt'>): void {
-    const { scope = 'message', reason } = fault ?? {}
+  function meet(
+    { channel, provider, errorCode, kind = '', masked = '' }: EventOf<'receipt'>,
+    { scope, reason }: ReportFault,
+  ): void {
     const code = errorCode ?? 'undelivered'
     const key = `${provider} ${code} ${scope === 'template' ? kind : ''}`
     let found = faults.get(key)
@@ -391,8 +395,7 @@ function createReportedFaults(
       const { provider, status, fault, result, kind, masked = '' } = event
       // A complaint is of a mail that arrived.
       if (result !== 'recorded' || status === 'complained') return
-      if (fault?.verdict === 'ours' || (fault?.verdict === 'limit' && fault.scope !== 'recipient'))
-        meet(event)
+      if (fault !== undefined && isOursToMend(fault)) meet(event, fault)
       if (status !== 'delivered' && status !== 'read') return
       for (const [key, each] of faults) {
         const isOther = each.fault.scope === 'template' && each.fault.kind !== kind

@@ -1,5 +1,5 @@
 import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
-import type { FinalAnswer, KeptReport, ReportFault, State, StoreLoss } from '../outbox/outbox.ts'
+import type { DeliveryReport, FinalAnswer, KeptReport, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
 
 /** A callback and its answer. */
@@ -67,21 +67,16 @@ type CallbackEvent =
   /** A newer code ended a message. */
   | { readonly type: 'superseded'; readonly id: string; readonly channel: Channel; readonly kind: string }
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
-  | {
+  | (Pick<DeliveryReport, 'channel' | 'id' | 'status' | 'errorCode' | 'fault'> & {
       readonly type: 'receipt'
-      readonly channel: Channel
       readonly provider: string
-      /** Our id of the message, when the report names it. */
-      readonly id?: string | undefined
+      /** Empty when the report names our id alone. */
       readonly providerId: string
-      readonly status: string
-      readonly errorCode: string | null
-      readonly fault?: ReportFault | undefined
       readonly result: KeptReport['is'] | 'forged'
       /** The kind of the message, and its recipient as people may see it, when the report was kept with it. */
       readonly kind?: string
       readonly masked?: string
-    }
+    })
   | {
       /** A delivery report has a state that nothing here has a meaning for; told once. */
       readonly type: 'receipt-state'

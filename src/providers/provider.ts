@@ -1,4 +1,5 @@
 import type { Channel, FaultScope, Outgoing } from '../messages/message.ts'
+import type { ReportFault } from '../outbox/outbox.ts'
 
 /** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
 interface Overload {
@@ -162,6 +163,11 @@ export function isOperatorFault(outcome: Outcome): boolean {
   return outcome.is === 'limit'
     ? outcome.scope !== 'recipient'
     : outcome.is === 'retry' && outcome.whose === 'ours'
+}
+
+/** The same of a report on a message that did not arrive. */
+export function isOursToMend({ verdict, scope }: Pick<ReportFault, 'verdict' | 'scope'>): boolean {
+  return verdict === 'ours' || (verdict === 'limit' && scope !== 'recipient')
 }
 
 /**

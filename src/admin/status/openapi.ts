@@ -1,3 +1,4 @@
+import type { PartialFault } from '../../delivery/circuits.ts'
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import { FAULT_SCOPES } from '../../messages/message.ts'
 import {
@@ -25,13 +26,17 @@ const list = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
 
 const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 
-/** Makes the schema of an object that has all of these fields and no others. */
-function object(properties: Readonly<Record<string, JsonSchema>>, description?: string): JsonSchema {
+/** Makes the schema of an object that has all of these fields, but for the optional ones, and no others. */
+function object(
+  properties: Readonly<Record<string, JsonSchema>>,
+  description?: string,
+  optional: readonly string[] = [],
+): JsonSchema {
   return {
     type: 'object',
     ...(description === undefined ? {} : { description }),
     properties,
-    required: Object.keys(properties),
+    required: Object.keys(properties).filter(name => !optional.includes(name)),
     additionalProperties: false,
   }
 }
@@ -70,13 +75,11 @@ const reportFault = object(
   'Why it did not arrive; absent: it did, or is on its way',
 )
 
-const receipt = {
-  ...object(
-    { status: text, errorCode: orNull(text), fault: reportFault, at: time },
-    'The latest delivery report',
-  ),
-  required: ['status', 'errorCode', 'at'],
-}
+const receipt = object(
+  { status: text, errorCode: orNull(text), fault: reportFault, at: time },
+  'The latest delivery report',
+  ['fault'],
+)
 
 const message = object({
   id,
@@ -140,12 +143,9 @@ const provider = object({
   },
   breaker: { enum: ['closed', 'open', 'half-open'], description: 'open: it is left alone' },
   breakerUntil: orNull(time),
-  partialFaults: {
-    type: 'array',
-    description:
-      'what it refuses though it takes the rest; carrier: it refuses many different messages alike',
-    items: {
-      ...object({
+  partialFaults: list(
+    object(
+      {
         scope: { enum: [...FAULT_SCOPES, 'carrier'] },
         name: text,
         kind: { ...text, description: 'of the message that was refused first' },
@@ -155,13 +155,13 @@ const provider = object({
         reply: text,
         recipients: {
           ...count,
-          description:
-            'it took their messages, and reports that they did not arrive; absent: it refuses them',
+          description: 'it took their messages, which did not arrive; absent: it refuses them',
         },
-      }),
-      required: ['scope', 'name', 'kind', 'since', 'until', 'code', 'reply'],
-    },
-  },
+      } satisfies Record<keyof PartialFault, JsonSchema>,
+      'What it refuses though it takes the rest; carrier: it refuses many different messages alike',
+      ['recipients'],
+    ),
+  ),
 } satisfies Record<keyof ProviderView, JsonSchema>)
 
 const calls = object({
