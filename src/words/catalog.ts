@@ -63,6 +63,67 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
   /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
   let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
 
+  function loadLanguages(files: readonly string[], take: Take): ReadonlyMap<string, WordLanguage> {
+    const engine = createEngine('none')
+    const languages = new Map<string, WordLanguage>()
+    for (const file of files) {
+      const tag = file.slice('locales/'.length, -'.json'.length)
+      const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
+      if (language) languages.set(language.tag, language)
+    }
+    return languages
+  }
+
+  /** The layouts, and the kinds' own templates in `files`. */
+  function loadTemplates(
+    files: readonly string[],
+    take: Take,
+    languages: ReadonlyMap<string, WordLanguage>,
+    english: WordLanguage,
+  ): Sources {
+    const sources = new Map<string, Source>()
+    for (const part of PARTS) {
+      const escape = part === 'html' ? 'html' : 'none'
+      const layout = `layout.${part}`
+      const layoutSource = take(layout, text => {
+        // The built-in one is tried by the tests.
+        if (text !== ours.get(layout))
+          renderSamples(createEngine(escape).compile(text, layoutVariables), english, brand)
+        return text
+      })
+      if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
+      const engine = createEngine(escape, { [layout]: layoutSource })
+      sources.set(layout, { source: layoutSource, engine, dependence: findDependence(layoutSource) })
+      for (const file of files) {
+        if (!file.endsWith(`.${part}`)) continue
+        const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
+        const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
+        if (source !== undefined) sources.set(file, { source, engine, dependence: findDependence(source) })
+      }
+    }
+    return sources
+  }
+
+  /** Finds a kind's template, and compiles it for a language when it is first needed, with the fixed variables printed in. */
+  function createTemplateLookup(
+    sources: Sources,
+    languages: ReadonlyMap<string, WordLanguage>,
+  ): Catalog['template'] {
+    const compiled = new Map<string, Compiled>()
+    return (part, name, tag) => {
+      const key = `${part}/${name}/${tag}`
+      const before = compiled.get(key)
+      if (before) return before
+      const file = fileFor(sources, part, name, tag)
+      const found = sources.get(file)
+      const language = languages.get(tag)
+      if (!found || !language) throw new Error(`no ${file} for ${tag}`)
+      const template = found.engine.compile(found.source, layoutVariables, fixedVariables(brand, language))
+      compiled.set(key, template)
+      return template
+    }
+  }
+
   return {
     /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
     load(): Loaded {
@@ -70,11 +131,11 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       if (last !== undefined && isDeepStrictEqual(read, last.read)) return last.loaded
       const problems: TemplateProblem[] = [...read.problems]
       const { take, listIn } = overridden.beginLoad(read, problems)
-      const languages = loadLanguages(listIn('locales/'), take, ours, brand)
+      const languages = loadLanguages(listIn('locales/'), take)
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
-      const sources = loadTemplates(listIn('messages/'), take, languages, english, ours, brand)
+      const sources = loadTemplates(listIn('messages/'), take, languages, english)
       // A file that extends the layout may print everything that the layout prints.
       const isPrecompilable = (part: Part, name: string, tag: string) =>
         [fileFor(sources, part, name, tag), `layout.${part}`].every(
@@ -83,7 +144,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       const catalog = {
         languages,
         languageFor: createLanguageLookup(languages, english),
-        template: createTemplateLookup(sources, languages, brand),
+        template: createTemplateLookup(sources, languages),
         isPrecompilable: (name: string, tag: string) => PARTS.every(part => isPrecompilable(part, name, tag)),
         renderedInFull: [...sources].flatMap(([file, { dependence }]) =>
           dependence === undefined ? [] : [{ file, ...dependence }],
@@ -139,54 +200,6 @@ function createOverrides(ours: ReadonlyMap<string, string>) {
   }
 }
 
-function loadLanguages(
-  files: readonly string[],
-  take: Take,
-  ours: ReadonlyMap<string, string>,
-  brand: Brand,
-): ReadonlyMap<string, WordLanguage> {
-  const engine = createEngine('none')
-  const languages = new Map<string, WordLanguage>()
-  for (const file of files) {
-    const tag = file.slice('locales/'.length, -'.json'.length)
-    const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
-    if (language) languages.set(language.tag, language)
-  }
-  return languages
-}
-
-/** The layouts, and the kinds' own templates in `files`. */
-function loadTemplates(
-  files: readonly string[],
-  take: Take,
-  languages: ReadonlyMap<string, WordLanguage>,
-  english: WordLanguage,
-  ours: ReadonlyMap<string, string>,
-  brand: Brand,
-): Sources {
-  const sources = new Map<string, Source>()
-  for (const part of PARTS) {
-    const escape = part === 'html' ? 'html' : 'none'
-    const layout = `layout.${part}`
-    const layoutSource = take(layout, text => {
-      // The built-in one is tried by the tests.
-      if (text !== ours.get(layout))
-        renderSamples(createEngine(escape).compile(text, layoutVariables), english, brand)
-      return text
-    })
-    if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
-    const engine = createEngine(escape, { [layout]: layoutSource })
-    sources.set(layout, { source: layoutSource, engine, dependence: findDependence(layoutSource) })
-    for (const file of files) {
-      if (!file.endsWith(`.${part}`)) continue
-      const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
-      const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
-      if (source !== undefined) sources.set(file, { source, engine, dependence: findDependence(source) })
-    }
-  }
-  return sources
-}
-
 /** Caches the language of each tag: matching tags takes longer than rendering a message. */
 function createLanguageLookup(
   languages: ReadonlyMap<string, WordLanguage>,
@@ -198,27 +211,6 @@ function createLanguageLookup(
       found.get(tag) ?? languages.get(matchLocale(tag, languages.keys()) ?? FALLBACK) ?? fallback
     if (found.size < 100) found.set(tag, language)
     return language.kinds.has(kind) ? language : fallback
-  }
-}
-
-/** Finds a kind's template, and compiles it for a language when it is first needed, with the fixed variables printed in. */
-function createTemplateLookup(
-  sources: Sources,
-  languages: ReadonlyMap<string, WordLanguage>,
-  brand: Brand,
-): Catalog['template'] {
-  const compiled = new Map<string, Compiled>()
-  return (part, name, tag) => {
-    const file = fileFor(sources, part, name, tag)
-    const key = `${tag}/${file}`
-    const before = compiled.get(key)
-    if (before) return before
-    const found = sources.get(file)
-    const language = languages.get(tag)
-    if (!found || !language) throw new Error(`no ${file} for ${tag}`)
-    const template = found.engine.compile(found.source, layoutVariables, fixedVariables(brand, language))
-    compiled.set(key, template)
-    return template
   }
 }
 

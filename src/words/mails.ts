@@ -154,7 +154,7 @@ function createPrecompiledLayouts() {
       }
       return {
         html: fillHtml(layout.html, strings, known),
-        text: encodeBody(fillLine(layout.text, strings, asItIs)),
+        text: encodeBody(fillLine(layout.text, strings)),
       }
     },
   }
@@ -239,15 +239,14 @@ function fillHtml(
 function fillLine(
   line: Line,
   strings: readonly (string | null)[],
-  escape: (string: string) => string,
+  escape?: (string: string) => string,
 ): string {
   let filled = ''
-  for (const piece of line) filled += typeof piece === 'string' ? piece : escape(strings[piece] ?? '')
+  for (const piece of line) {
+    const string = typeof piece === 'string' ? piece : (strings[piece] ?? '')
+    filled += typeof piece === 'string' || escape === undefined ? string : escape(string)
+  }
   return filled
-}
-
-function asItIs(string: string): string {
-  return string
 }
 
 function text(value: unknown): string | null {
