@@ -90,9 +90,7 @@ const FOR_TERMINALS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {
   const text = stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
-  return text.replace(FOR_TERMINALS, character => character.replace(/[^]/g, escapeUnit))
-}
-
-function escapeUnit(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(FOR_TERMINALS, character =>
+    character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 }

@@ -103,7 +103,9 @@ export async function describeCarriers(
         const message = { ...sampleMessage(sample, config.LOCALE), content, recipient: NUMBERS[where] }
         const outgoing = renderer.render(message)
         if (outgoing.channel !== 'sms') return []
-        const inOrder = carriersOf(config, providers, outgoing.country)
+        const { SMS_ROUTES: routes } = config
+        const named = routes && (routeOf(routes, outgoing.country) ?? [])
+        const inOrder = named?.flatMap(name => providers.filter(each => each.name === name)) ?? providers
         return inOrder.map(provider => {
           const said = whatIsSent(provider, outgoing, templates)
           return `${where}  ${sample.name}  ${provider.name}  ${said}`
@@ -112,15 +114,6 @@ export async function describeCarriers(
   )
   await Promise.all(providers.map(provider => provider.close()))
   return `${lines.join('\n')}\n`
-}
-
-function carriersOf(
-  { SMS_ROUTES: routes }: Config,
-  providers: readonly Provider[],
-  country: string,
-): readonly Provider[] {
-  if (routes === undefined) return providers
-  return (routeOf(routes, country) ?? []).flatMap(name => providers.filter(each => each.name === name))
 }
 
 function whatIsSent(provider: Provider, outgoing: OutgoingSms, templates: SmsTemplates): string {

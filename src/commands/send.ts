@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Config, loadConfig } from '../config/config.ts'
+import { loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -61,7 +61,9 @@ export const send: Command = {
     if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
     const body = values['validate-only'] ? null : buildBody(channel, values)
     const config = loadConfig(io)
-    const entry = callbackUrls(config, findBaseUrl(config, values)).find(each => each.channel === channel)
+    const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
+    const base = values.local ? here : (values.base ?? config.PUBLIC_URL ?? here)
+    const entry = callbackUrls(config, base).find(each => each.channel === channel)
     if (entry === undefined) {
       io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
       return 1
@@ -110,12 +112,6 @@ function formatAnswer(answer: CallbackAnswer): string {
   const { status, errCode, errMsg, body, ms } = answer
   const code = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
   return `HTTP ${status}  ${code}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`
-}
-
-/** The service's address: as the platform reaches it, or on this machine when no option or setting says. */
-function findBaseUrl(config: Config, { base, local }: SendOptions): string {
-  const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
-  return local ? here : (base ?? config.PUBLIC_URL ?? here)
 }
 
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */

@@ -225,7 +225,11 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       const pausedMs = refusals.pausedUntil - now
       const refused = findBoundingRefusal()
       const { step } = search
-      if (pausedMs > 0) return { reason: 'paused', why: describePause(pausedMs) }
+      if (pausedMs > 0)
+        return {
+          reason: 'paused',
+          why: `the provider asked for a pause; it ends in ${formatSeconds(pausedMs)}`,
+        }
       if (refused !== undefined)
         return { reason: refused.by, why: describeRefusal(refused, refused.until - now) }
       if (search.limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
@@ -250,10 +254,6 @@ function describeRefusal({ by, accepted }: Refusal, left: number): string {
   const next =
     left > 0 ? `one more is tried in ${formatSeconds(left)}` : 'one more is tried when it is needed'
   return `the provider refused more than ${accepted} ${what}; ${next}`
-}
-
-function describePause(left: number): string {
-  return `the provider asked for a pause; it ends in ${formatSeconds(left)}`
 }
 
 function formatSeconds(ms: number): string {

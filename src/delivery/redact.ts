@@ -100,14 +100,11 @@ function holdsEncodedMessage(
     if (decoded.length < SHORTEST_WORD) continue
     for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? [])
       if (isWordOfMessage(word, messageText)) return true
-    if (isText(decoded) && holdsEncodedMessage(decoded, values, messageText, depth - 1)) return true
+    // Bytes that are no text hold nothing that could be decoded once more.
+    const isText = !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
+    if (isText && holdsEncodedMessage(decoded, values, messageText, depth - 1)) return true
   }
   return false
-}
-
-/** Says whether decoded octets are text. An id that is taken for base64 decodes to garbage; text that was encoded twice does not. */
-function isText(decoded: string): boolean {
-  return !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -106,7 +106,13 @@ export function decideSettlement(
     case 'rejected':
       return { to: 'final', state: 'refused', answer: answerOf(outcome.scope), records }
     case 'ambiguous':
-      return afterAmbiguous(message, now, random, records, repeatPausesMs ?? pausesOf(message.purpose))
+      return afterAmbiguous(
+        message,
+        now,
+        random,
+        records,
+        repeatPausesMs ?? (message.purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES),
+      )
     case 'limit':
       return afterLimit(outcome, message, now, random, records)
     case 'retry': {
@@ -159,10 +165,6 @@ function afterAmbiguous(
   const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp
   if (!mayRepeat || pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
   return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, records }
-}
-
-function pausesOf(purpose: Purpose): readonly number[] {
-  return purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES
 }
 
 /**

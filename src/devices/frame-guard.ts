@@ -65,16 +65,12 @@ export function createFrameGuard(now: () => number) {
     return others < 0 ? `a flood of frames, at last ${NAMES[type] || 'of an unknown type'}` : null
   }
 
-  function refill(): void {
-    const at = now()
-    others = Math.min(OTHER_FRAMES, others + ((at - refilledAt) / 1000) * OTHER_FRAMES_A_SECOND)
-    refilledAt = at
-  }
-
   return {
     /** Looks at the next octets, cut anywhere. @returns what is wrong with them; null: nothing */
     check(chunk: Uint8Array): string | null {
-      refill()
+      const cameAt = now()
+      others = Math.min(OTHER_FRAMES, others + ((cameAt - refilledAt) / 1000) * OTHER_FRAMES_A_SECOND)
+      refilledAt = cameAt
       let at = 0
       while (at < chunk.length) {
         if (left > 0) {

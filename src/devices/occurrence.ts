@@ -1,6 +1,6 @@
 import { confineName } from '../messages/characters.ts'
 import { defuseLinks } from '../messages/links.ts'
-import { type DdqMessage, isOnline, type TopicPayload } from './message.ts'
+import { type DdqMessage, isOnline } from './message.ts'
 
 /** The topic of DDQ that an alert comes from, in the alert table's words. */
 export type Source = 'state' | 'event' | 'alert'
@@ -102,7 +102,7 @@ function fromEvent(message: Of<'event'>): Occurrence {
       device,
       product,
       event,
-      values: formatFields(payload.events),
+      values: payload.events.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', '),
       time: formatUtc(at),
     }),
   })
@@ -171,10 +171,6 @@ function oneLine(value: unknown): string {
     .trim()
   const characters = Array.from(line)
   return characters.length <= MAX_CHARACTERS ? line : `${characters.slice(0, MAX_CHARACTERS - 1).join('')}…`
-}
-
-function formatFields(fields: TopicPayload<'event'>['events']): string {
-  return fields.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', ')
 }
 
 /** yyyy-MM-dd'T'HH:mm:ss, any digits of the second, Z: UTC, as ISO 8601 has it. */

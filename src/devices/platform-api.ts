@@ -68,7 +68,7 @@ export function readAnswer(httpStatus: number, text: string): PlatformResult<Pla
   const code = intOf(body['code'])
   const enveloped = code !== undefined && ('msg' in body || 'data' in body || 'status' in body)
   if (!good || (enveloped && Number(code) !== 200))
-    return refused(httpStatus, statusOf(body['status']) ?? httpStatus, code, body['msg'])
+    return refused(httpStatus, Number(intOf(body['status']) ?? httpStatus), code, body['msg'])
   return { ok: true, value: body }
 }
 
@@ -87,11 +87,6 @@ function refused(
   message: unknown = '',
 ): Failed {
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
-}
-
-function statusOf(value: unknown): number | undefined {
-  const status = intOf(value)
-  return status === undefined ? undefined : Number(status)
 }
 
 function parsed(text: string): unknown {

@@ -107,7 +107,8 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
         words: plain !== undefined && (fault || prefersPlain[channel]) ? 'plain' : 'ours',
         ...(pluginId !== undefined && { pluginId }),
       },
-      validityMs: validity?.ms ?? defaultValidity(purpose, hasCode(given)),
+      validityMs:
+        validity?.ms ?? defaultValidity(purpose, textOf(readLine(readOwn(given, 'code'))) !== undefined),
     }
   }
 }
@@ -134,17 +135,13 @@ function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy): 
   for (const key of [...kind.required, ...kind.optional]) {
     if (key === VALIDITY_UNIT[kind.channel]) continue
     const value = readOwn(given, key)
-    const field = readParam(key, value, kind, linkPolicy)
+    const read = key === kind.linkParam ? readLink : key === 'code' ? readCode : readName
+    const field = read(value, linkPolicy)
     if (field && 'text' in field) params[key] = field.text
     else if (kind.required.includes(key))
       fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field?.fault ?? 'is missing or blank')
   }
   return { params, fault }
-}
-
-function readParam(key: string, value: unknown, kind: CallbackKind, linkPolicy: LinkPolicy): FieldResult {
-  if (key === kind.linkParam) return readLink(value, linkPolicy)
-  return key === 'code' ? readCode(value) : readName(value)
 }
 
 /** The validity that the platform stated, as text and in ms; null when it stated none that can be read. */
@@ -179,10 +176,6 @@ function findPlainTextFault(
     return `is longer than SMS_MAX_SEGMENTS (${max}) allows`
   }
   return null
-}
-
-function hasCode(given: object): boolean {
-  return textOf(readLine(readOwn(given, 'code'))) !== undefined
 }
 
 function textOf(field: FieldResult): string | undefined {

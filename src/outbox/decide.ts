@@ -213,23 +213,10 @@ function takeLease(unit: UnitOfWork, row: Row, lease: Lease): void {
 }
 
 function claimedMessage(row: Row, masked: string, payload: MessagePayload, lease: Lease): ClaimedMessage {
-  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous, groupKey } = row
-  const { recipient, content } = payload
-  const claimed: ClaimedMessage = {
-    id,
-    channel,
-    kind,
-    purpose,
-    recipient,
-    masked,
-    content,
-    arrivedAt,
-    expiresAt,
-    lease,
-    attempts,
-    ambiguous,
-    groupKey: groupKey ?? undefined,
-  }
+  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous } = row
+  const groupKey = row.groupKey ?? undefined
+  const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...payload }
+  const claimed = { ...message, lease, attempts, ambiguous, groupKey }
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(timelineOf(row)) }
 }
 

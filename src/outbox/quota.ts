@@ -100,11 +100,10 @@ export function chargeQuotas(
       retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
     }
   }
-  const nearing = used.flatMap(({ charge: { quota, warnAt, windowMs }, counter }) =>
-    warnAt !== undefined && estimateUse(counter.previous, counter.current + 1, windowMs, now) >= warnAt
-      ? [quota]
-      : [],
-  )
+  const nearing = used.flatMap(({ charge: { quota, warnAt = Infinity, windowMs }, counter }) => {
+    const left = 1 - (now - startOfWindow(now, windowMs)) / windowMs
+    return counter.current + 1 + counter.previous * left >= warnAt ? [quota] : []
+  })
   return {
     is: 'charged',
     counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
@@ -144,11 +143,6 @@ export function refundCounter(counter: QuotaCounter, windowStart: number): Quota
 /** Start of the fixed window that `now` is in, ms since the epoch. */
 export function startOfWindow(now: number, windowMs: number): number {
   return Math.floor(now / windowMs) * windowMs
-}
-
-/** Estimates how many are counted in the window that ends now, as this file's first comment says. */
-function estimateUse(previous: number, current: number, windowMs: number, now: number): number {
-  return current + previous * (1 - (now - startOfWindow(now, windowMs)) / windowMs)
 }
 
 /**

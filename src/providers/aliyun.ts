@@ -406,15 +406,13 @@ async function listAccount(settings: AliyunSettings) {
   const templates = listAll(api, 'QuerySmsTemplateList', 'SmsTemplateList', item => ({
     id: textOf(item['TemplateCode']),
     approval: approvalOf(item),
-    region: isInternational(item) ? ('abroad' as const) : ('mainland' as const),
+    region:
+      textOf(item['TemplateType']) === '6' || textOf(item['OuterTemplateType']) === '3'
+        ? ('abroad' as const)
+        : ('mainland' as const),
     variables: [...textOf(item['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
   }))
   return Promise.all([signatures, templates]).finally(() => api.close())
-}
-
-/** Aliyun numbers the kinds of templates in two ways, and says one or both. */
-function isInternational(item: JsonObject): boolean {
-  return textOf(item['TemplateType']) === '6' || textOf(item['OuterTemplateType']) === '3'
 }
 
 /** Aliyun writes AUDIT_SATE_CANCEL of templates. */

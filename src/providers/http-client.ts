@@ -342,13 +342,9 @@ const LONGEST_WAIT_MS = 3_600_000
 
 /** Retry-After is seconds or a date (RFC 9110 10.2.3). @returns ms, an hour at most; undefined when it is neither. */
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
-  const ms = value === undefined ? undefined : waitOf(value, now)
-  return ms === undefined ? undefined : Math.min(ms, LONGEST_WAIT_MS)
-}
-
-function waitOf(value: string, now: number): number | undefined {
-  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000
+  if (value === undefined) return undefined
+  if (/^\s*\d{1,9}\s*$/.test(value)) return Math.min(Number(value) * 1000, LONGEST_WAIT_MS)
   // Date.parse makes a date of `-5`, too.
   const date = /^\s*[a-z]{3}/i.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+  return Number.isNaN(date) ? undefined : Math.min(Math.max(0, date - now), LONGEST_WAIT_MS)
 }

@@ -75,13 +75,6 @@ export interface ProviderFamily<
   members(settings: Partial<Values<S>>): readonly ProviderModule<string, C, S>[]
 }
 
-/** Gives a family back with the types of its name, channel and settings. */
-export function defineFamily<const N extends string, const C extends Channel, S extends Settings>(
-  family: ProviderFamily<N, C, S>,
-): ProviderFamily<N, C, S> {
-  return family
-}
-
 /** Gives a module back with the types of its name, channel, settings and limits. */
 export function defineProvider<
   const N extends string,

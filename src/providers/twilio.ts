@@ -204,7 +204,8 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
     },
     async send(message, { body }, signal) {
       const { to, id, expiresAt, sender = settings.sender } = message
-      const validityPeriod = validitySeconds(expiresAt - clock.now())
+      const leftSeconds = Math.floor((expiresAt - clock.now()) / 1000)
+      const validityPeriod = Math.min(Math.max(leftSeconds, VALIDITY_SECONDS.least), VALIDITY_SECONDS.most)
       const statusCallback = settings.statusCallback?.(id)
       const create = ({ messages }: TwilioSdk) =>
         messages.create({ to, body, ...sender, validityPeriod, statusCallback })
@@ -228,11 +229,6 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
 const VALIDITY_SECONDS = { least: 1, most: 36_000 }
-
-/** The rest of a message's validity, ms, as Twilio counts it: never longer, but for the last second of it. */
-function validitySeconds(left: number): number {
-  return Math.min(Math.max(Math.floor(left / 1000), VALIDITY_SECONDS.least), VALIDITY_SECONDS.most)
-}
 
 // What an answer means
 

@@ -23,24 +23,23 @@ export interface ChannelsOptions {
 
 /** Makes the channels that have providers: each provider as a carrier of its own, and the routes that lead messages to them. */
 export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
-  return (['email', 'sms'] as const)
-    .map(channel => createChannel(channel, options))
-    .filter(({ carriers }) => carriers.length > 0)
-}
-
-function createChannel(channel: Channel, options: ChannelsOptions): ChannelSpec {
   const { providers, routes, render, createLimiter, reports } = options
-  const carriers = providers
-    .filter(provider => provider.channel === channel)
-    .map(provider =>
-      createCarrier(provider, { ...options, limiter: createLimiter({ most: provider.concurrency }) }),
-    )
-  if (channel === 'email' || routes === undefined) return { channel, carriers, route: () => carriers, render }
-  const route: Route = ({ recipient }) =>
-    (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>
-      carriers.filter(({ provider }) => provider.name === name),
-    )
-  return { channel, carriers, route, render, reports }
+  return (['email', 'sms'] as const).map(createChannel).filter(({ carriers }) => carriers.length > 0)
+
+  function createChannel(channel: Channel): ChannelSpec {
+    const carriers = providers
+      .filter(provider => provider.channel === channel)
+      .map(provider =>
+        createCarrier(provider, { ...options, limiter: createLimiter({ most: provider.concurrency }) }),
+      )
+    if (channel === 'email' || routes === undefined)
+      return { channel, carriers, route: () => carriers, render }
+    const route: Route = ({ recipient }) =>
+      (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>
+        carriers.filter(({ provider }) => provider.name === name),
+      )
+    return { channel, carriers, route, render, reports }
+  }
 }
 
 /**

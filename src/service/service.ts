@@ -8,7 +8,7 @@ import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
 import { passingFileSystem } from '../runtime/file-system.ts'
 import { describeAdvice, describeFault } from '../settings/setting.ts'
-import { type Certificate, loadCertificate, trustAuthorities } from '../tls/certificate.ts'
+import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
@@ -81,7 +81,10 @@ export async function startService(
   // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
 
-  watch = certificate && watchRenewal(config, certificate, publicListener.server, log, wall)
+  const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
+  const { server } = publicListener
+  const watched = { ...certificateFiles(config), server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
+  watch = certificate && watchCertificate({ ...watched, current: certificate })
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
   const adminUrl = `http://${hostAndPort(adminListener)}`
   log.info({ event: 'started', ...build, public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
@@ -108,18 +111,6 @@ export async function startService(
       return closed
     },
   }
-}
-
-function watchRenewal(
-  config: Config,
-  current: Certificate,
-  server: object,
-  log: Logger,
-  now: () => number,
-): CertificateWatch {
-  const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
-  const everyMs = CERTIFICATE_CHECK_MS
-  return watchCertificate({ ...certificateFiles(config), server, current, host, everyMs, log, now })
 }
 
 /** Connections that the kernel holds until they are accepted. A longer queue only lets callers wait until they leave. */

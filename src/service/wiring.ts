@@ -37,7 +37,6 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { TemplateProblem } from '../words/template-files.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -315,7 +314,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     certificate,
     renewalRefused,
     templateProblems: () => [
-      ...renderer.problems().map(describeTemplateProblem),
+      ...renderer
+        .problems()
+        .map(({ file, line, reason }) => `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`),
       ...templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
     ],
     deviceAlerts: () => alerts?.status() ?? null,
@@ -365,10 +366,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
 function addressHash(text: string, { recipientHash }: Pick<KeyedHashes, 'recipientHash'>): string | null {
   const address = parseAddress(text, true)
   return address === null ? null : recipientHash('email', address)
-}
-
-function describeTemplateProblem({ file, line, reason }: TemplateProblem): string {
-  return `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 }
 
 function answerHeaders(https: boolean): Record<string, string> {

@@ -180,7 +180,8 @@ function createOverrides(ours: ReadonlyMap<string, string>) {
             lastGood.set(file, now)
             return taken
           } catch (error) {
-            problems.push(refusedProblem(file, error))
+            const { message: reason, line } = templateFaultOf(error)
+            problems.push({ file, line, reason, is: 'refused' })
           }
         }
         const before = lastGood.get(file)
@@ -230,11 +231,6 @@ function findGaps(tag: string, language: WordLanguage, english: WordLanguage): r
     ...(missing.length > 0 ? [noWords] : []),
     ...(language.missingForms.length > 0 ? [noForms] : []),
   ].map(reason => ({ file, reason, is: 'warning' }))
-}
-
-function refusedProblem(file: string, error: unknown): TemplateProblem {
-  const { message: reason, line } = templateFaultOf(error)
-  return { file, line, reason, is: 'refused' }
 }
 
 function listFiles(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {

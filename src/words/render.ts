@@ -137,7 +137,7 @@ function createSmsRenderer(
         const signature = plugin?.signature ?? brand.name
         const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
         const variants = language.smsVariants(name, scope)
-        return isPlain ? fullText(variants) : chooseText(variants, content, webotpDomain)
+        return isPlain ? present([...variants][0] ?? '') : chooseText(variants, content, webotpDomain)
       }),
     )
     if (maxSegments !== undefined && countSegments(text).segments > maxSegments) {
@@ -263,12 +263,6 @@ function chooseText(variants: Iterable<string>, content: Content, webotpDomain: 
     texts.find(text => count(text) === 1) ??
     texts.reduce((best, text) => (count(text) < count(best) ? text : best))
   )
-}
-
-/** The fullest variant, whatever it costs. @param variants at least one */
-function fullText(variants: Iterable<string>): string {
-  const [full = ''] = variants
-  return present(full)
 }
 
 /** A text as a phone shows it, whole: a command at its beginning is taken apart. */

@@ -1,13 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
-import type {
-  HeldBack,
-  ProviderStatus,
-  RefusedCallers,
-  ServiceHealth,
-  Validation,
-} from '../service-health.ts'
+import type { HeldBack, ProviderStatus, RefusedCallers, Validation } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
@@ -49,7 +43,11 @@ export function createStatus({ queries, health, channels, channelStatus }: Servi
     listMessages: (filter: Omit<ListFilter, 'limit'>) => readPage(queries, filter),
     readSummary: queries.readSummary,
     providers: (): readonly ProviderView[] =>
-      channelStatus().map(status => ({ ...status, ...healthOf(status, health) })),
+      channelStatus().map(status => {
+        const seen = health.providers().find(each => each.provider === status.provider)
+        const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
+        return { ...status, up, since, lastError, lastSentAt }
+      }),
     readCalls: () =>
       Promise.all(
         channels.map(async (channel): Promise<ChannelCalls> => {
@@ -64,15 +62,6 @@ export function createStatus({ queries, health, channels, channelStatus }: Servi
         }),
       ),
   }
-}
-
-function healthOf(
-  { provider }: ChannelStatus,
-  health: ServiceHealth,
-): Pick<ProviderView, 'up' | 'since' | 'lastError' | 'lastSentAt'> {
-  const seen = health.providers().find(each => each.provider === provider)
-  const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
-  return { up, since, lastError, lastSentAt }
 }
 
 /** Messages of one page. */

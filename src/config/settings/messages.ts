@@ -26,10 +26,10 @@ import {
 } from '../../settings/setting.ts'
 import { readBrandUrl, readProxyUrl } from '../../settings/urls.ts'
 
-/** The address of MAIL_FROM, when it can be read. */
-function addressOfFrom(given: Readonly<Record<string, string>>): string | undefined {
-  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
-  return 'value' in from ? from.value.address : undefined
+/** Makes the default that is a part of MAIL_FROM, when that can be read. */
+const fromSender = (part: 'name' | 'address') => (given: Readonly<Record<string, string>>) => {
+  const from = readMailbox(given.MAIL_FROM ?? '')
+  return 'value' in from ? from.value[part] : undefined
 }
 
 export const mail = {
@@ -47,7 +47,7 @@ export const mail = {
       example: 'Example Support <support@example.com>',
     }),
     MAIL_BOUNCE_TO: settingWithReader(readAddress, {
-      defaultFrom: addressOfFrom,
+      defaultFrom: fromSender('address'),
       meaning:
         'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
       example: 'bounces@example.com',
@@ -167,12 +167,6 @@ export const outgoing = {
   },
 } as const satisfies Group<Settings>
 
-/** The display name of MAIL_FROM, when it has one. */
-function nameOfFrom(given: Readonly<Record<string, string>>): string | undefined {
-  const from = given.MAIL_FROM === undefined ? { fault: 'absent' } : readMailbox(given.MAIL_FROM)
-  return 'value' in from ? from.value.name : undefined
-}
-
 /** Texts that people read. */
 export const words = {
   title: 'Words and brand',
@@ -182,7 +176,7 @@ export const words = {
       fill: true,
       pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
       form: '1 to 40 characters on one line',
-      defaultFrom: nameOfFrom,
+      defaultFrom: fromSender('name'),
       meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
       example: 'Example',
     }),

@@ -1,7 +1,7 @@
 import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { tryDecrypt } from '../encryption.ts'
-import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import { ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { SettledByStore } from '../outbox.ts'
 import { claimOrder } from '../rules.ts'
@@ -66,7 +66,8 @@ export function createClaim(deps: ClaimDeps) {
       runStatement(client, PROMOTE, channel, 0, now),
       runStatement(client, PROMOTE, channel, 1, now),
     )
-    const taken = distinctRows([...ofDead.rows, ...lost.rows].map(rowOf))
+    const found = [...ofDead.rows, ...lost.rows].map(rowOf)
+    const taken = [...new Map(found.map(row => [row.seq, row])).values()]
     const seen = new Set(taken.map(row => row.seq))
     for (const row of taken) takeOver(unit, row)
     for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
@@ -208,10 +209,6 @@ async function lockClaimedByDead(
     runStatement(client, CLAIMED_BY_DEAD, channel, names, heartbeats),
   )
   return claimed
-}
-
-function distinctRows(rows: readonly Row[]): readonly Row[] {
-  return [...new Map(rows.map(row => [row.seq, row])).values()]
 }
 
 const LOST = statement(

@@ -100,7 +100,9 @@ export async function startHeartbeats(options: HeartbeatOptions) {
     async leave() {
       await sending.stop()
       // Without the database, the others notice by themselves.
-      await connections.use(client => recordLeaving(client, name)).catch(() => {})
+      await connections
+        .use(client => awaitStatements(runStatement(client, LEAVE, name), runStatement(client, FORGET, name)))
+        .catch(() => {})
     },
   }
 }
@@ -181,10 +183,6 @@ async function exchangeHeartbeats(
     heartbeats: row['heartbeats'] as number,
     left: row['has_left'] as boolean,
   }))
-}
-
-async function recordLeaving(client: Client, name: string): Promise<void> {
-  await awaitStatements(runStatement(client, LEAVE, name), runStatement(client, FORGET, name))
 }
 
 /** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */

@@ -20,7 +20,7 @@ import {
   longestExchangeMs,
   outcomeWithoutAnswer,
 } from '../http-client.ts'
-import { checkLogin, defineFamily, type ProviderModule, proxyOf } from '../module.ts'
+import { checkLogin, type ProviderFamily, type ProviderModule, proxyOf } from '../module.ts'
 import type { Outcome, Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createSmsProvider } from '../sms-provider.ts'
@@ -223,13 +223,13 @@ async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verif
 // The module
 
 /** HTTP gateways, each a carrier by its own name. */
-export const httpGateway = defineFamily({
+export const httpGateway: ProviderFamily<'http-gateway', 'sms', typeof gatewaySettings> = {
   name: 'http-gateway',
   channel: 'sms',
   settings: gatewaySettings,
   findFaults,
   members: ({ SMS_GATEWAYS: gateways = [] }) => gateways.map(moduleOf),
-})
+}
 
 function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewaySettings, typeof LIMITS> {
   const { name, reports } = gateway

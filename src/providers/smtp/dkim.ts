@@ -48,7 +48,7 @@ export function createDkimSigner({ domain, selector, privateKey }: DkimSettings)
     ].join('\r\n')
     const signed = Buffer.from([...lines, relaxField(unsigned)].join('\r\n'), 'latin1')
     const signature = (await signAsync('rsa-sha256', signed, key)).toString('base64')
-    return Buffer.concat([Buffer.from(`${unsigned}${foldSignature(signature)}\r\n`), raw])
+    return Buffer.concat([Buffer.from(`${unsigned}${signature.replace(/.{72}(?=.)/g, '$&\r\n ')}\r\n`), raw])
   }
 }
 
@@ -101,8 +101,4 @@ function relaxBody(body: string): string {
   let last = lines.length
   while (last > 0 && (lines[last - 1] === '' || lines[last - 1] === ' ')) last -= 1
   return last === 0 ? '' : `${lines.slice(0, last).join('\r\n').replace(/ $/, '')}\r\n`
-}
-
-function foldSignature(signature: string): string {
-  return signature.replace(/.{72}(?=.)/g, '$&\r\n ')
 }

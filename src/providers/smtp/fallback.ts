@@ -48,7 +48,9 @@ export function withFallback(
     async send(message, signal, onAwaitingReply) {
       if (!admits()) {
         const only = await fallback.send(message, signal, onAwaitingReply)
-        return named(fallback.name, isIncapable(only) ? untilPrimary(only) : only)
+        if (!isIncapable(only)) return named(fallback.name, only)
+        // The other server may be able to, once it is back.
+        return named(fallback.name, { is: 'retry', whose: 'later', code: only.code, reply: only.reply })
       }
       const first = await primary.send(message, signal, onAwaitingReply)
       note(first)
@@ -89,11 +91,6 @@ function isUnreachable(outcome: Outcome): boolean {
 /** Says whether the server cannot send this message at all, which says nothing of the other server. */
 function isIncapable(outcome: Outcome): outcome is Outcome & { is: 'rejected' } {
   return outcome.is === 'rejected' && outcome.incapable === true
-}
-
-/** Turns a refusal into a wait for the primary: while that is left alone, nobody knows whether it could send what the fallback cannot. */
-function untilPrimary({ code, reply }: Outcome & { is: 'rejected' }): Outcome {
-  return { is: 'retry', whose: 'later', code, reply }
 }
 
 function named(name: string, outcome: Outcome): Outcome {
