@@ -1,7 +1,7 @@
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import { type LanguageSource, lineOf, type MailWordsSource, toReadableDuration } from './language-file.ts'
-import { type Engine, type Scope, TemplateFault } from './template-engine.ts'
+import { type Compiled, type Engine, type Scope, TemplateFault } from './template-engine.ts'
 import { type LocaleView, wordVariables } from './template-variables.ts'
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
@@ -252,7 +252,8 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
   function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
     try {
       const compiled = engine.compile(words, known)
-      return compiled.variables.every(name => SHARED.test(name)) ? cacheByValidity(compiled) : compiled
+      if (compiled.variables.every(name => SHARED.test(name))) return cacheByValidity(compiled)
+      return PRINTING.test(words) ? putTogether(compiled) : compiled
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       throw new TemplateFault(`${pointer}: ${reason}`, lineOf(source, pointer), { cause: error })
@@ -280,6 +281,33 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
       if (typeof words === 'string') return [phrase(words, known, pointer)]
       return words.map((one, at) => phrase(one, known, `${pointer}/${at}`))
     },
+  }
+}
+
+/** Words that only print variables, and ask whether they are there. */
+const PRINTING = /^(?:[^{\0]|\{(?![{%])|\{\{-?\s*\w+\s*-?\}\}|\{%-?\s*(?:if\s+\w+|else|endif)\s*-?%\})*$/
+
+/**
+ * Renders such words once for each set of variables that are there, with marks in the places of their values, and only puts the values
+ * there from then on: Liquid takes 10 µs and 18 KB of garbage for an SMS. A value that is neither text nor null is Liquid's to judge.
+ */
+function putTogether(compiled: Compiled): Phrase {
+  const { variables } = compiled
+  const renderedWith = new Map<string, readonly string[]>()
+  return scope => {
+    let there = ''
+    for (const name of variables) {
+      const value = scope[name]
+      if (typeof value !== 'string' && value !== null) return compiled(scope)
+      there += value === null ? '-' : '+'
+    }
+    let pieces = renderedWith.get(there)
+    if (pieces === undefined) {
+      const marks = variables.map(name => [name, scope[name] === null ? null : `\0${name}\0`])
+      pieces = compiled(Object.fromEntries(marks) as Scope).split('\0')
+      renderedWith.set(there, pieces)
+    }
+    return pieces.map((piece, at) => (at % 2 === 0 ? piece : scope[piece])).join('')
   }
 }
 

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { findKind } from '../../src/messages/kinds.ts'
+import { compileLanguage } from '../../src/words/language.ts'
+import type { LanguageSource } from '../../src/words/language-file.ts'
+import { createEngine, type Scope } from '../../src/words/template-engine.ts'
+import { wordVariables } from '../../src/words/template-variables.ts'
+
+const KNOWN = wordVariables('sms', findKind('sms', 'registration-code'))
+const liquid = createEngine('none')
+
+/** Liquid, and how often it rendered. */
+function countingEngine() {
+  const counted = { renders: 0 }
+  const compile: typeof liquid.compile = (source, known) => {
+    const compiled = liquid.compile(source, known)
+    const render = (scope: Scope) => {
+      counted.renders += 1
+      return compiled(scope)
+    }
+    return Object.assign(render, { variables: compiled.variables })
+  }
+  return { engine: { compile }, counted }
+}
+
+/** Says an SMS in a language that has these words for it. */
+function languageOf(words: string) {
+  const { engine, counted } = countingEngine()
+  const source: LanguageSource = {
+    language: 'English',
+    dir: 'ltr',
+    validity: {},
+    common: { link: 'link', footer: 'footer' },
+    mail: {},
+    sms: { 'registration-code': words },
+  }
+  const language = compileLanguage('en', source, JSON.stringify(source), engine, false)
+  const say = (scope: Scope) => [...language.smsVariants('registration-code', scope)][0]
+  return { say, counted }
+}
+
+const PRINTING = [
+  'no variable',
+  '{{ code }}',
+  '{{code}} is it{% if validity %}, for {{ validity }}{% endif %}.',
+  '{% if code %}a{% else %}b{{ validity }}{% endif %}',
+  '{% if code %}{% if validity %}both{% else %}one{% endif %}{% endif %}',
+  'a {%- if code -%} x {%- else -%} y {% endif -%}  b\n {{- validity }} c',
+  '{ {{ code }} } %} }}{% if true %}{{ validity }}{% endif %}{% if nil %}no{% endif %}',
+]
+const OTHERS = [
+  '{% if code %}a{% elsif validity %}b{% endif %}',
+  '{% if code == "1" %}a{% endif %}{{ code }}',
+  '{% unless code %}a{% endunless %}{{ validity }}',
+  '{% assign what = code | default: validity %}{{ what }}',
+  '{{ code | upcase }}',
+  '{% raw %}{{ code }}{% endraw %}{{ code }}',
+  '\0{{ code }}\0',
+]
+const VALUES = ['', '1', 'Ä{{ validity }}', '<b>', '\0validity\0', null]
+
+t.test('words come out as Liquid would have them', async t => {
+  for (const words of [...PRINTING, ...OTHERS]) {
+    const { say } = languageOf(words)
+    const compiled = liquid.compile(words, KNOWN)
+    for (const code of VALUES)
+      for (const validity of VALUES) {
+        const scope = { code, validity, signature: 'Acme' }
+        t.equal(say(scope), compiled(scope), `${words} of ${JSON.stringify(scope)}`)
+      }
+  }
+})
+
+t.test('what is neither text nor null is judged by Liquid', async t => {
+  const { say } = languageOf('{{ code }}{% if validity %}!{% endif %}')
+  t.same([say({ code: 7, validity: false }), say({ code: ['a', 'b'], validity: 0 })], ['7', 'ab!'])
+  t.throws(() => say({ code: '1' }), /undefined variable: validity/)
+  t.throws(() => say({ validity: '1' }), /undefined variable: code/)
+})
+
+t.test('words that only print variables are rendered once for those that are there', async t => {
+  const { say, counted } = languageOf('{{ code }} is it{% if validity %}, for {{ validity }}{% endif %}.')
+  for (let code = 0; code < 50; code += 1) {
+    t.equal(say({ code: `${code}`, validity: '10 minutes' }), `${code} is it, for 10 minutes.`)
+    t.equal(say({ code: `${code}`, validity: null }), `${code} is it.`)
+  }
+  t.equal(counted.renders, 2)
+})
