@@ -1,6 +1,6 @@
-import type { Channel, NewMessage } from '../messages/message.ts'
+import type { Channel } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import type { ChargesOf } from '../outbox/outbox.ts'
+import type { Charge, ChargesOf } from '../outbox/outbox.ts'
 import { mailboxOf, registeredDomainOf } from './recipients.ts'
 
 const MINUTE = 60_000
@@ -42,26 +42,27 @@ export type QuotaLimits = Readonly<Record<(typeof QUOTAS)[QuotaName]['setting'],
 /** Mails that anybody has sent to any address, by signing up with it: types 1 and 5. */
 const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activation-code'])
 
-/**
- * Makes the list of counters that one message draws on.
- *
- * @param keys make a counter's name, so that no number or address stands in it.
- */
-export function createChargesOf(limits: QuotaLimits, keys: Pick<KeyedHashes, 'bucketHash'>): ChargesOf {
-  return (message, country) =>
-    bucketsOf(message, country, keys.bucketHash).flatMap(([quota, bucket]) => {
-      const { setting, windowMs, ...special } = QUOTAS[quota]
-      const limit = limits[setting]
-      if (limit === 0) return []
+/** Makes what all charges of a quota have in common, of those that have a limit. */
+function termsOf(limits: QuotaLimits): ReadonlyMap<QuotaName, Omit<Charge, 'bucket'>> {
+  const terms = new Map<QuotaName, Omit<Charge, 'bucket'>>()
+  for (const [name, { setting, windowMs, ...special }] of Object.entries(QUOTAS)) {
+    const quota = name as QuotaName
+    const limit = limits[setting]
+    if (limit === 0) continue
+    terms.set(quota, {
+      quota,
+      windowMs,
+      limit,
       // A warning comes while there is time to act.
-      const warning = 'warns' in special ? { warnAt: Math.ceil(limit / 2) } : {}
-      const newcomers = 'newcomersOnly' in special ? { newcomersOnly: true as const } : {}
-      return [{ quota, bucket, windowMs, limit, ...warning, ...newcomers }]
+      ...('warns' in special && { warnAt: Math.ceil(limit / 2) }),
+      ...('newcomersOnly' in special && { newcomersOnly: true }),
     })
+  }
+  return terms
 }
 
 /**
- * Lists whose quotas a message uses.
+ * Makes the list of counters that one message draws on.
  *
  * - Per recipient and kind: codes and links, so that nobody is flooded with them. Alarms have a quota of their own, wide enough
  *   for any device but one that has gone mad. An address counts by its mailbox, however it is written.
@@ -69,28 +70,35 @@ export function createChargesOf(limits: QuotaLimits, keys: Pick<KeyedHashes, 'bu
  *   thousands of them. Nobody is locked out of an account by it: recoveries, alarms and known addresses are not counted.
  * - Per number prefix (the number without its last four digits): against ranges of numbers that earn money by being sent to.
  * - Per country and per channel: limits for the whole account.
+ *
+ * @param keys make a counter's name, so that no number or address stands in it.
  */
-function bucketsOf(
-  { channel, kind, purpose, recipient }: NewMessage,
-  country = 'none',
-  bucketHash: KeyedHashes['bucketHash'],
-): readonly (readonly [QuotaName, string])[] {
-  const whole = `channel:${channel}`
-  const person = channel === 'email' ? mailboxOf(recipient) : recipient
-  const one = bucketHash('recipient', channel, person, kind)
-  const buckets: [QuotaName, string][] =
-    purpose === 'alarm'
-      ? [['alarm-recipient-hour', one]]
-      : [
-          ['recipient-10m', one],
-          ['recipient-day', one],
-        ]
-  const domain = SIGN_UPS.has(kind) ? registeredDomainOf(recipient) : null
-  if (domain !== null) buckets.push(['signup-domain-hour', bucketHash('domain', domain)])
-  if (channel === 'sms') {
-    buckets.push(['sms-prefix-10m', bucketHash('prefix', recipient.slice(0, -4))])
-    buckets.push(['sms-country-day', `country:${country}`])
+export function createChargesOf(
+  limits: QuotaLimits,
+  { bucketHash }: Pick<KeyedHashes, 'bucketHash'>,
+): ChargesOf {
+  const terms = termsOf(limits)
+  return ({ channel, kind, purpose, recipient }, country = 'none') => {
+    const charges: Charge[] = []
+    /** @param bucketOf is asked only where a quota counts: most buckets are hashes. */
+    function charge(quotas: readonly QuotaName[], bucketOf: () => string | null): void {
+      const counting = quotas.flatMap(quota => terms.get(quota) ?? [])
+      const bucket = counting.length === 0 ? null : bucketOf()
+      if (bucket !== null) for (const each of counting) charges.push({ ...each, bucket })
+    }
+    charge(purpose === 'alarm' ? ['alarm-recipient-hour'] : ['recipient-10m', 'recipient-day'], () =>
+      bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind),
+    )
+    if (SIGN_UPS.has(kind))
+      charge(['signup-domain-hour'], () => {
+        const domain = registeredDomainOf(recipient)
+        return domain === null ? null : bucketHash('domain', domain)
+      })
+    if (channel === 'sms') {
+      charge(['sms-prefix-10m'], () => bucketHash('prefix', recipient.slice(0, -4)))
+      charge(['sms-country-day'], () => `country:${country}`)
+    }
+    charge([`${channel}-minute`, `${channel}-day`], () => `channel:${channel}`)
+    return charges
   }
-  buckets.push([`${channel}-minute`, whole], [`${channel}-day`, whole])
-  return buckets
 }

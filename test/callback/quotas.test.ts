@@ -141,3 +141,18 @@ t.test('a range of numbers is one prefix, less the last four digits', async t =>
   t.equal(prefix('+8613800138000'), prefix('+8613800139999'))
   t.not(prefix('+8613800138000'), prefix('+8613800148000'))
 })
+
+t.test('nothing is hashed for a quota that is off', async t => {
+  const hashed: string[] = []
+  const bucketHash = (...fields: readonly string[]) => {
+    hashed.push(fields[0] ?? '')
+    return fields.join('/')
+  }
+  const countNone = createChargesOf(off, { bucketHash })
+  t.same(countNone(message('sms', '+8613800138000'), 'CN'), [])
+  t.same(countNone(message('email', 'ann@example.com', 'code', 'activation-code'), undefined), [])
+  t.same(hashed, [])
+  const countPrefixes = createChargesOf({ ...off, QUOTA_SMS_PREFIX_PER_10_MINUTES: 50 }, { bucketHash })
+  t.match(countPrefixes(message('sms', '+8613800138000'), 'CN'), [{ quota: 'sms-prefix-10m' }])
+  t.same(hashed, ['prefix'])
+})
