@@ -199,7 +199,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
-      const fault = outgoing === undefined ? null : circuits.findFault(namesOf(outgoing), now)
+      const isFree = outgoing === undefined || circuits.areClosed()
+      const fault = isFree ? null : circuits.findFault(namesOf(outgoing), now)
       if (fault !== null) {
         const { until, scope } = fault
         return { until, ...PART_REFUSED[scope] }

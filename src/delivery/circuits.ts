@@ -114,6 +114,8 @@ export function createCircuits(random: () => number) {
   }
 
   return {
+    /** Says whether none is open: then nobody need know what a message would use. */
+    areClosed: (): boolean => circuits.size === 0,
     /** Finds the fault that a message would meet now, and until when it is left alone; null: it may be sent. */
     findFault(names: ScopeNames, now: number): OpenFault | null {
       let found: OpenFault | null = null

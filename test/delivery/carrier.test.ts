@@ -287,3 +287,19 @@ t.test('what hangs keeps its place when the settings allow no more', async t => 
   t.match(carrier.standing(now), { inFlight: 2 })
   other.end(SENT)
 })
+
+t.test('while nothing is refused, nobody asks what a message would use before its attempt', async t => {
+  let asked = 0
+  const provider = {
+    ...PROVIDER,
+    scopesOf() {
+      asked += 1
+      return { template: 'A' }
+    },
+  }
+  const carrier = createCarrier(provider, { clock: { now: () => 0 }, random: () => 0.5 })
+  t.equal(carrier.mayAsk(PLAIN, 0), null)
+  t.equal(asked, 0)
+  carrier.begin(0, ANN, PLAIN).end(REVIEW)
+  t.match(carrier.mayAsk(PLAIN, 0), { code: 'part-refused' })
+})
