@@ -72,7 +72,8 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, options, 'the key in the URL is wrong')
-      const given = Number(request.headers['content-length'] ?? most)
+      // What comes in the query has no body, and a head tells no length then.
+      const given = source.format === 'query' ? 0 : Number(request.headers['content-length'] ?? most)
       if (given > most && source.format !== 'mail') return
       const octets = Math.min(given, most)
       if (octetsAtOnce + octets > OCTETS_AT_ONCE) return refuseForNow(reply, 'too many reports at once')

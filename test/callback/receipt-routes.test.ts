@@ -18,7 +18,7 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
   t.teardown(async () => app.close())
   const written: DeliveryReport[] = []
   const events: ServiceEvent[] = []
-  const rig = { app, written, events, works: true }
+  const rig = { app, written, events, works: true, storeMs: 0 }
   await app.register(receiptRoutes, {
     source: {
       path: '/receipt/made-up',
@@ -36,6 +36,7 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
     outbox: {
       async writeReceipt(report) {
         if (!rig.works) throw new StoreUnavailable('no')
+        if (rig.storeMs > 0) await setTimeout(rig.storeMs)
         written.push(report)
         return { is: 'recorded', kind: 'login-code', masked: '+86*******8000' }
       },
@@ -186,4 +187,19 @@ t.test('no key while SMS is off', async t => {
   t.same(receiptKeys('made-up', { SMS_TOKEN: undefined, SMS_TOKEN_PREVIOUS: 'x' }), [])
   t.equal(new Set([...KEYS, ...receiptKeys('another', TOKENS)]).size, 4)
   for (const key of KEYS) t.match(key, /^[0-9a-f]{32}$/)
+})
+
+t.test('reports that come in the query are taken at once, however many', async t => {
+  const { app, rig, written } = await start(t, {
+    format: 'query',
+    parseReports: ({ body }) => [
+      { providerId: (body as { id: string }).id, status: 'delivered', errorCode: null },
+    ],
+  })
+  rig.storeMs = 100
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, at) => app.inject({ method: 'GET', url: `${url}?id=m${at}` })),
+  )
+  t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
+  t.equal(written.length, 40)
 })
