@@ -155,12 +155,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
 
-  /** Names what a message would use here; nothing of one that does not fit. */
-  function namesOf(outgoing: Outgoing): ScopeNames {
-    try {
-      return provider.scopesOf?.(outgoing) ?? {}
-    } catch {
-      return {}
+  /** Makes the function that names what a message would use here; nothing of one that does not fit. */
+  function namesOf(outgoing: Outgoing): () => ScopeNames {
+    let names: ScopeNames | undefined
+    return () => {
+      try {
+        return (names ??= provider.scopesOf?.(outgoing) ?? {})
+      } catch {
+        return {}
+      }
     }
   }
 
@@ -183,7 +186,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     const { outcome, change: suspected } = suspicion.judge(said, part, now)
     const faults = [...circuits.record(outcome, part, now), ...(suspected === null ? [] : [suspected])]
     const circuit = breaker.record(outcome, now, startedAt)
-    const fault = isOperatorFault(outcome) ? circuits.findFault(part.names, now) : null
+    const fault = isOperatorFault(outcome) ? circuits.findFault(part, now) : null
     const change = { circuit, faults, waitsForPart: fault !== null }
     // It waits for the part's next trial, behind those that were not refused yet.
     if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
@@ -199,8 +202,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
-      const isFree = outgoing === undefined || circuits.areClosed()
-      const fault = isFree ? null : circuits.findFault(namesOf(outgoing), now)
+      const fault = outgoing === undefined ? null : circuits.findFault({ names: namesOf(outgoing) }, now)
       if (fault !== null) {
         const { until, scope } = fault
         return { until, ...PART_REFUSED[scope] }

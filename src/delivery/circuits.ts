@@ -39,7 +39,8 @@ export interface PartialFaultChange {
 export interface AttemptedPart {
   readonly kind: string
   readonly recipient: string
-  readonly names: ScopeNames
+  /** What it would use; nobody asks as long as no circuit is open. */
+  readonly names: () => ScopeNames
 }
 
 interface Circuit {
@@ -73,9 +74,11 @@ export type Circuits = ReturnType<typeof createCircuits>
 export function createCircuits(random: () => number) {
   const circuits = new Map<string, Circuit>()
 
-  function* those(names: ScopeNames): Generator<Circuit> {
+  function* those({ names }: Pick<AttemptedPart, 'names'>): Generator<Circuit> {
+    if (circuits.size === 0) return
+    const used = names()
     for (const scope of SCOPES) {
-      const circuit = circuits.get(`${scope} ${names[scope] ?? ''}`)
+      const circuit = circuits.get(`${scope} ${used[scope] ?? ''}`)
       if (circuit !== undefined) yield circuit
     }
   }
@@ -88,7 +91,7 @@ export function createCircuits(random: () => number) {
   }
 
   function forgetTrial(part: AttemptedPart): void {
-    for (const circuit of those(part.names)) if (circuit.trial?.by === part) circuit.trial = null
+    for (const circuit of those(part)) if (circuit.trial?.by === part) circuit.trial = null
   }
 
   function noteRefusal(
@@ -99,7 +102,7 @@ export function createCircuits(random: () => number) {
   ): PartialFaultChange | null {
     const { code, reply } = outcome
     const leastMs = outcome.is === 'limit' ? outcome.retryAfterMs : 0
-    const name = part.names[scope] ?? ''
+    const name = part.names()[scope] ?? ''
     const circuit = circuits.get(`${scope} ${name}`)
     if (circuit !== undefined) {
       circuit.fault = { ...circuit.fault, code, reply }
@@ -114,12 +117,10 @@ export function createCircuits(random: () => number) {
   }
 
   return {
-    /** Says whether none is open: then nobody need know what a message would use. */
-    areClosed: (): boolean => circuits.size === 0,
     /** Finds the fault that a message would meet now, and until when it is left alone; null: it may be sent. */
-    findFault(names: ScopeNames, now: number): OpenFault | null {
+    findFault(part: Pick<AttemptedPart, 'names'>, now: number): OpenFault | null {
       let found: OpenFault | null = null
-      for (const { fault, until, trial } of those(names)) {
+      for (const { fault, until, trial } of those(part)) {
         const isTried = trial !== null && now - trial.begunAt < TRIAL_MS
         if (now >= until && !isTried) continue
         const end = Math.max(until, isTried ? now + TRIAL_STEP_MS : 0)
@@ -129,15 +130,14 @@ export function createCircuits(random: () => number) {
     },
     /** An attempt begins: it is the trial of those circuits whose rest is over. */
     beginAttempt(part: AttemptedPart, now: number): void {
-      for (const circuit of those(part.names))
-        if (now >= circuit.until) circuit.trial = { by: part, begunAt: now }
+      for (const circuit of those(part)) if (now >= circuit.until) circuit.trial = { by: part, begunAt: now }
     },
     /** The attempt never began. */
     forgetTrial,
     /** Takes the outcome of an attempt. @returns the faults that it has begun or ended */
     record(outcome: Outcome, part: AttemptedPart, now: number): readonly PartialFaultChange[] {
       if (outcome.is === 'sent') {
-        const over = [...those(part.names)].map(({ fault }) => ({ is: 'over' as const, fault }))
+        const over = [...those(part)].map(({ fault }) => ({ is: 'over' as const, fault }))
         for (const { fault } of over) circuits.delete(`${fault.scope} ${fault.name}`)
         return over
       }

@@ -288,7 +288,7 @@ t.test('what hangs keeps its place when the settings allow no more', async t => 
   other.end(SENT)
 })
 
-t.test('while nothing is refused, nobody asks what a message would use before its attempt', async t => {
+t.test('while nothing is refused, nobody asks what a message would use', async t => {
   let asked = 0
   const provider = {
     ...PROVIDER,
@@ -299,7 +299,9 @@ t.test('while nothing is refused, nobody asks what a message would use before it
   }
   const carrier = createCarrier(provider, { clock: { now: () => 0 }, random: () => 0.5 })
   t.equal(carrier.mayAsk(PLAIN, 0), null)
+  carrier.begin(0, ANN, PLAIN).end(SENT)
   t.equal(asked, 0)
   carrier.begin(0, ANN, PLAIN).end(REVIEW)
+  t.equal(asked, 1)
   t.match(carrier.mayAsk(PLAIN, 0), { code: 'part-refused' })
 })
