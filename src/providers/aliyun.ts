@@ -22,7 +22,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import { createNumberLimits } from './number-limits.ts'
+import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -243,7 +243,7 @@ function judgeAnswer(
   recipient: string,
   secrets: readonly string[],
   now: number,
-  limits: ReturnType<typeof createNumberLimits>,
+  limits: NumberLimits,
 ): Outcome {
   const { status, body } = answer
   const code = textOf(body?.['Code'])
@@ -254,17 +254,9 @@ function judgeAnswer(
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
   const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
-  if (verdict === 'limit') {
-    const known = limitOfNumber(message)
-    const retryAfterMs =
-      scope !== 'recipient'
-        ? msUntilNextTotal(now)
-        : known === undefined
-          ? limits.msLeftOfUnknown(recipient, message, [MINUTE, HOUR, DAY])
-          : limits.msLeft(recipient, known)
-    return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
-  }
-  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
+  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
+    limited === 'recipient' ? msOfNumber(limits, recipient, message) : msUntilNextTotal(now),
+  )
 }
 
 /** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
@@ -272,11 +264,12 @@ function withoutRequest(message: string): string {
   return message.replace(/\b(?:server )?(?:string to sign|canonical ?request)\b.*$/is, '').trim()
 }
 
-/** The length of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours from the send. */
-function limitOfNumber(message: string): number | undefined {
-  if (/天级|\bday|\bdaily/i.test(message)) return DAY
-  if (/小时|\bhour/i.test(message)) return HOUR
-  return /分钟|\bminute/i.test(message) ? MINUTE : undefined
+/** What is left of a limit of a number, ms, whose length stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours. */
+function msOfNumber(limits: NumberLimits, number: string, message: string): number {
+  if (/天级|\bday|\bdaily/i.test(message)) return limits.msLeft(number, DAY)
+  if (/小时|\bhour/i.test(message)) return limits.msLeft(number, HOUR)
+  if (/分钟|\bminute/i.test(message)) return limits.msLeft(number, MINUTE)
+  return limits.msLeftOfUnknown(number, message, [MINUTE, HOUR, DAY])
 }
 
 /** A refusal of anything but a message, in words. */

@@ -54,16 +54,30 @@ export function judgeStatus(status: number): Judgement<'ours' | 'later' | 'ambig
   return { verdict: 'ours', scope: [401, 402, 403, 404, 407].includes(status) ? 'account' : 'message' }
 }
 
-type Refusal = Judgement<Exclude<CodeVerdict, 'ok' | 'limit'>>
+/** What a refusal means. */
+export type Refusal = Judgement<ReportFault['verdict']>
 
-/** The outcome of a refusal that is no limit. */
-export function outcomeOfVerdict({ verdict, scope }: Refusal, code: string, reply: string): Outcome {
+/** The outcome of a refusal. @param limitMs how long a limit lasts, ms. */
+export function outcomeOfVerdict(
+  { verdict, scope }: Refusal,
+  code: string,
+  reply: string,
+  limitMs: (scope: FaultScope) => number = () => LONGEST_TOTAL_MS,
+): Outcome {
   switch (verdict) {
     case 'ambiguous':
       return { is: 'ambiguous', scope, code, reply }
     case 'ours':
     case 'later':
       return { is: 'retry', whose: verdict, scope, code, reply }
+    case 'limit':
+      return {
+        is: 'limit',
+        scope: scope ?? 'account',
+        code,
+        reply,
+        retryAfterMs: limitMs(scope ?? 'account'),
+      }
     case 'content':
       return { is: 'rejected', scope: scope ?? 'message', code, reply }
     default:
@@ -78,8 +92,9 @@ export function outcomeOfRefusal(
   reply: string,
   { retryAfter }: { readonly retryAfter: string | undefined },
   now: number,
+  limitMs?: (scope: FaultScope) => number,
 ): Outcome {
-  const outcome = outcomeOfVerdict(judgement, code, reply)
+  const outcome = outcomeOfVerdict(judgement, code, reply, limitMs)
   if (outcome.is !== 'retry' || outcome.whose !== 'later') return outcome
   return { ...outcome, retryAfterMs: readRetryAfter(retryAfter, now), overload: 'requests' }
 }

@@ -4,6 +4,8 @@ import type { Clock } from '../runtime/clock.ts'
 const MOST_NUMBERS = 10_000
 const MOST_WORDS = 100
 
+export type NumberLimits = ReturnType<typeof createNumberLimits>
+
 /**
  * Makes a memory of what a carrier's limits of a number count: when it was last sent to, and how long a limit lasts whose words nobody
  * knows. Such a limit is taken for the shortest, which costs no more than a request; a carrier that refuses in the same words once that

@@ -22,7 +22,7 @@ import {
   readJsonAnswer,
   textOf,
 } from './json-answer.ts'
-import { createNumberLimits } from './number-limits.ts'
+import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -316,7 +316,7 @@ function judgeAnswer(
   to: string,
   secrets: readonly string[],
   now: number,
-  limits: ReturnType<typeof createNumberLimits>,
+  limits: NumberLimits,
 ): Outcome {
   const { status, body } = answer
   // Something in front of the service failed, or answered in its place.
@@ -332,16 +332,11 @@ function judgeAnswer(
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(row?.['SerialNo'])) }
   const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
   const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
-  if (verdict === 'limit') {
-    const retryAfterMs =
-      scope !== 'recipient'
-        ? msUntilNextTotal(now)
-        : code.includes('Daily')
-          ? msUntilChinaMidnight(now)
-          : limits.msLeft(to, code.includes('ThirtySecond') ? 30_000 : HOUR)
-    return { is: 'limit', scope: scope ?? 'account', code: named, reply, retryAfterMs }
-  }
-  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now)
+  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited => {
+    if (limited !== 'recipient') return msUntilNextTotal(now)
+    if (code.includes('Daily')) return msUntilChinaMidnight(now)
+    return limits.msLeft(to, code.includes('ThirtySecond') ? 30_000 : HOUR)
+  })
 }
 
 /** A refusal of anything but a message, in words; null: it was none. */

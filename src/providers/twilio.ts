@@ -12,7 +12,7 @@ import {
   type Values,
 } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { createCodeTable, faultOfReport, judgeStatus, LONGEST_TOTAL_MS, outcomeOfVerdict } from './codes.ts'
+import { createCodeTable, faultOfReport, judgeStatus, outcomeOfVerdict, type Refusal } from './codes.ts'
 import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
 import {
   createExchanges,
@@ -248,16 +248,8 @@ function refused(status: number, code: unknown, reply: string): Outcome {
   const known = isCode && Number.isInteger(Number(code)) ? String(Number(code)) : undefined
   const listed = known === undefined ? undefined : codes(known)
   const named = known ?? `http-${status}`
-  if (listed?.verdict === 'limit')
-    return {
-      is: 'limit',
-      scope: listed.scope ?? 'account',
-      code: named,
-      reply,
-      retryAfterMs: LONGEST_TOTAL_MS,
-    }
-  const judgement = status === 429 || listed === undefined ? judgeStatus(status) : listed
-  return outcomeOfVerdict(judgement as Parameters<typeof outcomeOfVerdict>[0], named, reply)
+  const isListed = listed !== undefined && (status !== 429 || listed.verdict === 'limit')
+  return outcomeOfVerdict((isListed ? listed : judgeStatus(status)) as Refusal, named, reply)
 }
 
 /**
@@ -459,32 +451,33 @@ const INACTIVE: Diagnosis = {
   next: 'look at https://console.twilio.com: a bill that is open, or a question of Twilio that waits for an answer',
 }
 
+const LOGIN_REFUSED: Readonly<Record<number, Diagnosis>> = {
+  401: {
+    what: 'Twilio refuses the login',
+    next: 'look at TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or at the API key and its secret: a token that was rotated has ended',
+  },
+  403: {
+    what: 'Twilio knows the login, and does not allow it this',
+    next: 'look at the rights of the API key, at the allowed networks of the account, and that TWILIO_API_URL is of its region',
+  },
+  404: {
+    what: 'Twilio does not know the account',
+    next: 'look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
+  },
+  429: {
+    what: 'Twilio is asked too often',
+    next: 'wait a minute; then look at what else uses the account',
+  },
+}
+
 /** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */
 function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
   const { status, code } = (failed.error ?? {}) as { readonly status?: unknown; readonly code?: unknown }
   if (failed.exchange.answer === undefined || typeof status !== 'number')
     return diagnoseExchange(failed, apiUrl, 'TWILIO_API_URL')
   if (Number(code) === NOT_ACTIVE) return INACTIVE
-  if (status === 401)
-    return {
-      what: 'Twilio refuses the login',
-      next: 'look at TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or at the API key and its secret: a token that was rotated has ended',
-    }
-  if (status === 403)
-    return {
-      what: 'Twilio knows the login, and does not allow it this',
-      next: 'look at the rights of the API key, at the allowed networks of the account, and that TWILIO_API_URL is of its region',
-    }
-  if (status === 404)
-    return {
-      what: 'Twilio does not know the account',
-      next: 'look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
-    }
-  if (status === 429)
-    return {
-      what: 'Twilio is asked too often',
-      next: 'wait a minute; then look at what else uses the account',
-    }
+  const refusal = LOGIN_REFUSED[status]
+  if (refusal !== undefined) return refusal
   if (status >= 500)
     return {
       what: 'Twilio has a fault of its own',

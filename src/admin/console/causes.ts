@@ -324,7 +324,9 @@ function downLine(
   const what = lastError === null ? say('it does not answer') : describeReply(lastError)
   return joinSentences(
     say('{provider} has failed for {time}: {what}.', { provider, time: formatDuration(now - since), what }),
-    isOurs ? say('This is ours to mend: look at its settings and account.') : null,
+    isOurs
+      ? say('This is ours to mend: look at its settings, and at the money and the limits of its account.')
+      : null,
     others.some(each => !isOpen(each))
       ? say(
           'Messages go to another carrier of their route; those without one wait, and are tried until they expire.',

@@ -159,15 +159,7 @@ export function gatewayOutcome(
   }
   const said = findText(answer.words, reply) ?? ''
   const words = said === '' ? named : presentableReply(said, to, secrets)
-  if (verdict === 'limit')
-    return {
-      is: 'limit',
-      scope: scope ?? 'account',
-      code: named,
-      reply: words,
-      retryAfterMs: minutes * 60_000,
-    }
-  return outcomeOfRefusal({ verdict, scope }, named, words, reply, now)
+  return outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
 }
 
 /** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
