@@ -108,6 +108,15 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       if (result === 'recorded') log.info(line, fault?.reason ?? status)
       else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
     },
+    'bounce-mailbox'(event) {
+      if (event.is === 'open') log.info({ event: 'bounce-mailbox' }, 'the mailbox of BOUNCE_IMAP_URL is read')
+      else
+        rarely.warn(
+          `bounce-mailbox/${event.reason}`,
+          { event: 'bounce-mailbox', reason: event.reason },
+          'the mailbox of BOUNCE_IMAP_URL cannot be read: trying again',
+        )
+    },
     'receipt-state': ({ path, state }) =>
       log.warn(
         { event: 'receipt-state', path, state },

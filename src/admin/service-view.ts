@@ -1,3 +1,4 @@
+import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { Channel } from '../messages/message.ts'
@@ -38,6 +39,8 @@ export interface ServiceView {
   templateProblems(): readonly string[]
   /** It is null when there are no device alerts. */
   deviceAlerts(): DeviceAlertsStatus | null
+  /** The mailbox that mails come back to; null when none is read. */
+  bounceMailbox(): BounceMailboxStatus | null
   /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
 }

@@ -62,6 +62,15 @@ function channelFaults(s: Partly): SettingFault[] {
 function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   return [
     ...providerFaults('email', s, wrong),
+    ...(s.BOUNCE_IMAP_URL?.pass === '' && s.SMTP_OAUTH2_TOKEN_URL === undefined
+      ? [
+          {
+            name: 'BOUNCE_IMAP_URL',
+            problem: 'has a user and no password',
+            remedy: 'write user:password@, or set SMTP_OAUTH2_TOKEN_URL',
+          },
+        ]
+      : []),
     ...missingSettings(s, {
       MAIL_FROM: 'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
     }),

@@ -184,6 +184,12 @@ type AlertEvent =
     }
   | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
 
+/** The mailbox that mails come back to. */
+type BounceEvent =
+  /** It is read from now on, or cannot be. */
+  | { readonly type: 'bounce-mailbox'; readonly is: 'open' }
+  | { readonly type: 'bounce-mailbox'; readonly is: 'failed'; readonly reason: string }
+
 /** Other machines, which are told what becomes of messages. */
 type WebhookEvent =
   /** A POST ended. `reason`: why it failed; null: it did not. `gone`: the receiver wants nothing any more. */
@@ -251,6 +257,7 @@ export type ServiceEvent =
   | CallbackEvent
   | DeliveryEvent
   | AlertEvent
+  | BounceEvent
   | WebhookEvent
   | SystemEvent
   | AdminEvent

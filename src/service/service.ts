@@ -77,6 +77,7 @@ export async function startService(
   await openListeners(parts, config)
   parts.delivery.start()
   parts.alerts?.start()
+  parts.bounceMailbox?.start()
   parts.webhooks?.start()
   // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
@@ -144,7 +145,7 @@ async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
-  const alertsStopped = parts.alerts?.stop()
+  const alertsStopped = Promise.all([parts.alerts?.stop(), parts.bounceMailbox?.stop()])
   // Load balancers need a moment to notice that this instance ends; until then it refuses nothing.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   if (drainMs > 0) await stopAccepting(parts.publicListener.server)

@@ -292,6 +292,10 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       provider: MAIL_PROVIDER,
     })
 
+  const bouncing = config.BOUNCE_IMAP_URL === undefined ? undefined : await import('./bounce-mailbox.ts')
+  const bounceMailbox =
+    (await bouncing?.openBounceMailbox(config, { readBounce, outbox, clock, random, emit })) ?? null
+
   // The private listener.
   const { certificate = () => null, renewalRefused = () => null } = options
   const view: ServiceView = {
@@ -320,6 +324,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       ...templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
     ],
     deviceAlerts: () => alerts?.status() ?? null,
+    bounceMailbox: () => bounceMailbox?.status() ?? null,
     webhooks: () => webhooks?.status() ?? null,
   }
   const adminListener = await openAdmin({
@@ -344,6 +349,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     delivery,
     /** It is null unless DDQ_HOST is set. */
     alerts,
+    /** It is null unless BOUNCE_IMAP_URL is set. */
+    bounceMailbox,
     /** It is null unless EVENTS_URL is set. */
     webhooks,
     renderer,

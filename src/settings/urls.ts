@@ -72,6 +72,49 @@ export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)
 }
 
+/** A mailbox, and the way to its server. */
+export interface ImapAddress {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (`imaps://`). */
+  readonly secure: boolean
+  /** Whether STARTTLS is insisted on where TLS does not come first. */
+  readonly startTls: boolean
+  readonly user: string
+  /** Empty: an access token takes its place. */
+  readonly pass: string
+  readonly mailbox: string
+}
+
+/** `imap[s]://user[:password]@host[:port]/mailbox`; without TLS only on this machine, by `?ignoreTLS=true`. */
+export function readImapUrl(text: string): ParsedSetting<ImapAddress> {
+  const url = parseUrl(text, 'imaps:', 'imap:')
+  const fault = `must look like imaps://user:password@imap.example.com/INBOX; ${ENCODE}`
+  if (url === null || url.username === '' || url.hash !== '') return { fault }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (url.search !== '' && (url.search !== '?ignoreTLS=true' || !isLoopback(host)))
+    return { fault: 'knows only ?ignoreTLS=true, for a server on this machine' }
+  const secure = url.protocol === 'imaps:'
+  try {
+    const [user, pass, mailbox] = [url.username, url.password, url.pathname.slice(1)].map(decodeURIComponent)
+    const port = Number(url.port || (secure ? 993 : 143))
+    const startTls = url.search === ''
+    return {
+      value: {
+        host,
+        port,
+        secure,
+        startTls,
+        user: user ?? '',
+        pass: pass ?? '',
+        mailbox: mailbox || 'INBOX',
+      },
+    }
+  } catch {
+    return { fault }
+  }
+}
+
 /** `EVENTS_URL`: a query may hold what the receiver knows us by; a user or a password stands in no URL. */
 export function readEventsUrl(text: string): ParsedSetting<string> {
   const url = URL.parse(text.trim())

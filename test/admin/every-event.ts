@@ -148,6 +148,10 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   'webhooks-dropped': [{ type: 'webhooks-dropped', count: 500 }],
   'webhooks-store-failed': [{ type: 'webhooks-store-failed', error: new Error('no room') }],
+  'bounce-mailbox': [
+    { type: 'bounce-mailbox', is: 'open' },
+    { type: 'bounce-mailbox', is: 'failed', reason: 'the login is refused' },
+  ],
   'alert-sent': [
     { type: 'alert-sent', id: 'a1', channel: 'email', kind: 'device-alert', to: 'a***', device: 'd1' },
   ],

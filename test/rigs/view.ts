@@ -31,6 +31,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     renewalRefused: () => null,
     templateProblems: () => [],
     deviceAlerts: () => null,
+    bounceMailbox: () => null,
     webhooks: () => null,
     ...given,
   }

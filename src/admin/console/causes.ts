@@ -66,6 +66,7 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
       about: 'device alerts',
     })),
     ...(webhooks === null ? [] : webhookCauses(webhooks, now)),
+    ...mailboxCauses(view.bounceMailbox(), now),
     ...view
       .templateProblems()
       .map(problem =>
@@ -77,6 +78,22 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
   ]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+/** A mail server that starts again is back within a minute; what takes longer needs somebody. */
+function mailboxCauses(mailbox: ReturnType<ServiceView['bounceMailbox']>, now: number): readonly Cause[] {
+  const failing = mailbox?.leads === true ? mailbox.failing : null
+  if (failing === null || now - failing.since < LONG_MS) return []
+  const said = { time: formatDuration(now - failing.since), reason: translateText(failing.reason) }
+  return [
+    warn(
+      'bounces',
+      say(
+        'The mailbox that mails come back to cannot be read for {time}: {reason}. Look at BOUNCE_IMAP_URL.',
+        said,
+      ),
+    ),
+  ]
 }
 
 /** A receiver that starts again is back within a minute; what takes longer needs somebody. */

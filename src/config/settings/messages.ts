@@ -24,7 +24,7 @@ import {
   settingWithReader,
   textSetting,
 } from '../../settings/setting.ts'
-import { readBrandUrl, readProxyUrl } from '../../settings/urls.ts'
+import { readBrandUrl, readImapUrl, readProxyUrl } from '../../settings/urls.ts'
 
 /** Makes the default that is a part of MAIL_FROM, when that can be read. */
 const fromSender = (part: 'name' | 'address') => (given: Readonly<Record<string, string>>) => {
@@ -51,6 +51,12 @@ export const mail = {
       meaning:
         'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
       example: 'bounces@example.com',
+    }),
+    BOUNCE_IMAP_URL: settingWithReader(readImapUrl, {
+      secret: true,
+      meaning:
+        'The mailbox that mails come back to, read by IMAP: imaps://user:password@host/INBOX, percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. What reports on our mails is moved to the folder callback-courier; all else stays. Or let your mail server hand them over (docs/bounces.md).',
+      example: 'imaps://bounces%40example.com:password@imap.example.com/INBOX',
     }),
     BOUNCE_REFUSE: settingWithReader(readSwitch, {
       default: 'on',

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Values } from '../../settings/setting.ts'
 import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from '../module.ts'
 import { withFallback } from './fallback.ts'
-import type { AccessTokens, AccessTokensOptions } from './oauth2.ts'
+import type { AccessTokens } from './oauth2.ts'
 import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
 
 /** The enterprise's mail server, and a second one behind it. */
@@ -30,12 +31,7 @@ export const smtp = defineProvider({
       bounceTo,
       limits,
       dkim: await readDkimKey(config),
-      accessTokens: await openAccessTokens(config, {
-        clock,
-        random: Math.random,
-        limits: tokenLimits(limits),
-        proxy: proxyOf(config),
-      }),
+      accessTokens: await openAccessTokens(config, clock, limits),
       loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
       tls: await readClientCertificate(config),
     }
@@ -61,9 +57,11 @@ function publicName(publicUrl: string | undefined): string | undefined {
   return name.includes('.') && isIP(name) === 0 ? name : undefined
 }
 
-async function openAccessTokens(
-  config: Values<typeof smtpSettings>,
-  options: AccessTokensOptions,
+/** Makes the access tokens of the mailbox; undefined: its servers take a password. */
+export async function openAccessTokens(
+  config: Values<typeof smtpSettings> & ChannelSettings,
+  clock: Clock,
+  limits = SMTP_LIMITS,
 ): Promise<AccessTokens | undefined> {
   const { SMTP_OAUTH2_TOKEN_URL: url, SMTP_OAUTH2_CLIENT_ID: clientId } = config
   if (url === undefined || clientId === undefined) return undefined
@@ -75,7 +73,8 @@ async function openAccessTokens(
     refreshToken: config.SMTP_OAUTH2_REFRESH_TOKEN,
     scope: config.SMTP_OAUTH2_SCOPE,
   }
-  return createAccessTokens(endpoint, options)
+  const proxy = proxyOf(config)
+  return createAccessTokens(endpoint, { clock, random: Math.random, limits: tokenLimits(limits), proxy })
 }
 
 async function readClientCertificate(config: Values<typeof smtpSettings>) {

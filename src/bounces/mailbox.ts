@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { ImapFlow } from 'imapflow'
+import type { Emit } from '../events/events.ts'
+import { createLeadership } from '../runtime/leadership.ts'
+import { lookUpName } from '../runtime/name-lookup.ts'
+import { repeat } from '../runtime/retry.ts'
+import type { ImapAddress } from '../settings/urls.ts'
+import { REPORT_OCTETS } from './report.ts'
+
+export interface BounceMailboxOptions {
+  readonly address: ImapAddress
+  /** Gives an access token in the place of a password. @throws with what to say when there is none */
+  readonly accessToken?: (() => Promise<string>) | undefined
+  /** Reads a mail. @returns whether it reports on a mail of ours. @throws StoreUnavailable: it is read again later */
+  readonly take: (message: Uint8Array) => Promise<boolean>
+  /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
+  readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
+  readonly random: () => number
+  readonly emit: Emit
+  /** How often the mailbox is looked at when the server announces nothing, ms; a minute unless given. */
+  readonly lookEveryMs?: number
+}
+
+/** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
+export interface BounceMailbox {
+  start(): void
+  stop(): Promise<void>
+  status(): BounceMailboxStatus
+}
+
+export interface BounceMailboxStatus {
+  /** It is false when another replica reads. */
+  readonly leads: boolean
+  /** Since when it cannot be read, ms since the epoch, and why; null: it can. */
+  readonly failing: { readonly since: number; readonly reason: string } | null
+}
+
+/** The folder that reports on mails of ours are moved to, once they are taken. */
+const DONE = 'callback-courier'
+/** Mails that came earlier are not looked at: reports come within days. */
+const RECENT_MS = 7 * 86_400_000
+/** Mails whose heads are asked for at once. */
+const HEADS_AT_ONCE = 200
+const LEASE = { ttlMs: 30_000, renewEveryMs: 10_000 }
+const RETRY_MS = { first: 5_000, most: 300_000 }
+const LIMITS = { connectionTimeout: 15_000, greetingTimeout: 10_000, socketTimeout: 120_000 }
+/** What a server may say at once, octets: a mailbox of a hundred thousand mails fits. */
+const MOST_OCTETS = 4 * 1024 * 1024
+
+/** @param now ms since the epoch. */
+export function createBounceMailbox(options: BounceMailboxOptions, now: () => number): BounceMailbox {
+  const { address, take, emit, random, lookEveryMs = 60_000 } = options
+  let failing: BounceMailboxStatus['failing'] = null
+  let reading: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
+  /** The last mail that was looked at, of the mailbox that has this validity. */
+  let looked = { validity: 0n, uid: 0 }
+  let failures = 0
+
+  async function connect(): Promise<ImapFlow> {
+    const { host, port, secure, startTls, user, pass } = address
+    const auth =
+      options.accessToken === undefined ? { user, pass } : { user, accessToken: await options.accessToken() }
+    return new ImapFlow({
+      ...LIMITS,
+      host,
+      port,
+      secure,
+      ...(!secure && { doSTARTTLS: startTls }),
+      auth,
+      logger: false,
+      tls: { lookup: lookUpName },
+      maxIdleTime: lookEveryMs,
+      maxLineLength: MOST_OCTETS,
+      maxLiteralSize: MOST_OCTETS,
+      maxResponseSize: 2 * MOST_OCTETS,
+    })
+  }
+
+  /** Reads the mailbox until the connection ends, or the signal aborts. */
+  async function read(signal: AbortSignal): Promise<void> {
+    const client = await connect()
+    // The end of the connection ends the step that waits for it, and says the same.
+    client.on('error', () => {})
+    const close = () => client.close()
+    signal.addEventListener('abort', close, { once: true })
+    try {
+      await client.connect()
+      await client.mailboxOpen(address.mailbox)
+      failures = 0
+      failing = null
+      emit({ type: 'bounce-mailbox', is: 'open' })
+      while (!signal.aborted && client.usable) {
+        await readNew(client)
+        await nextMail(client, lookEveryMs, signal)
+      }
+    } finally {
+      signal.removeEventListener('abort', close)
+      client.close()
+    }
+  }
+
+  /** Reads the reports among the mails that have come since the last look. All others stay as they are. */
+  async function readNew(client: ImapFlow): Promise<void> {
+    const { uidValidity: validity } = client.mailbox || { uidValidity: 0n }
+    if (validity !== looked.validity) looked = { validity, uid: 0 }
+    const query = { since: new Date(now() - RECENT_MS), uid: `${looked.uid + 1}:*` }
+    const found = (await client.search(query, { uid: true })) || []
+    const uids = found.filter(uid => uid > looked.uid).sort((a, b) => a - b)
+    for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
+      const some = uids.slice(at, at + HEADS_AT_ONCE)
+      const heads = await client.fetchAll(some, { uid: true, headers: ['content-type'] }, { uid: true })
+      const reports = heads.filter(({ headers }) => /multipart\/report/i.test(String(headers)))
+      for (const { uid } of reports) {
+        const source = { start: 0, maxLength: REPORT_OCTETS }
+        const mail = await client.fetchOne(uid, { source }, { uid: true })
+        if (mail !== false && mail?.source !== undefined && (await take(mail.source)))
+          await moveAway(client, uid)
+      }
+      looked = { validity, uid: some.at(-1) ?? looked.uid }
+    }
+  }
+
+  /** Without MOVE a mail could go elsewhere only by being deleted, and other people's mails with it: then it stays. */
+  async function moveAway(client: ImapFlow, uid: number): Promise<void> {
+    if (!client.capabilities.has('MOVE')) return
+    await client.mailboxCreate(DONE)
+    await client.messageMove(uid, DONE, { uid: true })
+  }
+
+  async function step(signal: AbortSignal): Promise<number> {
+    try {
+      await read(signal)
+    } catch (error) {
+      if (signal.aborted) return 0
+      const reason = describeFailure(error)
+      failing ??= { since: now(), reason }
+      failing = { ...failing, reason }
+      emit({ type: 'bounce-mailbox', is: 'failed', reason })
+    }
+    failures += 1
+    return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1)) * (0.75 + random() / 2)
+  }
+
+  const leadership = createLeadership({
+    ...LEASE,
+    takeLease: options.takeLease,
+    now: () => performance.now(),
+    onError: () => {},
+    onChange(isLeader) {
+      if (isLeader) {
+        const stopping = new AbortController()
+        reading = { stopping, ended: repeat(() => step(stopping.signal), stopping.signal) }
+      } else reading?.stopping.abort()
+    },
+  })
+  return {
+    start: leadership.start,
+    async stop() {
+      await leadership.stop()
+      await reading?.ended
+    },
+    status: () => ({ leads: leadership.isLeader(), failing }),
+  }
+}
+
+/** Waits until the server announces a mail, the connection ends, or it is time to look. */
+async function nextMail(client: ImapFlow, ms: number, signal: AbortSignal): Promise<void> {
+  const waiting = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+  await Promise.race(['exists', 'close'].map(event => once(client, event, { signal: waiting }))).catch(
+    () => {},
+  )
+}
+
+/** Why the mailbox cannot be read, without what the server says: it may repeat what we are known by. */
+function describeFailure(error: unknown): string {
+  const { authenticationFailed, mailboxMissing, code, message } = error as {
+    readonly authenticationFailed?: boolean
+    readonly mailboxMissing?: boolean
+    readonly code?: string
+    readonly message?: string
+  }
+  if (authenticationFailed === true) return 'the login is refused'
+  if (mailboxMissing === true) return 'there is no such mailbox'
+  if (error instanceof Error && error.name === 'StoreUnavailable') return 'the store cannot take reports now'
+  return typeof code === 'string' ? code : (message ?? 'unknown fault').slice(0, 100)
+}

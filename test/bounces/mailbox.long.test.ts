@@ -1,0 +1,144 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { MAILBOX_PASSWORD, noMailServers, startDovecot, startPostfix } from '../rigs/mail-servers.ts'
+import { startRig, until } from '../rigs/service.ts'
+import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { FORMS } from './forms.ts'
+
+const link = (to: string, n = 0) => ({
+  to,
+  subject: `Activate your account ${n}`,
+  email_param: { type: 1, url: `https://www.example.com/activate?code=${n}`, hour: '24' },
+})
+
+/** What lies in a folder of a Maildir; a name ends with its flags. */
+async function mailsIn(maildir: string, folder = ''): Promise<readonly string[]> {
+  const found = await Promise.all(
+    ['new', 'cur'].map(part => readdir(join(maildir, folder, part)).catch(() => [] as string[])),
+  )
+  return found.flat()
+}
+
+t.test(
+  'a mail that the next server refuses comes back through Postfix to a mailbox, and is read there',
+  { skip: noMailServers ?? false },
+  async t => {
+    const dovecot = await startDovecot(t)
+    const maildir = dovecot.maildir('bounces')
+    const next = createSmtpServer()
+    const { port: nextPort } = await next.listen()
+    t.teardown(() => next.close())
+    next.act = ({ step, line }) => {
+      if (step !== 'RCPT') return undefined
+      if (line.includes('nobody@'))
+        return { is: 'say', reply: '550 5.1.1 <nobody@example.net>: no such user' }
+      return line.includes('policy@')
+        ? { is: 'say', reply: '550-5.7.26 not authenticated\r\n550 5.7.26 see the help' }
+        : undefined
+    }
+    const postfix = await startPostfix(t, { maildirs: dirname(maildir), nextPort })
+    const rig = await startRig(t, {
+      SMTP_URL: `smtp://127.0.0.1:${postfix.port}?ignoreTLS=true`,
+      MAIL_BOUNCE_TO: 'bounces@courier.example',
+      BOUNCE_IMAP_URL: `imap://bounces:${MAILBOX_PASSWORD}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`,
+    })
+    const { adminUrl } = rig.service()
+    const read = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
+    await until(
+      () => rig.events().some(({ event }) => event === 'bounce-mailbox'),
+      'the mailbox is open',
+      20_000,
+    )
+
+    for (const [n, to] of ['nobody@example.net', 'policy@example.net', 'ann@example.net'].entries())
+      t.equal((await rig.post('email', link(to, n))).errCode, 0, to)
+    await until(() => next.mails.length === 1, 'one mail arrives', 20_000)
+    const recorded = () =>
+      rig.events().filter(({ event, result }) => event === 'receipt' && result === 'recorded')
+    await until(() => recorded().length === 2, 'two mails came back', 60_000).catch(
+      async (error: unknown) => {
+        t.comment(await postfix.log(), rig.log.slice(-5).join(''))
+        throw error
+      },
+    )
+    t.same(
+      recorded()
+        .map(({ code }) => String(code))
+        .toSorted((a, b) => a.localeCompare(b)),
+      ['5.1.1', '5.7.26'],
+    )
+    await until(
+      async () => (await mailsIn(maildir, '.callback-courier')).length === 2,
+      'both were moved',
+      10_000,
+    )
+    t.same(await mailsIn(maildir), [])
+    const [moved = ''] = await mailsIn(maildir, '.callback-courier')
+    const report = await Promise.any(
+      ['new', 'cur'].map(part => readFile(join(maildir, '.callback-courier', part, moved), 'utf8')),
+    )
+    t.match(report, /Original-Envelope-Id: [0-9a-f]{32}/, 'Postfix was given the envelope id')
+    t.match(report, 'text/rfc822-headers')
+    t.notMatch(report, 'activate?code', 'the link did not come back')
+    t.equal((await rig.post('email', link('nobody@example.net', 3))).errCode, 4002012)
+    t.match(await read('/console'), /smtp took messages that did not arrive, .*5\.7\.26/)
+
+    // What is no report of ours stays where it is, unread.
+    const [id = ''] =
+      /[0-9a-f]{32}/.exec(
+        /console\/messages\/[0-9a-f]{32}/.exec(await read('/console/messages'))?.[0] ?? '',
+      ) ?? []
+    const form = FORMS['gmail'] as (typeof FORMS)[string]
+    const others = {
+      person:
+        'From: ann@example.net\nTo: bounces@courier.example\nSubject: Hello\n\nWhere is my code? 550 5.1.1\n',
+      strange: form({ id: 'f'.repeat(32), to: 'nobody@example.net', status: '5.1.1' }),
+      forged: form({ id, to: 'eve@example.net', status: '5.1.1' }),
+      huge:
+        `${form({ id: 'e'.repeat(32), to: 'a@b.cc', status: '5.1.1' })}${'x'.repeat(76)}\n`.repeat(2) +
+        'y'.repeat(100_000_000),
+      broken: 'Content-Type: multipart/report; boundary="b\n\n--b\n',
+    }
+    for (const [name, mail] of Object.entries(others)) {
+      await writeFile(join(maildir, 'new', `1.${name}.host`), mail)
+    }
+    await rig.restart()
+    const counted = async () =>
+      /receipts_total\{[^}]*class="recipient"[^}]*result="unknown"[^}]*\} 3\n/.test(
+        await (await fetch(`${rig.service().adminUrl}/metrics`)).text(),
+      )
+    await until(counted, 'the three reports among them were read', 30_000)
+    const left = await mailsIn(maildir)
+    t.equal(left.length, 5)
+    t.same(
+      left.filter(name => /:2,.*S/.test(name)),
+      [],
+      'none was marked as read',
+    )
+    t.equal((await mailsIn(maildir, '.callback-courier')).length, 2)
+    t.equal((await rig.post('email', link('ann@example.net', 4))).errCode, 0)
+    t.notMatch(rig.log.join(''), /nobody@|canary-mailbox-password/)
+  },
+)
+
+t.test(
+  'a mailbox that cannot be read is said, and read once it can be',
+  { skip: noMailServers ?? false },
+  async t => {
+    const dovecot = await startDovecot(t)
+    const url = (password: string) =>
+      `imap://bounces:${password}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`
+    const rig = await startRig(t, { BOUNCE_IMAP_URL: url('canary-wrong-password') })
+    const said = () => rig.events().filter(({ event }) => event === 'bounce-mailbox')
+    await until(() => said().length > 0, 'it is said', 30_000)
+    t.match(said(), [{ level: 40, reason: 'the login is refused' }])
+    await rig.restart({ BOUNCE_IMAP_URL: url(MAILBOX_PASSWORD) })
+    await until(() => said().length === 2, 'it is read', 30_000)
+    await dovecot.stop()
+    await until(() => said().length > 2, 'the server is away', 30_000)
+    await dovecot.start()
+    await until(() => said().at(-1)?.['level'] === 30, 'and back', 60_000)
+    t.notMatch(rig.log.join(''), 'canary-')
+  },
+)
