@@ -55,8 +55,8 @@ export interface AttemptResult {
   readonly settlement: Settlement
   /** Whether an attempt was made; otherwise the message only waited. */
   readonly begun: boolean
-  /** It is due again once a carrier may be asked, which rests, or which has refused it for its template, sender or country. */
-  readonly waitsFor?: 'rest' | 'refusal'
+  /** What it waits for, where that is not a time of its own; `rest`: a carrier rests that has not refused it. */
+  readonly waitsFor?: 'rest' | CarrierEnd['waitsFor']
 }
 
 export interface AttemptsOptions {
@@ -106,8 +106,8 @@ export function createAttempts(options: AttemptsOptions) {
     begun: false,
   })
 
-  /** Lets a message wait for a carrier. It comes again before its life ends: the carrier may be asked sooner than it seems now. */
-  function waitFor(
+  /** Lets a message wait. It comes again before its life ends: what it waits for may be there sooner than it seems now. */
+  function letWait(
     waitsFor: AttemptResult['waitsFor'],
     { settlement, begun }: AttemptResult,
     { expiresAt }: NewMessage,
@@ -177,14 +177,11 @@ export function createAttempts(options: AttemptsOptions) {
         return { settlement: { to: 'final', state: 'unknown', answer: null }, begun: false }
       let { ambiguous } = job
       let asked: Carrier | undefined
-      const outcomes: Outcome[] = []
+      const ends: CarrierEnd[] = []
       const timeline = createTimeline(message, outgoing, clock)
       if (job.passed !== undefined) timeline.addSkipped(job.passed.provider, job.passed)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
-      let isPartRefused = false
-      /** A carrier has said when it may be asked again. */
-      let isAskedToWait = false
 
       const inOrder =
         holder === undefined ? job.carriers : [holder, ...job.carriers.filter(each => each !== holder)]
@@ -229,7 +226,7 @@ export function createAttempts(options: AttemptsOptions) {
         }
 
         const end = attempt.end(timeline.addReply(provider.name, said, sendingAt))
-        const { outcome, tookMs, circuit, faults, waitsForPart } = end
+        const { outcome, tookMs, circuit, faults } = end
         if (circuit !== null)
           emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
         for (const { is, fault } of faults)
@@ -237,9 +234,7 @@ export function createAttempts(options: AttemptsOptions) {
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         if (outcome.is === 'sent') options.reports?.noteCode(message, provider.name, outcome.providerId)
         options.onCarrierEnd(end)
-        outcomes.push(outcome)
-        if (waitsForPart) isPartRefused = true
-        else if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined) isAskedToWait = true
+        ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
         if (options.run.isStopping && carrier !== inOrder.at(-1)) {
@@ -248,22 +243,24 @@ export function createAttempts(options: AttemptsOptions) {
         }
       }
 
-      const last = outcomes.at(-1)
+      const last = ends.at(-1)?.outcome
       if (last !== undefined) {
         const now = clock.now()
-        const outcome = mayAskNext(last)
-          ? combineOutcomes([...outcomes, ...askableAt.map(at => outcomeOfPause(at - now))])
-          : last
-        const result = settle({ ...job, ambiguous }, outcome, timeline.records, asked)
-        if (isAskedToWait || !mayAskNext(last)) return result
-        const rests = askableAt.length > 0 ? 'rest' : undefined
-        return waitFor(isPartRefused ? 'refusal' : rests, result, message)
+        const end = { ...job, ambiguous }
+        if (!mayAskNext(last)) return settle(end, last, timeline.records, asked)
+        const pauses = askableAt.map(at => outcomeOfPause(at - now))
+        const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
+        return letWait(
+          findWait(ends, askableAt.length > 0),
+          settle(end, outcome, timeline.records, asked),
+          message,
+        )
       }
       if (askableAt.length > 0) {
         const dueAt = Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS)
         // Why it waits is said when that is about this message.
-        const isRefused = timeline.records.some(({ code }) => code === PART_REFUSED.template.code)
-        return waitFor('rest', giveBack(dueAt, isRefused ? timeline.records : undefined), message)
+        const isAboutIt = timeline.records.some(({ code }) => code === PART_REFUSED.template.code)
+        return letWait('rest', giveBack(dueAt, isAboutIt ? timeline.records : undefined), message)
       }
       return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
     },
@@ -345,6 +342,16 @@ function findHolder(
     ? carriers.find(({ provider }) => provider.name === ambiguousAt)
     : route(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
   return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
+}
+
+/** Finds what a message waits for that no carrier took; undefined: a time, which one of them has named or its own pauses are. */
+function findWait(ends: readonly CarrierEnd[], isResting: boolean): AttemptResult['waitsFor'] {
+  const isTimeNamed = ({ outcome, waitsFor }: CarrierEnd): boolean =>
+    waitsFor === undefined && 'retryAfterMs' in outcome && outcome.retryAfterMs !== undefined
+  if (ends.some(isTimeNamed)) return undefined
+  const waits = ends.map(({ waitsFor }) => waitsFor)
+  if (waits.includes('part')) return 'part'
+  return isResting ? 'rest' : waits.find(each => each !== undefined)
 }
 
 /** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */

@@ -1,5 +1,6 @@
 import type { NewMessage, Outgoing } from '../messages/message.ts'
 import {
+  faultScopeOf,
   isOperatorFault,
   MOST_AWAITING_REPLY,
   type Outcome,
@@ -47,8 +48,8 @@ export interface CarrierEnd {
   readonly circuit: 'open' | 'closed' | null
   /** The faults of a part of it that the attempt has begun or ended. */
   readonly faults: readonly PartialFaultChange[]
-  /** Whether the message is to wait until a part of it is tried again. */
-  readonly waitsForPart: boolean
+  /** The message waits until a part of the carrier is tried again, or until somebody mends what concerns this message alone. */
+  readonly waitsFor?: 'part' | 'repair' | undefined
 }
 
 /** An attempt that is under way. */
@@ -181,13 +182,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
       breaker.forgetAttempt(startedAt)
       circuits.forgetTrial(part)
-      return { outcome: said, circuit: null, faults: [], waitsForPart: false }
+      return { outcome: said, circuit: null, faults: [] }
     }
     const { outcome, change: suspected } = suspicion.judge(said, part, now)
     const faults = [...circuits.record(outcome, part, now), ...(suspected === null ? [] : [suspected])]
     const circuit = breaker.record(outcome, now, startedAt)
     const fault = isOperatorFault(outcome) ? circuits.findFault(part, now) : null
-    const change = { circuit, faults, waitsForPart: fault !== null }
+    const isOfOneMessage = said.is === 'retry' && ['message', 'recipient'].includes(faultScopeOf(said))
+    const repair = isOfOneMessage && isOperatorFault(said) ? 'repair' : undefined
+    const change = { circuit, faults, waitsFor: fault === null ? repair : 'part' } as const
     // It waits for the part's next trial, behind those that were not refused yet.
     if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
     return { outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }, ...change }

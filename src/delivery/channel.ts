@@ -85,7 +85,7 @@ const PEEK_MS = 500
 const TRIAL_CHOICE = 8
 /** How often it is looked whether carriers that rest are back, ms. */
 const WATCH_MS = 1000
-/** A last trial is made so long before the life of a waiting code ends, ms. */
+/** A last trial is made so long before the life of a waiting message ends, ms. */
 const LAST_TRIAL_MS = 3000
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
@@ -108,6 +108,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   let reserved = 0
   /** The mean duration of an attempt, ms. */
   let paceMs: number | undefined
+  /** The latest turn of a message that was refused for itself, ms since the epoch. */
+  let refusedTurnAt = Number.NEGATIVE_INFINITY
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
@@ -229,7 +231,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
     if (begun) fill()
-    await settle(job, settlement, begun, waitsFor)
+    if (waitsFor !== 'repair' || settlement.to !== 'queued') return settle(job, settlement, begun, waitsFor)
+    const dueAt = Math.min(takeTurn(), job.message.expiresAt - LAST_TRIAL_MS)
+    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, dueAt) }, begun)
+  }
+
+  /** Gives a message that was refused for itself its next turn: all of them together take a quarter of the places at most. */
+  function takeTurn(): number {
+    const now = clock.now()
+    refusedTurnAt = Math.max(now, refusedTurnAt) + (4 * (paceMs ?? 0)) / Math.max(1, look(now).limit)
+    return Math.round(refusedTurnAt)
   }
 
   function noteCarrierEnd({ tookMs, circuit, faults }: CarrierEnd): void {
@@ -294,7 +305,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function bringForward(most: number): void {
     const waiting = (what: AttemptResult['waitsFor']) =>
       left.names().filter(id => left.get(id)?.waitsFor === what)
-    const ids = [...waiting('rest'), ...waiting('refusal')].slice(0, most)
+    const ids = [...waiting('rest'), ...waiting('part')].slice(0, most)
     for (const id of ids) left.delete(id)
     if (ids.length > 0) void track(makeDue(ids))
   }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { command } from '../commands/rig.ts'
+import { every, openUnreachable } from '../faults/scopes.ts'
 import { TEMPLATES as SMS_APPROVALS } from '../providers/aliyun/rig.ts'
 import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
 import { patient } from '../rigs/patience.ts'
@@ -185,10 +186,7 @@ t.test('a second kind, a sender and a country are named likewise, and so is what
     ['aliyun', 'sender', '待审科技'],
     ['tencent', 'country', 'HK'],
   ])
-    t.match(
-      await page('/metrics'),
-      `partial_fault{provider="${provider}",scope="${scope}",name="${name}"} 1\n`,
-    )
+    t.match(await page('/metrics'), `provider="${provider}",by="answer",scope="${scope}",name="${name}"} 1\n`)
   await send(rig, LOGIN_CODE)
   t.equal(aliyun.standIn.messages.length, 1, 'and nothing else waits')
 })
@@ -214,23 +212,12 @@ t.test(
 )
 
 t.test('numbers that Twilio refuses, however many, delay nobody else', async t => {
-  const rig = await startRig(t, { ...NO_QUOTAS, ANSWER_WITHIN_MS: '1000' })
-  const undisturbed = await sendMany(rig, 20)
-  for (const code of [21612, 30007, 30034, 21606, 39999]) {
-    rig.twilio.fault = ({ form }) =>
-      form['To']?.startsWith('+86139') === true
-        ? { is: 'answer', status: 400, body: JSON.stringify({ code, message: 'no', status: 400 }) }
-        : undefined
-    const before = rig.twilio.messages.length
-    const refused = Array.from({ length: 25 }, (_, n) =>
-      send(rig, n % 2 === 0 ? FORGOTTEN : LOGIN_CODE, `139${code}${100 + n}`),
-    )
-    const longest = await sendMany(rig, 20)
-    await Promise.all(refused)
-    t.equal(rig.twilio.messages.length - before, 20, `${code}: all good codes were sent`)
-    t.ok(longest < Math.max(1.2 * undisturbed, patient(250)), `${code}: ${longest} of ${undisturbed} ms`)
-  }
-  t.notOk(rig.events().some(each => each['event'] === 'breaker'))
+  const codes = [21612, 30007, 30034, 21606, 39999] as const
+  const { sendGood, sendRefused, judge, disturbed } = await openUnreachable(t, ...codes)
+  await Promise.all([every(100, 2500, sendRefused), every(125, 2500, sendGood)])
+  await judge(t)
+  t.equal(disturbed.twilio.messages.length, 20, 'all good codes were sent')
+  t.notOk(disturbed.events().some(each => each['event'] === 'breaker'))
 })
 
 t.test('relaying that is denied for eight domains stops no other mail', async t => {
