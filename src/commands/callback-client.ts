@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Agent, request } from 'undici'
+import { isCertificateError } from '../providers/diagnosis.ts'
 
 export interface ChannelCredentials {
   readonly corpId: string
@@ -82,10 +83,11 @@ export function createCallbackClient(options: CallbackClientOptions = {}) {
       const text = await response.body.text()
       return { is: 'answered', status: response.statusCode, ...readAnswer(text), ms: ms() }
     } catch (error) {
+      const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
       return {
         is: 'unreachable',
         why: describeError(error),
-        certificateRefused: isAboutCertificate(error),
+        certificateRefused: isCertificateError(code ?? ''),
         ms: ms(),
       }
     }
@@ -132,15 +134,6 @@ function readAnswer(text: string): { errCode: number | null; errMsg: string; bod
   } catch {
     return { errCode: null, errMsg: '', body }
   }
-}
-
-/** The codes of OpenSSL for a refused certificate (X509_V_ERR_…), as Node names them, and Node's own for its names. */
-const CERTIFICATE_CODE =
-  /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECODE|DECRYPT)_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|ERROR_IN_CERT_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$|ERR_TLS_CERT_ALTNAME_INVALID$)/
-
-function isAboutCertificate(error: unknown): boolean {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
-  return code !== undefined && CERTIFICATE_CODE.test(code)
 }
 
 function describeError(error: unknown): string {

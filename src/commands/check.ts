@@ -26,7 +26,6 @@ import {
   type MachineLimits,
   type ReadServerDate,
   readServerDate,
-  type ServiceStatus,
 } from './check/machine.ts'
 import { checkEventReceiver } from './check/receivers.ts'
 import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
@@ -173,13 +172,10 @@ async function checkProviders(config: Config, clock: Clock): Promise<readonly Ch
 
 async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promise<readonly CheckResult[]> {
   const address = adminAddress(io)
-  const askService = async (): Promise<ServiceStatus> => {
-    if ((await requestHealth(`${address}/healthz`)) !== null) return { is: 'absent' }
-    const reason = await requestHealth(`${address}/readyz`)
-    return reason === null ? { is: 'ready' } : { is: 'unready', reason }
-  }
+  const isRunning = (await requestHealth(`${address}/healthz`)) === null
+  const unready = isRunning ? await requestHealth(`${address}/readyz`) : undefined
   const open = async () => openOutbox(config, clock, await openStoreKeys(config), silent)
-  return await checkStore(config, open, askService)
+  return await checkStore(config, open, unready)
 }
 
 /** What the checks look at themselves, beside settings. */

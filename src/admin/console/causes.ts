@@ -61,10 +61,7 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
       ),
     ),
     ...certificateCauses(view, now),
-    ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)).map(cause => ({
-      ...cause,
-      about: 'device alerts',
-    })),
+    ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)),
     ...(webhooks === null ? [] : webhookCauses(webhooks, now)),
     ...mailboxCauses(view.bounceMailbox(), now),
     ...view
@@ -360,33 +357,29 @@ function downLine(
 /** A connection that is lost comes back within seconds; what takes longer needs somebody. */
 const LONG_MS = 60_000
 
-/** Lists the faults of the device subscription, a sentence each. */
-function deviceCauses(
-  devices: DeviceAlertsStatus,
-): readonly { readonly level: 'fail' | 'warn'; readonly text: Sentence }[] {
-  const { leads, subscribed, forMs, lastEnd, refused } = devices
+function deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAlertsStatus): readonly Cause[] {
   if (!leads) return []
-  const away = {
-    level: 'fail',
-    text: say('No device alert has come for {time}: {why}. {next}', {
-      time: formatDuration(forMs),
-      why: lastEnd === null ? say('the platform has not answered yet') : describeEnd(lastEnd),
-      next: whatToDo(lastEnd),
-    }),
-  } as const
-  return [
-    ...(!subscribed && forMs > LONG_MS ? [away] : []),
-    ...refused.map(
-      ({ topic, why }) =>
-        ({
-          level: 'warn',
-          text: say(
-            'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
-            { topic, why: translateText(why) },
-          ),
-        }) as const,
+  const causes = refused.map(({ topic, why }) =>
+    warn(
+      'device alerts',
+      say(
+        'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
+        { topic, why: translateText(why) },
+      ),
     ),
-  ]
+  )
+  if (!subscribed && forMs > LONG_MS)
+    causes.unshift(
+      fail(
+        'device alerts',
+        say('No device alert has come for {time}: {why}. {next}', {
+          time: formatDuration(forMs),
+          why: lastEnd === null ? say('the platform has not answered yet') : describeEnd(lastEnd),
+          next: whatToDo(lastEnd),
+        }),
+      ),
+    )
+  return causes
 }
 
 /** Says how a subscription ended. */

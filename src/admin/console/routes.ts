@@ -5,7 +5,6 @@ import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
 import { say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
-import { CONSOLE_POLICY } from '../auth.ts'
 import { html, type Page, renderPage } from './html.ts'
 import { messagePages } from './messages.ts'
 import { overviewPages } from './overview.ts'
@@ -79,13 +78,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
   app.removeAllContentTypeParsers()
   await app.register(formbody, { bodyLimit: FORM_LIMIT })
   app.addHook('onRequest', (_request, reply, next) => {
-    reply.headers({
-      'content-security-policy': CONSOLE_POLICY,
-      'cache-control': 'no-store',
-      vary: 'accept-language',
-      'referrer-policy': 'same-origin',
-      'x-content-type-options': 'nosniff',
-    })
+    reply.header('vary', 'accept-language')
     next()
   })
   const sendPage = (reply: FastifyReply, page: Pick<Page, 'title' | 'place' | 'content' | 'liveMs'>) => {

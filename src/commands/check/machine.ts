@@ -1,6 +1,4 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { say, translateText } from '../../language/sentence.ts'
@@ -143,18 +141,12 @@ const WITHIN_MS = 4000
 const TOLERANCE_MS = 5000
 
 /** Sends a HEAD request: any answer has a Date (RFC 9110, 6.6.1). */
-export const readServerDate: ReadServerDate = url =>
-  new Promise(resolve => {
-    const ask = url.startsWith('https:') ? httpsRequest : httpRequest
-    const request = ask(url, { method: 'HEAD', timeout: WITHIN_MS, agent: false }, response => {
-      response.resume()
-      const at = Date.parse(response.headers.date ?? '')
-      resolve(Number.isNaN(at) ? null : at)
-    })
-    request.on('timeout', () => request.destroy())
-    request.on('error', () => resolve(null))
-    request.end()
-  })
+export const readServerDate: ReadServerDate = async url => {
+  const asked = { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) } as const
+  const response = await fetch(url, asked).catch(() => null)
+  const at = Date.parse(response?.headers.get('date') ?? '')
+  return Number.isNaN(at) ? null : at
+}
 
 /**
  * Compares this machine's clock with that of the first SMS carrier in use. A wrong clock makes new signatures look old, and
@@ -189,34 +181,27 @@ function compareClocks(aheadMs: number, carrier: string): CheckResult {
   )
 }
 
-/** The state of a running service, as its private listener answers. */
-export type ServiceStatus =
-  | { readonly is: 'absent' }
-  | { readonly is: 'ready' }
-  | { readonly is: 'unready'; readonly reason: string }
-
 /**
  * Checks whether the store can be used. A running service locks the embedded store, so it is asked; without one, or with a
  * shared store, the store is opened, made to commit and closed. An embedded store that does not exist yet is not created,
  * because the command may run as another user than the service.
- * @param askService asks the private listener of a running service, if there is one.
+ * @param unready why the running service accepts no callbacks; null: it does; undefined: none runs.
  */
 export async function checkStore(
   config: Config,
   open: () => Promise<Outbox>,
-  askService: () => Promise<ServiceStatus>,
+  unready: string | null | undefined,
 ): Promise<readonly CheckResult[]> {
   const { DATABASE_URL: store } = config
-  const service = await askService()
   // A shared store is tried all the same: the settings may name another one than the service uses.
-  if (service.is === 'ready' && store.kind === 'file')
+  if (unready === null && store.kind === 'file')
     return [checkOk('store', say('the running service says that it commits'))]
-  if (service.is === 'unready')
+  if (typeof unready === 'string')
     return [
       checkFailure(
         'store',
         say('the running service does not accept callbacks: {reason}', {
-          reason: translateText(service.reason),
+          reason: translateText(unready),
         }),
         say('look at its log'),
       ),
@@ -258,8 +243,7 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
 
 /** Checks whether the nearest existing folder is writable. */
 function checkCreatable(path: string): CheckResult {
-  let folder = dirname(path)
-  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  const folder = nearestExisting(dirname(path))
   try {
     accessSync(folder, constants.W_OK)
     return checkOk('store', say('{path} will be made at the first start', { path }))
