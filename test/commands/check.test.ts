@@ -126,6 +126,18 @@ t.test('what check asks is not taken for the platform, and what the service has 
   t.match((await found(stranger)).join('\n'), /warn service: .* says 401: .*STATUS_TOKEN/)
 })
 
+t.test('a carrier’s account without money is said, though its key works', async t => {
+  const { standIns, env } = await running(t)
+  t.ok(standIns.setFault('sms', 'aliyun isv.AMOUNT_NOT_ENOUGH'))
+  await command(['send', 'sms', '--to', '+8613800138000', '--type', '4', '--local'], env)
+  const lines = (await found(env)).join('\n')
+  t.match(lines, 'ok aliyun: the key works')
+  t.match(
+    lines,
+    /fail aliyun: aliyun has failed for .*AMOUNT_NOT_ENOUGH.* This is ours to mend: look at its settings and account/,
+  )
+})
+
 const ownAddress = Object.values(networkInterfaces())
   .flatMap(each => each ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address
