@@ -415,6 +415,8 @@ export interface Summary {
   readonly backlog: Readonly<Record<Channel, number>>
   /** Arrival of the oldest live message by channel, ms since the epoch. */
   readonly oldest: Readonly<Record<Channel, number | null>>
+  /** Different recipients of the oldest live messages, of LOOKED_AT of each channel and state at most: one person's full mailbox is one. */
+  readonly waitingRecipients: Readonly<Record<Channel, number>>
   /** Messages that arrived since the given moment, by channel, kind and state. */
   readonly counts: readonly {
     readonly channel: Channel
@@ -432,6 +434,9 @@ export interface Summary {
 
 /** The state under which the counts by the minute hold mails that came back, by whose fault it is, at the time of the report. */
 export const BOUNCED = 'bounced'
+
+/** How many messages are looked at to tell whether one recipient waits or many. */
+export const LOOKED_AT = 200
 
 /** Octets that a probe writes, as many as a callback with several recipients: a disk with room for less is as good as full. */
 export const PROBE_BYTES = 64 * 1024

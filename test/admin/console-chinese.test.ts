@@ -121,6 +121,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
   const counts = {
     backlog: { email: 2, sms: 3 },
     oldest: { email: 0, sms: 0 },
+    waitingRecipients: { email: 1, sms: 0 },
     counts: [],
     series: [],
     bounced: { all: 0, ours: 0 },

@@ -255,6 +255,7 @@ t.test('the first lines count what waits, and know whether another carrier takes
     backlog: { email: 1, sms: 2 },
     oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
     bounced: { all: 0, ours: 0 },
+    waitingRecipients: { email: 1, sms: 0 },
     bytes: 0,
   }
   const view = viewOf({

@@ -89,6 +89,7 @@ t.test('a store that does not answer is down, and what is not known has no sampl
     'store_bytes',
     'backlog',
     'oldest_seconds',
+    'waiting_recipients',
     'certificate_remaining_seconds',
     'certificate_renewal_refused',
   ])

@@ -68,6 +68,13 @@ const SCRAPED: readonly ScrapedRow[] = [
         at === null ? 0 : Math.max(0, (now() - at) / 1000),
       ]),
   },
+  {
+    name: 'waiting_recipients',
+    help: 'Different recipients of the oldest messages that are queued or being sent, of 200 or somewhat more at most.',
+    labels: ['channel'],
+    read: ({ store }) =>
+      Object.entries(store?.waitingRecipients ?? {}).map(([channel, count]) => [{ channel }, count]),
+  },
   figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
   figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
   figure(

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { Channel } from '../../messages/message.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { type ListFilter, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
+import { type ListFilter, LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -67,9 +68,10 @@ export async function readSummary(
 ): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, oldest, counts, series, bytes] = await awaitStatements(
+  const [backlog, oldest, recipients, counts, series, bytes] = await awaitStatements(
     runStatement(client, BACKLOG),
     runStatement(client, OLDEST),
+    runStatement(client, RECIPIENTS),
     runStatement(client, COUNTS, from),
     runStatement(client, SERIES, from, minutes),
     runStatement(client, BYTES),
@@ -81,10 +83,18 @@ export async function readSummary(
       email: first(oldest.rows)['email'] as number | null,
       sms: first(oldest.rows)['sms'] as number | null,
     },
+    waitingRecipients: {
+      email: Number(first(recipients.rows)['email']),
+      sms: Number(first(recipients.rows)['sms']),
+    },
     counts: counts.rows as unknown as Summary['counts'],
     series: series.rows as unknown as Summary['series'],
     bytes: Number(first(bytes.rows)['bytes']),
   }
+}
+
+function oldestOf(channel: Channel): string {
+  return `SELECT recipient_hash FROM courier_messages WHERE final_at IS NULL AND channel = '${channel}' ORDER BY arrived_at LIMIT ${LOOKED_AT}`
 }
 
 const BACKLOG = statement(
@@ -94,6 +104,10 @@ const OLDEST = statement(
   'oldest',
 )`SELECT (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'email') AS email,
     (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'sms') AS sms`
+const RECIPIENTS = statement(
+  'waiting-recipients',
+)`SELECT (SELECT count(DISTINCT recipient_hash) FROM (${oldestOf('email')}) AS mails) AS email,
+    (SELECT count(DISTINCT recipient_hash) FROM (${oldestOf('sms')}) AS sms) AS sms`
 const COUNTS = statement(
   'counts',
 )`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1

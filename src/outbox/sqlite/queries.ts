@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { ListFilter, MessageView, State } from '../outbox.ts'
+import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type State } from '../outbox.ts'
 import type { LiveMessages } from './side-tables.ts'
 
 /** Finds and lists messages for people. Reads only. */
@@ -71,6 +71,11 @@ export function createReadSummary(
        GROUP BY step, state HAVING sum(count) > 0 ORDER BY step, state`,
   )
 
+  const recipients = db.prepare(
+    `SELECT count(DISTINCT recipient_hash) AS count FROM (SELECT * FROM (${oldestIn('queued')}) UNION ALL SELECT * FROM (${oldestIn('sending')}))`,
+  )
+  const countRecipients = (channel: Channel) => Number(recipients.get(channel)?.['count'])
+
   function oldestArrival(channel: Channel): number | null {
     const times = ['queued', 'sending']
       .map(state => oldest.get(state, channel)?.['at'])
@@ -84,6 +89,7 @@ export function createReadSummary(
     return {
       backlog: { ...live },
       oldest: { email: oldestArrival('email'), sms: oldestArrival('sms') },
+      waitingRecipients: { email: countRecipients('email'), sms: countRecipients('sms') },
       counts: counts.all(from).map(row => ({
         channel: row['channel'] as Channel,
         kind: String(row['kind']),
@@ -98,6 +104,10 @@ export function createReadSummary(
       bytes: fileSize(path) + fileSize(`${path}-wal`),
     }
   }
+}
+
+function oldestIn(state: LiveState): string {
+  return `SELECT recipient_hash FROM messages WHERE state = '${state}' AND channel = ?1 ORDER BY arrived_at LIMIT ${LOOKED_AT}`
 }
 
 function fileSize(path: string): number {

@@ -83,11 +83,28 @@ export async function admin(t: Test, create: Create): Promise<void> {
     ])
   })
 
+  await t.test('a summary tells one recipient who waits from many, whatever they wait for', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const [n, recipient] of ['ann', 'ann', 'ann', 'bob'].entries())
+      await outbox.accept([
+        sample(clock, { purpose: 'link', code: `c${n}`, recipient: `${recipient}@example.com` }),
+      ])
+    const [held] = (await outbox.claim('email', 1, 1000)).messages
+    const waiting = async () => (await outbox.queries.readSummary(NOON, 60_000)).waitingRecipients
+    t.same(await waiting(), { email: 2, sms: 0 })
+    for (const { id, lease } of [held, ...(await outbox.claim('email', 2, 1000)).messages].filter(
+      each => each !== undefined,
+    ))
+      await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
+    t.same(await waiting(), { email: 1, sms: 0 })
+  })
+
   await t.test('an empty store has an empty summary', async t => {
     const { outbox } = await fresh(t, create)
     t.match(await outbox.queries.readSummary(NOON, 60_000), {
       backlog: { email: 0, sms: 0 },
       oldest: { email: null, sms: null },
+      waitingRecipients: { email: 0, sms: 0 },
       counts: [],
       series: [],
     })
