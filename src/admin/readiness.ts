@@ -21,6 +21,7 @@ export type Readiness =
     }
   | { readonly ready: false; readonly reason: string }
 
+const NO_DESCRIPTORS = 'too few files may be open: raise LimitNOFILE (systemd) or ulimits (compose)'
 /** The timeout of a probe, ms: longer than a slow disk takes, shorter than whoever asks waits. */
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
@@ -80,6 +81,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
           (commits === undefined ? 'the store does not answer' : 'the store cannot commit'),
       }
     }
+    if (view.lacksDescriptors()) return { ready: false, reason: NO_DESCRIPTORS }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
     const loss = view.storeLoss()
     const partial = view

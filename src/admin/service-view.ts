@@ -27,6 +27,8 @@ export interface ServiceView {
   /** Questions to the store. They throw StoreUnavailable. */
   readonly queries: AdminQueries
   channelStatus(): readonly ChannelStatus[]
+  /** Whether callbacks were refused just now because file descriptors are short. */
+  lacksDescriptors(): boolean
   /** Why the store cannot be relied on, though it answers; null: it can. */
   storeTrouble?(): string | null
   /** The loss that the store found at a start within the last day; null: none. */

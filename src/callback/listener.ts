@@ -8,6 +8,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { createTimeSlices } from '../runtime/event-loop.ts'
 import { createAnswer, encodeAnswer } from './answers.ts'
 import type { SourceNetworks } from './authenticate.ts'
+import type { Descriptors } from './descriptors.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
@@ -53,6 +54,7 @@ interface PublicListenerOptions {
   readonly onNotHttp: () => void
   /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
   readonly callerOf: SourceNetworks['callerOf'] | undefined
+  readonly descriptors: Descriptors
   /** How long a connection is kept from its last request on, whatever comes over it, ms; 150 s unless given. */
   readonly idleLimitMs?: number
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
@@ -61,7 +63,7 @@ interface PublicListenerOptions {
 
 /** The listener that the platform reaches, without its routes, guarded against slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions) {
-  const { tls, onNotHttp, onBadUrl, callerOf, idleLimitMs = IDLE_LIMIT_MS } = options
+  const { tls, onNotHttp, onBadUrl, callerOf, descriptors, idleLimitMs = IDLE_LIMIT_MS } = options
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const arrivals = createArrivals()
   const app: FastifyInstance = Fastify({
@@ -74,7 +76,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       const closing = closeIdleConnections(closeInSteps(listener), idleLimitMs)
-      return createServer(tls, closing, unauthenticated, arrivals)
+      return createServer(tls, closing, unauthenticated, arrivals, descriptors)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -128,6 +130,7 @@ function createServer(
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
   arrivals: Arrivals,
+  descriptors: Descriptors,
 ): Server {
   const limits = {
     connectionsCheckingInterval: CHECK_MS,
@@ -144,6 +147,7 @@ function createServer(
       : createTlsServer({ ...limits, ...tls }, handler, arrivals)
   // A caller may end its side behind its request and wait for the answer; Node would end ours, too, and lose it.
   Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', descriptors.note)
   server.on('connection', arrivals.note)
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => unauthenticated.add(socket))

@@ -15,12 +15,14 @@ import {
 } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
+import type { Descriptors } from './descriptors.ts'
 import type { Reception } from './receive.ts'
 import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
 
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
   readonly admission: Pick<Admission, 'admit'>
+  readonly descriptors: Pick<Descriptors, 'isSpare'>
   readonly receive: (caller: Caller, body: CallbackBody, onStored: () => number) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
@@ -67,7 +69,7 @@ const OTHER_METHOD: Answer = createAnswer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { emit, isDraining, isAccepting } = options
+  const { emit, isDraining, isAccepting, descriptors } = options
   const send = createSender(options)
   const monotonic = () => performance.now()
   const inSlices = createTimeSlices(SLICE_MS, monotonic, isAccepting)
@@ -94,7 +96,7 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   })
 
   app.addHook('onRequest', (request, reply, next) => {
-    if (isDraining()) reply.header('connection', 'close')
+    if (isDraining() || descriptors.isSpare(request.raw.socket)) reply.header('connection', 'close')
     if (!request.is404) return next()
     // It is answered before its body is read; otherwise a stranger's body would be parsed.
     refuse(request, reply, NOT_FOUND)
@@ -224,7 +226,7 @@ function hasLeft({ startedAt, unreadMs, raw: { socket } }: FastifyRequest): bool
 /** Makes the hook that authenticates a POST and admits it, before its body is read. */
 function createAdmitPost(
   channel: Channel,
-  { authentication, admission, unauthenticated }: CallbackRoutesOptions,
+  { authentication, admission, unauthenticated, descriptors }: CallbackRoutesOptions,
   respond: Respond,
   refuseNow: ReturnType<typeof createOverloadRefusal>,
   mostUnreadMs: () => number,
@@ -234,8 +236,9 @@ function createAdmitPost(
     request.unreadMs = mostUnreadMs()
     const { socket } = request.raw
     const octets = bodyLengthOf(request)
+    const admit = () => (descriptors.isSpare(socket) ? null : admission.admit(octets))
     // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
-    const early = unauthenticated.isAuthenticated(socket) ? admission.admit(octets) : undefined
+    const early = unauthenticated.isAuthenticated(socket) ? admit() : undefined
     if (early === null) return refuseNow(request, reply)
     const result = authentication.authenticatePost(credentialsOf(channel, request))
     request.authentication = result
@@ -245,7 +248,7 @@ function createAdmitPost(
       return respond(request, reply, result, result)
     }
     unauthenticated.markAuthenticated(socket)
-    const admitted = early ?? admission.admit(octets)
+    const admitted = early ?? admit()
     if (admitted === null) return refuseNow(request, reply)
     request.admitted = admitted
     // The callback ends when it was answered, and when its connection broke.

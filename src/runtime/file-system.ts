@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /** The directory itself, or the nearest above it that exists. */
@@ -18,4 +18,11 @@ const PASSING = new Map([
 /** Names the file system that a directory is on when it does not last: memory, or a container's own layer; null: it lasts. */
 export function passingFileSystem(directory: string): string | null {
   return PASSING.get(statfsSync(nearestExisting(directory)).type) ?? null
+}
+
+/** How many files, connections among them, this process may have open; null: the system does not say. */
+export function openFileLimit(): number | null {
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
+  const most = /^Max open files +(\d+)/m.exec(limits)?.[1]
+  return most === undefined ? null : Number(most)
 }

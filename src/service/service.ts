@@ -6,7 +6,7 @@ import type { DestinationStream, Logger } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
-import { passingFileSystem } from '../runtime/file-system.ts'
+import { openFileLimit, passingFileSystem } from '../runtime/file-system.ts'
 import { describeAdvice, describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
@@ -53,6 +53,7 @@ export async function startService(
   ]
   for (const warning of warnings) log.warn({ event: 'setting' }, warning)
   warnOfPassingStore(config, log)
+  warnOfFewFiles(log)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   if (certificate !== undefined && certificate.expiresAt <= wall())
@@ -125,6 +126,16 @@ function warnOfPassingStore({ DATABASE_URL: store }: Config, log: Logger): void 
     { event: 'setting' },
     `DATABASE_URL is on ${kind}: it is gone with the container, or the machine, and what waits with it; put it on a volume`,
   )
+}
+
+/** Callers, the store and providers share these; with fewer, a burst of callbacks is refused. */
+const ENOUGH_FILES = 1024
+
+function warnOfFewFiles(log: Logger): void {
+  const most = openFileLimit() ?? ENOUGH_FILES
+  if (most >= ENOUGH_FILES) return
+  const remedy = 'raise LimitNOFILE (systemd) or ulimits (compose)'
+  log.warn({ event: 'setting' }, `only ${most} files may be open, and each connection takes one: ${remedy}`)
 }
 
 /** Opens both listeners, or closes everything and throws. */

@@ -11,6 +11,7 @@ import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } fro
 import { createAdmission } from '../callback/admission.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { BODY_LIMIT } from '../callback/body.ts'
+import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
 import { receiptRoutes } from '../callback/receipt-routes.ts'
@@ -33,6 +34,7 @@ import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from 
 import { proxyOf } from '../providers/module.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { openFileLimit } from '../runtime/file-system.ts'
 import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
@@ -121,7 +123,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
     ),
   })
-  const admission = createAdmission({ monotonic: () => performance.now(), bodyLimit: BODY_LIMIT })
+  const monotonic = () => performance.now()
+  const admission = createAdmission({ monotonic, bodyLimit: BODY_LIMIT })
+  const descriptors = createDescriptors(openFileLimit() ?? Number.POSITIVE_INFINITY, monotonic)
   const reports = createCarrierReports({
     clock,
     random,
@@ -258,6 +262,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const { app, unauthenticated, isAccepting } = createPublicListener({
     tls,
     callerOf: proxies.length === 0 ? undefined : createSourceNetworks([], proxies).callerOf,
+    descriptors,
     onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
       emit({ type: 'stray-request', answer: NOT_FOUND })
@@ -268,6 +273,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   callbackRoutes(app, {
     authentication,
     admission,
+    descriptors,
     receive,
     schemas: { email: emailBodySchema, sms: smsBodySchema },
     errorStatus: config.ERROR_STATUS,
@@ -314,6 +320,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
         partialFaults: [...status.partialFaults, ...reports.faultsOf(status.provider)],
       })),
     storeTrouble: () => outbox.trouble?.() ?? null,
+    lacksDescriptors: descriptors.areShort,
     storeLoss: () => outbox.loss?.() ?? null,
     certificate,
     renewalRefused,

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { openRaw } from '../rigs/raw.ts'
@@ -10,7 +11,13 @@ const IDLE_MS = 8000
 t.test('408 is for who says nothing from the start, and never comes between two requests', async t => {
   const nobody = () => {}
   const tls = await createTestCertificate()
-  const { app } = createPublicListener({ tls, callerOf: undefined, onNotHttp: nobody, onBadUrl: nobody })
+  const { app } = createPublicListener({
+    tls,
+    callerOf: undefined,
+    onNotHttp: nobody,
+    onBadUrl: nobody,
+    descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
+  })
   app.get('/', async () => 'here')
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())

@@ -3,6 +3,7 @@ import net, { type AddressInfo, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
+import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { openRaw } from '../rigs/raw.ts'
@@ -11,7 +12,14 @@ t.test('a connection is kept from request to request, but not by empty lines', a
   // A busy machine may be late by three quarters of it.
   const idleLimitMs = 2000
   const nobody = () => {}
-  const options = { tls: undefined, callerOf: undefined, onNotHttp: nobody, onBadUrl: nobody, idleLimitMs }
+  const options = {
+    tls: undefined,
+    callerOf: undefined,
+    onNotHttp: nobody,
+    onBadUrl: nobody,
+    descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
+    idleLimitMs,
+  }
   const { app } = createPublicListener(options)
   app.get('/', async () => 'here')
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -59,6 +67,7 @@ async function listenForShortBodies(t: Test, options: object | undefined): Promi
     callerOf: undefined,
     onNotHttp: nobody,
     onBadUrl: nobody,
+    descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
   })
   app.post('/', { bodyLimit: 1024 }, async () => 'taken')
   app.setErrorHandler((_error, _request, reply) =>

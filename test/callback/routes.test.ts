@@ -4,6 +4,7 @@ import type { Admission, AdmittedCallback } from '../../src/callback/admission.t
 import { createAnswer } from '../../src/callback/answers.ts'
 import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
+import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
 import type { Emit, ServiceEvent } from '../../src/events/events.ts'
@@ -40,17 +41,20 @@ async function listen(
     signature: 'absent',
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
+  const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
   const { app, unauthenticated, isAccepting } = createPublicListener({
     tls: undefined,
     callerOf: undefined,
     onNotHttp: () => {},
     onBadUrl: () => {},
+    descriptors,
   })
   callbackRoutes(app, {
     authentication: {
       authenticatePost: () => (authenticate() ? accepted : refused),
     } as unknown as Authentication,
     admission: { admit },
+    descriptors,
     receive,
     schemas: { email: {}, sms: smsBodySchema },
     errorStatus: 'code',

@@ -10,6 +10,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     wall: () => 0,
     isDraining: () => false,
     borneFaults: [],
+    lacksDescriptors: () => false,
     channels: [],
     health: createServiceHealth(() => 0),
     queries: {

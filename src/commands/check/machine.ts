@@ -1,11 +1,11 @@
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { say, translateText } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
-import { nearestExisting, passingFileSystem } from '../../runtime/file-system.ts'
+import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
 export type MachineLimits = ReturnType<typeof createMachineLimits>
 
@@ -19,11 +19,7 @@ export function createMachineLimits() {
     },
     /** The name of the file system that a directory is on, when it does not outlive the container. */
     passingFileSystem,
-    openFiles(): number | null {
-      const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
-      const most = /^Max open files +(\d+)/m.exec(limits)?.[1]
-      return most === undefined ? null : Number(most)
-    },
+    openFiles: openFileLimit,
     /** Octets of memory that this process may use. */
     memory(): number | null {
       const most = process.constrainedMemory()
