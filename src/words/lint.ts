@@ -49,6 +49,14 @@ const LINKS = [
 ]
 /** A value by which it shows when a parameter is printed unescaped, or compiled. */
 const HOSTILE = `<b id=x>&amp;"'{{ brand.name }}{% if %}`
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
+/** A value that reads `25.7-` in a text from right to left, unless a mark stands before it, or it begins the line. */
+const NEGATIVE = '-25.7'
+const MISPLACED = /[^\s\u200e\u2066\u2068][ \t]*-25\.7/
+/** What is a code, a time or measured: names and ids begin with a letter, or are digits. */
+const MEASURED: ReadonlySet<string> = new Set(['code', 'verifycode', 'current', 'values', 'time', 'since'])
+/** In the languages that come with the service, and German, which the docs show. */
+const BUTTON = /\bbutton\b|按钮|按鈕|\bbotón\b|(?<!\p{L})ال?زر(?!\p{L})|\b(?:Knopf|Schaltfläche)\b/iu
 const LIQUID = /\{\{|\{%/
 
 /**
@@ -93,21 +101,33 @@ function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Re
   if (size > HTML_MAX) report('size', `the html has ${size} bytes, over ${HTML_MAX}`)
   for (const found of html.matchAll(REMOTE))
     report('remote', `loads something from elsewhere: ${found[0].slice(0, 40)}`)
-  if (!new RegExp(`<html[^>]*\\blang="${locale}"`).test(html))
-    report('language', `the html does not say lang="${locale}"`)
-  if (!new RegExp(`<html[^>]*\\bdir="${dir}"`).test(html))
-    report('language', `the html does not say dir="${dir}"`)
+  for (const attribute of [`lang="${locale}"`, `dir="${dir}"`]) {
+    // Gmail drops the html element, and with it what it says.
+    for (const element of ['html', 'body'])
+      if (!new RegExp(`<${element}\\b[^>]*\\b${attribute}`).test(html))
+        report('language', `the ${element} element does not say ${attribute}`)
+  }
+  if (BUTTON.test(text)) report('language', 'the text speaks of a button, and has none')
 
   for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])]) {
     if (key === kind?.linkParam) lintLinks(renderer, message, key, report)
     else if (key === VALIDITY_UNIT.email) lintValidity(renderer, message, report)
-    else lintParameter(renderer.viewMail(withParam(message, key, HOSTILE)), key, report)
+    else {
+      lintParameter(renderer.viewMail(withParam(message, key, HOSTILE)), key, report)
+      lintOrder(renderer.viewMail(withParam(message, key, NEGATIVE)).text, key, report)
+    }
   }
   if (message.content.plain !== undefined) {
     const hostile = { ...message, content: { ...message.content, plain: HOSTILE } }
     lintParameter(renderer.viewMail(hostile), 'plain_email', report)
   }
   if (LIQUID.test(html + text)) report('template', 'Liquid is left in the message')
+}
+
+/** @param text with a parameter `key` that is NEGATIVE */
+function lintOrder(text: string, key: string, report: Report): void {
+  if (MEASURED.has(key) && RIGHT_TO_LEFT.test(text) && MISPLACED.test(text))
+    report('language', `the text shows ${key} without U+200E before it: a sign would stand on its other side`)
 }
 
 /** @param view a mail whose parameter `key` is HOSTILE */
@@ -166,6 +186,8 @@ function lintSms(
     }
     if (LIQUID.test(text)) report('template', 'Liquid is left in the message')
   }
+  for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])])
+    lintOrder(textOf(withParam(message, key, NEGATIVE)), key, report)
   for (const key of kind?.required ?? []) {
     const text = textOf(withParam(message, key, 'x{{code}}y'))
     if (!text.includes('x{{code}}y')) report('parameter', `the text does not show ${key} as it is`)

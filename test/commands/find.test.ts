@@ -50,7 +50,7 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.match((await command(['find', 'nobody@example.com'], chinese)).out, /^没有发给.*\n {2}邮件\n/)
   await close()
   t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
-  t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /没有应答：请启动服务/ })
+  t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /无响应：请启动服务/ })
 })
 
 t.test('a service that cannot store says so before anything else', async t => {

@@ -100,13 +100,13 @@ event * 0 - ann@example.com
       [
         `Alarm: device ${FREEZER}`,
         `Device ${FREEZER}: door_forced`,
-        `Over: alarm of device ${FREEZER}`,
+        `Resolved: alarm on device ${FREEZER}`,
         `设备 ${FREEZER} 已恢复在线`,
         `设备 ${FREEZER} 已离线`,
       ],
     )
     const [, alarm] = standIns.sms()
-    t.match(alarm?.body, /^Example IoT: alarm of device 1144502133: Temperature above -15/)
+    t.match(alarm?.body, /^Example IoT: alarm on device 1144502133: Temperature above -15/)
     const mail = standIns.mails().find(({ subject }) => subject.startsWith('Alarm'))
     t.match(mail?.text, /Freezer too warm: check the door and the compressor/)
     t.match(mail?.text, /Condition: Temperature above -15 °C for 5 minutes/)
@@ -138,7 +138,7 @@ t.test('after a cut connection, a restart and a redelivery, no alert is sent twi
   await new Promise(resolve => setTimeout(resolve, 300))
   t.same(
     standIns.mails().map(({ subject }) => subject),
-    [`Over: alarm of device ${FREEZER}`, `Alarm: device ${FREEZER}`],
+    [`Resolved: alarm on device ${FREEZER}`, `Alarm: device ${FREEZER}`],
   )
 })
 

@@ -19,6 +19,26 @@ t.test('an alarm arrives with its value and unit, in one segment of plain letter
   t.equal(countSegments(text).segments, 1)
 })
 
+t.test('of a long alarm the current value stays, in every language', async t => {
+  const condition = 'Temperature of the second compressor above its limit for more than five minutes'
+  for (const locale of renderer.locales) {
+    const message = messageOf(
+      'sms',
+      'device-alert',
+      {
+        params: { device: '1144502133', condition, current: '-11.5 °C', time: '2026-11-20 14:32:05 UTC' },
+        locale,
+      },
+      { purpose: 'alarm' },
+    )
+    const outgoing = renderer.render(message)
+    const text = outgoing.channel === 'sms' ? outgoing.text() : ''
+    t.match(text, /-11\.5/, `${locale}: ${text}`)
+    t.notMatch(text, /[:：] *\u200e*[,，،(（]/, `${locale}: nothing is announced that was cut`)
+    t.equal(countSegments(text).segments, 1, locale)
+  }
+})
+
 t.test('words are shortened at a value, never inside one', async t => {
   const shorten = (text: string, most: number) =>
     createEngine('none').compile(`{{ text | truncate: ${most} }}`, new Set(['text']))({ text })

@@ -134,6 +134,20 @@ t.test('each fault is found and named', async t => {
       /t\.example/,
     ],
     ['has no language', 'layout.html', `<html>${whole.slice(html.length)}${link}`, 'language', /lang=/],
+    [
+      'says it where Gmail drops it',
+      'layout.html',
+      `${whole}<body>${link}`,
+      'language',
+      /body element .*dir=/,
+    ],
+    [
+      'speaks of a button in text',
+      'locales/en.json',
+      JSON.stringify({ mail: { file: { before: 'Press the button below.' } } }),
+      'language',
+      /speaks of a button/,
+    ],
     ['is too big', 'layout.html', `${whole}${link}${'<p>filler</p>'.repeat(3000)}`, 'size', /30720/],
     ['does not say how long', 'locales/en.json', words({ after: 'Soon.' }), 'validity', /how long/],
     [
@@ -167,6 +181,23 @@ t.test('each fault is found and named', async t => {
       for (const { where } of found) t.match(where, /^(email|sms)\/[\w-]+ in [\w-]+$|^[\w./-]+$/)
     })
   }
+  await t.test('a value that would read backwards from right to left', async t => {
+    const before = 'عاد الجهاز إلى وضعه الطبيعي. كان الإنذار:'
+    const words = (mark: string) =>
+      JSON.stringify({
+        sms: { 'device-alert': `إنذار من {{ signature }}: {{ device }}، الآن ${mark}{{ current }}` },
+        mail: { 'device-event': { before: `${before} ${mark}{{ values }}` } },
+      })
+    const found = async (mark: string) =>
+      (await findingsOf(t, { 'locales/ar.json': words(mark) }, {}, ['ar']))
+        .filter(({ check }) => check === 'language')
+        .map(({ where, reason }) => `${where}: ${reason.replace(/ without.*/, '')}`)
+    t.same(await found(''), [
+      'email/device-event in ar: the text shows values',
+      'sms/device-alert in ar: the text shows current',
+    ])
+    t.same(await found('\u200e'), [])
+  })
   await t.test('no room for the WebOTP line', async t => {
     const webotpDomain = 'a-domain-that-is-really-rather-long.northwind.example'
     const found = await findingsOf(t, {}, { sms: { webotpDomain } })

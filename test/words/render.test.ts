@@ -443,7 +443,7 @@ t.test(
         many,
         messageOf('sms', 'login-code', { params: { code: '1' }, ...(locale && { locale }) }, { recipient }),
       )
-    t.match(said('+12025550123'), /clave/)
+    t.match(said('+12025550123'), /codigo/)
     t.match(said('+8613800138000'), /登录/)
     t.match(said('+85251234567'), /登入/)
     t.match(said('+33612345678'), /sign-in/)
