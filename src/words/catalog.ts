@@ -111,10 +111,11 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
   ): Catalog['template'] {
     const compiled = new Map<string, Compiled>()
     return (part, name, tag) => {
-      const key = `${part}/${name}/${tag}`
+      // Kinds without a file of their own share the layout.
+      const file = fileFor(sources, part, name, tag)
+      const key = `${tag}/${file}`
       const before = compiled.get(key)
       if (before) return before
-      const file = fileFor(sources, part, name, tag)
       const found = sources.get(file)
       const language = languages.get(tag)
       if (!found || !language) throw new Error(`no ${file} for ${tag}`)

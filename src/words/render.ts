@@ -137,7 +137,10 @@ function createSmsRenderer(
         const signature = plugin?.signature ?? brand.name
         const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
         const variants = language.smsVariants(name, scope)
-        return isPlain ? present([...variants][0] ?? '') : chooseText(variants, content, webotpDomain)
+        if (!isPlain) return chooseText(variants, content, webotpDomain)
+        // Each variant is put together when it is asked for.
+        const [fullest = ''] = variants
+        return present(fullest)
       }),
     )
     if (maxSegments !== undefined && countSegments(text).segments > maxSegments) {

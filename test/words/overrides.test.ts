@@ -273,6 +273,16 @@ t.test('what has not changed is not compiled again', async t => {
   t.not(loader.load().catalog, catalog)
 })
 
+t.test('kinds that have no file of their own share a compiled layout', async t => {
+  const dir = t.testdir({ messages: { 'phone-change.txt': '{{ words.heading }}' } })
+  const builtIn = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
+  const { catalog } = createCatalogLoader(builtIn, dir, createBrand({ name: 'Northwind' })).load()
+  const layout = catalog.template('txt', 'activation-code', 'en')
+  t.equal(catalog.template('txt', 'recovery-code', 'en'), layout)
+  t.not(catalog.template('txt', 'recovery-code', 'es'), layout)
+  t.not(catalog.template('txt', 'phone-change', 'en'), layout)
+})
+
 t.test('the encoded lines are made anew after a reload', async t => {
   const { renderer, write } = await withTemplates(t, {}, { pollEveryMs: 60_000 })
   const raw = () => {
