@@ -137,7 +137,7 @@ export function describePartialFault(provider: string, fault: PartialFault): Sen
 }
 
 /** Why a carrier was not asked, by the scope of what it refuses. */
-const REFUSED_PARTS: Readonly<Record<string, { readonly reply: string } | undefined>> = PART_REFUSED
+const REFUSED_PARTS: Readonly<Record<string, string | undefined>> = PART_REFUSED
 
 /** Finds the faults that a message waits for, as far as can be told from what is known of it here. */
 function faultsOf(
@@ -153,8 +153,7 @@ function faultsOf(
           ({ scope, code, recipients, ...fault }) =>
             recipients === undefined &&
             ((scope === 'template' && fault.kind === kind) ||
-              (last?.provider === provider &&
-                (last.code === code || last.reply === REFUSED_PARTS[scope]?.reply))),
+              (last?.provider === provider && (last.code === code || last.reply === REFUSED_PARTS[scope]))),
         )
         .map(fault => describePartialFault(provider, fault)),
     )

@@ -2,7 +2,7 @@ import type { Emit } from '../events/events.ts'
 import type { NewMessage, Outgoing } from '../messages/message.ts'
 import {
   type AttemptRecord,
-  type Lease,
+  type ClaimedMessage,
   type Outbox,
   type Settlement,
   StoreUnavailable,
@@ -18,23 +18,16 @@ import {
   LEFT_ALONE,
   NO_CARRIER_FITS,
   NOT_KNOWN_YET,
-  PART_REFUSED,
+  PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, PassedCarrier } from './carrier-reports.ts'
 import { redactReply, type SentMessage } from './redact.ts'
 import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
-export interface Job {
+export interface Job
+  extends Pick<ClaimedMessage, 'lease' | 'attempts' | 'ambiguous' | 'ambiguousAt' | 'groupKey'> {
   readonly message: NewMessage
-  readonly lease: Lease
-  /** Attempts so far, this one included. */
-  readonly attempts: number
-  /** How many copies of it may have been sent. */
-  readonly ambiguous: number
-  /** See ClaimedMessage. */
-  readonly ambiguousAt?: string
-  readonly groupKey?: string
   /** The finished bytes, while the message is fresh; a claimed one is rendered again. */
   readonly outgoing?: Outgoing
 }
@@ -259,7 +252,7 @@ export function createAttempts(options: AttemptsOptions) {
       if (askableAt.length > 0) {
         const dueAt = Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS)
         // Why it waits is said when that is about this message.
-        const isAboutIt = timeline.records.some(({ code }) => code === PART_REFUSED.template.code)
+        const isAboutIt = timeline.records.some(({ code }) => code === PART_REFUSED_CODE)
         return letWait('rest', giveBack(dueAt, isAboutIt ? timeline.records : undefined), message)
       }
       return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)

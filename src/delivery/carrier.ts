@@ -72,13 +72,11 @@ const BEHIND_MS = 1500
 
 /** Why a carrier is not asked that takes other messages. */
 export const PART_REFUSED = {
-  template: {
-    code: 'part-refused',
-    reply: 'left alone for a while: it refuses the template of this message',
-  },
-  sender: { code: 'part-refused', reply: 'left alone for a while: it refuses the sender of this message' },
-  country: { code: 'part-refused', reply: 'left alone for a while: it refuses the country of this message' },
+  template: 'left alone for a while: it refuses the template of this message',
+  sender: 'left alone for a while: it refuses the sender of this message',
+  country: 'left alone for a while: it refuses the country of this message',
 } as const
+export const PART_REFUSED_CODE = 'part-refused'
 
 /**
  * An attempt hangs that takes so many times as long as is usual there, and so many ms at least. It keeps no place from others once a
@@ -206,10 +204,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
       const fault = outgoing === undefined ? null : circuits.findFault({ names: namesOf(outgoing) }, now)
-      if (fault !== null) {
-        const { until, scope } = fault
-        return { until, ...PART_REFUSED[scope] }
-      }
+      if (fault !== null)
+        return { until: fault.until, code: PART_REFUSED_CODE, reply: PART_REFUSED[fault.scope] }
       const until = breaker.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },

@@ -1,5 +1,4 @@
-import type { Emit } from '../events/events.ts'
-import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
+import type { Channel, Purpose } from '../messages/message.ts'
 import {
   type ClaimedMessage,
   type Lease,
@@ -7,46 +6,39 @@ import {
   type Settlement,
   StoreUnavailable,
 } from '../outbox/outbox.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { createStringMap } from '../runtime/collections.ts'
 import { createAdaptiveLifo } from './adaptive-lifo.ts'
-import { type AttemptResult, createAttempts, type Job, type Route, type RoutedJob } from './attempt.ts'
+import {
+  type AttemptResult,
+  type AttemptsOptions,
+  createAttempts,
+  type Job,
+  type RoutedJob,
+} from './attempt.ts'
 import { type Carrier, type CarrierEnd, REPLY_PATIENCE_MS, type Standing } from './carrier.ts'
 import type { CarrierReports } from './carrier-reports.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
 
 /** What serves one channel. */
-export interface ChannelSpec {
+export interface ChannelSpec extends Pick<AttemptsOptions, 'carriers' | 'route' | 'render'> {
   readonly channel: Channel
-  /** At least one. */
-  readonly carriers: readonly Carrier[]
-  readonly route: Route
   /** Says who is asked second for their delivery reports; absent: nobody is. */
   readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteCode' | 'findPassed'>
-  readonly render: (message: NewMessage) => Outgoing
 }
 
-export interface ChannelOptions {
+export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec | 'outbox' | 'onCarrierEnd'> {
   readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt' | 'actions'>
-  readonly clock: Clock
-  readonly random: () => number
   readonly verdicts: Verdicts
-  readonly emit: Emit
   readonly settler: Settler
-  /** How long a claim holds, ms; longer than `attemptLimitMs`. */
+  /** How long a claim holds, ms; longer than `attemptLimitMs`: nothing begins that its lease would not outlive. */
   readonly leaseMs: number
-  /** The longest that an attempt may take, ms: nothing begins that its lease would not outlive. */
-  readonly attemptLimitMs: number
   /** How often the store is asked without a reason, ms (another replica may have put something there). */
   readonly pollMs: number
   /** How often it is asked when it had nothing at all; `pollMs` unless given. */
   readonly idlePollMs?: number
-  readonly repeatPausesMs?: readonly number[] | undefined
   /** Names a claim, unique for every claim ever made. */
   readonly leaseToken: () => string
-  /** Whether the process was told to end. */
-  readonly run: { readonly isStopping: boolean }
   /** Counts what has begun and not ended: a drain waits for it. */
   readonly work: { begin(): void; end(): void }
 }

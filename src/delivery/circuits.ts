@@ -23,12 +23,6 @@ export interface PartialFault {
   readonly recipients?: number
 }
 
-/** A fault of a part that has a circuit, and until when the part is left alone. */
-export interface OpenFault extends PartialFault {
-  readonly scope: CircuitScope
-  readonly until: number
-}
-
 /** A partial fault that has just begun or ended. */
 export interface PartialFaultChange {
   readonly is: 'begun' | 'over'
@@ -118,13 +112,16 @@ export function createCircuits(random: () => number) {
 
   return {
     /** Finds the fault that a message would meet now, and until when it is left alone; null: it may be sent. */
-    findFault(part: Pick<AttemptedPart, 'names'>, now: number): OpenFault | null {
-      let found: OpenFault | null = null
+    findFault(
+      part: Pick<AttemptedPart, 'names'>,
+      now: number,
+    ): (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null {
+      let found: (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null = null
       for (const { fault, until, trial } of those(part)) {
         const isTried = trial !== null && now - trial.begunAt < TRIAL_MS
         if (now >= until && !isTried) continue
         const end = Math.max(until, isTried ? now + TRIAL_STEP_MS : 0)
-        if (found === null || end > found.until) found = { ...fault, until: end }
+        if (found === null || end > found.until) found = { scope: fault.scope, until: end }
       }
       return found
     },
