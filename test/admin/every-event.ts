@@ -212,7 +212,18 @@ export const view = viewOf({
       breaker: 'open',
       breakerUntil: 5000,
       isSecond: false,
-      partialFaults: [],
+      partialFaults: [
+        {
+          scope: 'message',
+          name: '5.7.1',
+          kind: 'activation-code',
+          since: 1000,
+          until: null,
+          code: '5.7.1',
+          reply: 'refused by policy',
+          recipients: 1,
+        },
+      ],
     },
     {
       channel: 'sms',

@@ -250,11 +250,11 @@ t.test('the first lines count what waits, and know whether another carrier takes
     isSecond: false,
   }
   const summary = {
-    counts: [],
+    counts: [{ channel: 'email', kind: 'activation-code', state: 'sent', count: 20 }] as const,
     series: [],
     backlog: { email: 1, sms: 2 },
     oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
-    bounced: { all: 0, ours: 0 },
+    bounced: { all: 1, ours: 0 },
     waitingRecipients: { email: 1, sms: 0 },
     bytes: 0,
   }
@@ -278,6 +278,7 @@ t.test('the first lines count what waits, and know whether another carrier takes
       '1 mail has waited for 2 min 0 s.',
       '2 SMS wait, the oldest for 3 min 0 s.',
       'The certificate expires in 1 h 30 min. Renew it; it is picked up without a restart.',
+      'Of 20 mails of the last day, 1 came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
     ],
   )
   t.end()

@@ -51,9 +51,58 @@ const BUSY_WEEK: Play['series'] = {
   'provider_up{provider="twilio"}': '1x10080',
   'locked_out_callbacks{channel="sms"}': '0x10080',
   [part('report', 'message')]: '1x10080',
+  'messages_total{channel="email",kind="activation-code",state="sent"}': '0+10x10080',
+  'receipts_total{provider="smtp",class="recipient",status="undelivered",result="recorded"}': '0+0.1x10080',
 }
 
+const MAIL_SENT = 'messages_total{channel="email",kind="activation-code",state="sent"}'
+const mailCameBack = (verdict: string) =>
+  `receipts_total{provider="smtp",class="${verdict}",status="undelivered",result="recorded"}`
+const policy = 'partial_fault{channel="email",provider="smtp",by="report",scope="message",name="5.7.1"}'
+
 const PLAYS: readonly Play[] = [
+  {
+    alert: 'MailRefused',
+    is: 'a third of thirty mails an hour that come back',
+    series: { [MAIL_SENT]: '0+0.5x240', [mailCameBack('ours')]: '0x60 0+0.17x180' },
+    fires: [130, 200],
+    silent: [50],
+  },
+  {
+    alert: 'MailRefused',
+    is: 'three of five mails that come back, and one of ten',
+    series: { [MAIL_SENT]: '0+0.08x240', [mailCameBack('recipient')]: '0+0.05x240' },
+    fires: [],
+    silent: [100, 200],
+  },
+  {
+    alert: 'MailComesBack',
+    is: 'one of ten mails of a day',
+    series: { [MAIL_SENT]: '0+0.1x1440', [mailCameBack('recipient')]: '0+0.01x1440' },
+    fires: [1300],
+    silent: [60],
+  },
+  {
+    alert: 'MailComesBack',
+    is: 'one of fifty mails',
+    series: { [MAIL_SENT]: '0+0.1x1440', [mailCameBack('recipient')]: '0+0.002x1440' },
+    fires: [],
+    silent: [600, 1300],
+  },
+  {
+    alert: 'MailComesBack',
+    is: 'one that was refused by policy, which pages nobody',
+    series: { [policy]: '_x5 1x60' },
+    fires: [15],
+    silent: [4],
+  },
+  {
+    alert: 'NotDelivered',
+    is: 'mails that were refused by policy',
+    series: { [policy]: '3x60' },
+    fires: [],
+    silent: [15],
+  },
   {
     alert: 'NotDelivered',
     is: 'one report that names the signature',

@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: ['twilio'] })
+const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: ['smtp', 'twilio'] })
 const emit = createEmitter(metrics.sinks)
 for (const event of everyEvent) emit(event)
 

@@ -82,6 +82,8 @@ export interface SmtpServerOptions {
   readonly pipelining?: boolean
   /** Offers SMTPUTF8. */
   readonly smtpUtf8?: boolean
+  /** Offers DSN. */
+  readonly dsn?: boolean
   /** Key and certificate: offers STARTTLS, or speaks TLS at once with `secure`. */
   readonly certificate?: { readonly key: string; readonly cert: string }
   readonly secure?: boolean
@@ -115,6 +117,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
   const {
     pipelining = true,
     smtpUtf8 = false,
+    dsn = false,
     certificate,
     secure = false,
     login,
@@ -246,6 +249,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     const extensions = ['rig', '8BITMIME', 'ENHANCEDSTATUSCODES', 'SIZE 10485760']
     if (pipelining) extensions.push('PIPELINING')
     if (smtpUtf8) extensions.push('SMTPUTF8')
+    if (dsn) extensions.push('DSN')
     if (context && !session.secured) extensions.push('STARTTLS')
     if (login) extensions.push('AUTH PLAIN LOGIN')
     if (xoauth2) extensions.push(`AUTH LOGIN ${xoauth2.method ?? 'XOAUTH2'}`)

@@ -19,9 +19,12 @@ export interface Cause {
 
 /** A code that waits this long is one that somebody gave up on. */
 const OLD_MS = 60_000
-const DAY = 86_400_000
+export const DAY = 86_400_000
 
-/** The lines that an operator needs first, the worst first; one line that all is well when it is. */
+/**
+ * The lines that an operator needs first, the worst first; one line that all is well when it is.
+ * @param summary of the last day; null: the store does not answer.
+ */
 export function causesOf(view: ServiceView, summary: Summary | null): readonly Cause[] {
   const now = view.now()
   const storeLoss = view.storeLoss()
@@ -64,6 +67,7 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
     ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)),
     ...(webhooks === null ? [] : webhookCauses(webhooks, now)),
     ...mailboxCauses(view.bounceMailbox(), now),
+    ...(summary === null ? [] : bounceCauses(summary)),
     ...view
       .templateProblems()
       .map(problem =>
@@ -75,6 +79,24 @@ export function causesOf(view: ServiceView, summary: Summary | null): readonly C
   ]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+/** From this share of the mails of a day on, of this many at least, it is told that they come back. */
+const MANY_BOUNCES = { share: 0.05, fewest: 20 }
+
+function bounceCauses({ counts, bounced }: Summary): readonly Cause[] {
+  const isSent = ({ channel, state }: Summary['counts'][number]) => channel === 'email' && state === 'sent'
+  const sent = counts.filter(isSent).reduce((sum, { count }) => sum + count, 0)
+  if (sent < MANY_BOUNCES.fewest || bounced.all < sent * MANY_BOUNCES.share) return []
+  return [
+    warn(
+      'mails that came back',
+      say(
+        'Of {sent} mails of the last day, {n} came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
+        { sent, n: bounced.all },
+      ),
+    ),
+  ]
 }
 
 /** A mail server that starts again is back within a minute; what takes longer needs somebody. */

@@ -4,7 +4,7 @@ import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { HeldBack, RefusedCallers } from '../service-health.ts'
 import type { DeviceAlertsStatus } from '../service-view.ts'
 import type { ProviderView, Status } from '../status/status.ts'
-import { type Cause, causesOf, describeEnd } from './causes.ts'
+import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
@@ -14,6 +14,8 @@ interface Overview extends Pick<ConsoleOptions, 'view' | 'postSignature' | 'rota
   readonly now: number
   /** It is null while the store does not answer. */
   readonly summary: Summary | null
+  /** The same of the last day. */
+  readonly day: Summary | null
   readonly period: Period
   readonly providers: readonly ProviderView[]
   readonly requiredIsSafe: readonly Channel[]
@@ -36,11 +38,13 @@ export const overviewPages: readonly ConsolePage[] = [
 
 async function readOverview(options: ConsoleOptions, period: Period): Promise<Overview> {
   const now = options.view.now()
+  const summary = await readSummary(options.status, now - period.lengthMs, period.stepMs)
   return {
     ...options,
     now,
     period,
-    summary: await readSummary(options.status, now - period.lengthMs, period.stepMs),
+    summary,
+    day: period.lengthMs === DAY ? summary : await readSummary(options.status, now - DAY, DAY),
     providers: options.status.providers(),
     requiredIsSafe: options.requiredIsSafe(),
   }
@@ -58,7 +62,7 @@ async function readSummary(status: Status, since: number, stepMs: number): Promi
 /** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
 function renderOverview(sources: Overview): Html {
   const { view, summary, period, now } = sources
-  const causes = causesOf(view, summary)
+  const causes = causesOf(view, sources.day)
   const devices = view.deviceAlerts()
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
   return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>

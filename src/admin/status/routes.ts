@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { languageOfBrowser } from '../../language/choose.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { State } from '../../outbox/outbox.ts'
-import { causesOf } from '../console/causes.ts'
+import { causesOf, DAY } from '../console/causes.ts'
 import { type Failure, RequestRefused } from '../failure.ts'
 import type { ServiceView } from '../service-view.ts'
 import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
@@ -95,7 +95,7 @@ function createHandlers({
       return { channels: await status.readCalls() }
     },
     async readCauses({ headers }) {
-      const summary = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
+      const summary = await view.queries.readSummary(view.now() - DAY, DAY).catch(() => null)
       const language = languageOfBrowser(headers['accept-language'])
       const causes = causesOf(view, summary)
       return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }

@@ -174,6 +174,28 @@ await t.test(
   },
 )
 
+await t.test(
+  'a server with DSN is asked to give back the headers, by our id; another one is asked nothing',
+  async t => {
+    const { server, send } = await start(t, { dsn: true, smtpUtf8: true })
+    const [plain, beyond] = [mail('ann+1=x@example.com'), mail('üser@example.com')]
+    for (const each of [plain, beyond]) t.match(await send(each), { is: 'sent' })
+    const commands = server.connections[0]?.commands ?? []
+    t.same(
+      commands.filter(line => /^(MAIL|RCPT)/.test(line)).map(line => Buffer.from(line, 'latin1').toString()),
+      [
+        `MAIL FROM:<bounce@example.com> RET=HDRS ENVID=${plain.id}`,
+        'RCPT TO:<ann+1=x@example.com> NOTIFY=FAILURE ORCPT=rfc822;ann+2B1+3Dx@example.com',
+        `MAIL FROM:<bounce@example.com> SMTPUTF8 RET=HDRS ENVID=${beyond.id}`,
+        'RCPT TO:<üser@example.com> NOTIFY=FAILURE',
+      ],
+    )
+    const without = await start(t)
+    await without.send()
+    t.notMatch(without.server.connections[0]?.commands.join(' '), /ENVID|NOTIFY/)
+  },
+)
+
 await t.test('an address beyond ASCII goes to a server with SMTPUTF8, and to no other', async t => {
   const to = 'üser@example.com'
   const taker = await start(t, { smtpUtf8: true })
