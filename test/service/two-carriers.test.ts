@@ -114,3 +114,24 @@ t.test(
     t.equal(told.length, 2)
   },
 )
+
+t.test('four SMS in a row that did not come are enough to ask their carrier second', async t => {
+  const { tencent, settings } = await startTwoCarriers(t)
+  const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
+  await sendInVain(rig, 3)
+  const isSecond = async () =>
+    (await (await fetch(`${rig.service().adminUrl}/metrics`)).text()).includes(
+      'carrier_second{provider="twilio"} 1\n',
+    )
+  t.notOk(await isSecond(), 'three are chance')
+  await sendInVain(rig, 1)
+  t.ok(await isSecond())
+  t.match(
+    rig.events().find(each => each['event'] === 'carrier-order'),
+    { provider: 'twilio', second: true },
+  )
+  // A tenth goes to it first all the same.
+  for (let n = 0; n < 3; n += 1)
+    await rig.post('sms', smsBody({ to: `1380013900${n}` }, { type: 4, code: `20000${n}` }))
+  t.ok(tencent.standIn.messages.length > 0)
+})
