@@ -75,6 +75,10 @@ const STORE_RETRY_MS = 1000
 const PEEK_MS = 500
 /** So many are claimed while all carriers rest, or made due for a trial, so that one that was not refused before can try them. */
 const TRIAL_CHOICE = 8
+/** So many are made due at once when they may be sent again; more come by their own time, within a minute or so. */
+const MOST_BROUGHT = 1000
+/** So many that are no codes are remembered at most while they wait in the store. */
+const MOST_LEFT = 10_000
 /** How often it is looked whether carriers that rest are back, ms. */
 const WATCH_MS = 1000
 /** A last trial is made so long before the life of a waiting message ends, ms. */
@@ -242,7 +246,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     // Nothing was claimed while it was open.
     if (circuit === 'closed') expectCodes(clock.now())
     if (circuit === 'open') watch()
-    if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(Infinity)
+    if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(MOST_BROUGHT)
     // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
     if (carriers.length > 1) fill()
   }
@@ -293,11 +297,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (await carrier.hasApproved()) bringForward(TRIAL_CHOICE)
   }
 
-  /** Makes messages due that wait until a carrier may be asked: one may be. Those that none has refused come first. */
+  /** Makes messages due that wait until a carrier may be asked: one may be. Codes come first, and of them those that none has refused. */
   function bringForward(most: number): void {
-    const waiting = (what: AttemptResult['waitsFor']) =>
-      left.names().filter(id => left.get(id)?.waitsFor === what)
-    const ids = [...waiting('rest'), ...waiting('part')].slice(0, most)
+    const rankOf = (id: string): number => {
+      const { purpose, waitsFor } = left.get(id) ?? {}
+      return (purpose === 'code' ? 0 : 2) + (waitsFor === 'rest' ? 0 : 1)
+    }
+    const waiting = left.names().filter(id => left.get(id)?.waitsFor !== undefined)
+    const ids = waiting.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, most)
     for (const id of ids) left.delete(id)
     if (ids.length > 0) void track(makeDue(ids))
   }
@@ -338,7 +345,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     noteDueAt(settlement.dueAt)
     const { id, purpose, expiresAt } = job.message
-    if (purpose === 'code' || waitsFor !== undefined) left.set(id, { purpose, expiresAt, waitsFor })
+    if (purpose === 'code' || (waitsFor !== undefined && left.size < MOST_LEFT))
+      left.set(id, { purpose, expiresAt, waitsFor })
     if (waitsFor !== undefined) watch()
     if (purpose === 'code' && settlement.dueAt <= clock.now()) codesInStore += 1
   }
@@ -516,7 +524,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     wake,
     tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
-      bringForward(Infinity)
+      bringForward(MOST_BROUGHT)
       wake()
     },
     /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
