@@ -161,7 +161,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
     },
     unreadable({ id, channel, kind }) {
       const line = { event: 'unreadable', id, channel, kind }
-      rarely.error(
+      often.error(
         `unreadable/${channel}`,
         line,
         'what is stored of a message was damaged or exchanged: it is not sent',

@@ -179,7 +179,7 @@ async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promis
 }
 
 /** What the checks look at themselves, beside settings. */
-const LOOKED_AT = /^(?:store|certificate|words|all|[A-Z_]+)$/
+const CHECKED_HERE = /^(?:store|certificate|words|all|[A-Z_]+)$/
 
 /** Says what the running service has met, such as a carrier's account without money, or callbacks that are refused. */
 async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly CheckResult[]> {
@@ -190,7 +190,7 @@ async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly 
       : [checkWarning('service', asked.why, say('run check with the settings of the running service'))]
   const { causes } = asked.answer as { readonly causes: readonly Cause[] }
   return causes
-    .filter(({ about }) => !LOOKED_AT.test(about))
+    .filter(({ about }) => !CHECKED_HERE.test(about))
     .map(({ about, level, text }) => ({ about, is: level, what: text, next: FROM_SERVICE }))
 }
 

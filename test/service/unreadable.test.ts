@@ -33,8 +33,9 @@ t.test('content that was damaged or exchanged on disk is said everywhere, and ho
   while (!(await isOver())) await new Promise(resolve => setTimeout(resolve, 50))
 
   t.equal(rig.smtp.mails.length, 1, 'the one that is whole')
-  const [line] = rig.events().filter(({ event }) => event === 'unreadable')
-  t.match(line, { level: 50, channel: 'email', kind: 'registration-activation' })
+  const lines = rig.events().filter(({ event }) => event === 'unreadable')
+  t.match(lines, [{ level: 50, channel: 'email', kind: 'registration-activation' }, { level: 50 }])
+  t.same(new Set(lines.map(({ id }) => id)), new Set([swapped, damaged]), 'each by its id')
   t.match(await read('/metrics'), 'callback_courier_unreadable_total{channel="email"} 2')
   t.match(
     await read('/console'),
