@@ -140,10 +140,13 @@ function warnOfFewFiles(log: Logger): void {
 
 /** Opens both listeners, or closes everything and throws. */
 async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
-  const { publicListener, adminListener } = parts
+  const { publicListener, adminListener, waiting } = parts
   try {
     // The public one opens last: nothing is accepted as long as anything can still stop the start.
-    await adminListener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
+    const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: waiting !== null }
+    await adminListener.listen(place)
+    if (waiting !== null) await stopAccepting(waiting.server)
+    await waiting?.close()
     await publicListener.listen({ host: config.HOST, port: config.PORT, backlog: ACCEPT_QUEUE })
   } catch (error) {
     await Promise.all([publicListener.close(), adminListener.close()])

@@ -10,6 +10,15 @@ import type { Clock } from '../runtime/clock.ts'
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 4000
 
+/** Where a second listener may take over a port while the first one still answers there. Elsewhere some ms are refused between them. */
+const SHARES_PORT = process.platform === 'linux'
+
+export interface OpenedStore {
+  readonly store: Outbox
+  /** What answered while the database was waited for, and still does: on its port the next listener opens with `reusePort`. */
+  readonly waiting: FastifyInstance | null
+}
+
 /**
  * Opens the store, and waits for a database that is not there yet: after a boot, the service may be up before the network is, or the
  * database. Meanwhile `/healthz` is 200, and `/readyz` 503 with the reason. What time does not mend ends the start.
@@ -19,26 +28,32 @@ export async function openStoreWhenThere(
   config: Config,
   open: () => Promise<Outbox>,
   { log, emit, clock }: { readonly log: Logger; readonly emit: Emit; readonly clock: Clock },
-): Promise<Outbox> {
+): Promise<OpenedStore> {
   let said = ''
-  let listener: FastifyInstance | undefined
+  let waiting: FastifyInstance | null = null
   try {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
-        return await open()
+        const store = await open()
+        said = 'starting'
+        if (!SHARES_PORT) await waiting?.close()
+        return { store, waiting: SHARES_PORT ? waiting : null }
       } catch (error) {
         if (!(error instanceof StoreUnusable && error.passes)) throw error
         if (error.message !== said)
           log.warn({ event: 'store', doing: 'wait for the database' }, error.message)
         said = error.message
       }
-      if (listener === undefined) {
-        listener = openWaitingAdmin(config, clock.now, emit, () => said.split(': ', 1)[0] ?? said)
-        await listener.listen({ host: config.ADMIN_HOST, port: config.ADMIN_PORT })
+      if (waiting === null) {
+        waiting = openWaitingAdmin(config, clock.now, emit, () => said.split(': ', 1)[0] ?? said)
+        // Fastify hands every option on to Node; its types do not have this one.
+        const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: SHARES_PORT }
+        await waiting.listen(place)
       }
       await pause(pauseMs)
     }
-  } finally {
-    await listener?.close()
+  } catch (error) {
+    await waiting?.close()
+    throw error
   }
 }

@@ -162,7 +162,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       onCommit: commit => emit({ type: 'store-commit', ...commit }),
       startThread: options.startStoreThread,
     })
-  const store = await openStoreWhenThere(config, open, { log, emit, clock })
+  const { store, waiting } = await openStoreWhenThere(config, open, { log, emit, clock })
+  if (waiting !== null) resources.push({ close: () => waiting.close() })
   resources.push(store)
   const outbox = config.BOUNCE_REFUSE ? { ...store, accept: refuseBounced(store, clock.now) } : store
   if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
@@ -353,6 +354,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   return {
     publicListener: app,
     adminListener,
+    /** It answers in the private listener's place until that one listens; null: the store was there at once. */
+    waiting,
     delivery,
     /** It is null unless DDQ_HOST is set. */
     alerts,

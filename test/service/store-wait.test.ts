@@ -18,7 +18,9 @@ t.test(
     const start = (more: Readonly<Record<string, string>> = {}) =>
       startService({ ...settings, ...more }, { log: { write: line => void log.push(line) } })
     const ask = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null)
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+        headers: { connection: 'close' },
+      }).catch(() => null)
       return answer === null ? null : { status: answer.status, body: await answer.json() }
     }
 
@@ -40,8 +42,20 @@ t.test(
     await pause(500)
     t.equal((await ask('/healthz'))?.status, 200, 'it goes on waiting')
     t.equal(log.filter(line => line.includes('wait for the database')).length, 1, 'one line')
+    let isStarting = true
+    const asked: (number | undefined)[] = []
+    const asking = (async () => {
+      while (isStarting) asked.push((await ask('/healthz'))?.status)
+    })()
     await rig.start()
     await starting
+    isStarting = false
+    await asking
+    t.same(
+      new Set(asked),
+      new Set([200]),
+      `the listener that waited hands over without a gap, ${asked.length} answers`,
+    )
     await until(async () => (await ask('/readyz'))?.status === 200, 'ready once the database is there')
   },
 )
