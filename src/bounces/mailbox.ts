@@ -123,7 +123,8 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
   /** Without MOVE a mail could go elsewhere only by being deleted, and other people's mails with it: then it stays. */
   async function moveAway(client: ImapFlow, uid: number): Promise<void> {
     if (!client.capabilities.has('MOVE')) return
-    await client.mailboxCreate(DONE)
+    // Servers without RFC 5530 refuse a folder that is there without saying why. Where there is none, the mail stays.
+    await client.mailboxCreate(DONE).catch(() => undefined)
     await client.messageMove(uid, DONE, { uid: true })
   }
 
@@ -165,10 +166,13 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
 
 /** Waits until the server announces a mail, the connection ends, or it is time to look. */
 async function nextMail(client: ImapFlow, ms: number, signal: AbortSignal): Promise<void> {
-  const waiting = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+  const over = new AbortController()
+  const waiting = AbortSignal.any([signal, over.signal, AbortSignal.timeout(ms)])
   await Promise.race(['exists', 'close'].map(event => once(client, event, { signal: waiting }))).catch(
     () => {},
   )
+  // What did not happen is waited for no longer: many mails may come within the time.
+  over.abort()
 }
 
 /** Why the mailbox cannot be read, without what the server says: it may repeat what we are known by. */
