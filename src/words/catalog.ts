@@ -6,13 +6,7 @@ import { checkLanguage, type LanguageSource, mergeLanguage, parseJsonFile } from
 import { type Dependence, findDependence } from './layout-dependence.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
 import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
-import {
-  type Brand,
-  fixedVariables,
-  formatStatedValidity,
-  layoutVariables,
-  scopeOf,
-} from './template-variables.ts'
+import { type Brand, fixedVariables, layoutVariables, scopeOf } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
@@ -261,14 +255,11 @@ export function readLanguage(
   if (text === base) return compileLanguage(tag, own as unknown as LanguageSource, text, engine, true)
   const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonFile(base), own), text)
   const language = compileLanguage(tag, source, text, engine, false)
-  for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
-    if (!language.kinds.has(`${sample.channel}/${sample.name}`)) continue
-    const validity = formatStatedValidity(language, sample.channel, sample.content)
-    const scope = scopeOf(sample.channel, sample.kind, sample.content, { brand, locale: language, validity })
-    if (sample.channel === 'email') language.mailWords(sample.name, scope)
+  for (const { channel, name, scope } of sampleScopes(language, brand)) {
+    if (channel === 'email') language.mailWords(name, scope)
     else
-      for (const variant of language.smsVariants(sample.name, scope))
-        if (variant.trim() === '') throw new Error(`/sms/${sample.name} comes out blank`)
+      for (const variant of language.smsVariants(name, scope))
+        if (variant.trim() === '') throw new Error(`/sms/${name} comes out blank`)
   }
   return language
 }
@@ -305,15 +296,18 @@ function validateOwnTemplate(
 
 /** Renders the samples, with all parameters and with the required ones, so that what would fail for a reader fails here. */
 export function renderSamples(compiled: Compiled, language: WordLanguage, brand: Brand, only?: string): void {
-  for (const sample of [...samples, ...samples.map(withRequiredOnly)]) {
-    const { channel, name, kind, content } = sample
-    if (channel !== 'email' || (only !== undefined && only !== name) || !language.kinds.has(`email/${name}`))
-      continue
-    const validity = formatStatedValidity(language, channel, content)
-    const scope = scopeOf(channel, kind, content, { brand, locale: language, validity })
+  for (const { channel, name, scope } of sampleScopes(language, brand)) {
+    if (channel !== 'email' || (only ?? name) !== name) continue
     if (compiled({ ...scope, words: language.mailWords(name, scope) }).trim() === '')
       throw new Error('comes out blank')
   }
+}
+
+/** The values of the samples that a language has words for, with all parameters and with the required ones. */
+function sampleScopes(language: WordLanguage, brand: Brand) {
+  return [...samples, ...samples.map(withRequiredOnly)]
+    .filter(({ channel, name }) => language.kinds.has(`${channel}/${name}`))
+    .map(sample => ({ ...sample, scope: scopeOf(sample, language, brand) }))
 }
 
 /** The language whose words are complete by definition; what another one lacks is said in it. */

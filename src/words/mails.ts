@@ -4,7 +4,7 @@ import type { Catalog } from './catalog.ts'
 import type { MailWords } from './language.ts'
 import { type Body, encodeBody, encodedLine, encodedLines, quotedPrintable } from './mime.ts'
 import type { Compiled, Scope } from './template-engine.ts'
-import { type Brand, formatStatedValidity, scopeOf } from './template-variables.ts'
+import { type Brand, scopeOf } from './template-variables.ts'
 
 /** A mail in the parts that people look at. */
 export interface MailView {
@@ -90,10 +90,10 @@ export function createMailRenderer(options: MailOptions) {
 }
 
 /** The words of a mail, and its layouts with the scope that they are rendered with. */
-function prepare(catalog: Catalog, { kind, name, content }: Sample, { brand, locale }: MailOptions) {
+function prepare(catalog: Catalog, sample: Sample, { brand, locale }: MailOptions) {
+  const { name, content } = sample
   const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
-  const validity = formatStatedValidity(language, 'email', content)
-  const values = scopeOf('email', kind, content, { brand, locale: language, validity })
+  const values = scopeOf(sample, language, brand)
   const words = language.mailWords(name, values)
   // The platform gives its mails a subject; an alert of the service has its heading for one.
   const subject = content.subject ?? words.heading

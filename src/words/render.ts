@@ -15,13 +15,7 @@ import { countSegments } from '../messages/sms-segments.ts'
 import type { RenderedInFull } from './catalog.ts'
 import { createMailRenderer, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
-import {
-  type Brand,
-  type BrandSettings,
-  createBrand,
-  formatStatedValidity,
-  scopeOf,
-} from './template-variables.ts'
+import { type Brand, type BrandSettings, createBrand, scopeOf } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
 export interface RendererOptions {
@@ -126,17 +120,15 @@ function createSmsRenderer(
   const bodies = createRenderCache<string>()
 
   function renderText(message: NewMessage, country: string, tag: string): string {
-    const { name, kind, content } = chooseWords(message)
+    const words = chooseWords(message)
+    const { name, content } = words
     const plugin = pluginOf(pluginSenders, content)
     // No browser in China reads the line, and carriers compare a text with the registered one, so it must always be the same.
     const isPlain = country === 'CN'
     const text = bodies(content, templates.current(), `${name}/${tag}/${isPlain}`, () =>
       templates.renderWith(`sms/${name}`, catalog => {
         const language = catalog.languageFor(tag, `sms/${name}`)
-        const validity = formatStatedValidity(language, 'sms', content)
-        const signature = plugin?.signature ?? brand.name
-        const scope = scopeOf('sms', kind, content, { brand, locale: language, validity, signature })
-        const variants = language.smsVariants(name, scope)
+        const variants = language.smsVariants(name, scopeOf(words, language, brand, plugin?.signature))
         if (!isPlain) return chooseText(variants, content, webotpDomain)
         // Each variant is put together when it is asked for.
         const [fullest = ''] = variants

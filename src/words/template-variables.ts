@@ -1,6 +1,7 @@
 import { type MessageKind, messageKinds, parseValidity, VALIDITY_UNIT } from '../messages/kinds.ts'
 import { hostOf } from '../messages/links.ts'
-import type { Channel, Content } from '../messages/message.ts'
+import type { Channel } from '../messages/message.ts'
+import type { Sample } from '../messages/samples.ts'
 import type { Scope } from './template-engine.ts'
 
 /** The variables of words and layouts: the kind's parameters, the plain text, brand, locale, validity; no other. */
@@ -54,29 +55,25 @@ const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: 
 /**
  * The values of those variables. One that the message does not have is null, so that `if` can ask for it; a variable
  * that no message has is a fault.
- * @param validity the stated validity in words; null when nothing is to be said of it.
  */
 export function scopeOf(
-  channel: Channel,
-  kind: MessageKind | undefined,
-  content: Content,
-  view: {
-    readonly brand: Brand
-    readonly locale: LocaleView
-    readonly validity: string | null
-    readonly signature?: string
-  },
+  { channel, kind, content }: Pick<Sample, 'channel' | 'kind' | 'content'>,
+  language: LocaleView & { formatValidity(ms: number): string | null },
+  brand: Brand,
+  signature: string = brand.name,
 ): Scope {
   const url = kind?.linkParam === undefined ? undefined : content.params[kind.linkParam]
+  // In words; null when the platform stated none, or the language has no words for one so short.
+  const unit = VALIDITY_UNIT[channel]
+  const stated = parseValidity(unit, content.params[unit])
   const shared = {
     ...NOTHING[channel],
     ...content.params,
-    brand: view.brand,
-    locale: view.locale,
-    validity: view.validity,
+    brand,
+    locale: language,
+    validity: stated === null ? null : language.formatValidity(stated),
   }
-  if (channel === 'sms')
-    return { ...shared, plain_sms: content.plain ?? null, signature: view.signature ?? view.brand.name }
+  if (channel === 'sms') return { ...shared, plain_sms: content.plain ?? null, signature }
   return {
     ...shared,
     subject: content.subject ?? null,
@@ -86,27 +83,12 @@ export function scopeOf(
 }
 
 /** The variables that are the same in every message of one language: brand and locale. */
-export function fixedVariables(
-  brand: Brand,
-  { tag, language, dir, start, end }: LocaleView,
-): ReadonlyMap<string, string> {
-  const fixed = new Map<string, string>()
-  for (const [key, value] of Object.entries(brand))
-    if (typeof value === 'string') fixed.set(`brand.${key}`, value)
-  for (const [key, value] of Object.entries({ tag, language, dir, start, end }))
-    fixed.set(`locale.${key}`, value)
-  return fixed
-}
-
-/** The stated validity of a message in a language's words; null when the platform stated none, or it has no words for one so short. */
-export function formatStatedValidity(
-  language: { formatValidity(ms: number): string | null },
-  channel: Channel,
-  content: Content,
-): string | null {
-  const unit = VALIDITY_UNIT[channel]
-  const ms = parseValidity(unit, content.params[unit])
-  return ms === null ? null : language.formatValidity(ms)
+export function fixedVariables(brand: Brand, locale: LocaleView): ReadonlyMap<string, string> {
+  const strings = (of: string, view: object) =>
+    Object.entries(view).flatMap(([key, value]) =>
+      typeof value === 'string' ? [[`${of}.${key}`, value] as const] : [],
+    )
+  return new Map([...strings('brand', brand), ...strings('locale', locale)])
 }
 
 function allParams(channel: Channel): readonly string[] {

@@ -277,8 +277,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/words/render.test.ts'],
   },
   {
-    text: 'const signature = plugin?.signature ?? brand.name',
-    instead: 'const signature = brand.name',
+    text: 'scopeOf(words, language, brand, plugin?.signature)',
+    instead: 'scopeOf(words, language, brand)',
     tests: ['test/words/render.test.ts'],
   },
   {
