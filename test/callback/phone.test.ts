@@ -97,6 +97,12 @@ t.test('what is not a mobile number is not sent to', async t => {
     t.same(anywhere(to, area), { ok: false, why: 'recipient' }, JSON.stringify([to, area]))
 })
 
+t.test('a text of more than 32 characters is no number, whatever stands between its digits', async t => {
+  const written = (length: number) => `138${' '.repeat(length - 11)}00138000`
+  t.same(china(written(32), '86'), { ok: true, number: '+8613800138000', country: 'CN' })
+  t.same(china(written(33), '86'), { ok: false, why: 'recipient' })
+})
+
 t.test('a number without a country is refused, though the library calls it mobile', async t => {
   for (const to of [
     '+881612345678',

@@ -25,6 +25,7 @@ t.test('tokens that guessers try', async t => {
     'P4ssw0rd!P4ssw0rd?',
     'Sunshine-Princess-99',
     'Winter2026Winter2026!x',
+    'kX9mQ2vRkX9mQ2vR',
   ])
     t.equal(isGuessable(token), true, token)
 })
@@ -35,4 +36,5 @@ t.test('tokens that are made at random are none', async t => {
   t.equal(wasGuessable('iloveyou12345678'), false, 'what 1.0.0 took is told from what it refused')
   for (const token of ['correct-horse-battery', 'a-password-of-ones-own', '9f86d081884c7d659a2feaa0c55ad015'])
     t.equal(isGuessable(token), false, token)
+  t.equal(isGuessable('kX9mQ2vRtWkX9m'), false, 'nor is one of which only the end repeats the beginning')
 })

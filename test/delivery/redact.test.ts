@@ -13,6 +13,11 @@ t.test('what a message says is taken out of what its provider replies, in any ca
   t.equal(reply, '451 … for …: "…" looks odd, 24')
 })
 
+t.test('a word of a longer value goes from four letters on; shorter ones are in every reply', async t => {
+  const named = { params: { username: 'Anna Lee Smith' } }
+  t.equal(redactReply('550 the lee of anna', named), '550 the lee of …')
+})
+
 t.test('a reply that says nothing of it stays as it is', async t => {
   t.equal(redactReply('250 2.0.0 Ok: queued', content), '250 2.0.0 Ok: queued')
   const plain = { params: {}, plain: 'Your message was sent to this address: the code is Xylophone' }

@@ -528,4 +528,29 @@ export const mistakes: readonly Mistake[] = [
     instead: 'if ([bounce, dkim].every(each => each !== undefined && isAligned(each, domain, from)))',
     tests: ['test/commands/check/sender.test.ts'],
   },
+  {
+    text: 'const SHORTEST_WORD = 4',
+    instead: 'const SHORTEST_WORD = 5',
+    tests: ['test/delivery/redact.test.ts'],
+  },
+  {
+    text: 'if (memory - held + needs > MOST_MEMORY)',
+    instead: 'if (memory + needs > MOST_MEMORY)',
+    tests: ['test/callback/admission.test.ts'],
+  },
+  {
+    text: 'options.answerWithinMs - (clock.now() - arrivedAt)',
+    instead: 'options.answerWithinMs',
+    tests: ['test/callback/receive.test.ts'],
+  },
+  {
+    text: 'trimmed.length > 32 || !NUMBER',
+    instead: '!NUMBER',
+    tests: ['test/callback/phone.test.ts'],
+  },
+  {
+    text: 'period <= text.length / 2',
+    instead: 'period < text.length / 2',
+    tests: ['test/config/guessable.test.ts'],
+  },
 ]
