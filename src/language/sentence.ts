@@ -43,11 +43,13 @@ export class Sentence {
   }
 }
 
+/** What stands in the places of a sentence; nothing where it has none. */
+export type InPlaces<K extends SentenceKey> = [NamesIn<K>] extends [never]
+  ? []
+  : [values: Readonly<Record<NamesIn<K>, Value>>]
+
 /** A sentence of the word files. A key that they lack is a fault of types. @param values of its places; text is put in as it is. */
-export function say<K extends SentenceKey>(
-  key: K,
-  ...[values]: [NamesIn<K>] extends [never] ? [] : [values: Readonly<Record<NamesIn<K>, Value>>]
-): Sentence {
+export function say<K extends SentenceKey>(key: K, ...[values]: InPlaces<K>): Sentence {
   return new Sentence(key, values)
 }
 

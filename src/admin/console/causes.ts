@@ -1,11 +1,18 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
-import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
+import {
+  type InPlaces,
+  joinSentences,
+  type Sentence,
+  type SentenceKey,
+  say,
+  translateText,
+} from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import { describePartialFault } from '../explain.ts'
-import type { HeldBack, LockedOut, ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { LockedOut, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
 
@@ -26,167 +33,125 @@ export const DAY = 86_400_000
  * @param summary of the last day; null: the store does not answer.
  */
 export function causesOf(view: ServiceView, summary: Summary | null): readonly Cause[] {
-  const now = view.now()
-  const storeLoss = view.storeLoss()
-  const deviceAlerts = view.deviceAlerts()
-  const webhooks = view.webhooks()
-  const causes = [
-    ...(view.isDraining()
-      ? [
-          warn(
-            'ending',
-            say('This process is ending: it finishes what is in flight and takes nothing new soon.'),
-          ),
-        ]
-      : []),
-    ...storeCauses(view.health, summary, now),
-    ...(storeLoss === null ? [] : [fail('store loss', lossLine(storeLoss))]),
-    ...view.health
-      .providers()
-      .filter(({ up }) => !up)
-      .map(provider => fail(provider.provider, downLine(provider, view.channelStatus(), now))),
-    ...view
-      .channelStatus()
-      .flatMap(({ provider, partialFaults }) =>
-        partialFaults.map(fault =>
-          fail(`${provider} ${fault.scope} ${fault.name}`, describePartialFault(provider, fault)),
-        ),
-      ),
-    ...view.channels.flatMap(channel => channelCauses(channel, view.health, summary, now)),
-    ...view.borneFaults.map(({ name, problem, remedy = '' }) =>
-      warn(
-        name,
-        say('{name} {problem}: {remedy}.', {
-          name,
-          problem: translateText(problem),
-          remedy: translateText(remedy),
-        }),
-      ),
-    ),
-    ...certificateCauses(view, now),
-    ...(deviceAlerts === null ? [] : deviceCauses(deviceAlerts)),
-    ...(webhooks === null ? [] : webhookCauses(webhooks, now)),
-    ...mailboxCauses(view.bounceMailbox(), now),
-    ...(summary === null ? [] : bounceCauses(summary)),
-    ...view
-      .templateProblems()
-      .map(problem =>
-        warn(
-          'words',
-          say('Words: {problem}; the last good ones are used.', { problem: translateText(problem) }),
-        ),
-      ),
-  ]
+  const causes = [...findCauses(view, summary)]
   if (causes.length === 0) return [{ level: 'ok', about: 'all', text: say('All is well.') }]
   return causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+type Causes = Generator<Cause, void>
+
+/** Makes what says that something is wrong, in a sentence of the word files. */
+const causeOf =
+  (level: 'fail' | 'warn') =>
+  <K extends SentenceKey>(about: string, key: K, ...values: InPlaces<K>): Cause => ({
+    level,
+    about,
+    text: say(key, ...values),
+  })
+const fail = causeOf('fail')
+const warn = causeOf('warn')
+
+function* findCauses(view: ServiceView, summary: Summary | null): Causes {
+  const now = view.now()
+  const { health } = view
+  if (view.isDraining())
+    yield warn('ending', 'This process is ending: it finishes what is in flight and takes nothing new soon.')
+  yield* storeCauses(health, summary, now)
+  const loss = view.storeLoss()
+  if (loss !== null) yield { level: 'fail', about: 'store loss', text: lossLine(loss) }
+  const channelStatus = view.channelStatus()
+  for (const each of health.providers())
+    if (!each.up) yield { level: 'fail', about: each.provider, text: downLine(each, channelStatus, now) }
+  for (const { provider, partialFaults } of channelStatus)
+    for (const fault of partialFaults)
+      yield {
+        level: 'fail',
+        about: `${provider} ${fault.scope} ${fault.name}`,
+        text: describePartialFault(provider, fault),
+      }
+  for (const channel of view.channels) yield* channelCauses(channel, health, summary, now)
+  for (const { name, problem, remedy = '' } of view.borneFaults)
+    yield warn(name, '{name} {problem}: {remedy}.', {
+      name,
+      problem: translateText(problem),
+      remedy: translateText(remedy),
+    })
+  yield* certificateCauses(view, now)
+  const deviceAlerts = view.deviceAlerts()
+  if (deviceAlerts !== null) yield* deviceCauses(deviceAlerts)
+  const webhooks = view.webhooks()
+  if (webhooks !== null) yield* webhookCauses(webhooks, now)
+  yield* mailboxCauses(view.bounceMailbox(), now)
+  if (summary !== null) yield* bounceCauses(summary)
+  for (const problem of view.templateProblems())
+    yield warn('words', 'Words: {problem}; the last good ones are used.', {
+      problem: translateText(problem),
+    })
 }
 
 /** From this share of the mails of a day on, of this many at least, it is told that they come back. */
 const MANY_BOUNCES = { share: 0.05, fewest: 20 }
 
-function bounceCauses({ counts, bounced }: Summary): readonly Cause[] {
+function* bounceCauses({ counts, bounced }: Summary): Causes {
   const isSent = ({ channel, state }: Summary['counts'][number]) => channel === 'email' && state === 'sent'
   const sent = counts.filter(isSent).reduce((sum, { count }) => sum + count, 0)
-  if (sent < MANY_BOUNCES.fewest || bounced.all < sent * MANY_BOUNCES.share) return []
-  return [
-    warn(
+  if (sent >= MANY_BOUNCES.fewest && bounced.all >= sent * MANY_BOUNCES.share)
+    yield warn(
       'mails that came back',
-      say(
-        'Of {sent} mails of the last day, {n} came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
-        { sent, n: bounced.all },
-      ),
-    ),
-  ]
+      'Of {sent} mails of the last day, {n} came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
+      { sent, n: bounced.all },
+    )
 }
 
 /** A mail server that starts again is back within a minute; what takes longer needs somebody. */
-function mailboxCauses(mailbox: ReturnType<ServiceView['bounceMailbox']>, now: number): readonly Cause[] {
+function* mailboxCauses(mailbox: ReturnType<ServiceView['bounceMailbox']>, now: number): Causes {
   const failing = mailbox?.leads === true ? mailbox.failing : null
-  if (failing === null || now - failing.since < LONG_MS) return []
-  const said = { time: formatDuration(now - failing.since), reason: translateText(failing.reason) }
-  return [
-    warn(
+  if (failing !== null && now - failing.since >= LONG_MS)
+    yield warn(
       'bounces',
-      say(
-        'The mailbox that mails come back to cannot be read for {time}: {reason}. Look at BOUNCE_IMAP_URL.',
-        said,
-      ),
-    ),
-  ]
+      'The mailbox that mails come back to cannot be read for {time}: {reason}. Look at BOUNCE_IMAP_URL.',
+      { time: formatDuration(now - failing.since), reason: translateText(failing.reason) },
+    )
 }
 
 /** A receiver that starts again is back within a minute; what takes longer needs somebody. */
 const TOLD_LATE_MS = 60_000
 
-function webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now: number): readonly Cause[] {
-  if (!leads || failing === null) return []
+function* webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now: number): Causes {
+  if (!leads || failing === null) return
   if (isGone)
-    return [
-      warn(
-        'events',
-        say(
-          'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.',
-        ),
-      ),
-    ]
-  if (now - failing.since < TOLD_LATE_MS) return []
-  return [
-    warn(
+    yield warn(
       'events',
-      say(
-        'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
-        { time: formatDuration(now - failing.since), reason: translateText(failing.reason), n: waiting },
-      ),
-    ),
-  ]
+      'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.',
+    )
+  else if (now - failing.since >= TOLD_LATE_MS)
+    yield warn(
+      'events',
+      'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
+      { time: formatDuration(now - failing.since), reason: translateText(failing.reason), n: waiting },
+    )
 }
 
-function fail(about: string, text: Sentence): Cause {
-  return { level: 'fail', about, text }
-}
-
-function warn(about: string, text: Sentence): Cause {
-  return { level: 'warn', about, text }
-}
-
-function storeCauses(health: ServiceHealth, summary: Summary | null, now: number): readonly Cause[] {
+function* storeCauses(health: ServiceHealth, summary: Summary | null, now: number): Causes {
   const failure = health.storeFailure()
   const unreadable = health.unreadable()
-  const causes =
-    unreadable === null || now - unreadable.lastAt > DAY
-      ? []
-      : [
-          fail(
-            'store content',
-            say(
-              'Messages that waited could not be read: {count} since the start, the last at {at}. What is stored of them was damaged or exchanged, and they were not sent. Check the disk, and who can write the store; Messages, state “Refused”, shows which. This line stays for a day.',
-              { count: unreadable.count, at: clockTime(unreadable.lastAt) },
-            ),
-          ),
-        ]
+  if (unreadable !== null && now - unreadable.lastAt <= DAY)
+    yield fail(
+      'store content',
+      'Messages that waited could not be read: {count} since the start, the last at {at}. What is stored of them was damaged or exchanged, and they were not sent. Check the disk, and who can write the store; Messages, state “Refused”, shows which. This line stays for a day.',
+      { count: unreadable.count, at: clockTime(unreadable.lastAt) },
+    )
   if (summary === null)
-    return [
-      ...causes,
-      fail(
-        'store',
-        say(
-          'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
-        ),
-      ),
-    ]
-  if (failure === null || now - failure.at >= OLD_MS) return causes
-  const { at, doing, message } = failure
-  return [
-    ...causes,
-    fail(
+    yield fail(
       'store',
-      say('The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.', {
-        doing,
-        at: clockTime(at),
-        message: translateText(message),
-      }),
-    ),
-  ]
+      'The store does not answer. Callbacks are answered 503 until it does: look at its disk (space, permissions) or at the database, then at the log.',
+    )
+  else if (failure !== null && now - failure.at < OLD_MS)
+    yield fail(
+      'store',
+      'The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.',
+      { doing: failure.doing, at: clockTime(failure.at), message: translateText(failure.message) },
+    )
 }
 
 function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sentence {
@@ -210,41 +175,48 @@ function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sent
   )
 }
 
-function channelCauses(
+function* channelCauses(
   channel: Channel,
   health: ServiceHealth,
   summary: Summary | null,
   now: number,
-): readonly Cause[] {
-  const causes: Cause[] = []
+): Causes {
   const lockedOut = health.lockedOut(channel)
-  if (lockedOut !== null) causes.push(fail(`${channel} callbacks`, lockedOutLine(channel, lockedOut)))
+  if (lockedOut !== null)
+    yield { level: 'fail', about: `${channel} callbacks`, text: lockedOutLine(channel, lockedOut) }
   const oldest = summary?.oldest[channel] ?? null
   if (oldest !== null && now - oldest > OLD_MS)
-    causes.push(
-      warn(
-        `${channel} waits`,
-        backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
-      ),
-    )
-  causes.push(...quotaCauses(channel, health.heldBack(channel), now))
+    yield {
+      level: 'warn',
+      about: `${channel} waits`,
+      text: backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
+    }
+  for (const { quota, count, lastAt } of health.heldBack(channel))
+    if (!OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
+      yield warn(
+        `${channel} ${quota}`,
+        channel === 'email'
+          ? 'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.'
+          : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.',
+        { quota, count, at: clockTime(lastAt) },
+      )
   const validation = health.validation(channel)
   if (validation !== null && !validation.ok)
-    causes.push(
-      warn(
-        `${channel} URL`,
-        say(
-          'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
-          {
-            channel: channel === 'email' ? say('e-mail') : say('SMS'),
-            at: clockTime(validation.at),
-            reason: translateText(validation.reason),
-          },
-        ),
-      ),
+    yield warn(
+      `${channel} URL`,
+      'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
+      {
+        channel: channel === 'email' ? say('e-mail') : say('SMS'),
+        at: clockTime(validation.at),
+        reason: translateText(validation.reason),
+      },
     )
-  return causes
 }
+
+/** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
+const HELD_BACK_MS = 15 * 60_000
+/** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
+const OF_ONE_PERSON: ReadonlySet<string> = new Set(['recipient-10m', 'recipient-day'])
 
 const MEND_LOCKOUT = {
   source: say(
@@ -280,57 +252,27 @@ function backlogLine(channel: Channel, count: number, time: Sentence): Sentence 
   )
 }
 
-/** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
-const HELD_BACK_MS = 15 * 60_000
-/** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
-const OF_ONE_PERSON: ReadonlySet<string> = new Set(['recipient-10m', 'recipient-day'])
-
-function quotaCauses(channel: Channel, held: readonly HeldBack[], now: number): readonly Cause[] {
-  return held
-    .filter(({ quota, lastAt }) => !OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
-    .map(({ quota, count, lastAt }) =>
-      warn(
-        `${channel} ${quota}`,
-        say(
-          channel === 'email'
-            ? 'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.'
-            : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: .env.example has the setting.',
-          { quota, count, at: clockTime(lastAt) },
-        ),
-      ),
-    )
-}
-
-function certificateCauses(view: ServiceView, now: number): readonly Cause[] {
+function* certificateCauses(view: ServiceView, now: number): Causes {
   const certificate = view.certificate()
   const renewalRefused = view.renewalRefused()
-  if (certificate === null) return []
+  if (certificate === null) return
   const { expiresAt, flaws } = certificate
-  const causes: Cause[] = []
   const left = expiresAt - view.wall()
   if (left < 0)
-    causes.push(
-      fail(
-        'certificate',
-        say(
-          'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.',
-          { at: clockTime(expiresAt) },
-        ),
-      ),
+    yield fail(
+      'certificate',
+      'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.',
+      { at: clockTime(expiresAt) },
     )
   else if (left < 14 * DAY)
-    causes.push(
-      warn(
-        'certificate',
-        say('The certificate expires in {time}. Renew it; it is picked up without a restart.', {
-          time: formatDuration(left),
-        }),
-      ),
+    yield warn(
+      'certificate',
+      'The certificate expires in {time}. Renew it; it is picked up without a restart.',
+      { time: formatDuration(left) },
     )
-  if (renewalRefused !== null) causes.push(warn('renewal', refusedLine(renewalRefused, expiresAt, now)))
-  for (const flaw of flaws)
-    causes.push(warn('certificate', say('Certificate: {flaw}', { flaw: translateText(flaw) })))
-  return causes
+  if (renewalRefused !== null)
+    yield { level: 'warn', about: 'renewal', text: refusedLine(renewalRefused, expiresAt, now) }
+  for (const flaw of flaws) yield warn('certificate', 'Certificate: {flaw}', { flaw: translateText(flaw) })
 }
 
 function refusedLine({ since, reason }: RefusedRenewal, expiresAt: number, now: number): Sentence {
@@ -379,40 +321,28 @@ function downLine(
 /** A connection that is lost comes back within seconds; what takes longer needs somebody. */
 const LONG_MS = 60_000
 
-function deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAlertsStatus): readonly Cause[] {
-  if (!leads) return []
-  const causes = refused.map(({ topic, why }) =>
-    warn(
-      'device alerts',
-      say(
-        'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
-        { topic, why: translateText(why) },
-      ),
-    ),
-  )
+function* deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAlertsStatus): Causes {
+  if (!leads) return
   if (!subscribed && forMs > LONG_MS)
-    causes.unshift(
-      fail(
-        'device alerts',
-        say('No device alert has come for {time}: {why}. {next}', {
-          time: formatDuration(forMs),
-          why: lastEnd === null ? say('the platform has not answered yet') : describeEnd(lastEnd),
-          next: whatToDo(lastEnd),
-        }),
-      ),
+    yield fail('device alerts', 'No device alert has come for {time}: {why}. {next}', {
+      time: formatDuration(forMs),
+      why: lastEnd === null ? say('the platform has not answered yet') : describeEnd(lastEnd),
+      next:
+        lastEnd?.is === 'refused'
+          ? say(
+              'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.',
+            )
+          : say('It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.'),
+    })
+  for (const { topic, why } of refused)
+    yield warn(
+      'device alerts',
+      'The platform refuses the topic {topic} ({why}): no device alert of it comes. Look at the product in ALERTS, and at what the application may subscribe to.',
+      { topic, why: translateText(why) },
     )
-  return causes
 }
 
 /** Says how a subscription ended. */
 export function describeEnd({ is, why }: { readonly is: string; readonly why: string }): Sentence {
   return say('{is}, {why}', { is: translateText(is), why: translateText(why) })
-}
-
-function whatToDo(lastEnd: DeviceAlertsStatus['lastEnd']): Sentence {
-  return lastEnd?.is === 'refused'
-    ? say(
-        'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.',
-      )
-    : say('It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.')
 }
