@@ -1,11 +1,6 @@
 import { providerModules } from '../providers/list.ts'
 import { readPostgresUrl } from '../runtime/postgres-url.ts'
-import {
-  missingSetting,
-  missingSettings,
-  type SettingAdvice,
-  type SettingFault,
-} from '../settings/setting.ts'
+import { missingSettings, type SettingAdvice, type SettingFault } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { isGuessable, wasGuessable } from './guessable.ts'
 import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
@@ -30,33 +25,24 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...adminTokenFaults(s),
     ...dkimFaults(s),
     ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
-    ...(s.EVENTS_URL === undefined || s.EVENTS_SECRET !== undefined ? [] : [NO_SIGNING_SECRET]),
+    ...(s.EVENTS_URL === undefined ? [] : missingSettings(s, { EVENTS_SECRET: NO_SIGNING_SECRET })),
     ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
 }
 
-function channelFaults(s: Partly): SettingFault[] {
-  const faults: SettingFault[] = []
-  if (s.EMAIL_TOKEN === undefined && s.SMS_TOKEN === undefined)
-    faults.push(
-      missingSetting(
-        'EMAIL_TOKEN',
-        'set it to switch e-mail on, or SMS_TOKEN to switch SMS on (`callback-courier token` makes one)',
-      ),
-    )
-  if ((s.EMAIL_TOKEN ?? s.SMS_TOKEN) !== undefined && s.BRAND_NAME === undefined)
-    faults.push(
-      missingSetting('BRAND_NAME', 'set it to the name people know you by, or put a name into MAIL_FROM'),
-    )
-  if (s.DATABASE_URL?.kind === 'postgres' && s.STORE_SECRET === undefined)
-    faults.push(
-      missingSetting(
-        'STORE_SECRET',
-        'it is needed with postgres: a long random text, the same for every instance',
-      ),
-    )
-  return faults
+function channelFaults(s: Partly): readonly SettingFault[] {
+  return missingSettings(s, {
+    EMAIL_TOKEN:
+      s.SMS_TOKEN === undefined &&
+      'set it to switch e-mail on, or SMS_TOKEN to switch SMS on (`callback-courier token` makes one)',
+    BRAND_NAME:
+      (s.EMAIL_TOKEN ?? s.SMS_TOKEN) !== undefined &&
+      'set it to the name people know you by, or put a name into MAIL_FROM',
+    STORE_SECRET:
+      s.DATABASE_URL?.kind === 'postgres' &&
+      'it is needed with postgres: a long random text, the same for every instance',
+  })
 }
 
 function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
@@ -78,22 +64,23 @@ function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  const faults = [...providerFaults('sms', s, wrong), ...nameFaults(s), ...routeFaults(s, wrong)]
-  if (s.DEFAULT_AREA_CODE === undefined && s.SMS_COUNTRIES === undefined)
-    faults.push(
-      missingSetting(
-        'DEFAULT_AREA_CODE',
+  return [
+    ...providerFaults('sms', s, wrong),
+    ...nameFaults(s),
+    ...routeFaults(s, wrong),
+    ...missingSettings(s, {
+      DEFAULT_AREA_CODE:
+        s.SMS_COUNTRIES === undefined &&
         "SMS is on (SMS_TOKEN): set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go",
-      ),
-    )
-  return faults
+    }),
+  ]
 }
 
 /** The faults of a channel's providers: of those with any setting, or else of the first in the list. */
 function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const begun = configuredProviders(channel, s, wrong)
   const first = providerModules.filter(module => module.channel === channel).slice(0, 1)
-  return (begun.length > 0 ? begun : first).flatMap(module => module.findFaults(s))
+  return (begun.length > 0 ? begun : first).flatMap(module => [...module.findFaults(s)])
 }
 
 /** The providers of a channel of which anything is set. */
@@ -134,16 +121,12 @@ function namesOf(module: (typeof providerModules)[number], s: Partly): readonly 
 /** Carriers that no route leads to, and routes that lead to no carrier. */
 function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const configured = configuredProviders('sms', s, wrong).flatMap(module => namesOf(module, s))
-  if (routes === undefined) {
-    if (configured.length < 2) return []
-    const line = `SMS_ROUTES=*=${configured.join(',')}`
-    return [
-      missingSetting(
-        'SMS_ROUTES',
-        `there are several SMS carriers, so say which of them is asked first: ${line}`,
-      ),
-    ]
-  }
+  if (routes === undefined)
+    return missingSettings(s, {
+      SMS_ROUTES:
+        configured.length > 1 &&
+        `there are several SMS carriers, so say which of them is asked first: SMS_ROUTES=*=${configured.join(',')}`,
+    })
   const known = carrierNames(s)
   const name = 'SMS_ROUTES'
   const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
@@ -158,22 +141,18 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
   return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
 }
 
-function alertFaults(s: Partly): SettingFault[] {
-  const needed = {
-    DDQ_AUTH_URL: "the platform API's address",
-    DDQ_APP_ID: "the application's identifier",
-    DDQ_APP_SECRET: "the application's secret",
-    ALERTS: 'who is to be told of what (or ALERTS_FILE)',
-  } as const
-  return (Object.keys(needed) as (keyof typeof needed)[])
-    .filter(name => s[name] === undefined)
-    .map(name => missingSetting(name, `device alerts are on (DDQ_HOST), so set ${needed[name]}`))
+function alertFaults(s: Partly): readonly SettingFault[] {
+  const because = 'device alerts are on (DDQ_HOST), so set'
+  return missingSettings(s, {
+    DDQ_AUTH_URL: `${because} the platform API's address`,
+    DDQ_APP_ID: `${because} the application's identifier`,
+    DDQ_APP_SECRET: `${because} the application's secret`,
+    ALERTS: `${because} who is to be told of what (or ALERTS_FILE)`,
+  })
 }
 
-const NO_SIGNING_SECRET = missingSetting(
-  'EVENTS_SECRET',
-  'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64',
-)
+const NO_SIGNING_SECRET =
+  'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64'
 
 /** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
 function narrow(networks: readonly string[] | undefined): boolean {
@@ -188,18 +167,16 @@ function isWholeInternet(network: string): boolean {
  * The key in the URL, or the caller's network, tells the platform from others. A signature does not, when the
  * Token can be guessed from the URL's derived key: whoever has the Token signs as the platform does.
  */
-function protectionFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  return listLoneTokens(s, wrong).flatMap(([name, token]) => {
+function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<SettingFault> {
+  for (const [name, token] of listLoneTokens(s, wrong)) {
     const short = token.length < SAFE_TOKEN_LENGTH
-    if (!short && !wasGuessable(token)) return []
-    return [
-      {
+    if (short || wasGuessable(token))
+      yield {
         name,
         problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
         remedy: `make a new one with \`callback-courier token\`, or set ${name.split('_', 1)[0]}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
-      },
-    ]
-  })
+      }
+  }
 }
 
 /** Lists the Tokens that the key in their URL follows from, while nothing else tells the platform from others. */
@@ -223,42 +200,35 @@ function secretsOf(s: Partly, names: readonly SettingName[]): readonly NamedSecr
   })
 }
 
-function listenerFaults(s: Partly): SettingFault[] {
-  const faults: SettingFault[] = []
+function* listenerFaults(s: Partly): Generator<SettingFault> {
   const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
-  if (s.TLS === true) faults.push(...missingSettings(s, { TLS_CERT_FILE: remedy, TLS_KEY_FILE: remedy }))
+  if (s.TLS === true) yield* missingSettings(s, { TLS_CERT_FILE: remedy, TLS_KEY_FILE: remedy })
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
-    faults.push({ name: 'ADMIN_PORT', problem: 'is the same as PORT', remedy: 'choose another one' })
-  return faults
+    yield { name: 'ADMIN_PORT', problem: 'is the same as PORT', remedy: 'choose another one' }
 }
 
 /** The faults of the private listener's passwords: one is missing where it is needed, two are the same, or one is easy to guess. */
-function adminTokenFaults(s: Partly): SettingFault[] {
-  const { ADMIN_HOST: host, ADMIN_TOKEN: admin, ADMIN_TOKENS: operators } = s
-  const { METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s
-  const faults: SettingFault[] = []
+function* adminTokenFaults(s: Partly): Generator<SettingFault> {
+  const { ADMIN_HOST: host, ADMIN_TOKENS: operators, METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s
   const why =
     host !== undefined && !isLoopback(host)
       ? 'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1'
       : metrics !== undefined
         ? 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'
-        : status !== undefined
-          ? 'the status API has a password (STATUS_TOKEN), so the console needs one, too'
-          : null
-  if (admin === undefined && operators === undefined && why !== null)
-    faults.push(missingSetting('ADMIN_TOKEN', why))
+        : status !== undefined &&
+          'the status API has a password (STATUS_TOKEN), so the console needs one, too'
+  if (operators === undefined) yield* missingSettings(s, { ADMIN_TOKEN: why })
   const seen = new Set<string>()
   for (const [name, token] of secretsOf(s, PASSWORDS)) {
     // The example is guessable, too, and has a fault of its own.
-    if (wasGuessable(token) && !isExample(name, token)) faults.push({ name, ...GUESSABLE })
+    if (wasGuessable(token) && !isExample(name, token)) yield { name, ...GUESSABLE }
     if (seen.size === seen.add(token).size)
-      faults.push({
+      yield {
         name,
         problem: 'repeats another password of the private listener',
         remedy: 'each needs its own',
-      })
+      }
   }
-  return faults
 }
 
 /** The passwords of the private listener. */
@@ -275,13 +245,11 @@ const GUESSABLE = {
   remedy: 'make one with `callback-courier token`, which also serves here',
 }
 
-function dkimFaults(s: Partly): SettingFault[] {
-  const names = ['DKIM_DOMAIN', 'DKIM_SELECTOR', 'DKIM_KEY_FILE'] as const
-  const absent = names.filter(name => s[name] === undefined)
-  if (absent.length === names.length) return []
-  return absent.map(name =>
-    missingSetting(name, 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'),
-  )
+function dkimFaults(s: Partly): readonly SettingFault[] {
+  const remedy = 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'
+  const needed = { DKIM_DOMAIN: remedy, DKIM_SELECTOR: remedy, DKIM_KEY_FILE: remedy }
+  const faults = missingSettings(s, needed)
+  return faults.length < Object.keys(needed).length ? faults : []
 }
 
 /** Says whether a value is the example of its setting, or the password in it. */
@@ -345,107 +313,92 @@ const WITHOUT_TLS: SettingFault = {
 
 /** Settings that work but should not stay as they are. */
 export function listAdvice(s: SettingValues): readonly SettingAdvice[] {
-  return [
-    ...tokenAdvice(s),
-    ...consoleAdvice(s),
-    ...networkAdvice(s),
-    ...mailAdvice(s),
-    ...smsAdvice(s),
-    ...alertAdvice(s),
-  ]
+  return [...tokenAdvice(s), ...serviceAdvice(s)]
 }
 
-function tokenAdvice(s: SettingValues): SettingAdvice[] {
-  const said: SettingAdvice[] = []
+function* tokenAdvice(s: SettingValues): Generator<SettingAdvice> {
   for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN', 'EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS'] as const) {
     const token = s[name]
     if (token === undefined) continue
     if (/\d$/.test(token))
-      said.push({
+      yield {
         name,
         sentence: `${name} ends in a digit`,
         remedy:
           'Token and timestamp are signed without anything between them, so choose one that ends in a letter (`callback-courier token`)',
-      })
+      }
     if (/[\s#"'`$\\]/.test(token))
-      said.push({
+      yield {
         name,
         sentence: `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\)`,
         remedy: 'compare its fingerprint (`callback-courier check`), or choose another Token',
-      })
+      }
     if (token.length < 16)
-      said.push({
+      yield {
         name,
         sentence: `${name} has fewer than 16 characters and can be guessed`,
         remedy: '`callback-courier token` makes a good one',
-      })
+      }
   }
   if (s.EMAIL_TOKEN !== undefined && s.EMAIL_TOKEN === s.SMS_TOKEN)
-    said.push({
+    yield {
       name: 'EMAIL_TOKEN',
       sentence: 'EMAIL_TOKEN and SMS_TOKEN are the same',
       remedy: 'give each channel its own',
-    })
-  return said
+    }
 }
 
-function consoleAdvice(s: SettingValues): SettingAdvice[] {
-  const name = 'ADMIN_TOKEN'
-  if (s[name] !== undefined || s.ADMIN_TOKENS !== undefined) return []
-  const sentence =
-    'ADMIN_TOKEN is not set: every user of this machine can read console and metrics, and send, retry and cancel messages'
-  return [
-    {
-      name,
-      sentence,
+function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
+  if (s.ADMIN_TOKEN === undefined && s.ADMIN_TOKENS === undefined)
+    yield {
+      name: 'ADMIN_TOKEN',
+      sentence:
+        'ADMIN_TOKEN is not set: every user of this machine can read console and metrics, and send, retry and cancel messages',
       remedy: '`callback-courier token` makes one; without it URLs and backups are not given out',
-    },
-  ]
-}
-
-function networkAdvice(s: SettingValues): SettingAdvice[] {
-  const said: SettingAdvice[] = []
+    }
   for (const [name, remedy] of [
     ['ALLOWED_SOURCES', 'it protects nothing'],
     ['TRUSTED_PROXIES', 'any caller can then claim any address'],
   ] as const)
     if (s[name].some(isWholeInternet))
-      said.push({ name, sentence: `${name} contains a network of everybody (/0)`, remedy })
+      yield { name, sentence: `${name} contains a network of everybody (/0)`, remedy }
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
-    said.push({
+    yield {
       name: 'TLS',
       sentence: 'TLS=off means a proxy in front, but TRUSTED_PROXIES is empty',
       remedy: "ALLOWED_SOURCES will be compared with the proxy's address",
-    })
-  return said
+    }
+  if (s.SMTP_LOGIN_WITHOUT_TLS)
+    yield {
+      name: 'SMTP_LOGIN_WITHOUT_TLS',
+      sentence: "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear",
+      remedy: 'use a server with TLS, and leave it out',
+    }
+  yield* smsAdvice(s)
+  if (s.ALERTS !== undefined && s.DDQ_HOST === undefined)
+    yield {
+      name: 'ALERTS',
+      sentence: 'ALERTS is set, but nobody is told of anything',
+      remedy: 'set DDQ_HOST as well',
+    }
 }
 
-function mailAdvice(s: SettingValues): SettingAdvice[] {
-  const name = 'SMTP_LOGIN_WITHOUT_TLS'
-  const sentence = "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear"
-  return s[name] ? [{ name, sentence, remedy: 'use a server with TLS, and leave it out' }] : []
-}
-
-function alertAdvice(s: SettingValues): SettingAdvice[] {
-  if (s.ALERTS === undefined || s.DDQ_HOST !== undefined) return []
-  const sentence = 'ALERTS is set, but nobody is told of anything'
-  return [{ name: 'ALERTS', sentence, remedy: 'set DDQ_HOST as well' }]
-}
-
-function smsAdvice(s: SettingValues): SettingAdvice[] {
+function* smsAdvice(s: SettingValues): Generator<SettingAdvice> {
   const { SMS_TOKEN: token, SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
   const name = 'SMS_COUNTRIES'
-  if (token === undefined) return []
+  if (token === undefined || countries === undefined) return
   if (countries === '*')
-    return [
-      {
+    yield {
+      name,
+      sentence: 'SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much',
+    }
+  else if (routes !== undefined && !routes.has('*')) {
+    const without = countries.filter(country => !routes.has(country))
+    if (without.length > 0)
+      yield {
         name,
-        sentence: 'SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much',
-      },
-    ]
-  if (routes === undefined || routes.has('*') || countries === undefined) return []
-  const without = countries.filter(country => !routes.has(country))
-  if (without.length === 0) return []
-  const sentence = `SMS_COUNTRIES has ${without.join(', ')}, which no route leads to`
-  return [{ name, sentence, remedy: 'add it to SMS_ROUTES' }]
+        sentence: `SMS_COUNTRIES has ${without.join(', ')}, which no route leads to`,
+        remedy: 'add it to SMS_ROUTES',
+      }
+  }
 }

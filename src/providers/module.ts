@@ -43,7 +43,7 @@ export interface ProviderModule<
   /** The limits that no setting changes. */
   readonly limits: L
   /** The faults of its settings taken together, once the channel is on. A setting that is wrong by itself is undefined here. */
-  findFaults(settings: Partial<Values<S>>): readonly SettingFault[]
+  findFaults(settings: Partial<Values<S>>): Iterable<SettingFault>
   /** The longest that an attempt may take, ms: a lease must outlive it. */
   longestAttemptMs(config: Values<S>, limits: L): number
   /** @returns undefined when its channel is off or it is not configured. */

@@ -4,7 +4,6 @@ import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
 import {
   integerSetting,
-  missingSetting,
   missingSettings,
   type SettingFault,
   settingWithReader,
@@ -89,36 +88,25 @@ const twilioSettings = {
 type TwilioConfig = Values<typeof twilioSettings> & ChannelSettings
 
 /** The faults of these settings together, when SMS is on. */
-function findFaults(s: Partial<Values<typeof twilioSettings>>): readonly SettingFault[] {
+function* findFaults(s: Partial<Values<typeof twilioSettings>>): Generator<SettingFault> {
   const because = 'SMS is on (SMS_TOKEN)'
-  const faults = missingSettings(s, {
+  yield* missingSettings(s, {
     TWILIO_ACCOUNT_SID: `${because}, so name your Twilio account (AC…)`,
+    TWILIO_AUTH_TOKEN:
+      s.TWILIO_API_KEY_SID === undefined &&
+      `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`,
+    TWILIO_API_KEY_SECRET: s.TWILIO_API_KEY_SID !== undefined && 'it belongs to TWILIO_API_KEY_SID',
+    TWILIO_API_KEY_SID: s.TWILIO_API_KEY_SECRET !== undefined && 'it belongs to TWILIO_API_KEY_SECRET',
+    TWILIO_FROM:
+      s.TWILIO_MESSAGING_SERVICE_SID === undefined &&
+      `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`,
   })
-  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_AUTH_TOKEN === undefined)
-    faults.push(
-      missingSetting(
-        'TWILIO_AUTH_TOKEN',
-        `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`,
-      ),
-    )
-  if (s.TWILIO_API_KEY_SID !== undefined && s.TWILIO_API_KEY_SECRET === undefined)
-    faults.push(missingSetting('TWILIO_API_KEY_SECRET', 'it belongs to TWILIO_API_KEY_SID'))
-  if (s.TWILIO_API_KEY_SID === undefined && s.TWILIO_API_KEY_SECRET !== undefined)
-    faults.push(missingSetting('TWILIO_API_KEY_SID', 'it belongs to TWILIO_API_KEY_SECRET'))
-  if (s.TWILIO_FROM === undefined && s.TWILIO_MESSAGING_SERVICE_SID === undefined)
-    faults.push(
-      missingSetting(
-        'TWILIO_FROM',
-        `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`,
-      ),
-    )
   if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
-    faults.push({
+    yield {
       name: 'TWILIO_FROM',
       problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set',
       remedy: 'remove one of them',
-    })
-  return faults
+    }
 }
 
 /** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */

@@ -86,13 +86,13 @@ export function missingSetting(name: string, remedy: string): SettingFault {
   return { name, problem: 'is missing', remedy }
 }
 
-/** The faults of the settings that have to be set and are not. @param needed what to do, as a clause, by name. */
+/** The faults of the settings that have to be set and are not. @param needed what to do, as a clause, by name; false: it is not needed. */
 export function missingSettings(
   s: Readonly<Record<string, unknown>>,
-  needed: Readonly<Record<string, string>>,
+  needed: Readonly<Record<string, string | false>>,
 ): SettingFault[] {
   return Object.entries(needed).flatMap(([name, remedy]) =>
-    s[name] === undefined ? [missingSetting(name, remedy)] : [],
+    remedy === false || s[name] !== undefined ? [] : [missingSetting(name, remedy)],
   )
 }
 

@@ -1,7 +1,7 @@
 import { readSwitch } from '../../settings/readers.ts'
 import {
   integerSetting,
-  missingSetting,
+  missingSettings,
   type ParsedSetting,
   type SettingFault,
   settingWithReader,
@@ -86,62 +86,54 @@ export const smtpSettings = {
 } as const
 
 /** The faults of these settings together, when e-mail is on. */
-export function findSmtpFaults(settings: Given): readonly SettingFault[] {
-  const remedy = 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587'
-  const absent = settings.SMTP_URL === undefined ? [missingSetting('SMTP_URL', remedy)] : []
-  const faults = [...absent, ...findCertificateFaults(settings), ...findOauth2Faults(settings)]
-  if (settings.SMTP_LOGIN_WITHOUT_TLS !== false) return faults
-  return [...faults, ...URLS.filter(name => logsInWithoutTls(settings[name])).map(clearLoginFault)]
+export function* findSmtpFaults(settings: Given): Generator<SettingFault> {
+  yield* missingSettings(settings, {
+    SMTP_URL: 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587',
+    SMTP_CLIENT_CERT_FILE: settings.SMTP_CLIENT_KEY_FILE !== undefined && 'SMTP_CLIENT_KEY_FILE needs it',
+    SMTP_CLIENT_KEY_FILE: settings.SMTP_CLIENT_CERT_FILE !== undefined && 'SMTP_CLIENT_CERT_FILE needs it',
+  })
+  const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
+  if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)
+    yield* findTokenFaults(settings, withoutPassword.length > 0)
+  else yield* findPasswordFaults(settings, withoutPassword)
+  if (settings.SMTP_LOGIN_WITHOUT_TLS === false)
+    for (const name of URLS)
+      if (logsInWithoutTls(settings[name]))
+        yield {
+          name,
+          problem: 'has a login and ?ignoreTLS=true, so that it would cross the network in the clear',
+          remedy: 'leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way',
+        }
 }
 
 type Given = Partial<Values<typeof smtpSettings>>
 
-function findCertificateFaults(settings: Given): readonly SettingFault[] {
-  const [present, lacking] = [CLIENT_FILES.filter(isSet), CLIENT_FILES.filter(name => !isSet(name))]
-  return present.length === 1 ? lacking.map(name => missingSetting(name, `${present[0]} needs it`)) : []
-
-  function isSet(name: (typeof CLIENT_FILES)[number]): boolean {
-    return settings[name] !== undefined
-  }
-}
-
-const CLIENT_FILES = ['SMTP_CLIENT_CERT_FILE', 'SMTP_CLIENT_KEY_FILE'] as const
-
-/** The faults of URLs with a user and no password, and of the settings that take the password's place. */
-function findOauth2Faults(settings: Given): readonly SettingFault[] {
-  const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
-  if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)
-    return findTokenFaults(settings, withoutPassword.length > 0)
-  const faults = withoutPassword.map(name => ({
-    name,
-    problem:
-      'has a user and no password: write user:password@, or set SMTP_OAUTH2_TOKEN_URL, where an access token is asked for in its place',
-  }))
+/** @param withoutPassword the URLs with a user and no password, in whose place nothing is set. */
+function* findPasswordFaults(settings: Given, withoutPassword: readonly string[]): Generator<SettingFault> {
+  for (const name of withoutPassword)
+    yield {
+      name,
+      problem:
+        'has a user and no password: write user:password@, or set SMTP_OAUTH2_TOKEN_URL, where an access token is asked for in its place',
+    }
   const idle = OAUTH2.find(name => settings[name] !== undefined)
-  return idle === undefined
-    ? faults
-    : [...faults, missingSetting('SMTP_OAUTH2_TOKEN_URL', `${idle} needs it`)]
+  yield* missingSettings(settings, { SMTP_OAUTH2_TOKEN_URL: idle !== undefined && `${idle} needs it` })
 }
 
 /** @param isUsed whether a mail server is logged in to with a token. */
-function findTokenFaults(settings: Given, isUsed: boolean): readonly SettingFault[] {
-  const faults: SettingFault[] = []
+function* findTokenFaults(settings: Given, isUsed: boolean): Generator<SettingFault> {
   if (settings.SMTP_URL !== undefined && !isUsed)
-    faults.push({
+    yield {
       name: 'SMTP_URL',
       problem: 'needs a user and no password for SMTP_OAUTH2_TOKEN_URL',
       remedy: 'write smtp://courier%40example.com@smtp.office365.com:587, or leave the other out',
-    })
-  if (settings.SMTP_OAUTH2_CLIENT_ID === undefined)
-    faults.push(missingSetting('SMTP_OAUTH2_CLIENT_ID', 'it belongs to SMTP_OAUTH2_TOKEN_URL'))
-  if (settings.SMTP_OAUTH2_CLIENT_SECRET === undefined && settings.SMTP_OAUTH2_REFRESH_TOKEN === undefined)
-    faults.push(
-      missingSetting(
-        'SMTP_OAUTH2_CLIENT_SECRET',
-        'it belongs to SMTP_OAUTH2_CLIENT_ID, unless there is a refresh token',
-      ),
-    )
-  return faults
+    }
+  yield* missingSettings(settings, {
+    SMTP_OAUTH2_CLIENT_ID: 'it belongs to SMTP_OAUTH2_TOKEN_URL',
+    SMTP_OAUTH2_CLIENT_SECRET:
+      settings.SMTP_OAUTH2_REFRESH_TOKEN === undefined &&
+      'it belongs to SMTP_OAUTH2_CLIENT_ID, unless there is a refresh token',
+  })
 }
 
 function lacksPassword(url: string | undefined): boolean {
@@ -161,14 +153,6 @@ function logsInWithoutTls(url: string | undefined): boolean {
   const address = url === undefined ? { wrong: 'absent' } : readSmtpUrl(url)
   if ('wrong' in address || address.auth === undefined || address.secure) return false
   return address.startTls === 'off' && !isLoopback(address.host)
-}
-
-function clearLoginFault(name: string): SettingFault {
-  return {
-    name,
-    problem: 'has a login and ?ignoreTLS=true, so that it would cross the network in the clear',
-    remedy: 'leave ignoreTLS out, or set SMTP_LOGIN_WITHOUT_TLS=on if nobody can listen on the way',
-  }
 }
 
 /** An SMTP URL, read: the server, and the way to connect to it. */
