@@ -66,7 +66,7 @@ export interface AttemptsOptions {
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
    * a provider that has lost one of its calls, which must not outlive its lease unnoticed.
    */
-  readonly attemptLimitMs: number
+  readonly attemptWithinMs: number
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones; see retry.ts. */
   readonly repeatPausesMs?: readonly number[] | undefined
   /** Whether the process was told to end: then no further carrier is asked. */
@@ -91,8 +91,8 @@ const FAULT = 'an unexpected fault in the provider'
 
 /** Makes the attempts of one channel. */
 export function createAttempts(options: AttemptsOptions) {
-  const { clock, random, emit, carriers, route, attemptLimitMs } = options
-  const calls = createBoundedCalls(attemptLimitMs, emit)
+  const { clock, random, emit, carriers, route, attemptWithinMs } = options
+  const calls = createBoundedCalls(attemptWithinMs, emit)
 
   const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({
     settlement: { to: 'queued', dueAt, uncounted: true, ...(records && { records }) },

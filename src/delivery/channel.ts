@@ -31,7 +31,7 @@ export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec 
   readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt' | 'actions'>
   readonly verdicts: Verdicts
   readonly settler: Settler
-  /** How long a claim holds, ms; longer than `attemptLimitMs`: nothing begins that its lease would not outlive. */
+  /** How long a claim holds, ms; longer than `attemptWithinMs`: nothing begins that its lease would not outlive. */
   readonly leaseMs: number
   /** How often the store is asked without a reason, ms (another replica may have put something there). */
   readonly pollMs: number
@@ -95,7 +95,7 @@ export type DeliveryChannel = ReturnType<typeof createChannel>
  */
 export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { channel, carriers, route, reports } = spec
-  const { outbox, clock, verdicts, emit, settler, leaseMs, attemptLimitMs, pollMs, run, work } = options
+  const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
@@ -363,7 +363,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /** Says whether a message's life is over, or its lease too short for an attempt. */
   function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
-    return now >= message.expiresAt || lease.until - now < attemptLimitMs || !isHeld(lease)
+    return now >= message.expiresAt || lease.until - now < attemptWithinMs || !isHeld(lease)
   }
 
   function endOrGiveBack(job: Job, now: number): void {

@@ -65,7 +65,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     tryNow: name => channelOf(name).tryNow(),
     status: () => [...channels.values()].flatMap(channel => channel.status()),
     start() {
-      sweeper = setInterval(sweep, Math.min(SWEEP_MS, options.leaseMs - options.attemptLimitMs)).unref()
+      sweeper = setInterval(sweep, Math.min(SWEEP_MS, options.leaseMs - options.attemptWithinMs)).unref()
       for (const channel of channels.values()) channel.wake()
       tidyDisabled()
     },

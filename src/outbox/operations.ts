@@ -57,16 +57,15 @@ export type CallStore = <N extends OperationName>(name: N, takes: Takes<N>) => P
 
 /**
  * What each operation is. A store that one process has for itself writes everything that comes together in one commit; on a shared
- * one, only calls of one kind share it, and only where `sharesCommit` says so: the others are rare. `decision` is the function of
- * decide.ts that says what becomes of the messages.
+ * one, only calls of one kind share it, and only where `sharesCommit` says so: the others are rare.
  */
 export const STORE_OPERATIONS = {
-  accept: { writes: true, sharesCommit: true, decision: 'acceptMessages' },
-  claim: { writes: true, sharesCommit: true, decision: 'claimMessages' },
-  settle: { writes: true, sharesCommit: true, decision: 'settleMessage' },
-  writeReceipt: { writes: true, sharesCommit: true, decision: 'keepReport' },
-  retryMessage: { writes: true, sharesCommit: false, decision: 'retryMessage' },
-  cancelMessage: { writes: true, sharesCommit: false, decision: 'cancelMessage' },
+  accept: { writes: true, sharesCommit: true },
+  claim: { writes: true, sharesCommit: true },
+  settle: { writes: true, sharesCommit: true },
+  writeReceipt: { writes: true, sharesCommit: true },
+  retryMessage: { writes: true, sharesCommit: false },
+  cancelMessage: { writes: true, sharesCommit: false },
   allowAgain: { writes: true, sharesCommit: false },
   probeCommit: { writes: true, sharesCommit: false },
   addEvent: { writes: true, sharesCommit: false },
@@ -77,10 +76,7 @@ export const STORE_OPERATIONS = {
   readSummary: { writes: false, sharesCommit: false },
   listMessages: { writes: false, sharesCommit: false },
   findMessage: { writes: false, sharesCommit: false },
-} as const satisfies Record<
-  OperationName,
-  { writes: boolean; sharesCommit: boolean; decision?: keyof typeof import('./decide.ts') }
->
+} as const satisfies Record<OperationName, { writes: boolean; sharesCommit: boolean }>
 
 type Table = typeof STORE_OPERATIONS
 /** The operations of which calls share a commit on a shared store, and the others. */

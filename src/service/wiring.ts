@@ -181,7 +181,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     reports,
   })
   const verdicts = createVerdicts()
-  const attemptLimitMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
+  const attemptWithinMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const owner = randomBytes(8).toString('hex')
   const delivery = createDelivery({
     ...options,
@@ -189,8 +189,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     channels,
     verdicts,
     emit,
-    leaseMs: attemptLimitMs + LEASE_SPARE_MS,
-    attemptLimitMs,
+    leaseMs: attemptWithinMs + LEASE_SPARE_MS,
+    attemptWithinMs,
     // Another replica may put something there.
     ...(config.DATABASE_URL.kind === 'postgres' ? { pollMs: 500, idlePollMs: 1250 } : { pollMs: 5000 }),
     leaseToken: sharedLeases?.newLeaseToken ?? createLeaseTokens(() => owner),

@@ -245,7 +245,7 @@ t.test('what waits in memory goes back to the store before its lease runs out', 
   const given: string[] = []
   const { delivery, provider, accept, view, clock } = await openRig(t, {
     concurrency: 1,
-    attemptLimitMs: 60_000,
+    attemptWithinMs: 60_000,
     leaseMs: 60_100,
     between: outbox => ({
       settle: (id, lease, settlement) => {
@@ -285,7 +285,7 @@ t.test('a provider that throws leaves an ambiguous attempt and a fault to be hea
 })
 
 t.test('a provider that loses a call is given up on within the limit', async t => {
-  const { delivery, provider, accept, view } = await openRig(t, { attemptLimitMs: 50, leaseMs: 100_000 })
+  const { delivery, provider, accept, view } = await openRig(t, { attemptWithinMs: 50, leaseMs: 100_000 })
   provider.respond = undefined
   provider.aborted = () => undefined
   delivery.start()

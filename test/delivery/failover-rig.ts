@@ -112,7 +112,7 @@ export function openDelivery(
       },
     ],
     leaseMs: 520_000,
-    attemptLimitMs: 400_000,
+    attemptWithinMs: 400_000,
     pollMs: 5,
     leaseToken: () => `${process}.${(tokens += 1)}`,
   })

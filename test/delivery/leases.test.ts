@@ -2,7 +2,7 @@ import t from 'tap'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { openRig, pause, SENT, until } from './rig.ts'
 
-const lease = { attemptLimitMs: 100_000, leaseMs: 100_100 }
+const lease = { attemptWithinMs: 100_000, leaseMs: 100_100 }
 
 t.test(
   'a lease runs out while the reply is on its way: taken over as ambiguous, the late end is lost',

@@ -136,7 +136,7 @@ async function play(load: Load): Promise<Result> {
       },
     ],
     leaseMs: 120 * SECOND,
-    attemptLimitMs: limitMs + SECOND,
+    attemptWithinMs: limitMs + SECOND,
     pollMs: 5 * SECOND,
     leaseToken: () => `lease ${(leases += 1)}`,
   })

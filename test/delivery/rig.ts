@@ -96,7 +96,7 @@ function fakeProvider(concurrency: number): FakeProvider {
 
 export interface Options {
   readonly concurrency?: number
-  readonly attemptLimitMs?: number
+  readonly attemptWithinMs?: number
   readonly leaseMs?: number
   readonly breaker?: BreakerOptions
   /** Stands between the loop and the store. */
@@ -141,7 +141,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
   })
   let tokens = 0
   const open = (given: Options): Omit<Rig, 'peer'> => {
-    const { concurrency = 2, attemptLimitMs = 400_000, random = () => 0.5 } = given
+    const { concurrency = 2, attemptWithinMs = 400_000, random = () => 0.5 } = given
     const provider = fakeProvider(concurrency)
     const verdicts = createVerdicts()
     const events: string[] = []
@@ -169,7 +169,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
         },
       ],
       leaseMs: given.leaseMs ?? 520_000,
-      attemptLimitMs,
+      attemptWithinMs,
       pollMs: 10,
       leaseToken: () => `test.${(tokens += 1)}`,
     })

@@ -188,7 +188,7 @@ async function run(
         },
       ],
       leaseMs: 100 * SECOND,
-      attemptLimitMs: 40 * SECOND,
+      attemptWithinMs: 40 * SECOND,
       pollMs: 5 * SECOND,
       leaseToken: () => `lease ${(leases += 1)}`,
     })

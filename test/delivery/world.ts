@@ -207,7 +207,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
         },
       ],
       leaseMs: ATTEMPT_LIMIT_MS + 60 * SECOND,
-      attemptLimitMs: ATTEMPT_LIMIT_MS,
+      attemptWithinMs: ATTEMPT_LIMIT_MS,
       pollMs: 5 * SECOND,
       repeatPausesMs,
       leaseToken: () => `lease ${(leases += 1)}`,

@@ -81,47 +81,47 @@ export const mistakes: readonly Mistake[] = [
   {
     text: 'if (areaCode !== undefined && area === undefined) return NO_AREA',
     instead: 'if (areaCode === undefined && area === undefined) return NO_AREA',
-    tests: ['test/callback/phone.test.ts'],
+    tests: ['test/callback/recipient-number.test.ts'],
   },
   {
     text: "if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return NO_RECIPIENT",
     instead: "if (type !== 'MOBILE') return NO_RECIPIENT",
-    tests: ['test/callback/phone.test.ts'],
+    tests: ['test/callback/recipient-number.test.ts'],
   },
   {
     text: "if (rules.countries !== '*' && !rules.countries.has(country)) return NO_COUNTRY",
     instead: "if (rules.countries === '*' || !rules.countries.has(country)) return NO_COUNTRY",
-    tests: ['test/callback/phone.test.ts'],
+    tests: ['test/callback/recipient-number.test.ts'],
   },
   {
     text: 'const shown = number.slice(-4)',
     instead: 'const shown = number.slice(-6)',
-    tests: ['test/callback/phone.test.ts'],
+    tests: ['test/callback/recipient-number.test.ts'],
   },
   {
     text: 'if (INVISIBLE.test(local)) return false',
     instead: 'if (INVISIBLE.test(local)) return true',
-    tests: ['test/callback/address.test.ts'],
+    tests: ['test/callback/recipient-address.test.ts'],
   },
   {
     text: 'if (!routed && ENCODED_WORD.test(local)) return false',
     instead: 'if (routed && ENCODED_WORD.test(local)) return false',
-    tests: ['test/callback/address.test.ts'],
+    tests: ['test/callback/recipient-address.test.ts'],
   },
   {
     text: 'if (labels.length < 2 || domain.length > 253) return null',
     instead: 'if (labels.length < 1 || domain.length > 253) return null',
-    tests: ['test/callback/address.test.ts'],
+    tests: ['test/callback/recipient-address.test.ts'],
   },
   {
     text: 'return Buffer.byteLength(address) > MAX_ADDRESS ? null : address',
     instead: 'return address',
-    tests: ['test/callback/address.test.ts'],
+    tests: ['test/callback/recipient-address.test.ts'],
   },
   {
     text: "if (domain === '' || domainToUnicode(domain) !== lower) return null",
     instead: "if (domain === '') return null",
-    tests: ['test/callback/address.test.ts'],
+    tests: ['test/callback/recipient-address.test.ts'],
   },
   {
     text: "...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),",
@@ -546,7 +546,7 @@ export const mistakes: readonly Mistake[] = [
   {
     text: 'trimmed.length > 32 || !NUMBER',
     instead: '!NUMBER',
-    tests: ['test/callback/phone.test.ts'],
+    tests: ['test/callback/recipient-number.test.ts'],
   },
   {
     text: 'period <= text.length / 2',
