@@ -142,12 +142,12 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
 }
 
 function alertFaults(s: Partly): readonly SettingFault[] {
-  const because = 'device alerts are on (DDQ_HOST), so set'
+  const because = (needed: string) => `device alerts are on (DDQ_HOST), so set ${needed}`
   return missingSettings(s, {
-    DDQ_AUTH_URL: `${because} the platform API's address`,
-    DDQ_APP_ID: `${because} the application's identifier`,
-    DDQ_APP_SECRET: `${because} the application's secret`,
-    ALERTS: `${because} who is to be told of what (or ALERTS_FILE)`,
+    DDQ_AUTH_URL: because("the platform API's address"),
+    DDQ_APP_ID: because("the application's identifier"),
+    DDQ_APP_SECRET: because("the application's secret"),
+    ALERTS: because('who is to be told of what (or ALERTS_FILE)'),
   })
 }
 
