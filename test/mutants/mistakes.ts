@@ -392,8 +392,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/config'],
   },
   {
-    text: "if (s.DATABASE_URL?.kind === 'postgres' && s.STORE_SECRET === undefined)",
-    instead: "if (s.DATABASE_URL?.kind === 'file' && s.STORE_SECRET === undefined)",
+    text: "s.DATABASE_URL?.kind === 'postgres' && 'it is needed with postgres",
+    instead: "s.DATABASE_URL?.kind === 'file' && 'it is needed with postgres",
     tests: ['test/config'],
   },
   {
