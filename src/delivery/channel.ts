@@ -252,7 +252,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   function watch(): void {
-    watcher ??= setInterval(watchRests, WATCH_MS).unref()
+    if (!run.isStopping) watcher ??= setInterval(watchRests, WATCH_MS).unref()
   }
 
   /**
