@@ -2,11 +2,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
+import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ServiceView } from '../service-view.ts'
 import {
   ALERT_COUNTERS,
   ALERT_GAUGES,
+  CHANNELS,
   COUNTERS,
   extend,
   GAUGES,
@@ -36,6 +38,23 @@ function figure(name: string, help: string, read: (seen: Seen) => number | null)
   return { name, help, labels: [], read: seen => [[{}, read(seen)]] }
 }
 
+function ofChannels(
+  name: string,
+  help: string,
+  read: (seen: Seen, channel: Channel) => number | null | undefined,
+): ScrapedRow {
+  const ofChannel = (seen: Seen) => (channel: Channel) => {
+    const value = read(seen, channel)
+    return value === null || value === undefined ? [] : [[{ channel }, value] as const]
+  }
+  return { name, help, labels: ['channel'], read: seen => CHANNELS.flatMap(ofChannel(seen)) }
+}
+
+/** @param at ms since the epoch; null: never. */
+function secondsSince(at: number | null, now: number): number {
+  return at === null ? 0 : Math.max(0, (now - at) / 1000)
+}
+
 function ofProviders(name: string, help: string, read: (status: ChannelStatus) => number): ScrapedRow {
   return {
     name,
@@ -52,29 +71,21 @@ const SCRAPED: readonly ScrapedRow[] = [
     labels: ['version', 'commit'],
     read: ({ build: { version, commit } }) => [[{ version, commit }, 1]],
   },
-  {
-    name: 'backlog',
-    help: 'Messages that are queued or being sent.',
-    labels: ['channel'],
-    read: ({ store }) => Object.entries(store?.backlog ?? {}).map(([channel, count]) => [{ channel }, count]),
-  },
-  {
-    name: 'oldest_seconds',
-    help: 'Age of the oldest message that is queued or being sent.',
-    labels: ['channel'],
-    read: ({ store, now }) =>
-      Object.entries(store?.oldest ?? {}).map(([channel, at]) => [
-        { channel },
-        at === null ? 0 : Math.max(0, (now() - at) / 1000),
-      ]),
-  },
-  {
-    name: 'waiting_recipients',
-    help: 'Different recipients of the oldest messages that are queued or being sent, of 200 or somewhat more at most.',
-    labels: ['channel'],
-    read: ({ store }) =>
-      Object.entries(store?.waitingRecipients ?? {}).map(([channel, count]) => [{ channel }, count]),
-  },
+  ofChannels(
+    'backlog',
+    'Messages that are queued or being sent.',
+    ({ store }, channel) => store?.backlog[channel],
+  ),
+  ofChannels(
+    'oldest_seconds',
+    'Age of the oldest message that is queued or being sent.',
+    ({ store, now }, channel) => store && secondsSince(store.oldest[channel], now()),
+  ),
+  ofChannels(
+    'waiting_recipients',
+    'Different recipients of the oldest messages that are queued or being sent, of 200 or somewhat more at most.',
+    ({ store }, channel) => store?.waitingRecipients[channel],
+  ),
   figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
   figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
   figure(
@@ -82,13 +93,11 @@ const SCRAPED: readonly ScrapedRow[] = [
     'Messages that the store was found to lack at a start within the last day.',
     ({ storeLoss }) => storeLoss()?.messages ?? 0,
   ),
-  {
-    name: 'locked_out_callbacks',
-    help: 'POSTs with the right key that were refused since the last one that was accepted.',
-    labels: ['channel'],
-    read: ({ health }) =>
-      (['email', 'sms'] as const).map(channel => [{ channel }, health.lockedOut(channel)?.count ?? 0]),
-  },
+  ofChannels(
+    'locked_out_callbacks',
+    'POSTs with the right key that were refused since the last one that was accepted.',
+    ({ health }, channel) => health.lockedOut(channel)?.count ?? 0,
+  ),
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),
   ),
@@ -152,8 +161,7 @@ const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
   ),
   figure('events_oldest_seconds', 'How long ago the oldest of them happened.', ({ webhooks, now }) => {
     const telling = leading(webhooks())
-    if (telling === null) return null
-    return telling.oldestAt === null ? 0 : Math.max(0, (now() - telling.oldestAt) / 1000)
+    return telling === null ? null : secondsSince(telling.oldestAt, now())
   }),
 ]
 

@@ -40,7 +40,7 @@ export interface HistogramRow extends Metric {
   readonly observe: Feed<readonly [Labels, number]>
 }
 
-const CHANNELS = ['email', 'sms'] as const
+export const CHANNELS = ['email', 'sms'] as const
 const METHODS = ['GET', 'POST'] as const
 const KINDS: readonly Labels[] = [
   ...messageKinds.map(({ channel, name }) => ({ channel, kind: name })),

@@ -68,46 +68,35 @@ export async function readSummary(
 ): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, oldest, recipients, counts, series, bytes] = await awaitStatements(
+  const [backlog, waiting, counts, series, bytes] = await awaitStatements(
     runStatement(client, BACKLOG),
-    runStatement(client, OLDEST),
-    runStatement(client, RECIPIENTS),
+    runStatement(client, WAITING),
     runStatement(client, COUNTS, from),
     runStatement(client, SERIES, from, minutes),
     runStatement(client, BYTES),
   )
   const first = (rows: readonly Record<string, unknown>[]) => rows[0] ?? {}
+  const [email, sms] = ['email', 'sms'].map(channel => waiting.rows.find(row => row['channel'] === channel))
   return {
     backlog: { email: Number(first(backlog.rows)['email']), sms: Number(first(backlog.rows)['sms']) },
-    oldest: {
-      email: first(oldest.rows)['email'] as number | null,
-      sms: first(oldest.rows)['sms'] as number | null,
-    },
-    waitingRecipients: {
-      email: Number(first(recipients.rows)['email']),
-      sms: Number(first(recipients.rows)['sms']),
-    },
+    oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
+    waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
     counts: counts.rows as unknown as Summary['counts'],
     series: series.rows as unknown as Summary['series'],
     bytes: Number(first(bytes.rows)['bytes']),
   }
 }
 
-function oldestOf(channel: Channel): string {
-  return `SELECT recipient_hash FROM courier_messages WHERE final_at IS NULL AND channel = '${channel}' ORDER BY arrived_at LIMIT ${LOOKED_AT}`
+function waitingOf(channel: Channel): string {
+  return `SELECT '${channel}' AS channel, min(arrived_at) AS oldest, count(DISTINCT recipient_hash) AS recipients FROM
+    (SELECT arrived_at, recipient_hash FROM courier_messages WHERE final_at IS NULL AND channel = '${channel}'
+      ORDER BY arrived_at LIMIT ${LOOKED_AT}) AS ${channel}`
 }
 
 const BACKLOG = statement(
   'backlog-by-channel',
 )`SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog`
-const OLDEST = statement(
-  'oldest',
-)`SELECT (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'email') AS email,
-    (SELECT min(arrived_at) FROM courier_messages WHERE final_at IS NULL AND channel = 'sms') AS sms`
-const RECIPIENTS = statement(
-  'waiting-recipients',
-)`SELECT (SELECT count(DISTINCT recipient_hash) FROM (${oldestOf('email')}) AS mails) AS email,
-    (SELECT count(DISTINCT recipient_hash) FROM (${oldestOf('sms')}) AS sms) AS sms`
+const WAITING = statement('waiting-by-channel')`${waitingOf('email')} UNION ALL ${waitingOf('sms')}`
 const COUNTS = statement(
   'counts',
 )`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1

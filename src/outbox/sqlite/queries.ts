@@ -61,7 +61,10 @@ export function createReadSummary(
   live: Readonly<LiveMessages>,
   path: string,
 ): (call: Takes<'readSummary'>) => Gives<'readSummary'> {
-  const oldest = db.prepare('SELECT min(arrived_at) AS at FROM messages WHERE state = ? AND channel = ?')
+  const waiting = db.prepare(
+    `SELECT min(arrived_at) AS oldest, count(DISTINCT recipient_hash) AS recipients
+       FROM (SELECT * FROM (${oldestIn('queued')}) UNION ALL SELECT * FROM (${oldestIn('sending')}))`,
+  )
   const counts = db.prepare(
     `SELECT channel, kind, state, sum(count) AS count FROM counts WHERE minute >= ?
        GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
@@ -71,25 +74,14 @@ export function createReadSummary(
        GROUP BY step, state HAVING sum(count) > 0 ORDER BY step, state`,
   )
 
-  const recipients = db.prepare(
-    `SELECT count(DISTINCT recipient_hash) AS count FROM (SELECT * FROM (${oldestIn('queued')}) UNION ALL SELECT * FROM (${oldestIn('sending')}))`,
-  )
-  const countRecipients = (channel: Channel) => Number(recipients.get(channel)?.['count'])
-
-  function oldestArrival(channel: Channel): number | null {
-    const times = ['queued', 'sending']
-      .map(state => oldest.get(state, channel)?.['at'])
-      .filter(at => typeof at === 'number')
-    return times.length === 0 ? null : Math.min(...times)
-  }
-
   return ({ since, stepMs }) => {
     const from = Math.floor(since / MINUTE)
     const minutes = Math.max(1, Math.round(stepMs / MINUTE))
+    const [email, sms] = [waiting.get('email'), waiting.get('sms')]
     return {
       backlog: { ...live },
-      oldest: { email: oldestArrival('email'), sms: oldestArrival('sms') },
-      waitingRecipients: { email: countRecipients('email'), sms: countRecipients('sms') },
+      oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
+      waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
       counts: counts.all(from).map(row => ({
         channel: row['channel'] as Channel,
         kind: String(row['kind']),
@@ -107,7 +99,7 @@ export function createReadSummary(
 }
 
 function oldestIn(state: LiveState): string {
-  return `SELECT recipient_hash FROM messages WHERE state = '${state}' AND channel = ?1 ORDER BY arrived_at LIMIT ${LOOKED_AT}`
+  return `SELECT arrived_at, recipient_hash FROM messages WHERE state = '${state}' AND channel = ?1 ORDER BY arrived_at LIMIT ${LOOKED_AT}`
 }
 
 function fileSize(path: string): number {
