@@ -22,6 +22,8 @@ export function createDescriptors(most: number, monotonic: () => number) {
   let usedAt = Number.NEGATIVE_INFINITY
 
   return {
+    /** So many callers that have not shown the key leave room for those that have. */
+    forStrangers: Math.floor(room / 2),
     /** Looks at a new connection. */
     note(socket: Socket): void {
       const descriptor = descriptorOf(socket)

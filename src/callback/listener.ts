@@ -64,7 +64,8 @@ interface PublicListenerOptions {
 /** The listener that the platform reaches, without its routes, guarded against slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions) {
   const { tls, onNotHttp, onBadUrl, callerOf, descriptors, idleLimitMs = IDLE_LIMIT_MS } = options
-  const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
+  const most = Math.min(MOST_UNAUTHENTICATED, descriptors.forStrangers)
+  const unauthenticated = createUnauthenticatedConnections(most)
   const arrivals = createArrivals()
   const app: FastifyInstance = Fastify({
     serverFactory: (handler: RequestListener) => {

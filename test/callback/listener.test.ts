@@ -7,6 +7,7 @@ import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { openRaw } from '../rigs/raw.ts'
+import { until } from '../rigs/service.ts'
 
 t.test('a connection is kept from request to request, but not by empty lines', async t => {
   // A busy machine may be late by three quarters of it.
@@ -105,6 +106,33 @@ for (const protocol of ['http', 'https'])
       t.match(await text(socket), /^HTTP\/1\.1 413 [^]*connection: close[^]*too large$/i)
     }
   })
+
+t.test('strangers who hold their connections leave half of the descriptors to others', async t => {
+  const nobody = () => {}
+  const limited = createDescriptors(400, Date.now)
+  const { app } = createPublicListener({
+    tls: undefined,
+    callerOf: undefined,
+    onNotHttp: nobody,
+    onBadUrl: nobody,
+    // This process has other things open, too.
+    descriptors: { ...limited, note: nobody },
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const strangers: Socket[] = []
+  t.teardown(() => strangers.forEach(each => each.destroy()))
+  for (let n = 0; n < 200; n += 1) {
+    const stranger = net.connect({ port, host: '127.0.0.1' })
+    strangers.push(stranger.on('error', nobody).resume())
+    await once(stranger, 'connect')
+  }
+  const kept = () =>
+    strangers.filter(({ destroyed, readyState }) => !destroyed && readyState === 'open').length
+  await until(() => kept() <= limited.forStrangers, 'the oldest are hung up on')
+  t.equal(kept(), (400 - 64) / 2)
+})
 
 t.test('a caller that goes on sending after its answer is hung up on', async t => {
   const port = await listenForShortBodies(t, undefined)
