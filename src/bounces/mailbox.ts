@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { ImapFlow } from 'imapflow'
 import type { Emit } from '../events/events.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
@@ -9,23 +10,20 @@ import { REPORT_OCTETS } from './report.ts'
 
 export interface BounceMailboxOptions {
   readonly address: ImapAddress
-  /** Gives an access token in the place of a password. @throws with what to say when there is none */
-  readonly accessToken?: (() => Promise<string>) | undefined
+  /** Access tokens in the place of a password; closed with the mailbox. */
+  readonly tokens?:
+    | {
+        getToken(): Promise<{ readonly token: string } | { readonly reply: string }>
+        close(): Promise<unknown>
+      }
+    | undefined
   /** Reads a mail. @returns whether it reports on a mail of ours. @throws StoreUnavailable: it is read again later */
   readonly take: (message: Uint8Array) => Promise<boolean>
   /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
+  readonly clock: Clock
   readonly random: () => number
   readonly emit: Emit
-  /** How often the mailbox is looked at when the server announces nothing, ms; a minute unless given. */
-  readonly lookEveryMs?: number
-}
-
-/** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
-export interface BounceMailbox {
-  start(): void
-  stop(): Promise<void>
-  status(): BounceMailboxStatus
 }
 
 export interface BounceMailboxStatus {
@@ -39,6 +37,8 @@ export interface BounceMailboxStatus {
 const DONE = 'callback-courier'
 /** Mails that came earlier are not looked at: reports come within days. */
 const RECENT_MS = 7 * 86_400_000
+/** How often the mailbox is looked at when the server announces nothing. */
+const LOOK_EVERY_MS = 60_000
 /** Mails whose heads are asked for at once. */
 const HEADS_AT_ONCE = 200
 const LEASE = { ttlMs: 30_000, renewEveryMs: 10_000 }
@@ -47,9 +47,9 @@ const LIMITS = { connectionTimeout: 15_000, greetingTimeout: 10_000, socketTimeo
 /** What a server may say at once, octets: a mailbox of a hundred thousand mails fits. */
 const MOST_OCTETS = 4 * 1024 * 1024
 
-/** @param now ms since the epoch. */
-export function createBounceMailbox(options: BounceMailboxOptions, now: () => number): BounceMailbox {
-  const { address, take, emit, random, lookEveryMs = 60_000 } = options
+/** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
+export function createBounceMailbox(options: BounceMailboxOptions) {
+  const { address, tokens, take, clock, emit, random } = options
   let failing: BounceMailboxStatus['failing'] = null
   let reading: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
   /** The last mail that was looked at, of the mailbox that has this validity. */
@@ -58,18 +58,18 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
 
   async function connect(): Promise<ImapFlow> {
     const { host, port, secure, startTls, user, pass } = address
-    const auth =
-      options.accessToken === undefined ? { user, pass } : { user, accessToken: await options.accessToken() }
+    const got = await tokens?.getToken()
+    if (got !== undefined && 'reply' in got) throw new Error(got.reply)
     return new ImapFlow({
       ...LIMITS,
       host,
       port,
       secure,
       ...(!secure && { doSTARTTLS: startTls }),
-      auth,
+      auth: got === undefined ? { user, pass } : { user, accessToken: got.token },
       logger: false,
       tls: { lookup: lookUpName },
-      maxIdleTime: lookEveryMs,
+      maxIdleTime: LOOK_EVERY_MS,
       maxLineLength: MOST_OCTETS,
       maxLiteralSize: MOST_OCTETS,
       maxResponseSize: 2 * MOST_OCTETS,
@@ -91,7 +91,7 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
       emit({ type: 'bounce-mailbox', is: 'open' })
       while (!signal.aborted && client.usable) {
         await readNew(client)
-        await nextMail(client, lookEveryMs, signal)
+        await nextMail(client, signal)
       }
     } finally {
       signal.removeEventListener('abort', close)
@@ -103,7 +103,7 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
   async function readNew(client: ImapFlow): Promise<void> {
     const { uidValidity: validity } = client.mailbox || { uidValidity: 0n }
     if (validity !== looked.validity) looked = { validity, uid: 0 }
-    const query = { since: new Date(now() - RECENT_MS), uid: `${looked.uid + 1}:*` }
+    const query = { since: new Date(clock.now() - RECENT_MS), uid: `${looked.uid + 1}:*` }
     const found = (await client.search(query, { uid: true })) || []
     const uids = found.filter(uid => uid > looked.uid).sort((a, b) => a - b)
     for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
@@ -134,8 +134,7 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
     } catch (error) {
       if (signal.aborted) return 0
       const reason = describeFailure(error)
-      failing ??= { since: now(), reason }
-      failing = { ...failing, reason }
+      failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
     }
     failures += 1
@@ -156,18 +155,19 @@ export function createBounceMailbox(options: BounceMailboxOptions, now: () => nu
   })
   return {
     start: leadership.start,
-    async stop() {
+    async stop(): Promise<void> {
       await leadership.stop()
       await reading?.ended
+      await tokens?.close()
     },
-    status: () => ({ leads: leadership.isLeader(), failing }),
+    status: (): BounceMailboxStatus => ({ leads: leadership.isLeader(), failing }),
   }
 }
 
 /** Waits until the server announces a mail, the connection ends, or it is time to look. */
-async function nextMail(client: ImapFlow, ms: number, signal: AbortSignal): Promise<void> {
+async function nextMail(client: ImapFlow, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
-  const waiting = AbortSignal.any([signal, over.signal, AbortSignal.timeout(ms)])
+  const waiting = AbortSignal.any([signal, over.signal, AbortSignal.timeout(LOOK_EVERY_MS)])
   await Promise.race(['exists', 'close'].map(event => once(client, event, { signal: waiting }))).catch(
     () => {},
   )

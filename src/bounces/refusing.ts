@@ -31,7 +31,7 @@ export function refuseBounced(outbox: Outbox, now: () => number): Outbox['accept
       (sum, { channel, state, count }) => (channel === 'email' && state === 'sent' ? sum + count : sum),
       0,
     )
-    return sent >= OUR_FAULT.fewest && bounced.all > sent * OUR_FAULT.share
+    return sent >= OUR_FAULT.fewest && bounced > sent * OUR_FAULT.share
   }
 
   return async messages => {

@@ -9,7 +9,6 @@ import {
   type StoreLog,
   type StoreOptions,
   StoreUnavailable,
-  type Summary,
 } from './outbox.ts'
 
 /** What both stores answer by calls of their operations alone. */
@@ -46,14 +45,9 @@ export function createFront(
     queries: {
       async readSummary(since, stepMs) {
         const { counts, ...rest } = await call('readSummary', { since, stepMs })
-        const isBounce = ({ state }: { readonly state: string }) => state === BOUNCED
-        const sum = (of: Summary['counts']) => of.reduce((total, { count }) => total + count, 0)
-        const bounces = counts.filter(isBounce)
-        return {
-          ...rest,
-          counts: counts.filter(each => !isBounce(each)),
-          bounced: { all: sum(bounces), ours: sum(bounces.filter(({ kind }) => kind === 'ours')) },
-        }
+        const isMessage = ({ state }: { readonly state: string }) => state !== BOUNCED
+        const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
+        return { ...rest, counts: counts.filter(isMessage), bounced }
       },
       listMessages: filter => call('listMessages', { filter }),
       findMessage: id => call('findMessage', { id }),

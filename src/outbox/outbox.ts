@@ -426,8 +426,8 @@ export interface Summary {
   }[]
   /** The same per minute-aligned step, for the plot. */
   readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
-  /** Mails that came back since that moment, and those of them that were our fault. */
-  readonly bounced: { readonly all: number; readonly ours: number }
+  /** How many mails came back since that moment. */
+  readonly bounced: number
   /** Bytes on disk, where the store knows. */
   readonly bytes: number | null
 }

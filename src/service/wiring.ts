@@ -14,7 +14,7 @@ import { BODY_LIMIT } from '../callback/body.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
-import { receiptRoutes } from '../callback/receipt-routes.ts'
+import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { parseAddress } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
@@ -32,6 +32,7 @@ import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
+import { openAccessTokens } from '../providers/smtp/module.ts'
 import { build } from '../runtime/build.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { openFileLimit } from '../runtime/file-system.ts'
@@ -223,6 +224,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     answerWithinMs: config.ANSWER_WITHIN_MS,
   })
 
+  const leader = randomBytes(16).toString('hex')
+  const { takeLeaderLease } = memos
   // Beside the road: events for other machines, and device alerts. Their modules are loaded only when they are on.
   const { EVENTS_URL: eventsUrl, EVENTS_SECRET: eventsSecret = '' } = config
   if (eventsUrl !== undefined && events !== undefined) {
@@ -230,8 +233,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       import('../webhooks/webhooks.ts'),
       import('../webhooks/post.ts'),
     ])
-    const leader = randomBytes(16).toString('hex')
-    const { takeLeaderLease } = memos
     webhooks = createWebhooks({
       events,
       poster: createPoster(eventsUrl, clock, proxyOf(config)),
@@ -299,9 +300,23 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       provider: MAIL_PROVIDER,
     })
 
-  const bouncing = config.BOUNCE_IMAP_URL === undefined ? undefined : await import('./bounce-mailbox.ts')
+  const { BOUNCE_IMAP_URL: address } = config
   const bounceMailbox =
-    (await bouncing?.openBounceMailbox(config, { readBounce, outbox, clock, random, emit })) ?? null
+    address === undefined
+      ? null
+      : (await import('../bounces/mailbox.ts')).createBounceMailbox({
+          address,
+          tokens: address.pass === '' ? await openAccessTokens(config, clock) : undefined,
+          async take(message) {
+            const reports = await readBounce(message)
+            const kept = await keepReports('email', reports, { ...receipts, provider: MAIL_PROVIDER })
+            return kept.some(is => is !== 'unknown')
+          },
+          takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('bounces', leader, ttlMs)),
+          clock,
+          random,
+          emit,
+        })
 
   // The private listener.
   const { certificate = () => null, renewalRefused = () => null } = options

@@ -124,7 +124,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
     waitingRecipients: { email: 1, sms: 0 },
     counts: [],
     series: [],
-    bounced: { all: 0, ours: 0 },
+    bounced: 0,
     bytes: 0,
   }
   const soon = () => ({ expiresAt: now + 864e5, flaws: [], chain: 'complete' as const, names: [] })

@@ -19,7 +19,7 @@ const summary = {
   series: [],
   backlog: { email: 0, sms: 0 },
   oldest: { email: null, sms: null },
-  bounced: { all: 0, ours: 0 },
+  bounced: 0,
   waitingRecipients: { email: 0, sms: 0 },
   bytes: 0,
 }

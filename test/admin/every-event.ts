@@ -194,7 +194,7 @@ export const view = viewOf({
       series: [],
       backlog: { email: 1, sms: 0 },
       oldest: { email: 1000, sms: null },
-      bounced: { all: 0, ours: 0 },
+      bounced: 0,
       waitingRecipients: { email: 1, sms: 0 },
       bytes: 4096,
     }),

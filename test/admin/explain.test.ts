@@ -254,7 +254,7 @@ t.test('the first lines count what waits, and know whether another carrier takes
     series: [],
     backlog: { email: 1, sms: 2 },
     oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
-    bounced: { all: 1, ours: 0 },
+    bounced: 1,
     waitingRecipients: { email: 1, sms: 0 },
     bytes: 0,
   }

@@ -95,26 +95,24 @@ t.test(
     process.on('warning', warned)
     t.teardown(() => process.off('warning', warned))
     const failures: string[] = []
-    const mailbox = createBounceMailbox(
-      {
-        address: {
-          host: '127.0.0.1',
-          port: server.port,
-          secure: false,
-          startTls: false,
-          user: 'u',
-          pass: 'p',
-          mailbox: 'INBOX',
-        },
-        take: async () => true,
-        takeLease: undefined,
-        random: () => 0.5,
-        emit: event => {
-          if (event.type === 'bounce-mailbox' && event.is === 'failed') failures.push(event.reason)
-        },
+    const mailbox = createBounceMailbox({
+      address: {
+        host: '127.0.0.1',
+        port: server.port,
+        secure: false,
+        startTls: false,
+        user: 'u',
+        pass: 'p',
+        mailbox: 'INBOX',
       },
-      Date.now,
-    )
+      take: async () => true,
+      takeLease: undefined,
+      clock: { now: Date.now },
+      random: () => 0.5,
+      emit: event => {
+        if (event.type === 'bounce-mailbox' && event.is === 'failed') failures.push(event.reason)
+      },
+    })
     mailbox.start()
     t.teardown(() => mailbox.stop())
     await until(() => server.gone.size === 2 || failures.length > 0, 'both reports are moved', 5000)

@@ -95,11 +95,11 @@ const MANY_BOUNCES = { share: 0.05, fewest: 20 }
 function* bounceCauses({ counts, bounced }: Summary): Causes {
   const isSent = ({ channel, state }: Summary['counts'][number]) => channel === 'email' && state === 'sent'
   const sent = counts.filter(isSent).reduce((sum, { count }) => sum + count, 0)
-  if (sent >= MANY_BOUNCES.fewest && bounced.all >= sent * MANY_BOUNCES.share)
+  if (sent >= MANY_BOUNCES.fewest && bounced >= sent * MANY_BOUNCES.share)
     yield warn(
       'mails that came back',
       'Of {sent} mails of the last day, {n} came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
-      { sent, n: bounced.all },
+      { sent, n: bounced },
     )
 }
 

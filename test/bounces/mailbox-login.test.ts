@@ -1,0 +1,140 @@
+import { createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { createBounceMailbox } from '../../src/bounces/mailbox.ts'
+import type { ServiceEvent } from '../../src/events/events.ts'
+import { freePort } from '../rigs/mail-servers.ts'
+import { until } from '../rigs/service.ts'
+
+/** A server that knows as much IMAP as an empty mailbox needs. @param act what it does instead, by the command's name. */
+async function startImap(t: Test, act: (verb: string, tag: string, line: string) => string | undefined) {
+  const port = await freePort()
+  const commands: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.write(
+      act('GREETING', '', '') ?? '* OK [CAPABILITY IMAP4rev1 SASL-IR AUTH=XOAUTH2 AUTH=PLAIN] hello\r\n',
+    )
+    let rest = ''
+    socket.on('data', chunk => {
+      const lines = `${rest}${String(chunk)}`.split('\r\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        commands.push(line)
+        const [tag = '', ...words] = line.split(' ')
+        const verb = (words[0] === 'UID' ? words[1] : words[0])?.toUpperCase() ?? ''
+        const usual: Readonly<Record<string, string>> = {
+          CAPABILITY: '* CAPABILITY IMAP4rev1 SASL-IR AUTH=XOAUTH2 AUTH=PLAIN\r\n',
+          LIST: '* LIST () "/" INBOX\r\n',
+          SELECT: '* FLAGS (\\Seen)\r\n* 0 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n* OK [UIDNEXT 1] x\r\n',
+          SEARCH: '* SEARCH\r\n',
+        }
+        socket.write(act(verb, tag, line) ?? `${usual[verb] ?? ''}${tag} OK done\r\n`)
+      }
+    })
+  }).listen(port, '127.0.0.1')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port, commands }
+}
+
+function startMailbox(t: Test, port: number, tokens?: Parameters<typeof createBounceMailbox>[0]['tokens']) {
+  const events: ServiceEvent[] = []
+  const pass = tokens === undefined ? 'canary-password' : ''
+  const mailbox = createBounceMailbox({
+    address: { host: '127.0.0.1', port, secure: false, startTls: false, user: 'ann', pass, mailbox: 'INBOX' },
+    tokens,
+    take: async () => false,
+    takeLease: undefined,
+    clock: { now: Date.now },
+    random: Math.random,
+    emit: event => events.push(event),
+  })
+  mailbox.start()
+  t.teardown(() => mailbox.stop())
+  return { mailbox, events }
+}
+
+t.test('without a password it logs in with an access token, and says so when there is none', async t => {
+  const { port, commands } = await startImap(t, () => undefined)
+  let isClosed = false
+  const close = async () => {
+    isClosed = true
+  }
+  const { mailbox, events } = startMailbox(t, port, {
+    getToken: async () => ({ token: 'canary-token' }),
+    close,
+  })
+  await until(() => events.length > 0, 'it is open')
+  t.match(events, [{ type: 'bounce-mailbox', is: 'open' }])
+  const login = commands.find(line => line.includes('XOAUTH2')) ?? ''
+  t.match(
+    Buffer.from(login.split(' ').at(-1) ?? '', 'base64').toString(),
+    'user=ann\x01auth=Bearer canary-token\x01\x01',
+  )
+  t.match(mailbox.status(), { leads: true, failing: null })
+  await mailbox.stop()
+  t.ok(isClosed)
+
+  const without = startMailbox(t, port, { getToken: async () => ({ reply: 'invalid_grant' }), close })
+  await until(() => without.events.length > 0, 'it is said')
+  t.match(without.events, [{ is: 'failed', reason: 'invalid_grant' }])
+  t.match(without.mailbox.status().failing, { reason: 'invalid_grant' })
+})
+
+t.test('whatever a server does, it is one line of the log, without what we are known by', async t => {
+  const acts: Readonly<Record<string, (verb: string, tag: string) => string | undefined>> = {
+    'refuses the login': (verb, tag) =>
+      verb === 'AUTHENTICATE' || verb === 'LOGIN' ? `${tag} NO canary-password is wrong\r\n` : undefined,
+    'has no such mailbox': (verb, tag) =>
+      verb === 'SELECT'
+        ? `${tag} NO no canary-password\r\n`
+        : verb === 'LIST'
+          ? `${tag} OK done\r\n`
+          : undefined,
+    'says goodbye': verb => (verb === 'GREETING' ? '* BYE canary-password\r\n' : undefined),
+    'speaks no IMAP': verb => (verb === 'GREETING' ? `${'canary-password'.repeat(1000)}\r\n` : undefined),
+    'floods us': verb => (verb === 'GREETING' ? '* OK hello\r\n' : `* OK ${'x'.repeat(6_000_000)}`),
+  }
+  for (const [name, act] of Object.entries(acts)) {
+    const { port } = await startImap(t, act)
+    const { mailbox, events } = startMailbox(t, port)
+    await until(
+      () => events.some(each => each.type === 'bounce-mailbox' && each.is === 'failed'),
+      name,
+      20_000,
+    )
+    t.notMatch(JSON.stringify(events), 'canary', name)
+    t.comment(name, JSON.stringify(events))
+    await mailbox.stop()
+  }
+})
+
+t.test('with TLS wanted, no password goes to a server that offers none', async t => {
+  const { port, commands } = await startImap(t, () => undefined)
+  const events: ServiceEvent[] = []
+  const mailbox = createBounceMailbox({
+    address: {
+      host: '127.0.0.1',
+      port,
+      secure: false,
+      startTls: true,
+      user: 'ann',
+      pass: 'canary-password',
+      mailbox: 'INBOX',
+    },
+    take: async () => false,
+    takeLease: undefined,
+    clock: { now: Date.now },
+    random: Math.random,
+    emit: event => events.push(event),
+  })
+  mailbox.start()
+  await until(() => events.length > 0, 'it is said')
+  await mailbox.stop()
+  t.match(events, [{ is: 'failed' }])
+  t.notMatch(commands.join('\n'), /LOGIN|AUTHENTICATE/)
+})
