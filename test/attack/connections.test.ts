@@ -132,6 +132,7 @@ t.test(
       raw.socket.on('error', error => (broken ??= error))
       raw.write(`GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'b'.repeat(40_000)}`)
       const more = setInterval(() => raw.write('b'.repeat(40_000)), 50)
+      t.teardown(() => clearInterval(more))
       await raw.says(/"err_code":4311001/)
       await new Promise(resolve => setTimeout(resolve, 500))
       t.equal(broken, null)

@@ -509,6 +509,21 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/commands/check.test.ts'],
   },
   {
+    text: 'if (isTooLarge) endOurSide(socket)',
+    instead: 'if (isTooLarge) socket.destroy()',
+    tests: ['test/attack/connections.test.ts'],
+  },
+  {
+    text: "return outdated.has(token) ? 'outdated' : undefined",
+    instead: 'return undefined',
+    tests: ['test/outbox/postgres.test.ts'],
+  },
+  {
+    text: 'if (isCheck === true) return',
+    instead: '',
+    tests: ['test/admin/service-health.test.ts'],
+  },
+  {
     text: 'if (knowsKey) validations.set(',
     instead: 'validations.set(',
     tests: ['test/admin/service-health.test.ts'],
