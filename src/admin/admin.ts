@@ -54,7 +54,10 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
-    rotating: channels.filter(channel => isRotating(config, channel)),
+    rotating: channels.filter(channel => {
+      const name = channel === 'email' ? 'EMAIL' : 'SMS'
+      return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
+    }),
   })
   return app
 }
@@ -89,11 +92,6 @@ function tokensOf({ ADMIN_TOKEN, ADMIN_TOKENS, METRICS_TOKEN, STATUS_TOKEN }: Co
     metrics: METRICS_TOKEN,
     status: STATUS_TOKEN,
   }
-}
-
-function isRotating(config: Config, channel: Channel): boolean {
-  const name = channel === 'email' ? 'EMAIL' : 'SMS'
-  return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
 }
 
 /** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */

@@ -50,16 +50,14 @@ export function sendFailure(
 export function failureOf(error: Error & Partial<FastifyError>): Failure {
   if (error instanceof RequestRefused) return error.failure
   if (error instanceof StoreUnavailable) return { status: 503, error: 'unavailable', message: error.message }
-  if (error.validation !== undefined)
-    return { status: 400, error: 'invalid', message: describeInvalid(error) }
+  if (error.validation !== undefined) {
+    // The field that is wrong, as ajv has it; never its value, nor the name of a field that there is not.
+    const [first] = error.validation
+    const field = first?.instancePath.replaceAll('/', '.') ?? ''
+    const message = `${error.validationContext ?? 'request'}${field} ${first?.message ?? 'is wrong'}`
+    return { status: 400, error: 'invalid', message }
+  }
   const status = error.statusCode ?? 500
   if (status < 400 || status >= 500) return { status: 500, error: 'fault', message: 'an unexpected fault' }
   return UNREADABLE[status] ?? { status, error: 'invalid', message: 'this cannot be read' }
-}
-
-/** Names the field that is wrong, as ajv has it; never its value, nor the name of a field that there is not. */
-function describeInvalid({ validation, validationContext }: Partial<FastifyError>): string {
-  const [first] = validation ?? []
-  const field = first?.instancePath.replaceAll('/', '.') ?? ''
-  return `${validationContext ?? 'request'}${field} ${first?.message ?? 'is wrong'}`
 }

@@ -179,12 +179,8 @@ export function combineAnswers(
 function whyRefused(accepted: Accepted | undefined, recipient: Recipient | undefined): string {
   if (accepted?.is === 'refused') return 'the message cannot be stored'
   if (accepted?.is === 'bounced') return 'mail to this address came back: it is refused for a while'
-  return `refused by the provider${hintFor(recipient)}`
-}
-
-/** Hints at SMTPUTF8, which the mail server may lack, when the only recipient was refused and has an address beyond ASCII. */
-function hintFor(recipient: Recipient | undefined): string {
+  // The mail server may lack SMTPUTF8.
   return recipient !== undefined && /[^ -~]/.test(recipient.to)
-    ? ' (an address beyond ASCII needs a mail server with SMTPUTF8)'
-    : ''
+    ? 'refused by the provider (an address beyond ASCII needs a mail server with SMTPUTF8)'
+    : 'refused by the provider'
 }

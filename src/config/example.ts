@@ -17,13 +17,11 @@ export function envExample(): string {
 function entryOf(name: string, setting: Setting<unknown>): string {
   const value = setting.fill === true ? '' : (setting.default ?? '')
   const shown = value === '' || value === '{}' ? `\n# Example: ${setting.example}` : ''
-  return `${comment(describeSetting(setting))}${shown}\n${setting.fill === true ? '' : '#'}${name}=${value}`
-}
-
-function describeSetting({ meaning, secret, schema }: Setting<unknown>): string {
+  const { meaning, secret, schema } = setting
   const among = schema.enum === undefined ? '' : ` One of: ${schema.enum.join(', ')}.`
   const range = schema.minimum === undefined ? '' : ` From ${schema.minimum} to ${schema.maximum}.`
-  return `${meaning}${among}${range}${secret === true ? ' Secret.' : ''}`
+  const about = comment(`${meaning}${among}${range}${secret === true ? ' Secret.' : ''}`)
+  return `${about}${shown}\n${setting.fill === true ? '' : '#'}${name}=${value}`
 }
 
 /** Words in lines of at most WIDTH characters, each behind `# `. */

@@ -110,10 +110,6 @@ function nameFaults(s: Partly): SettingFault[] {
   )
 }
 
-function carrierNames(s: Partly): readonly string[] {
-  return providerModules.filter(({ channel }) => channel === 'sms').flatMap(module => namesOf(module, s))
-}
-
 function namesOf(module: (typeof providerModules)[number], s: Partly): readonly string[] {
   return 'members' in module ? module.members(s).map(({ name }) => name) : [module.name]
 }
@@ -127,7 +123,9 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
         configured.length > 1 &&
         `there are several SMS carriers, so say which of them is asked first: SMS_ROUTES=*=${configured.join(',')}`,
     })
-  const known = carrierNames(s)
+  const known = providerModules
+    .filter(({ channel }) => channel === 'sms')
+    .flatMap(module => namesOf(module, s))
   const name = 'SMS_ROUTES'
   const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
   const unset = absent.filter(each => known.includes(each))

@@ -241,7 +241,8 @@ export function createAttempts(options: AttemptsOptions) {
         const now = clock.now()
         const end = { ...job, ambiguous }
         if (!mayAskNext(last)) return settle(end, last, timeline.records, asked)
-        const pauses = askableAt.map(at => outcomeOfPause(at - now))
+        // A carrier that could not be asked now may take the message later, whatever the others said.
+        const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: at - now }))
         const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
         return letWait(
           findWait(ends, askableAt.length > 0),
@@ -362,10 +363,7 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
   }
 }
 
-/** Makes the outcome of a carrier that could not be asked now: it may take the message later, whatever the others said. */
-function outcomeOfPause(retryAfterMs: number): Outcome {
-  return { is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true, retryAfterMs }
-}
+const CAN_WAIT = { is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true } as const
 
 /** Makes the outcome when no carrier can send the message before the operator has mended something. */
 function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {

@@ -4,12 +4,6 @@ export type ZhCN = typeof import('./zh-CN.json', { with: { type: 'json' }})
 
 let loaded: ZhCN | undefined
 
-/** Loads the Chinese for its first reader: a service whose operators read English never does. */
-function loadZhCN(): ZhCN {
-  loaded ??= createRequire(import.meta.url)('./zh-CN.json') as ZhCN
-  return loaded
-}
-
 interface Pattern {
   readonly regexp: RegExp
   readonly names: readonly string[]
@@ -29,7 +23,9 @@ let patterns: readonly Pattern[] | undefined
  */
 export function recognize(english: string): string {
   if (english.length > LONGEST) return english
-  const { said, recognized } = loadZhCN()
+  // It is loaded for its first reader: a service whose operators read English never needs it.
+  loaded ??= createRequire(import.meta.url)('./zh-CN.json') as ZhCN
+  const { said, recognized } = loaded
   for (const words of [said, recognized] as readonly Readonly<Record<string, string>>[])
     if (Object.hasOwn(words, english)) return words[english] ?? english
   patterns ??= Object.entries(recognized).flatMap(([key, chinese]) =>

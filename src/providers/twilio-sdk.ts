@@ -66,10 +66,11 @@ export function createSdkClient(options: HttpClientOptions) {
     current = undefined
     if (!exchange) throw new Error('the SDK made a request outside of an exchange')
     const { pathname, search } = new URL(sdk.uri)
+    const login = Buffer.from(`${sdk.username ?? ''}:${sdk.password ?? ''}`)
     return client.request(exchange, {
       method: sdk.method.toUpperCase(),
       path: pathname + (sdk.params ? `?${form(sdk.params)}` : search),
-      headers: headersOf(sdk),
+      headers: { ...sdk.headers, Authorization: `Basic ${login.toString('base64')}` },
       body: sdk.data ? form(sdk.data) : null,
     })
   }
@@ -88,11 +89,6 @@ export function createSdkClient(options: HttpClientOptions) {
     probe: client.probe,
     close: client.close,
   }
-}
-
-function headersOf({ username, password, headers }: SdkRequest): Record<string, string> {
-  const basic = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')
-  return { ...headers, Authorization: `Basic ${basic}` }
 }
 
 /** application/x-www-form-urlencoded; a list as a repeated field, as the SDK's own client does. */

@@ -27,7 +27,6 @@ import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
-import type { KeyedHashes } from '../outbox/encryption.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
@@ -291,7 +290,10 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     if (source !== undefined)
       await app.register(receiptRoutes, { ...receipts, source, provider: module.name })
   }
-  const readBounce = createBounceReader(address => addressHash(address, storeKeys))
+  const readBounce = createBounceReader(text => {
+    const address = parseAddress(text, true)
+    return address === null ? null : storeKeys.recipientHash('email', address)
+  })
   const keys = bounceKeys(config)
   if (keys.length > 0)
     await app.register(receiptRoutes, {
@@ -392,12 +394,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       for (const each of resources) await each.close()
     },
   }
-}
-
-/** The name under which the store knows an address; null: it is none. */
-function addressHash(text: string, { recipientHash }: Pick<KeyedHashes, 'recipientHash'>): string | null {
-  const address = parseAddress(text, true)
-  return address === null ? null : recipientHash('email', address)
 }
 
 function answerHeaders(https: boolean): Record<string, string> {

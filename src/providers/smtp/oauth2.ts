@@ -217,8 +217,9 @@ function refusalFailure(
   secrets: readonly string[],
 ): LoginFailure {
   const words = presentableReply(textOf(answer['error_description']), '', secrets)
-  const microsoftCode = microsoftErrorCode(answer)
-  const code = microsoftCode === undefined ? error : `${error} ${microsoftCode}`
+  // The code under which Microsoft documents it, such as AADSTS7000215.
+  const [microsoft]: readonly unknown[] = [answer['error_codes']].flat()
+  const code = Number.isInteger(microsoft) ? `${error} AADSTS${String(microsoft)}` : error
   const passes = PASSING.has(error)
   return {
     whose: passes ? 'later' : 'ours',
@@ -228,13 +229,6 @@ function refusalFailure(
       ? { what: 'the token endpoint asks for time', next: 'nothing is to be mended here: it is tried again' }
       : diagnoseRefusal(error, endpoint)),
   }
-}
-
-/** Reads the code under which Microsoft documents an error, such as AADSTS7000215. */
-function microsoftErrorCode(answer: JsonObject): string | undefined {
-  const codes = answer['error_codes']
-  const first: unknown = Array.isArray(codes) ? codes[0] : undefined
-  return Number.isInteger(first) ? `AADSTS${String(first)}` : undefined
 }
 
 function diagnoseRefusal(error: string, { refreshToken, clientSecret }: TokenEndpoint): Diagnosis {
