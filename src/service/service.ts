@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, Server } from 'node:net'
-import { dirname, resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
+import { findShortcomings } from '../commands/check/machine.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
-import { openFileLimit, passingFileSystem } from '../runtime/file-system.ts'
 import { describeAdvice, describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
@@ -52,8 +51,9 @@ export async function startService(
     ...[...config.removed, ...config.borne].map(describeFault),
   ]
   for (const warning of warnings) log.warn({ event: 'setting' }, warning)
-  warnOfPassingStore(config, log)
-  warnOfFewFiles(log)
+  // Whoever finds these out at the next update, or in a burst, has lost something.
+  for (const { about, what, next } of findShortcomings(config))
+    log.warn({ event: 'setting' }, `${about}: ${String(what)}: ${String(next)}`)
 
   const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
   if (certificate !== undefined && certificate.expiresAt <= wall())
@@ -117,26 +117,6 @@ export async function startService(
 
 /** Connections that the kernel holds until they are accepted. A longer queue only lets callers wait until they leave. */
 const ACCEPT_QUEUE = 1024
-
-/** Says at once when the store is on a file system that does not last: whoever finds out at the next update has lost what waited. */
-function warnOfPassingStore({ DATABASE_URL: store }: Config, log: Logger): void {
-  const kind = store.kind === 'file' ? passingFileSystem(resolve(dirname(store.path))) : null
-  if (kind === null) return
-  log.warn(
-    { event: 'setting' },
-    `DATABASE_URL is on ${kind}: it is gone with the container, or the machine, and what waits with it; put it on a volume`,
-  )
-}
-
-/** Callers, the store and providers share these; with fewer, a burst of callbacks is refused. */
-const ENOUGH_FILES = 1024
-
-function warnOfFewFiles(log: Logger): void {
-  const most = openFileLimit() ?? ENOUGH_FILES
-  if (most >= ENOUGH_FILES) return
-  const remedy = 'raise LimitNOFILE (systemd) or ulimits (compose)'
-  log.warn({ event: 'setting' }, `only ${most} files may be open, and each connection takes one: ${remedy}`)
-}
 
 /** Opens both listeners, or closes everything and throws. */
 async function openListeners(parts: ServiceParts, config: Config): Promise<void> {

@@ -27,7 +27,7 @@ t.test('with 64 descriptors callers who come one more are answered 503, and /rea
     })
   })
   t.ok(
-    warned.some(line => line.startsWith('only 64 files may be open')),
+    warned.some(line => line.startsWith('open files: 64 may be open at once')),
     'the start says so',
   )
   const post = (person: number, over?: Agent) =>

@@ -56,6 +56,13 @@ export function checkMachine(
   ].filter(each => each !== null)
 }
 
+/** Finds what a start says at once, and `check` again: a store that does not last, and too few files. */
+export function findShortcomings(config: Config): readonly CheckResult[] {
+  const machine = createMachineLimits()
+  const found = [checkFileSystem(config, machine), checkOpenFiles(machine)]
+  return found.filter(each => each !== null).filter(({ is }) => is === 'warn')
+}
+
 function checkDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: MachineLimits): CheckResult | null {
   if (store.kind !== 'file') return null
   const directory = nearestExisting(resolve(dirname(store.path)))
