@@ -94,17 +94,19 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
-    receipt({ provider, providerId, status, errorCode, fault, result }) {
+    receipt({ channel, provider, id, providerId, status, errorCode, fault, result }) {
       if (result === 'forged') {
         rarely.warn(
           `receipt/forged/${provider}`,
           { event: 'receipt', provider, result },
-          'a delivery report with a wrong signature or key: forged, or PUBLIC_URL, TWILIO_AUTH_TOKEN or SMS_TOKEN is not what the provider has',
+          'a delivery report with a wrong signature or key: forged, or PUBLIC_URL, TWILIO_AUTH_TOKEN, SMS_TOKEN or EMAIL_TOKEN is not what the provider has',
         )
         return
       }
       const said = { status, code: errorCode, ...(fault !== undefined && { whose: fault.verdict }) }
-      const line = { event: 'receipt', provider, provider_id: providerId, ...said, result }
+      // A report on a mail names it by our id alone.
+      const named = channel === 'email' ? { id } : { provider_id: providerId }
+      const line = { event: 'receipt', provider, ...named, ...said, result }
       if (result === 'recorded') log.info(line, fault?.reason ?? status)
       else log.debug(line, result === 'stale' ? 'later than a newer one' : 'of a message that is not ours')
     },

@@ -257,7 +257,7 @@ function explainSent({
           at: clockTime(finalAt),
         })
   if (receipt !== null) {
-    const { what, next } = explainReport(receipt)
+    const { what, next } = explainReport(receipt, channel)
     return { what: joinSentences(taken, what), next }
   }
   if (channel === 'sms')
@@ -279,12 +279,10 @@ function explainSent({
   }
 }
 
-function explainReport({
-  status,
-  errorCode,
-  fault,
-  at: reportedAt,
-}: NonNullable<MessageView['receipt']>): Explanation {
+function explainReport(
+  { status, errorCode, fault, at: reportedAt }: NonNullable<MessageView['receipt']>,
+  channel: MessageView['channel'],
+): Explanation {
   const at = clockTime(reportedAt)
   if (status === 'delivered' || status === 'read')
     return {
@@ -305,13 +303,16 @@ function explainReport({
     }
   return {
     what: say('It did not arrive: {what}.', { what: said }),
-    next: fault === undefined || fault.reason === null ? LOOK_UP : mendReport(fault),
+    next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(fault),
   }
 }
 
-const LOOK_UP = say(
-  'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
-)
+const LOOK_UP = {
+  sms: say(
+    'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
+  ),
+  email: say('The report that came to the address of MAIL_BOUNCE_TO has the server’s own words.'),
+} as const
 
 /** What to do about a message that its provider took, and that did not arrive. */
 function mendReport(fault: Pick<ReportFault, 'verdict' | 'scope'>): Sentence {

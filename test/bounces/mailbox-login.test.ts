@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createBounceMailbox } from '../../src/bounces/mailbox.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
+import { readImapUrl } from '../../src/settings/urls.ts'
 import { freePort } from '../rigs/mail-servers.ts'
 import { until } from '../rigs/service.ts'
 
@@ -137,4 +138,29 @@ t.test('with TLS wanted, no password goes to a server that offers none', async t
   await mailbox.stop()
   t.match(events, [{ is: 'failed' }])
   t.notMatch(commands.join('\n'), /LOGIN|AUTHENTICATE/)
+})
+
+t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', async t => {
+  const given = { host: 'imap.example.com', user: 'ann@example.com', pass: 'p/w', mailbox: 'INBOX' }
+  t.same(readImapUrl('imaps://ann%40example.com:p%2Fw@imap.example.com'), {
+    value: { ...given, port: 993, secure: true, startTls: true },
+  })
+  t.same(readImapUrl('imap://ann%40example.com:p%2Fw@imap.example.com:1143/Post%20box'), {
+    value: { ...given, port: 1143, secure: false, startTls: true, mailbox: 'Post box' },
+  })
+  t.match(readImapUrl('imap://ann@[::1]/?ignoreTLS=true'), {
+    value: { host: '::1', port: 143, secure: false, startTls: false, pass: '' },
+  })
+  for (const wrong of [
+    'imap.example.com',
+    'https://ann:pw@imap.example.com',
+    'imaps://imap.example.com/INBOX',
+    'imap://ann:canary@imap.example.com?ignoreTLS=true',
+    'imaps://ann:canary@imap.example.com?tls=off',
+    'imaps://ann:can%ary@imap.example.com',
+  ]) {
+    const read = readImapUrl(wrong)
+    t.ok('fault' in read, wrong)
+    t.notMatch(JSON.stringify(read), 'can')
+  }
 })
