@@ -27,7 +27,7 @@ import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { createGatewayReceipts, type GatewayReply, gatewayOutcome, parseJson } from './answers.ts'
 import { type Gateway, parseGateways } from './definition.ts'
-import { RequestFault } from './request.ts'
+import { type GatewayRequest, RequestFault } from './request.ts'
 
 // Settings
 
@@ -139,15 +139,14 @@ function packMessage(
   message: OutgoingSms,
 ): HttpRequest | { readonly why: string } {
   const { gateway, templates, clock } = settings
-  const { variables } = gateway.request
-  const uses = (name: string) => variables.some(each => each.split('.')[0] === name)
+  const uses = (name: string): boolean => usesVariable(gateway.request, name)
   const use = uses('template') ? templates.templateFor(gateway.name, message) : undefined
   if (use !== undefined && 'why' in use) return use
   const text = uses('text') || uses('unicode') ? message.text() : ''
   const seconds = Math.max(1, Math.floor((message.expiresAt - clock.now()) / 1000))
   try {
     return gateway.request({
-      ...fixedScope(settings),
+      ...fixedScope(settings, gateway.request),
       id: message.id,
       to: message.to,
       number: message.to.slice(1),
@@ -156,7 +155,7 @@ function packMessage(
       locale: message.locale,
       sender: message.sender !== undefined && 'from' in message.sender ? message.sender.from : null,
       text,
-      unicode: countSegments(text).encoding !== 'GSM-7',
+      unicode: uses('unicode') && countSegments(text).encoding !== 'GSM-7',
       seconds,
       minutes: Math.max(1, Math.floor(seconds / 60)),
       params: message.params,
@@ -171,14 +170,19 @@ function packMessage(
   }
 }
 
-/** Values that no message has. */
-function fixedScope({ secrets, reportUrl }: GatewaySettings) {
+/** Says whether a request says this value, or a part of it. */
+function usesVariable({ variables }: GatewayRequest, name: string): boolean {
+  return variables.some(each => each === name || each.startsWith(`${name}.`))
+}
+
+/** Values that no message has. Those that take time to make are made for a request that says them. */
+function fixedScope({ secrets, reportUrl }: GatewaySettings, request: GatewayRequest) {
   return {
     secrets: Object.fromEntries(secrets),
     report_url: reportUrl ?? null,
     // By the machine's clock, which a signature is checked against, to the second: 2026-11-22T21:00:00Z.
-    now: new Date().toISOString().replace(/\.\d+/, ''),
-    nonce: randomBytes(16).toString('hex'),
+    ...(usesVariable(request, 'now') && { now: new Date().toISOString().replace(/\.\d+/, '') }),
+    ...(usesVariable(request, 'nonce') && { nonce: randomBytes(16).toString('hex') }),
   }
 }
 
@@ -199,7 +203,12 @@ async function sendRequest(
 async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verification> {
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
-  const request = check?.(fixedScope(settings)) ?? { method: 'HEAD', path: '/', headers: {}, body: null }
+  const request = check?.(fixedScope(settings, check)) ?? {
+    method: 'HEAD',
+    path: '/',
+    headers: {},
+    body: null,
+  }
   const result = await call(request)
   if (!('value' in result)) return unverified(result, origin, 'SMS_GATEWAYS_FILE')
   if (check === undefined)
