@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { ImapFlow } from 'imapflow'
+import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
@@ -89,9 +89,14 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       failures = 0
       failing = null
       emit({ type: 'bounce-mailbox', is: 'open' })
+      let mayHaveMore = false
+      client.on('exists', () => {
+        mayHaveMore = true
+      })
       while (!signal.aborted && client.usable) {
+        mayHaveMore = false
         await readNew(client)
-        await nextMail(client, signal)
+        if (!mayHaveMore) await nextMail(client, signal)
       }
     } finally {
       signal.removeEventListener('abort', close)
@@ -177,14 +182,9 @@ async function nextMail(client: ImapFlow, signal: AbortSignal): Promise<void> {
 
 /** Why the mailbox cannot be read, without what the server says: it may repeat what we are known by. */
 function describeFailure(error: unknown): string {
-  const { authenticationFailed, mailboxMissing, code, message } = error as {
-    readonly authenticationFailed?: boolean
-    readonly mailboxMissing?: boolean
-    readonly code?: string
-    readonly message?: string
-  }
+  const { authenticationFailed, mailboxMissing, name, code, message } = error as Partial<ImapFlowError>
   if (authenticationFailed === true) return 'the login is refused'
   if (mailboxMissing === true) return 'there is no such mailbox'
-  if (error instanceof Error && error.name === 'StoreUnavailable') return 'the store cannot take reports now'
+  if (name === 'StoreUnavailable') return 'the store cannot take reports now'
   return typeof code === 'string' ? code : (message ?? 'unknown fault').slice(0, 100)
 }
