@@ -120,7 +120,7 @@ function withoutFiles(config: Config, faulty: ReadonlySet<string>): Config {
   }
 }
 
-type Check = () => readonly CheckResult[] | Promise<readonly CheckResult[]>
+type Check = () => Iterable<CheckResult> | Promise<Iterable<CheckResult>>
 
 /** Settings whose files have a check of their own, which says what is wrong with them. */
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
@@ -132,7 +132,7 @@ function failOf({ name, problem, remedy = 'see .env.example' }: SettingFault): C
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */
 async function attempt(about: string, check: Check): Promise<readonly CheckResult[]> {
   try {
-    return await check()
+    return [...(await check())]
   } catch (error) {
     return [
       checkFailure(

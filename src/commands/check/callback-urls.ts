@@ -87,7 +87,7 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
   if (!config.TLS)
     return [checkOk(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
   try {
-    return checkFiles(config, now)
+    return [...checkFiles(config, now)]
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
     // Behind the name of a setting there may be a colon, too.
@@ -97,27 +97,22 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
   }
 }
 
-function checkFiles(config: Config, now: number): readonly CheckResult[] {
+function* checkFiles(config: Config, now: number): Generator<CheckResult> {
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
   const certificate = loadCertificate(files, now)
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  const results: CheckResult[] = [
-    checkOk(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`),
-  ]
+  yield checkOk(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`)
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
   if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
-    results.push(
-      checkFailure(
-        ABOUT,
-        `is not for ${host}, the host in PUBLIC_URL`,
-        'get one for that name, or correct PUBLIC_URL',
-      ),
+    yield checkFailure(
+      ABOUT,
+      `is not for ${host}, the host in PUBLIC_URL`,
+      'get one for that name, or correct PUBLIC_URL',
     )
   const broken = certificate.chain === 'incomplete' || certificate.expiresAt <= now
   for (const problem of certificate.problems) {
     const [what = problem, next = 'see that a certificate of a public authority is served'] =
       problem.split(/: (.*)/)
-    results.push(broken ? checkFailure(ABOUT, what, next) : checkWarning(ABOUT, what, next))
+    yield broken ? checkFailure(ABOUT, what, next) : checkWarning(ABOUT, what, next)
   }
-  return results
 }

@@ -34,15 +34,12 @@ export function checkSettings(config: Config): readonly CheckResult[] {
   ]
 }
 
-function checkCallers(config: Config): readonly CheckResult[] {
-  const results: CheckResult[] = []
+function* checkCallers(config: Config): Generator<CheckResult> {
   if (config.PUBLIC_URL === undefined)
-    results.push(
-      checkWarning(
-        'PUBLIC_URL',
-        'is not set',
-        'set it to this service as the platform reaches it, so that `urls` can print what to paste',
-      ),
+    yield checkWarning(
+      'PUBLIC_URL',
+      'is not set',
+      'set it to this service as the platform reaches it, so that `urls` can print what to paste',
     )
   const protections = [
     'the key in the URL',
@@ -53,8 +50,7 @@ function checkCallers(config: Config): readonly CheckResult[] {
     config.POST_SIGNATURE === 'observe'
       ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
       : undefined
-  results.push(checkOk('callers', `let in by ${protections.join(', ')}`, next))
-  return results
+  yield checkOk('callers', `let in by ${protections.join(', ')}`, next)
 }
 
 function checkLinks(config: Config): readonly CheckResult[] {
@@ -96,20 +92,16 @@ const BRAKES = [
 ] as const
 
 /** The quotas that hold for a whole account. */
-function checkAccountQuotas(config: Config): readonly CheckResult[] {
-  const results: CheckResult[] = []
+function* checkAccountQuotas(config: Config): Generator<CheckResult> {
   for (const [channel, name, open, cost] of BRAKES)
     if (config[channel] !== undefined && config[name] === 0)
-      results.push(checkWarning('quotas', open, `set ${name} to ${cost}`))
+      yield checkWarning('quotas', open, `set ${name} to ${cost}`)
   if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
-    results.push(
-      checkOk(
-        'quotas',
-        'nothing limits all mails of a day',
-        'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',
-      ),
+    yield checkOk(
+      'quotas',
+      'nothing limits all mails of a day',
+      'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',
     )
-  return results
 }
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */

@@ -69,6 +69,7 @@ t.test('a report that is here before Twilio’s answer is kept with its message'
   const rig = await startRig(t, { PUBLIC_URL, ANSWER_WITHIN_MS: '300' })
   rig.twilio.fault = () => ({ is: 'delay', ms: 1500 })
   await rig.post('sms', smsBody())
+  await until(() => rig.twilio.requests.length > 0, 'the request')
   t.equal((await report(rig, REPORT, {}, pathOfReport(rig))).status, 204)
   t.match(
     rig.events().filter(each => each['event'] === 'receipt'),
