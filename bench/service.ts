@@ -95,6 +95,7 @@ export async function createSettings(
     QUOTA_SMS_PER_DAY: 'off',
     QUOTA_EMAIL_PER_MINUTE: 'off',
     QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
+    QUOTA_SIGNUP_DOMAIN_PER_HOUR: 'off',
     ...env,
   }
 }
