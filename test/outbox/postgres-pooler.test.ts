@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
@@ -53,7 +54,8 @@ ${lines}
       ...(process.getuid?.() === 0 ? { uid, gid } : {}),
     })
     ended = new Promise(resolve => child.once('close', resolve))
-    for (let tries = 0; !existsSync(socket) && tries < 200; tries += 1)
+    // The file of the socket is there a moment before anybody listens.
+    for (let tries = 0; !(await takesConnections(socket)) && tries < 200; tries += 1)
       await new Promise(r => setTimeout(r, 25))
   }
   const end = async () => {
@@ -72,6 +74,15 @@ ${lines}
       await begin(pool, lines)
     },
   }
+}
+
+function takesConnections(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = connect(path)
+    probe.once('connect', () => resolve(true))
+    probe.once('error', () => resolve(false))
+    probe.once('connect', () => probe.destroy())
+  })
 }
 
 function open(url: string): Promise<Outbox> {
