@@ -64,6 +64,8 @@ const UNNAMED = `(() => {
   return found
 })()`
 
+const ADMIN_TOKEN = 'of-the-operator-Yv7gQm2sLp9r'
+
 async function fill(rig: ServiceRig): Promise<readonly string[]> {
   await rig.post('sms', smsBody())
   rig.smtp.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 no' } : undefined)
@@ -73,7 +75,8 @@ async function fill(rig: ServiceRig): Promise<readonly string[]> {
     'it',
   )
   await rig.ask(rig.path('email').replace('/email', 'x/email'))
-  const list = await (await fetch(`${rig.service().adminUrl}/console/messages`)).text()
+  const headers = { authorization: `Basic ${btoa(`ann:${ADMIN_TOKEN}`)}` }
+  const list = await (await fetch(`${rig.service().adminUrl}/console/messages`, { headers })).text()
   const ids = [...list.matchAll(/\/console\/messages\/([0-9a-f]{32})/g)].map(([path]) => path)
   return [
     '/console',
@@ -97,14 +100,18 @@ export async function lookAtPages(
   t: Test,
   { colorSchemes, most }: { readonly colorSchemes: readonly ('light' | 'dark')[]; readonly most?: number },
 ): Promise<void> {
-  const rig = await startRig(t, { EMAIL_TOKEN_PREVIOUS: 'anOldTokenOfGoodLength' })
+  const rig = await startRig(t, { EMAIL_TOKEN_PREVIOUS: 'anOldTokenOfGoodLength', ADMIN_TOKEN })
   const all = await fill(rig)
   t.ok(all.length > 9)
   const paths = all.slice(0, most)
   const browser = await openBrowser()
   t.teardown(() => browser.close())
   for (const colorScheme of colorSchemes) {
-    const page = await browser.newPage({ viewport: { width: 360, height: 740 }, colorScheme })
+    const page = await browser.newPage({
+      viewport: { width: 360, height: 740 },
+      colorScheme,
+      httpCredentials: { username: 'ann', password: ADMIN_TOKEN },
+    })
     for (const path of paths) {
       await page.goto(`${rig.service().adminUrl}${path}`)
       const at = `${path.replace(/[0-9a-f]{32}/, 'ID')}, ${colorScheme}`
