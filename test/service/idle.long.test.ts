@@ -6,7 +6,7 @@ import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { startSinks } from '../rigs/service.ts'
 
-const SECONDS = 20
+const SECONDS = 12
 
 t.test('a replica that has nothing to do asks its database for little', { skip: noPostgres }, async t => {
   const postgres = await startPostgres()
