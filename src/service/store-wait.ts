@@ -10,7 +10,10 @@ import type { Clock } from '../runtime/clock.ts'
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 4000
 
-/** Where a second listener may take over a port while the first one still answers there. Elsewhere some ms are refused between them. */
+/**
+ * Where a second listener may take over a port while the first one still answers there: all that is lost is a connection that comes in
+ * the moment in which the first one closes. Elsewhere some ms are refused between them.
+ */
 const SHARES_PORT = process.platform === 'linux'
 
 export interface OpenedStore {
