@@ -42,11 +42,15 @@ async function startImap(t: Test, act: (verb: string, tag: string, line: string)
   return { port, commands }
 }
 
-function startMailbox(t: Test, port: number, tokens?: Parameters<typeof createBounceMailbox>[0]['tokens']) {
+interface Login extends Pick<Parameters<typeof createBounceMailbox>[0], 'tokens'> {
+  readonly startTls?: boolean
+}
+
+function startMailbox(t: Test, port: number, { tokens, startTls = false }: Login = {}) {
   const events: ServiceEvent[] = []
   const pass = tokens === undefined ? 'canary-password' : ''
   const mailbox = createBounceMailbox({
-    address: { host: '127.0.0.1', port, secure: false, startTls: false, user: 'ann', pass, mailbox: 'INBOX' },
+    address: { host: '127.0.0.1', port, secure: false, startTls, user: 'ann', pass, mailbox: 'INBOX' },
     tokens,
     take: async () => false,
     takeLease: undefined,
@@ -66,8 +70,7 @@ t.test('without a password it logs in with an access token, and says so when the
     isClosed = true
   }
   const { mailbox, events } = startMailbox(t, port, {
-    getToken: async () => ({ token: 'canary-token' }),
-    close,
+    tokens: { getToken: async () => ({ token: 'canary-token' }), close },
   })
   await until(() => events.length > 0, 'it is open')
   t.match(events, [{ type: 'bounce-mailbox', is: 'open' }])
@@ -80,7 +83,9 @@ t.test('without a password it logs in with an access token, and says so when the
   await mailbox.stop()
   t.ok(isClosed)
 
-  const without = startMailbox(t, port, { getToken: async () => ({ reply: 'invalid_grant' }), close })
+  const without = startMailbox(t, port, {
+    tokens: { getToken: async () => ({ reply: 'invalid_grant' }), close },
+  })
   await until(() => without.events.length > 0, 'it is said')
   t.match(without.events, [{ is: 'failed', reason: 'invalid_grant' }])
   t.match(without.mailbox.status().failing, { reason: 'invalid_grant' })
@@ -116,24 +121,7 @@ t.test('whatever a server does, it is one line of the log, without what we are k
 
 t.test('with TLS wanted, no password goes to a server that offers none', async t => {
   const { port, commands } = await startImap(t, () => undefined)
-  const events: ServiceEvent[] = []
-  const mailbox = createBounceMailbox({
-    address: {
-      host: '127.0.0.1',
-      port,
-      secure: false,
-      startTls: true,
-      user: 'ann',
-      pass: 'canary-password',
-      mailbox: 'INBOX',
-    },
-    take: async () => false,
-    takeLease: undefined,
-    clock: { now: Date.now },
-    random: Math.random,
-    emit: event => events.push(event),
-  })
-  mailbox.start()
+  const { mailbox, events } = startMailbox(t, port, { startTls: true })
   await until(() => events.length > 0, 'it is said')
   await mailbox.stop()
   t.match(events, [{ is: 'failed' }])
