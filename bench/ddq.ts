@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createCertificate } from '../sandbox/certificate.ts'
+import { freePort } from '../test/rigs/free-port.ts'
 import { openCallbackLoad } from './callbacks.ts'
 import { type Child, startChild, watchUsage } from './child.ts'
 import { median } from './loop.ts'
-import { freePort, type Service, startService } from './service.ts'
+import { type Service, startService } from './service.ts'
 import { openSession } from './session.ts'
 
 const USAGE = `node bench/ddq.ts [--only beside,drops] [--rounds 5] [--seconds 10] [--rate 5000] [--minutes 10] [--every 20]

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SelfSigned } from '../sandbox/certificate.ts'
 import { deriveCallbackKey } from '../src/callback/authenticate.ts'
+import { freePort } from '../test/rigs/free-port.ts'
 
 export const CORP_ID = 'bench-corp'
 export const EMAIL_TOKEN = 'bench-email-token-long-enough'
@@ -150,12 +150,4 @@ async function waitUntilStarted(child: ChildProcess, log: string): Promise<void>
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   throw new Error('the service did not start within 30 s')
-}
-
-export async function freePort(): Promise<number> {
-  const server = net.createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as net.AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }

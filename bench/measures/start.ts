@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../test/rigs/free-port.ts'
 import { cpuMs, type Memory, readMemory } from '../child.ts'
 import { atMost, type Figure, figure } from '../figures.ts'
 import { buildPost, expectErrCodeZero, openClient } from '../https-client.ts'
 import { emailCallback, smsCallback } from '../numbered-callbacks.ts'
-import { createSettings, freePort, PATHS, spawnService, stopProcess } from '../service.ts'
+import { createSettings, PATHS, spawnService, stopProcess } from '../service.ts'
 import type { Channel, Session } from '../session.ts'
 
 /** A program that takes the callbacks, and what its start should keep to. */

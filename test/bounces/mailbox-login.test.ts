@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createBounceMailbox } from '../../src/bounces/mailbox.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { readImapUrl } from '../../src/settings/urls.ts'
-import { freePort } from '../rigs/mail-servers.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { until } from '../rigs/service.ts'
 
 /** A server that knows as much IMAP as an empty mailbox needs. @param act what it does instead, by the command's name. */

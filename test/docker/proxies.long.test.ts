@@ -17,8 +17,8 @@ import { judge } from '../faults/checker.ts'
 import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { freePort } from '../rigs/process.ts'
 import { until } from '../rigs/service.ts'
 
 const DIRECTORY = resolve(import.meta.dirname, '../../docker/proxies')

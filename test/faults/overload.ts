@@ -16,10 +16,11 @@ import {
 } from '../../bench/https-client.ts'
 import type { LoopResult } from '../../bench/loop.ts'
 import { emailCallback, smsCallback } from '../../bench/numbered-callbacks.ts'
-import { freePort, PATHS } from '../../bench/service.ts'
+import { PATHS } from '../../bench/service.ts'
 import type { Channel, Session } from '../../bench/session.ts'
 import type { Received } from '../../bench/sinks/tally.ts'
 import { createMemoryLimit } from '../rigs/cgroup.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { patient } from '../rigs/patience.ts'
 
 /** What the image's compose file gives the service. */

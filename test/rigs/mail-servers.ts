@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { freePort } from './free-port.ts'
 
 const run = promisify(execFile)
 const DOVECOT = '/usr/sbin/dovecot'
@@ -22,14 +22,6 @@ export const noMailServers =
 /** Nobody's. */
 const UID = 65534
 export const MAILBOX_PASSWORD = 'canary-mailbox-password'
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 export interface Mailbox {
   readonly port: number

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 import { findMemory } from './memory.ts'
 
 /** A real Postgres of one's own, on a Unix socket in a temporary directory. */
@@ -222,12 +222,4 @@ async function makeEmptyCluster(
   // Another process may have been first.
   await rename(join(made, 'data'), kept).catch(() => {})
   await rm(made, { recursive: true })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { COMPILED, freePort } from '../rigs/process.ts'
+import { freePort } from '../rigs/free-port.ts'
+import { COMPILED } from '../rigs/process.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -50,7 +51,10 @@ async function startServe(
       () => false,
     )
   for (let tries = 0; !(await answers()); tries += 1) {
-    if (tries > 600 || child.exitCode !== null) throw new Error('the service did not start')
+    if (tries > 600 || child.exitCode !== null) {
+      const last = typeof stdout === 'number' ? '' : String(child.stdout?.read()).slice(-2000)
+      throw new Error(`the service did not start: ${tries} tries, exit ${child.exitCode}, ${last}`)
+    }
     await pause(100)
   }
   return {

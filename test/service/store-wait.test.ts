@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { startService } from '../../src/service/service.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { freePort } from '../rigs/process.ts'
 import { startSinks, until } from '../rigs/service.ts'
 
 t.test(

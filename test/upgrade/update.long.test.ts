@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lookInto } from '../chaos/rows.ts'
 import { readRows } from '../faults/checker.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Settings, until } from '../rigs/service.ts'
 import { checkOutPrevious, MAIN, nothingLost, refusedOf, runUpdate } from './update.ts'
@@ -15,14 +15,6 @@ const first = previous?.main ?? MAIN
 /** Up, and back again; without an earlier release just started anew. */
 const steps = previous === null ? [MAIN] : [MAIN, previous.main]
 t.comment(`the release before: ${previous?.release ?? 'none'}`)
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}
 
 t.test(
   'two replicas, one by one: no callback is refused',

@@ -1,20 +1,10 @@
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, mailBody, startSinks, until } from '../rigs/service.ts'
 import { SECRET, startReceiver } from './receiver.ts'
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 t.test('the event of a message that ended is told after a kill -9, over HTTPS', async t => {
   const sinks = await startSinks(t)
