@@ -36,6 +36,7 @@ export interface NotifierOptions {
     /** HMAC that names the memo about a recipient, device and rule. */
     memoName(fields: readonly string[]): string
     recipientHash(channel: Channel, recipient: string): string
+    formerHash?(channel: Channel, recipient: string): string | undefined
   }
   readonly charges: ChargesOf
   /** Throws when there are no words for it. */
@@ -233,6 +234,7 @@ function prepare(
     message,
     dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
     recipientHash: keys.recipientHash(channel, to),
+    formerHash: keys.formerHash?.(channel, to),
     charges: charges(message, country),
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },

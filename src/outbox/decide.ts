@@ -52,14 +52,33 @@ export interface KnownMessages {
   readonly again: boolean
 }
 
+/** What a message and its duplicates are stored under. */
+type Names = Pick<Acceptance, 'recipientHash' | 'dedupeKey'>
+
 /** Joins both hashes by a blank, which neither can hold. */
-export function duplicateKey(of: Pick<Acceptance, 'recipientHash' | 'dedupeKey'>): string {
-  return `${of.recipientHash} ${of.dedupeKey}`
+export function duplicateKey({ recipientHash, dedupeKey }: Names): string {
+  return `${recipientHash} ${dedupeKey}`
+}
+
+/** Lists what the duplicates of a message may be stored under. Until 1.3 that includes the name by which 1.0.0 stored them. */
+export function namesOfDuplicates({
+  recipientHash,
+  formerHash,
+  dedupeKey,
+}: Names & Pick<Acceptance, 'formerHash'>): readonly Names[] {
+  const names = [{ recipientHash, dedupeKey }]
+  return formerHash === undefined ? names : [...names, { recipientHash: formerHash, dedupeKey }]
+}
+
+function duplicateOf({ duplicates }: KnownMessages, acceptance: Acceptance): Row | undefined {
+  return namesOfDuplicates(acceptance)
+    .map(names => duplicates.get(duplicateKey(names)))
+    .find(row => row !== undefined)
 }
 
 /** Says whether a message is to be stored, as far as its duplicates go. */
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
-  const duplicate = known.duplicates.get(duplicateKey(acceptance))
+  const duplicate = duplicateOf(known, acceptance)
   if (duplicate === undefined) return true
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
 }
@@ -98,8 +117,7 @@ export function acceptMessages(
 }
 
 function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
-  const key = duplicateKey(acceptance)
-  const duplicate = known.duplicates.get(key)
+  const duplicate = duplicateOf(known, acceptance)
   const answered = duplicate === undefined ? null : answerOfDuplicate(unit, known, acceptance, duplicate)
   if (answered !== null) return answered
   const charged = unit.quotas.charge(dueCharges(known, acceptance), unit.now)
@@ -108,7 +126,7 @@ function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Accep
   const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
   const superseded = supersedeOlder(unit, group)
   const row = storeMessage(unit, acceptance, charged.windows)
-  known.duplicates.set(key, row)
+  known.duplicates.set(duplicateKey(acceptance), row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
   const { nearing } = charged
   return nearing.length === 0 ? { is: 'stored', superseded } : { is: 'stored', superseded, nearing }

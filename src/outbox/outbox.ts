@@ -106,6 +106,8 @@ export interface Acceptance {
   readonly groupKey?: string
   /** HMAC of channel and recipient: how the console finds a recipient's messages. */
   readonly recipientHash: string
+  /** The hash that 1.0.0 made of the same recipient, where it differs: a duplicate may be stored under it. */
+  readonly formerHash?: string | undefined
   readonly charges: readonly Charge[]
   /**
    * Store it as `sending`, claimed by us with its first attempt counted, because it is handed over from memory at

@@ -6,6 +6,8 @@ import { createEmitter } from '../../src/events/events.ts'
 import type { Interpretation } from '../../src/messages/interpret.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { openStoreKeys } from '../../src/service/factories.ts'
+import { enough, load } from '../config/settings.ts'
 
 const keys = createStoreKeys('a-store-secret-of-some-length')
 const EMAIL: CallbackBody = {
@@ -116,3 +118,26 @@ t.test('a code supersedes those of its own channel, recipient, kind and plugin o
   }))
     t.not(other, own, label)
 })
+
+t.test(
+  'what 1.0.0 stored for an address that people write in several ways is looked for by its name, too',
+  async t => {
+    const secret = 'a-store-secret-of-some-length'
+    const ours = await openStoreKeys(
+      load({
+        ...enough,
+        DATABASE_URL: 'postgres://courier@127.0.0.1/courier?sslmode=disable',
+        STORE_SECRET: secret,
+      }),
+    )
+    for (const [written, mailbox] of [
+      ['Ann@example.com', 'ann@example.com'],
+      ['a.n.n+news@gmail.com', 'ann@gmail.com'],
+    ] as const) {
+      t.equal(ours.recipientHash('email', written), keys.recipientHash('email', mailbox))
+      t.equal(ours.formerHash?.('email', written), keys.recipientHash('email', written))
+    }
+    t.equal(ours.formerHash?.('email', 'ann@example.com'), undefined)
+    t.equal(ours.formerHash?.('sms', '+8613800138000'), undefined)
+  },
+)

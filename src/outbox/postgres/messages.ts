@@ -6,6 +6,7 @@ import {
   isNew,
   type KnownMessages,
   keepReport,
+  namesOfDuplicates,
   newcomersAmong,
   retryMessage,
   settleMessage,
@@ -76,8 +77,9 @@ async function lockKnown(
   now: number,
   countBacklog: Promise<void>,
 ): Promise<Pick<KnownMessages, 'duplicates' | 'groups' | 'reached'> & { readonly locked: ReadonlySet<Row> }> {
-  const dedupeKeys = all.map(each => each.dedupeKey)
-  const recipients = all.map(each => each.recipientHash)
+  const names = all.flatMap(namesOfDuplicates)
+  const dedupeKeys = names.map(each => each.dedupeKey)
+  const recipients = names.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
   const asked = newcomersAmong(all)
   const [, , read, sent] = await awaitStatements(

@@ -9,6 +9,7 @@ import {
   endOutlived,
   type KnownMessages,
   keepReport,
+  namesOfDuplicates,
   newcomersAmong,
   retryMessage,
   settleMessage,
@@ -89,11 +90,11 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
     const duplicates = new Map<string, Row>()
     const groups = new Map<string, readonly Row[]>()
     const bySeq = new Map<number, Row>()
-    for (const acceptance of messages) {
-      const found = newestDuplicate.get(acceptance.recipientHash, acceptance.dedupeKey)
+    for (const names of messages.flatMap(namesOfDuplicates)) {
+      const found = newestDuplicate.get(names.recipientHash, names.dedupeKey)
       if (found === undefined) continue
       const row = rowOf(found)
-      duplicates.set(duplicateKey(acceptance), row)
+      duplicates.set(duplicateKey(names), row)
       bySeq.set(row.seq, row)
     }
     for (const { groupKey } of messages) {

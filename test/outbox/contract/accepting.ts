@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { BacklogFull } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
-import { lease, sample } from '../samples.ts'
+import { lease, recipientHashOf, sample } from '../samples.ts'
 import { claimOne, fresh, kinds } from './store.ts'
 
 export async function accepting(t: Test, create: Create): Promise<void> {
@@ -74,6 +74,29 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       'while it is sent',
     )
     t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 1)
+  })
+
+  await t.test('a message that 1.0.0 stored under the address as it was written is a duplicate', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const first = sample(clock, { recipient: 'Ann+news@example.com' })
+    await outbox.accept([first])
+    const names = { recipientHash: recipientHashOf('email', 'ann@example.com') }
+    const repeated = { ...sample(clock, { recipient: 'Ann+news@example.com' }), ...names }
+    const known = { ...repeated, formerHash: first.recipientHash }
+    const waits = [{ is: 'in-progress', id: first.message.id }]
+    t.same(await outbox.accept([known]), waits)
+    t.same(await outbox.accept([known, known]), [...waits, ...waits])
+    const fromNowOn = {
+      ...known,
+      ...sample(clock, { recipient: 'Ann+news@example.com', code: '2' }),
+      ...names,
+    }
+    t.match(await outbox.accept([fromNowOn]), [{ is: 'stored', superseded: [first.message.id] }])
+    t.same(
+      await outbox.accept([fromNowOn]),
+      [{ is: 'in-progress', id: fromNowOn.message.id }],
+      'it is stored under its new name',
+    )
   })
 
   await t.test(
