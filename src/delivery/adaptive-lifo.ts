@@ -46,11 +46,11 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
 
   return {
     get length(): number {
-      return codes.length + others.length
+      return codes.slots.length + others.slots.length
     },
     /** How many of them are codes. */
     get codes(): number {
-      return codes.length
+      return codes.slots.length
     },
     /**
      * Takes one in.
@@ -102,7 +102,7 @@ interface Slot<E> {
 /** Codes, or everything else. */
 function createPriorityClass<E extends QueueEntry>() {
   /** Oldest first; of those that arrived in the same millisecond the one that was added first. */
-  let slots: Slot<E>[] = []
+  const slots: Slot<E>[] = []
   /** How many have been taken in the present backlog. */
   let taken = 0
 
@@ -112,9 +112,7 @@ function createPriorityClass<E extends QueueEntry>() {
   }
 
   return {
-    get length(): number {
-      return slots.length
-    },
+    slots,
     add(entry: E, waitingSince: number): void {
       const { arrivedAt } = entry.message
       slots.splice(
@@ -138,12 +136,11 @@ function createPriorityClass<E extends QueueEntry>() {
       slots.splice(at, 1)
     },
     removeWhere(when: (entry: E) => boolean): E[] {
+      const all = slots.splice(0)
       const removed: E[] = []
-      slots = slots.filter(({ entry }) => {
-        const leaves = when(entry)
-        if (leaves) removed.push(entry)
-        return !leaves
-      })
+      for (const slot of all)
+        if (when(slot.entry)) removed.push(slot.entry)
+        else slots.push(slot)
       return removed
     },
     removeLast(count: number, now: number): E[] {

@@ -21,7 +21,7 @@ import {
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, PassedCarrier } from './carrier-reports.ts'
-import { redactReply, type SentMessage } from './redact.ts'
+import { redactReply } from './redact.ts'
 import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -60,7 +60,7 @@ export interface AttemptsOptions {
   /** All carriers of the channel, at least one. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
-  readonly reports?: Pick<CarrierReports, 'noteCode'>
+  readonly reports?: Pick<CarrierReports, 'noteSent'>
   readonly render: (message: NewMessage) => Outgoing
   /**
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
@@ -165,7 +165,7 @@ export function createAttempts(options: AttemptsOptions) {
         const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...fault }
         return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
       }
-      const holder = findHolder(job, outgoing, route)
+      const holder = job.ambiguous === 0 ? undefined : findHolder(job, outgoing, route)
       if (job.ambiguous >= MAX_COPIES[channel] && holder?.provider.lookUp === undefined)
         return { settlement: { to: 'final', state: 'unknown', answer: null }, begun: false }
       let { ambiguous } = job
@@ -225,7 +225,7 @@ export function createAttempts(options: AttemptsOptions) {
         for (const { is, fault } of faults)
           emit({ type: 'partial-fault', channel, provider: provider.name, is, ...fault })
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
-        if (outcome.is === 'sent') options.reports?.noteCode(message, provider.name, outcome.providerId)
+        if (outcome.is === 'sent') options.reports?.noteSent(message, provider.name, outcome.providerId)
         options.onCarrierEnd(end)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
@@ -327,11 +327,10 @@ async function markBegun(
  * first one of the route that the message fits.
  */
 function findHolder(
-  { message, ambiguous, ambiguousAt, carriers }: RoutedJob,
+  { message, ambiguousAt, carriers }: RoutedJob,
   outgoing: Outgoing,
   route: Route,
 ): Carrier | undefined {
-  if (ambiguous === 0) return undefined
   const carrier = ambiguousAt
     ? carriers.find(({ provider }) => provider.name === ambiguousAt)
     : route(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
@@ -392,7 +391,10 @@ function createTimeline(message: NewMessage, outgoing: Outgoing, clock: Clock) {
   /** @param startedAt ms since the epoch. @returns what was said, as it may be kept and shown. */
   function addReply<T extends Said>(provider: string, said: T, startedAt: number): T {
     const { is: outcome, code = '', providerId } = said
-    const reply = makeStorable(redactReply(said.reply, toSentMessage(message, outgoing)))
+    const { content, recipient } = message
+    // A mail's finished text adds only words of ours, which are no secret.
+    const text = outgoing.channel === 'sms' ? textOf(outgoing) : ''
+    const reply = makeStorable(redactReply(said.reply, { ...content, recipient, text }))
     const tookMs = clock.now() - startedAt
     records.push({ at: startedAt, tookMs, provider, outcome, code: makeStorable(code), reply })
     return { ...said, reply, ...(providerId !== undefined && { providerId: makeStorable(providerId) }) }
@@ -408,14 +410,12 @@ function createTimeline(message: NewMessage, outgoing: Outgoing, clock: Clock) {
   }
 }
 
-/** Lists the texts of a message that its provider may repeat. A mail's finished text adds only words of ours, which are no secret. */
-function toSentMessage({ content, recipient }: NewMessage, outgoing: Outgoing): SentMessage {
-  if (outgoing.channel !== 'sms') return { ...content, recipient }
+function textOf(outgoing: Outgoing & { readonly channel: 'sms' }): string {
   try {
-    return { ...content, recipient, text: outgoing.text() }
+    return outgoing.text()
   } catch {
-    // There is no text: it was sent as a template, and was never put into words.
-    return { ...content, recipient }
+    // There is none: it was sent as a template, and was never put into words.
+    return ''
   }
 }
 

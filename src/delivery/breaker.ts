@@ -67,10 +67,16 @@ export function createBreaker(options: BreakerOptions = {}) {
 
   /** Notes how an attempt ended. @returns whether nearly all of the latest have failed */
   function note(failed: boolean, now: number): boolean {
+    if (latest.length === WINDOW.attempts) latest.shift()
     latest.push({ at: now, failed })
-    latest = latest.slice(-WINDOW.attempts).filter(({ at }) => now - at <= WINDOW.ms)
-    const failures = latest.filter(each => each.failed).length
-    return failures >= threshold && failures >= latest.length * WINDOW.share
+    let failures = 0
+    let counted = 0
+    for (const each of latest) {
+      if (now - each.at > WINDOW.ms) continue
+      counted += 1
+      if (each.failed) failures += 1
+    }
+    return failures >= threshold && failures >= counted * WINDOW.share
   }
 
   function forgetAttempt(begunAt: number): void {

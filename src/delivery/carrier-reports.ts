@@ -85,12 +85,6 @@ export function createCarrierReports(options: {
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReturnType<typeof createReportHistory>>()
 
-  function noteSent(sms: Omit<SentSms, 'sentAt'>): void {
-    const now = clock.now()
-    for (const late of awaited.takeLate(now)) histories.get(late.provider)?.noteLate(now)
-    awaited.add({ ...sms, sentAt: now })
-  }
-
   function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
     latestCodes.noteReport(id ?? providerId, isDelivered)
     const sent = awaited.take(id, providerId)
@@ -106,13 +100,8 @@ export function createCarrierReports(options: {
   const isSecond = (provider: string): boolean => histories.get(provider)?.isSecond(clock.now()) ?? false
 
   return {
-    /** Takes what was sent, and what was reported of it. */
+    /** Takes what was reported of messages. */
     handlers: {
-      attempt({ message, provider, outcome }) {
-        const { id, channel, masked } = message
-        if (judged.has(provider) && channel === 'sms' && outcome.is === 'sent')
-          noteSent({ id, masked, provider, providerId: outcome.providerId })
-      },
       receipt(event) {
         const { id, providerId, status, result } = event
         if (result === 'forged') return
@@ -124,12 +113,16 @@ export function createCarrierReports(options: {
     isSecond,
     /** Lists what a provider's reports say that is for the operator to mend. */
     faultsOf: faults.list,
-    /** Notes a code that a carrier took. */
-    noteCode(message: NewMessage, provider: string, providerId: string | undefined): void {
-      const { id, recipient, purpose, expiresAt } = message
-      if (purpose !== 'code' || !judged.has(provider)) return
+    /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
+    noteSent(message: SentMessage, provider: string, providerId: string | undefined): void {
+      if (!judged.has(provider)) return
+      const { id, masked, recipient, purpose, expiresAt } = message
+      const sentAt = clock.now()
+      for (const late of awaited.takeLate(sentAt)) histories.get(late.provider)?.noteLate(sentAt)
+      awaited.add({ id, masked, provider, providerId, sentAt })
+      if (purpose !== 'code') return
       const ids = providerId === undefined ? [id] : [id, providerId]
-      latestCodes.add(recipient, { provider, ids, sentAt: clock.now(), expiresAt, isDelivered: null })
+      latestCodes.add(recipient, { provider, ids, sentAt, expiresAt, isDelivered: null })
     },
     /**
      * Finds the carrier of a route by which a code to the same number is not known to have come, while that code is valid: it was
@@ -157,6 +150,8 @@ export function createCarrierReports(options: {
     },
   }
 }
+
+type SentMessage = Pick<NewMessage, 'id' | 'masked' | 'recipient' | 'purpose' | 'expiresAt'>
 
 interface SentSms {
   /** Our id. */

@@ -117,17 +117,16 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
   let onPlaceFree: (() => void) | undefined
   /** Those that count. */
   const counted = createObjectSet<{ readonly startedAt: number; readonly stopCounting: () => void }>()
-  /** The mean duration of an attempt that was answered, ms. */
+  /** The mean duration of an attempt that was answered, and from which one on it hangs, ms. */
   let usualMs = FIRST_USUAL_MS
+  let hangMs = HANGS.times * FIRST_USUAL_MS
   let hangTimer: NodeJS.Timeout | undefined
   /** When attempts that hang are looked for again, ms since the epoch. */
   let lookAgainAt = Number.NEGATIVE_INFINITY
 
-  const hangMs = (): number => Math.max(HANGS.ms, HANGS.times * usualMs)
-
   /** Frees places of attempts that hang. @param before only of those that began before, ms since the epoch. */
   function freeHanging(before: number, most: number): void {
-    const began = Math.min(before - 1, clock.now() - hangMs())
+    const began = Math.min(before - 1, clock.now() - hangMs)
     const spare = provider.concurrency - limiter.inFlight - awaitingReply
     let free = Math.min(most, spare, MOST_AWAITING_REPLY - awaitingReply)
     for (const { startedAt, stopCounting } of counted) {
@@ -147,7 +146,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       if (limiter.inFlight < limiter.standing(clock.now()).limit) return
       freeHanging(Infinity, 1)
       onPlaceFree?.()
-    }, hangMs()).unref()
+    }, hangMs).unref()
   }
 
   let isProbing = false
@@ -251,6 +250,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         forgetCounted()
         if (end.is !== 'answered') return
         usualMs += (now - startedAt - usualMs) * LATEST
+        hangMs = Math.max(HANGS.ms, HANGS.times * usualMs)
         if (now < lookAgainAt) return
         lookAgainAt = now + LOOK_MS
         freeHanging(startedAt, Infinity)

@@ -24,7 +24,7 @@ import type { Settler } from './settle.ts'
 export interface ChannelSpec extends Pick<AttemptsOptions, 'carriers' | 'route' | 'render'> {
   readonly channel: Channel
   /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteCode' | 'findPassed'>
+  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteSent' | 'findPassed'>
 }
 
 export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec | 'outbox' | 'onCarrierEnd'> {
@@ -131,9 +131,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
-  /** Says whether no other process may have taken over what was claimed under this lease. */
-  const isHeld = (lease: Lease): boolean => outbox.sharedLeases?.isHeld(lease) ?? true
-
   function look(now: number): Room {
     let standing: Standing | undefined
     for (const carrier of carriers) {
@@ -159,7 +156,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function routeJob(job: Job): RoutedJob {
     const inOrder = route(job.message)
     const passed = reports?.findPassed(inOrder, job.message)
-    const usual = beginAfter(passed?.provider, reports?.orderCarriers(inOrder) ?? inOrder)
+    const ordered = reports?.orderCarriers(inOrder) ?? inOrder
+    const usual = passed === undefined ? ordered : beginAfter(passed.provider, ordered)
     // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
     const before =
       job.ambiguous === 0 || channel === 'email'
@@ -361,9 +359,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     void track(settle(job, { to: 'final', state, answer: null }, false))
   }
 
-  /** Says whether a message's life is over, or its lease too short for an attempt. */
+  /** Says whether a message's life is over, its lease too short for an attempt, or taken over by another process. */
   function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
-    return now >= message.expiresAt || lease.until - now < attemptWithinMs || !isHeld(lease)
+    if (now >= message.expiresAt || lease.until - now < attemptWithinMs) return true
+    return outbox.sharedLeases?.isHeld(lease) === false
   }
 
   function endOrGiveBack(job: Job, now: number): void {
@@ -498,7 +497,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       }
       const begins = queue.length === 0 && room.inFlight + reserved < room.limit
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
-      if (!isHeld(lease)) return undefined
+      if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
       reserved += 1
       work.begin()
       return lease
@@ -581,7 +580,7 @@ function combineStandings(one: Standing, other: Standing): Standing {
 }
 
 /** Puts the carriers behind this one before those that come before it, and itself last. */
-function beginAfter(name: string | undefined, carriers: readonly Carrier[]): readonly Carrier[] {
+function beginAfter(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
   const at = carriers.findIndex(({ provider }) => provider.name === name)
   return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }

@@ -106,7 +106,6 @@ export type Limiter = ReturnType<typeof createLimiter>
 export function createLimiter({ most, start = START }: { most: number; start?: number }) {
   const search = createLimitSearch({ start, most })
   const refusals = createRefusals()
-  let inFlight = 0
   /** The most that ever were under way: so many connections have been opened. */
   let peak = 0
   /** The share of attempts that fail, among the latest. */
@@ -132,7 +131,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
 
   function recordRefusal(place: Place, end: RefusedEnd, allInUse: boolean, now: number): void {
     const known = end.is === 'refused-connection' ? end.accepted : undefined
-    const accepted = known ?? Math.max(inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
+    const accepted = known ?? Math.max(limiter.inFlight, allInUse ? 0 : Math.floor(place.nth * LOWEST_SHARE))
     // A refusal of the only connection says nothing about their number.
     if (end.is === 'refused-connection' && accepted === 0) return noteEnd(place, true, now)
     const retryAfterMs = end.is === 'throttled' ? (end.retryAfterMs ?? 0) : 0
@@ -174,11 +173,13 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     fewer = undefined
   }
 
-  return {
+  const limiter = {
+    /** How many attempts are under way. */
+    inFlight: 0,
     /** Says how many may be under way now. It is computed when an attempt has ended since, or time may have changed it. */
     standing(now: number): LimiterStanding {
       if (now < holdsUntil) return standing
-      const trialEndsAt = endIdleTrial(search, now)
+      const trialEndsAt = search.trial === undefined ? Number.POSITIVE_INFINITY : endIdleTrial(search, now)
       const { pausedUntil } = refusals
       const refused = findBoundingRefusal()
       if (now < pausedUntil) standing = { limit: 0, pausedUntil, risesAt: pausedUntil }
@@ -189,28 +190,29 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       holdsUntil = Math.min(standing.risesAt ?? Number.POSITIVE_INFINITY, trialEndsAt)
       return standing
     },
-    /** How many attempts are under way. */
-    get inFlight() {
-      return inFlight
-    },
     /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
     takePlace(now: number): Place {
       // The load was over before they were judged: the next one shall find all places.
-      if (fewer !== undefined && inFlight === 0 && now - fewer.endedAt > LULL_MS) {
+      if (fewer !== undefined && limiter.inFlight === 0 && now - fewer.endedAt > LULL_MS) {
         returnTo(search, fewer.from)
         fewer = undefined
         failing = 0
         holdsUntil = Number.NEGATIVE_INFINITY
       }
-      inFlight += 1
-      const place = { beganAt: now, nth: inFlight, round: search.round, isNew: inFlight > peak }
-      peak = Math.max(peak, inFlight)
+      limiter.inFlight += 1
+      const place = {
+        beganAt: now,
+        nth: limiter.inFlight,
+        round: search.round,
+        isNew: limiter.inFlight > peak,
+      }
+      peak = Math.max(peak, limiter.inFlight)
       return place
     },
     /** An attempt has ended, or shall count no longer. */
     releasePlace(place: Place, end: AttemptEnd, now: number): void {
-      const allInUse = inFlight >= bound()
-      inFlight -= 1
+      const allInUse = limiter.inFlight >= bound()
+      limiter.inFlight -= 1
       holdsUntil = Number.NEGATIVE_INFINITY
       if (end.is === 'answered') {
         noteEnd(place, false, now)
@@ -236,6 +238,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       return { reason: step.is, why: STEPS[step.is](step) }
     },
   }
+  return limiter
 }
 
 const STEPS: Readonly<Record<LimitStep['is'], (step: LimitStep) => string>> = {

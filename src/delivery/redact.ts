@@ -33,19 +33,18 @@ const MOST_LAYERS = 3
  */
 export function redactReply(reply: string, sent: SentMessage): string {
   const { params, subject = '', plain = '', recipient = '', text = '' } = sent
-  const values = [...Object.values(params), subject, plain, recipient].filter(
-    value => value.length >= SHORTEST_VALUE,
-  )
+  const values: string[] = []
+  for (const value of [...Object.values(params), subject, plain, recipient])
+    if (value.length >= SHORTEST_VALUE) values.push(value)
   // Whoever handed a long reply on has cut it, so its last word may be half of a word of the message.
   let redacted = reply.length < CUT_LENGTH ? reply : reply.replace(/\S+$/, '…')
   const wholes: string[] = []
   const lowerReply = redacted.toLowerCase()
-  const addIfSaid = (whole: string): void => {
-    if (whole.length <= redacted.length && lowerReply.includes(whole.toLowerCase())) wholes.push(whole)
-  }
-  for (const value of values) addIfSaid(value)
-  const pieces = reply.length < SHORTEST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
-  for (const piece of pieces) if (piece.trim().length >= SHORTEST_PIECE) addIfSaid(piece.trim())
+  const sentences = reply.length < SHORTEST_PIECE ? [] : `${plain}\n${text}`.split(/[\n.!?。！？]+/)
+  const pieces = [...values]
+  for (const sentence of sentences) if (sentence.trim().length >= SHORTEST_PIECE) pieces.push(sentence.trim())
+  for (const piece of pieces)
+    if (piece.length <= redacted.length && lowerReply.includes(piece.toLowerCase())) wholes.push(piece)
   for (const whole of wholes.toSorted((one, other) => other.length - one.length))
     redacted = replaceAll(redacted, whole)
   if (hasOnlyUsualWords(redacted)) return redacted

@@ -3,7 +3,6 @@ import type { Carrier } from '../../src/delivery/carrier.ts'
 import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import type { NewMessage } from '../../src/messages/message.ts'
-import type { Outcome } from '../../src/providers/provider.ts'
 import { sample } from '../outbox/samples.ts'
 import { seededRandom } from './simulation.ts'
 
@@ -68,21 +67,9 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
       all += 1
       if (name === 'a') first += 1
       const providerId = `${name}${(count += 1)}`
-      const message = {
-        id: providerId,
-        channel: 'sms',
-        kind: 'login-code',
-        masked: `+86*******${providerId}`,
-      } as const
-      const outcome: Outcome = { is: 'sent', reply: '', ...(tellsId && { providerId }) }
-      reports.handlers.attempt?.({
-        type: 'attempt',
-        message,
-        provider: name,
-        outcome,
-        attempts: 1,
-        tookMs: 1,
-      })
+      const masked = `+86*******${providerId}`
+      const message = { id: providerId, recipient: masked, masked, purpose: 'code', expiresAt: now } as const
+      reports.noteSent(message, name, tellsId ? providerId : undefined)
       const report = behaviours[name]?.(random)
       const named = tellsId ? { providerId } : { id: providerId, providerId: `their-${count}` }
       if (report) due.push({ at: now + report.afterMs, ...named, status: report.status })
@@ -219,10 +206,8 @@ t.test('one number counts once: who asks again and again with a phone that is of
   const { run, changes, reports } = simulate(5 * MINUTE)
   run(HOUR, { a: good, b: good })
   for (let n = 0; n < 12; n += 1) {
-    const message = { id: `x${n}`, channel: 'sms', kind: 'login-code', masked: '+86*******0000' } as const
-    const outcome: Outcome = { is: 'sent', reply: '', providerId: `x${n}` }
-    const attempt = { type: 'attempt', message, provider: 'a', outcome, attempts: 1, tookMs: 1 } as const
-    reports.handlers.attempt?.(attempt)
+    const masked = '+86*******0000'
+    reports.noteSent({ id: `x${n}`, recipient: masked, masked, purpose: 'code', expiresAt: 0 }, 'a', `x${n}`)
     reportOn(reports, `x${n}`, 'undelivered')
   }
   t.same(changes, [])
@@ -289,7 +274,7 @@ t.test('a code that follows one which was reported undelivered begins with the n
   const passed = (number = 'ann', inOrder = carriers) => reports.findPassed(inOrder, codeTo(number, now()))
   const report = (providerId: string, status: string) => reportOn(reports, providerId, status)
   t.equal(passed(), undefined, 'it is the first')
-  reports.noteCode(codeTo('ann', now()), 'a', 'id-1')
+  reports.noteSent(codeTo('ann', now()), 'a', 'id-1')
   t.equal(passed(), undefined, 'nothing is known of it yet')
   report('id-1', 'undelivered')
   t.match(passed(), { provider: 'a', code: 'code-undelivered' })
@@ -297,19 +282,19 @@ t.test('a code that follows one which was reported undelivered begins with the n
   t.equal(passed('ann', carriers.slice(0, 1)), undefined, 'nor a route without another carrier')
   const alarm = sample({ now }, { channel: 'sms', recipient: 'ann', purpose: 'alarm' }).message
   t.equal(reports.findPassed(carriers, alarm), undefined)
-  reports.noteCode(codeTo('ann', now()), 'b', 'id-2')
+  reports.noteSent(codeTo('ann', now()), 'b', 'id-2')
   report('id-1', 'undelivered')
   t.match(passed(), { provider: 'a' }, 'as long as nothing is known of the next one, or it came')
   report('id-2', 'failed')
   t.match(passed(), { provider: 'b' })
   run(11 * MINUTE, { a: silent, b: silent })
   t.equal(passed(), undefined, 'its validity is over')
-  reports.noteCode(codeTo('ann', now()), 'a', 'id-3')
+  reports.noteSent(codeTo('ann', now()), 'a', 'id-3')
   report('id-3', 'delivered')
   t.equal(passed(), undefined)
-  reports.noteCode(codeTo('ann', now()), 'a', 'id-4')
+  reports.noteSent(codeTo('ann', now()), 'a', 'id-4')
   report('id-4', 'failed')
-  reports.noteCode(codeTo('ann', now()), 'a', 'id-5')
+  reports.noteSent(codeTo('ann', now()), 'a', 'id-5')
   report('id-5', 'delivered')
   t.equal(passed(), undefined, 'a carrier by which a later one came works')
   t.end()
@@ -319,7 +304,7 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
   for (const behaviour of [good, silent]) {
     const { run, reports, carriers, now } = simulate(2000)
     run(20 * MINUTE, { a: behaviour, b: behaviour })
-    reports.noteCode(codeTo('ann', now()), 'a', 'unreported')
+    reports.noteSent(codeTo('ann', now()), 'a', 'unreported')
     run(20_000, { a: behaviour, b: behaviour })
     const passed = () => reports.findPassed(carriers, codeTo('ann', now()))
     t.equal(passed(), undefined, 'its report may still come')
@@ -332,7 +317,7 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
 
 t.test('the oldest codes are forgotten', t => {
   const { reports, carriers, now } = simulate(2000)
-  for (let n = 0; n < 10_001; n += 1) reports.noteCode(codeTo(`n${n}`, now()), 'a', `id-${n}`)
+  for (let n = 0; n < 10_001; n += 1) reports.noteSent(codeTo(`n${n}`, now()), 'a', `id-${n}`)
   for (const n of [0, 1]) {
     const providerId = `id-${n}`
     reportOn(reports, providerId, 'failed')

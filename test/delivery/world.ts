@@ -200,7 +200,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           reports: {
             orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
             isSecond: () => false,
-            noteCode() {},
+            noteSent() {},
             findPassed: () => undefined,
           },
           render: message => ({ ...rendered(message), channel }) as Outgoing,
