@@ -20,7 +20,7 @@ const lock = JSON.parse(read('package-lock.json')) as { readonly packages: Reado
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '')
 const direct = Object.keys(manifest['dependencies'] ?? {})
 
-/** Versions below these have faults that this service would have, too; docs/security.md says which. */
+/** Versions below these have faults that this service would have, too; docs/decisions/dependencies.md says which. */
 const LEAST = { nodemailer: '10.4.1', fastify: '5.12.2' }
 
 const numbers = (version: string) => version.split('.').map(Number)
@@ -51,18 +51,18 @@ t.test('the least versions of what faces strangers', async t => {
   for (const [name, least] of Object.entries(LEAST)) {
     for (const [path, { version }] of locked.filter(([path]) => path.endsWith(`node_modules/${name}`)))
       t.ok(isAtLeast(version, least), `${path} ${version}`)
-    t.match(read('docs/security.md'), `${name} ≥ ${least}`)
+    t.match(read('docs/decisions/dependencies.md'), `${name} ≥ ${least}`)
   }
   t.notOk(isAtLeast('10.4.0', '10.4.1') || isAtLeast('9.99.9', '10.0.0'))
   t.ok(isAtLeast('10.10.0', '10.9.9'))
 })
 
-t.test('every dependency is imported, and has its reason in docs/security.md', async t => {
+t.test('every dependency is imported, and has its reason in docs/decisions/dependencies.md', async t => {
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.ts'))
     .map(path => read(join('src', path)))
     .join('\n')
-  const docs = read('docs/security.md')
+  const docs = read('docs/decisions/dependencies.md')
   for (const name of direct) {
     t.match(sources, new RegExp(`(from|import\\() ?'${name}['/]`), name)
     t.match(docs, `| \`${name}\` |`)
