@@ -24,7 +24,7 @@ import { NOON } from './samples.ts'
 import { TRANSITIONS } from './transitions.ts'
 
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
-const page = await readFile(new URL('../../docs/states.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/durability.md', import.meta.url), 'utf8')
 
 t.test('the diagram in the docs draws the transitions of the code, all of them and no other', t => {
   const drawn = [...page.matchAll(/^ {4}(\S+) --> (\S+): (.+)$/gm)].map(([, from, to, when]) => ({

@@ -1,6 +1,6 @@
 import type { State } from '../../src/outbox/outbox.ts'
 
-/** Every change of state there is. docs/states.md draws the same, and a test compares the two. */
+/** Every change of state there is. docs/durability.md draws the same, and a test compares the two. */
 export const TRANSITIONS: readonly {
   readonly from: State | 'new'
   readonly to: State

@@ -90,7 +90,7 @@ const message = object({
   },
   purpose: { enum: ['code', 'link', 'file', 'alarm', 'plain'] },
   maskedRecipient: { type: 'string', examples: ['a***@example.com', '+86*******8000'] },
-  state: { ...state, description: 'docs/states.md says what each means' },
+  state: { ...state, description: 'docs/durability.md says what each means' },
   answer: { enum: ['recipient', 'content', 'country', 'limit', null], description: 'why it was refused' },
   attempts: count,
   ambiguous: { ...count, description: 'how many copies of it may have been sent' },
