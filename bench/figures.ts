@@ -40,9 +40,13 @@ export function formatFigures(figures: readonly Figure[]): string {
     reach ? (reach.met ? 'reached' : 'NOT REACHED') : '',
     rounds.length > 1 ? `${formatNumber(Math.min(...rounds))} to ${formatNumber(Math.max(...rounds))}` : '',
   ])
-  const all = [['what', 'median', 'reach', '', 'rounds'], ...rows]
-  const widths = all[0]?.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0))) ?? []
-  return all
+  return formatTable([['what', 'median', 'reach', '', 'rounds'], ...rows])
+}
+
+/** @param rows the first one says what stands in the columns. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0))) ?? []
+  return rows
     .map(row =>
       row
         .map((cell, i) => cell.padEnd(widths[i] ?? 0))

@@ -6,7 +6,10 @@ import type { Session } from '../session.ts'
 const CONNECTIONS = 64
 
 /** The rate of e-mail callbacks while other messages wait for their next attempt: none, and as many as `backlogs`. */
-export async function measureBacklog(session: Session, backlogs: readonly number[]): Promise<Figure[]> {
+export async function measureBacklog(
+  session: Session,
+  { backlogs }: { readonly backlogs: readonly number[] },
+): Promise<Figure[]> {
   const services = []
   for (const backlog of [0, ...backlogs])
     services.push({

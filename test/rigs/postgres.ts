@@ -78,14 +78,17 @@ export interface ServerCertificate {
  * Starts one.
  * @param options.durable where the system has temporary files, in the long forms of tests on a disk, as in production. Needed
  *   where it is crashed or measured; elsewhere the test would only wait for whatever else the disk has to do.
+ * @param options.settings of the server, in the place of ours.
  * @param options.tls listens on 127.0.0.1 as well, and speaks TLS there.
  */
 export async function startPostgres({
   tls,
   durable = false,
+  settings: more = {},
 }: {
   readonly tls?: ServerCertificate
   readonly durable?: boolean
+  readonly settings?: Readonly<Record<string, string>>
 } = {}): Promise<PostgresRig> {
   const bin = findPostgres()
   if (bin === null) throw new Error('no Postgres here')
@@ -112,7 +115,8 @@ export async function startPostgres({
     await writeFile(join(home, name), String(pem), { mode: 0o600 })
     if (user !== undefined) await chown(join(home, name), user.uid, user.gid)
   }
-  const settings = `-c listen_addresses=${listen} -c port=${port} -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB`
+  const given = Object.entries(more).map(([name, value]) => ` -c ${name}=${value}`)
+  const settings = `-c listen_addresses=${listen} -c port=${port} -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB${given.join('')}`
   const control = (...args: string[]) =>
     run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(home, 'log'), '-o', settings, ...args])
 
