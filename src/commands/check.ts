@@ -10,6 +10,7 @@ import { type ReaderLanguage, type Sentence, say, translateText } from '../langu
 import { modulesOf } from '../providers/list.ts'
 import { type CheckResult, checkFailure, checkWarning } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
+import { padColumn } from '../runtime/terminal.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
@@ -33,21 +34,18 @@ import { checkSettings, checkTemplates } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
+const OPTIONS = { json: { type: 'boolean', about: say('as JSON, in English') } } as const
+
 export const check: Command = {
-  usage: `callback-courier check [--json]
-
-  Looks at everything that can be found out from here without sending a message: settings, certificate, mail server,
-  Twilio account, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs
-  validate, what the running service has met, and, if they are on, the login for device alerts and the receiver of
-  events (by a signed POST with none).
-  Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.
-
-  In the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.
-
-  --json  as JSON, in English
-`,
+  about: [
+    say(
+      'Looks at everything that can be found out from here without sending a message: settings, certificate, mail server, SMS carriers, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs validate, what the running service has met, and, if they are on, the login for device alerts and the receiver of events (by a signed POST with none).',
+    ),
+    say('Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.'),
+  ],
+  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, { json: { type: 'boolean' } })
+    const { values } = readArguments(argv, OPTIONS)
     const language = values.json === true ? 'en' : languageOfTerminal(io.env)
     const results = await runChecks(io, { language })
     io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))
@@ -245,18 +243,12 @@ export function formatAsText(results: readonly CheckResult[], language: ReaderLa
   const write = (words: Sentence | string) =>
     (typeof words === 'string' ? translateText(words) : words).in(language).replaceAll(/[\r\n]+/g, ' ')
   const lines = results.map(({ about, is, what, next }) => {
-    const first = `${pad(LEVELS[is].in(language), 4)}  ${pad(write(about), WIDTH)}  ${write(what)}\n`
+    const first = `${padColumn(LEVELS[is].in(language), 4)}  ${padColumn(write(about), WIDTH)}  ${write(what)}\n`
     return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`
   })
   const count = (is: CheckResult['is']) => results.filter(result => result.is === is).length
   const counts = { ok: count('ok'), warn: count('warn'), fail: count('fail') }
   return `${lines.join('')}\n${say('{ok} ok, {warn} to look at, {fail} failed', counts).in(language)}\n`
-}
-
-/** Fills a column; a terminal gives each Chinese character two places. */
-function pad(text: string, width: number): string {
-  const places = text.length + (text.match(/\p{Script=Han}|[，。：、（）“”]/gu) ?? []).length
-  return text + ' '.repeat(Math.max(0, width - places))
 }
 
 /** Formats results for a program, always in English. */

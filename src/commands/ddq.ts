@@ -2,33 +2,43 @@ import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { type SettingName, settingNames } from '../config/settings.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
+import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { stringifyExactly } from '../runtime/exact-json.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
-import { type Command, type Io, readArguments, UsageError } from './command.ts'
+import { type Command, type Io, readArguments, UsageError, writeLine } from './command.ts'
+
+const OPTIONS = {
+  topic: {
+    type: 'string',
+    multiple: true,
+    value: 'TOPIC',
+    about: say(
+      'a topic by the platform’s name; may be repeated. Without one: all four that are known, of any product',
+    ),
+  },
+  product: { type: 'string', value: 'ID', about: say('without --topic: only this product’s') },
+  count: { type: 'string', value: 'N', about: say('end after so many messages') },
+} as const
 
 export const ddq: Command = {
-  usage: `callback-courier ddq tail [--topic TOPIC …]
-
-  Prints the messages of the platform's data subscription, a JSON object a line: topic, kind, message_id, payload, and
-  when it came. What happens to the connection is said on stderr. Ctrl-C ends it.
-  Needs DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET, and no other setting.
-
-  --topic TOPIC   a topic by the platform's name; may be repeated. Without one: all four that are known, of any product
-  --product ID    without --topic: only this product's
-  --count N       end after so many messages
-`,
+  takes: 'tail [OPTIONS]',
+  words: ['tail'],
+  about: [
+    say(
+      'Prints the messages of the platform’s data subscription, a JSON object a line: topic, kind, message_id, payload, and when it came. What happens to the connection is said on stderr. Ctrl-C ends it. Needs DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET, and no other setting.',
+    ),
+  ],
+  options: OPTIONS,
   async run([what, ...argv], io) {
     if (what !== 'tail')
-      throw new UsageError(what === undefined ? 'say what to do: tail' : `what is "${what}"?`)
-    const { values } = readArguments(argv, {
-      topic: { type: 'string', multiple: true },
-      product: { type: 'string' },
-      count: { type: 'string' },
-    })
+      throw new UsageError(
+        what === undefined ? say('say what to do: tail') : say('what is “{word}”?', { word: what }),
+      )
+    const { values } = readArguments(argv, OPTIONS)
     const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
-    if (!(count >= 1)) throw new UsageError('--count must be 1 or more')
+    if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'), 'count')
     return tail(io, values.topic, values.product, count)
   },
 }
@@ -55,7 +65,7 @@ async function tail(
   const connection = openDdq(settings)
   const any = product ?? settings.DDQ_ANY_PRODUCT
   const kinds = ['online-state', 'attributes', 'event', 'alert'] as const
-  const report = (text: string) => io.stderr.write(`${text}\n`)
+  const report = (sentence: Sentence) => writeLine(io, 'stderr', sentence)
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   let printed = 0
   const client = createDdqClient({
@@ -71,10 +81,18 @@ async function tail(
       if (printed >= count) end()
     },
     onMalformed: ({ topic, fault, shape }) =>
-      report(`malformed${topic === '' ? '' : ` (${topic})`}: ${fault}; ${shape}`),
-    onSubscribed: topics => report(`subscribed to ${topics} topics at ${settings.DDQ_HOST}`),
-    onRefused: (topic, why) => report(`${topic}: ${why}`),
-    onEnd: ({ why }, waitMs) => report(`${why}; again in ${(waitMs / 1000).toFixed(1)} s`),
+      report(
+        say('malformed ({topic}): {fault}; {shape}', {
+          topic: topic || '?',
+          fault: translateText(fault),
+          shape,
+        }),
+      ),
+    onSubscribed: topics =>
+      report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_HOST })),
+    onRefused: (topic, why) => report(say('{about}: {what}', { about: topic, what: translateText(why) })),
+    onEnd: ({ why }, waitMs) =>
+      report(say('{why}; again in {n} s', { why: translateText(why), n: (waitMs / 1000).toFixed(1) })),
   })
   if (io.signal?.aborted) end()
   io.signal?.addEventListener('abort', () => end(), { once: true })

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
+import { languageOfTerminal } from '../language/choose.ts'
+import { say } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 import { sampleMessage, samples } from '../messages/samples.ts'
 import { openProviders } from '../providers/list.ts'
@@ -16,27 +18,41 @@ import { writeGallery } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import { checkTemplates } from './check/settings.ts'
 import { formatAsText } from './check.ts'
-import { type Command, readArguments, UsageError } from './command.ts'
+import { type Command, readArguments, UsageError, writeLine } from './command.ts'
+
+const OPTIONS = {
+  out: {
+    type: 'string',
+    value: 'DIR',
+    about: say(
+      'write each as HTML and text, and an index.html to look through, into a folder; and in sms-carriers.txt what each SMS carrier would send of it: a template with its values, or the text',
+    ),
+  },
+  locale: {
+    type: 'string',
+    multiple: true,
+    value: 'TAG',
+    about: say('only this language; may be repeated'),
+  },
+  lint: {
+    type: 'boolean',
+    default: false,
+    about: say(
+      'look at every template and message: parameters, escaping, size, segments, links; exit code 1 when something is wrong',
+    ),
+  },
+} as const
 
 export const preview: Command = {
-  usage: `callback-courier preview --out DIR | --lint
-
-  Says every kind of message in every language with the brand, words and templates of the settings.
-
-  --out DIR     write each as HTML and text, and an index.html to look through, into a folder; and in
-                sms-carriers.txt what each SMS carrier would send of it: a template with its values, or the text
-  --locale TAG  only this language; may be repeated
-  --lint        look at every template and message: parameters, escaping, size, segments, links;
-                exit code 1 when something is wrong
-`,
+  takes: '--out DIR | --lint',
+  about: [
+    say('Says every kind of message in every language with the brand, words and templates of the settings.'),
+  ],
+  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, {
-      out: { type: 'string' },
-      locale: { type: 'string', multiple: true },
-      lint: { type: 'boolean', default: false },
-    })
+    const { values } = readArguments(argv, OPTIONS)
     const { out, locale, lint } = values
-    if (out === undefined && !lint) throw new UsageError('say --out DIR or --lint')
+    if (out === undefined && !lint) throw new UsageError(say('say --out DIR or --lint'), 'out')
     const config = loadConfig(io)
     // What is longer than allowed is to be seen here, not refused.
     const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
@@ -44,14 +60,21 @@ export const preview: Command = {
     try {
       const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
       if (unknown.length > 0)
-        throw new UsageError(`there is no ${unknown.join(', ')}: there are ${renderer.locales.join(', ')}`)
+        throw new UsageError(
+          say('there is no {unknown}: there are {known}', {
+            unknown: unknown.join(', '),
+            known: renderer.locales.join(', '),
+          }),
+          'locale',
+        )
       if (out !== undefined) {
         const index = await writeGallery(renderer, out, locale)
-        io.stdout.write(`look at ${index}\n`)
+        writeLine(io, 'stdout', say('look at {index}', { index }))
         if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
       }
       const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
-      if (lint || results.some(({ is }) => is !== 'ok')) io.stdout.write(formatAsText(results, 'en'))
+      if (lint || results.some(({ is }) => is !== 'ok'))
+        io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
       return results.some(({ is }) => is === 'fail') ? 1 : 0
     } finally {
       renderer.close()

@@ -1,34 +1,75 @@
+import { parseEnv } from 'node:util'
+import type { ConfigError } from '../config/config.ts'
+import { languageOfTerminal } from '../language/choose.ts'
+import { type ReaderLanguage, type Sentence, say } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
-import { forTerminal } from '../runtime/terminal.ts'
-import { type Command, type Io, UsageError } from './command.ts'
+import { fillLines, forTerminal } from '../runtime/terminal.ts'
+import {
+  type Command,
+  formatHelp,
+  formatOptions,
+  formatSynopsis,
+  type Io,
+  UsageError,
+  writeLine,
+} from './command.ts'
 
 /** The commands, each with what it does. Its file has its name, and is loaded only when it is asked for: `health` and `serve` start fast. */
-const commands: Readonly<Record<string, string>> = {
-  serve: 'serve the callbacks (settings from the environment and .env)',
-  check: 'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
-  urls: "print what to paste into the platform's console",
-  token: 'make a good Token',
-  send: 'play the platform: send an e-mail or SMS callback to a running service',
-  find: 'say what became of the messages to a recipient, and why',
-  preview: 'write every mail and SMS in every language into a folder, to look at',
-  backup: 'copy the store of a running service into a file',
-  health: 'ask a running service whether it is well',
-  ddq: "print the messages of the platform's data subscription",
-}
+const commands = {
+  serve: say('serve the callbacks (settings from the environment and .env)'),
+  check: say(
+    'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
+  ),
+  urls: say('print what to paste into the platform’s console'),
+  token: say('make a good Token'),
+  send: say('play the platform: send an e-mail or SMS callback to a running service'),
+  find: say('say what became of the messages to a recipient, and why'),
+  preview: say('write every mail and SMS in every language into a folder, to look at'),
+  backup: say('copy the store of a running service into a file'),
+  health: say('ask a running service whether it is well'),
+  ddq: say('print the messages of the platform’s data subscription'),
+  completion: say('print what completes commands and options in a shell'),
+} as const satisfies Readonly<Record<string, Sentence>>
 
-const width = Math.max(...Object.keys(commands).map(name => name.length))
+type CommandName = keyof typeof commands
+export const commandNames = Object.keys(commands) as readonly CommandName[]
+
+const width = Math.max(...commandNames.map(name => name.length))
 
 /** The text that `callback-courier --help` prints. */
-export const usage = `callback-courier COMMAND [options]
+export function formatUsage(language: ReaderLanguage): string {
+  const what = say(
+    'Delivers an IoT platform’s e-mail and SMS callbacks through your own SMTP server and SMS carriers.',
+  )
+  const more = say(
+    '“callback-courier COMMAND --help” says more about each; “callback-courier --version” says what this is. All answer in the language of the terminal (LC_ALL, LC_MESSAGES, LANG): English or Chinese.',
+  )
+  return `callback-courier COMMAND [OPTIONS]
 
-  Delivers an IoT platform's e-mail and SMS callbacks through your own SMTP server and SMS carriers.
+  ${what.in(language)}
 
-${Object.entries(commands)
-  .map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`)
-  .join('\n')}
+${commandNames.map(name => `  ${name.padEnd(width)}  ${commands[name].in(language)}`).join('\n')}
 
-  callback-courier COMMAND --help says more about each; callback-courier --version says what this is.
-`
+${fillLines(more.in(language), 116)
+  .map(line => `  ${line}\n`)
+  .join('')}`
+}
+
+export async function loadCommand(name: CommandName): Promise<Command> {
+  const { [name]: command } = (await import(`./${name}.ts`)) as Readonly<Record<string, Command>>
+  if (command === undefined) throw new TypeError(`${name}.ts exports no ${name}`)
+  return command
+}
+
+/** The language that the dotenv file asks for: a container and a unit of systemd have none of their own. */
+function readLocale({ readFile, dotenvPath }: Io): Io['env'] {
+  try {
+    const { LC_ALL, LC_MESSAGES, LANG } = parseEnv(readFile(dotenvPath))
+    return { LC_ALL, LC_MESSAGES, LANG }
+  } catch {
+    return {}
+  }
+}
 
 /** Has everything that a command prints pass through one function. */
 function printing(to: Io['stdout']): Io['stdout'] {
@@ -41,7 +82,13 @@ function printing(to: Io['stdout']): Io['stdout'] {
  * @returns the exit code: 0 for success, 1 for failure, 2 for a wrong command line.
  */
 export async function runCommand(argv: readonly string[], given: Io): Promise<number> {
-  const io = { ...given, stdout: printing(given.stdout), stderr: printing(given.stderr) }
+  const io = {
+    ...given,
+    env: { ...readLocale(given), ...given.env },
+    stdout: printing(given.stdout),
+    stderr: printing(given.stderr),
+  }
+  const language = languageOfTerminal(io.env)
   const [name, ...rest] = argv
   if (name === '--version') {
     io.stdout.write(`callback-courier ${formatBuild(build)}\n`)
@@ -49,25 +96,33 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
   }
   if (name === undefined || !Object.hasOwn(commands, name)) {
     const asked = name === '--help' || name === '-h' || name === 'help'
-    if (!asked && name !== undefined) io.stderr.write(`There is no command "${name}".\n\n`)
-    io[asked ? 'stdout' : 'stderr'].write(usage)
+    if (!asked && name !== undefined) {
+      writeLine(io, 'stderr', say('There is no command “{name}”.', { name }))
+      io.stderr.write('\n')
+    }
+    io[asked ? 'stdout' : 'stderr'].write(formatUsage(language))
     return asked ? 0 : 2
   }
-  const { [name]: command } = (await import(`./${name}.ts`)) as Readonly<Record<string, Command>>
-  if (command === undefined) return 2
+  const command = await loadCommand(name as CommandName)
   if (rest.includes('--help') || rest.includes('-h')) {
-    io.stdout.write(command.usage)
+    io.stdout.write(formatHelp(name, command, language))
     return 0
   }
   try {
     return await command.run(rest, io)
   } catch (error) {
     if (error instanceof UsageError) {
-      io.stderr.write(`${command.usage}\ncallback-courier ${name}: ${error.message}\n`)
+      const { sentence, option } = error
+      const shown =
+        option === undefined
+          ? `  ${formatSynopsis(name, command)}\n`
+          : formatOptions(command.options ?? {}, [option], language)
+      io.stderr.write(`callback-courier ${name}: ${sentence.in(language)}\n\n${shown}\n`)
+      writeLine(io, 'stderr', say('“callback-courier {name} --help” says more.', { name }))
       return 2
     }
     if (!(error instanceof Error && error.name === 'ConfigError')) throw error
-    io.stderr.write(`${error.message}\n`)
+    io.stderr.write(`${(error as ConfigError).in(language)}\n`)
     return 1
   }
 }

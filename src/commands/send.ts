@@ -1,71 +1,89 @@
 import { randomInt } from 'node:crypto'
 import { loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
+import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { type CallbackAnswer, type CallbackClient, createCallbackClient } from './callback-client.ts'
-import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
-
-const listTypes = (channel: 'email' | 'sms') =>
-  callbackKinds
-    .filter(kind => kind.channel === channel)
-    .map(({ type, name }) => `    ${channel.padEnd(5)} ${type}  ${name}`)
-    .join('\n')
-
-const usage = `callback-courier send email|sms --to RECIPIENT [options]
-
-  Plays the platform against a running service: a validation of the URL, then one callback, both signed with the
-  channel's Token. A real message goes out. Prints HTTP status, err_code and milliseconds; exit code 0 when both were
-  answered 0.
-
-  --to RECIPIENT   an address, or a number in international form (+8613800138000); several separated by commas
-  --type TYPE      the kind, as number or name (default 1):
-${listTypes('email')}
-${listTypes('sms')}
-  --param KEY=VAL  a parameter of the kind (code, url, hour …) instead of the sample's; may be repeated
-  --subject TEXT   e-mail: the subject
-  --plain TEXT     plain_email or plain_sms; with an unknown type it is all there is
-  --area-code N    SMS: area_code, for a number in national form
-  --plugin ID      SMS: plugin_id
-  --base URL       where the service is, instead of PUBLIC_URL
-  --local          the listener on this machine (HOST, PORT), whatever its certificate says
-  --insecure       take any certificate
-  --ca FILE        PEM of the authority to trust
-  --unsigned       send the callback without a signature
-  --validate-only  only the validation; nothing is sent
-`
+import { type Command, type ExitCode, type Io, readArguments, UsageError, writeLine } from './command.ts'
 
 const OPTIONS = {
-  to: { type: 'string' },
-  type: { type: 'string', default: '1' },
-  param: { type: 'string', multiple: true, default: [] as string[] },
-  subject: { type: 'string' },
-  plain: { type: 'string' },
-  'area-code': { type: 'string' },
-  plugin: { type: 'string' },
-  base: { type: 'string' },
-  local: { type: 'boolean', default: false },
-  insecure: { type: 'boolean', default: false },
-  ca: { type: 'string' },
-  unsigned: { type: 'boolean', default: false },
-  'validate-only': { type: 'boolean', default: false },
+  to: {
+    type: 'string',
+    value: 'RECIPIENT',
+    about: say('an address, or a number in international form (+8613800138000); several separated by commas'),
+  },
+  type: {
+    type: 'string',
+    default: '1',
+    value: 'TYPE',
+    about: say('the kind, as number or name (default 1):'),
+    values: callbackKinds.map(
+      ({ channel, type, name }) => [`${channel.padEnd(5)} ${type}`, translateText(name)] as const,
+    ),
+  },
+  param: {
+    type: 'string',
+    multiple: true,
+    default: [] as string[],
+    value: 'KEY=VAL',
+    about: say('a parameter of the kind (code, url, hour …) instead of the sample’s; may be repeated'),
+  },
+  subject: { type: 'string', value: 'TEXT', about: say('e-mail: the subject') },
+  plain: {
+    type: 'string',
+    value: 'TEXT',
+    about: say('plain_email or plain_sms; with an unknown type it is all there is'),
+  },
+  'area-code': {
+    type: 'string',
+    value: 'N',
+    about: say('SMS: area_code, for a number in national form'),
+  },
+  plugin: { type: 'string', value: 'ID', about: say('SMS: plugin_id') },
+  base: { type: 'string', value: 'URL', about: say('where the service is, instead of PUBLIC_URL') },
+  local: {
+    type: 'boolean',
+    default: false,
+    about: say('the listener on this machine (HOST, PORT), whatever its certificate says'),
+  },
+  insecure: { type: 'boolean', default: false, about: say('take any certificate') },
+  ca: { type: 'string', value: 'FILE', about: say('PEM of the authority to trust') },
+  unsigned: { type: 'boolean', default: false, about: say('send the callback without a signature') },
+  'validate-only': {
+    type: 'boolean',
+    default: false,
+    about: say('only the validation; nothing is sent'),
+  },
 } as const
 
 type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
 export const send: Command = {
-  usage,
+  takes: 'email|sms --to RECIPIENT [OPTIONS]',
+  words: ['email', 'sms'],
+  about: [
+    say(
+      'Plays the platform against a running service: a validation of the URL, then one callback, both signed with the channel’s Token. A real message goes out. Prints HTTP status, err_code and milliseconds; exit code 0 when both were answered 0.',
+    ),
+  ],
+  options: OPTIONS,
   async run(argv, io) {
     const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
     const [channel] = positionals
-    if (channel !== 'email' && channel !== 'sms') throw new UsageError('say email or sms')
+    if (channel !== 'email' && channel !== 'sms') throw new UsageError(say('say email or sms'))
     const body = values['validate-only'] ? null : buildBody(channel, values)
     const config = loadConfig(io)
     const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
     const base = values.local ? here : (values.base ?? config.PUBLIC_URL ?? here)
     const entry = callbackUrls(config, base).find(each => each.channel === channel)
     if (entry === undefined) {
-      io.stderr.write(`${channel} is off: ${channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'} is not set\n`)
+      const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'
+      writeLine(
+        io,
+        'stderr',
+        say('{channel} is off: {setting} is not set', { channel: say(channel), setting }),
+      )
       return 1
     }
     const platform = createCallbackClient({
@@ -94,11 +112,11 @@ async function sendCallback(
   io: Io,
 ): Promise<ExitCode> {
   const validated = await platform.validate(url, credentials)
-  io.stdout.write(`validate  ${formatAnswer(validated)}\n`)
+  writeLine(io, 'stdout', say('validate  {answer}', { answer: formatAnswer(validated) }))
   if (!isSuccess(validated)) return 1
   if (body === null) return 0
   const answered = await platform.post(url, body, ...(signed ? [credentials] : []))
-  io.stdout.write(`send      ${formatAnswer(answered)}\n`)
+  writeLine(io, 'stdout', say('send      {answer}', { answer: formatAnswer(answered) }))
   return isSuccess(answered) ? 0 : 1
 }
 
@@ -106,23 +124,36 @@ function isSuccess(answer: CallbackAnswer): boolean {
   return answer.is === 'answered' && answer.status === 200 && answer.errCode === 0
 }
 
-function formatAnswer(answer: CallbackAnswer): string {
-  if (answer.is === 'unreachable')
-    return `no answer: ${answer.why} (${answer.ms} ms)${answer.certificateRefused ? '; --ca FILE trusts its authority, and --insecure takes any certificate' : ''}`
-  const { status, errCode, errMsg, body, ms } = answer
-  const code = errCode === null ? `no err_code in: ${body.slice(0, 200)}` : `err_code ${errCode}`
-  return `HTTP ${status}  ${code}  ${ms} ms${errMsg === '' ? '' : `  ${errMsg}`}`
+function formatAnswer(answer: CallbackAnswer): Sentence {
+  const { ms } = answer
+  if (answer.is === 'unreachable') {
+    const why = translateText(answer.why)
+    return answer.certificateRefused
+      ? say(
+          'no answer: {why} ({ms} ms); --ca FILE trusts its authority, and --insecure takes any certificate',
+          { why, ms },
+        )
+      : say('no answer: {why} ({ms} ms)', { why, ms })
+  }
+  const { status, errCode, errMsg, body } = answer
+  const code =
+    errCode === null ? say('no err_code in: {body}', { body: body.slice(0, 200) }) : `err_code ${errCode}`
+  const text = translateText(errMsg)
+  return say('HTTP {status}  {code}  {ms} ms  {text}', { status, code, ms, text })
 }
 
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
 function buildBody(channel: 'email' | 'sms', options: SendOptions): object {
-  if (options.to === undefined) throw new UsageError('--to is missing')
+  if (options.to === undefined) throw new UsageError(say('--to is missing'), 'to')
   const known = callbackKinds.find(
     kind => kind.channel === channel && (String(kind.type) === options.type || kind.name === options.type),
   )
   const { plain, subject, plugin, 'area-code': area } = options
   if (known === undefined && plain === undefined)
-    throw new UsageError(`type ${options.type} is not known: name another, or give its text with --plain`)
+    throw new UsageError(
+      say('type {type} is not known: name another, or give its text with --plain', { type: options.type }),
+      'type',
+    )
   const params = {
     type: known?.type ?? options.type,
     ...(known && markedSample(known)),
@@ -166,6 +197,6 @@ export function markValue(name: string, value: string, mark: string): string {
 
 function parseParam(text: string): readonly [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw new UsageError(`--param ${text}: write it as KEY=VALUE`)
+  if (at < 1) throw new UsageError(say('--param {text}: write it as KEY=VALUE', { text }), 'param')
   return [text.slice(0, at), text.slice(at + 1)]
 }

@@ -1,4 +1,5 @@
 import { createHash, randomInt } from 'node:crypto'
+import { type Sentence, say } from '../language/sentence.ts'
 import { type Command, readArguments } from './command.ts'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -17,12 +18,11 @@ export function createToken(below: (limit: number) => number = randomInt): strin
 }
 
 export const token: Command = {
-  usage: `callback-courier token
-
-  Prints a new Token: 32 letters and digits, ending in a letter. Make one for e-mail and another for SMS; enter each
-  in the platform's console and in EMAIL_TOKEN or SMS_TOKEN. It also serves as EMAIL_CALLBACK_KEY, SMS_CALLBACK_KEY,
-  ADMIN_TOKEN, METRICS_TOKEN, STATUS_TOKEN or STORE_SECRET.
-`,
+  about: [
+    say(
+      'Prints a new Token: 32 letters and digits, ending in a letter. Make one for e-mail and another for SMS; enter each in the platform’s console and in EMAIL_TOKEN or SMS_TOKEN. It also serves as EMAIL_CALLBACK_KEY, SMS_CALLBACK_KEY, ADMIN_TOKEN, METRICS_TOKEN, STATUS_TOKEN or STORE_SECRET.',
+    ),
+  ],
   async run(argv, io) {
     readArguments(argv, {})
     io.stdout.write(`${createToken()}\n`)
@@ -35,7 +35,7 @@ export const token: Command = {
  * or $ reads differently in a dotenv file and in a container's env file; this shows it. `printf %s TOKEN | sha256sum` gives the
  * same digits.
  */
-export function fingerprint(secret: string): string {
+export function fingerprint(secret: string): Sentence {
   const digits = createHash('sha256').update(secret, 'utf8').digest('hex').slice(0, 6)
-  return `${secret.length} characters, fingerprint ${digits}`
+  return say('{n} characters, fingerprint {digits}', { n: secret.length, digits })
 }

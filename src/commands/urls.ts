@@ -1,4 +1,6 @@
 import { loadConfig } from '../config/config.ts'
+import { languageOfTerminal } from '../language/choose.ts'
+import { type ReaderLanguage, say } from '../language/sentence.ts'
 import {
   bounceUrl,
   type CallbackUrl,
@@ -6,37 +8,47 @@ import {
   type ReportUrl,
   reportUrls,
 } from '../service/callback-urls.ts'
-import { type Command, readArguments } from './command.ts'
+import { type Command, readArguments, writeLine } from './command.ts'
 import { fingerprint } from './token.ts'
 
+const OPTIONS = {
+  base: {
+    type: 'string',
+    value: 'URL',
+    about: say('this service as the platform reaches it, instead of PUBLIC_URL'),
+  },
+  json: { type: 'boolean', about: say('as JSON') },
+} as const
+
 export const urls: Command = {
-  usage: `callback-courier urls [--base URL] [--json]
-
-  Prints, for each channel that is on, the URL and which Token to paste into the platform's console. The URL holds a
-  key: whoever knows it can send in your name, so treat it as a password. For each SMS carrier that does not sign its
-  delivery reports, also the URL to enter in that carrier's console; and, while e-mail is on, the one that takes mails
-  which came back, with the line for Postfix.
-
-  --base URL  this service as the platform reaches it, instead of PUBLIC_URL
-  --json      as JSON
-`,
+  about: [
+    say(
+      'Prints, for each channel that is on, the URL and which Token to paste into the platform’s console. The URL holds a key: whoever knows it can send in your name, so treat it as a password. For each SMS carrier that does not sign its delivery reports, also the URL to enter in that carrier’s console; and, while e-mail is on, the one that takes mails which came back, with the line for Postfix.',
+    ),
+  ],
+  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
+    const { values } = readArguments(argv, OPTIONS)
     const config = loadConfig(io)
     const base = values.base ?? config.PUBLIC_URL
     if (base === undefined) {
-      io.stderr.write(
-        'PUBLIC_URL is missing: set it to the https address of this service as the platform reaches it, or say --base https://…\n',
+      writeLine(
+        io,
+        'stderr',
+        say(
+          'PUBLIC_URL is missing: set it to the https address of this service as the platform reaches it, or say --base https://…',
+        ),
       )
       return 1
     }
     const entries = callbackUrls(config, base)
     const reports = await reportUrls(config, base)
     const bounces = bounceUrl(config, base)
+    const language = languageOfTerminal(io.env)
     io.stdout.write(
       values.json === true
         ? asJson(entries, reports, bounces)
-        : asText(entries, reports) + (bounces === null ? '' : bounceText(bounces)),
+        : asText(entries, reports, language) + (bounces === null ? '' : bounceText(bounces, language)),
     )
     return 0
   },
@@ -52,24 +64,32 @@ function asJson(
 }
 
 /** Postfix keeps the mail and tries again when the command ends with 75 (EX_TEMPFAIL). */
-function bounceText(url: string): string {
+function bounceText(url: string, language: ReaderLanguage): string {
+  const title = say(
+    'Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL',
+  )
   return `
-Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL
+${title.in(language)}
   URL      ${url}
-  Postfix  in /etc/aliases, for the address of MAIL_BOUNCE_TO:
+  Postfix  ${say('in /etc/aliases, for the address of MAIL_BOUNCE_TO:').in(language)}
            bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"
 `
 }
 
-function asText(entries: readonly CallbackUrl[], reports: readonly ReportUrl[]): string {
+function asText(
+  entries: readonly CallbackUrl[],
+  reports: readonly ReportUrl[],
+  language: ReaderLanguage,
+): string {
   const parts = entries.map(({ channel, url, setting, token }) => {
-    const title = channel === 'email' ? 'E-mail' : 'SMS'
-    return `${title}\n  URL    ${url}\n  Token  the value of ${setting} (${fingerprint(token)})\n`
+    const title = say(channel === 'email' ? 'E-mail' : 'SMS').in(language)
+    const value = say('the value of {setting} ({fingerprint})', { setting, fingerprint: fingerprint(token) })
+    return `${title}\n  URL    ${url}\n  Token  ${value.in(language)}\n`
   })
-  const platform = `${parts.join('\n')}\nPaste both into the platform's console, press "validate", then save.\n`
-  const carriers = reports.map(
-    ({ carrier, url }) =>
-      `\nDelivery reports of ${carrier}: enter this URL in its console\n  URL    ${url}\n`,
-  )
-  return platform + carriers.join('')
+  const next = say('Paste both into the platform’s console, press “validate”, then save.')
+  const carriers = reports.map(({ carrier, url }) => {
+    const what = say('Delivery reports of {carrier}: enter this URL in its console', { carrier })
+    return `\n${what.in(language)}\n  URL    ${url}\n`
+  })
+  return `${parts.join('\n')}\n${next.in(language)}\n${carriers.join('')}`
 }

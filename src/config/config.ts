@@ -1,12 +1,8 @@
 import { createRequire } from 'node:module'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { EnvSchemaOpt } from 'env-schema'
-import {
-  describeFault,
-  type SettingAdvice,
-  type SettingFault,
-  type SettingSchema,
-} from '../settings/setting.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import type { SettingAdvice, SettingFault, SettingSchema } from '../settings/setting.ts'
 import type { RemovedSetting } from './removed.ts'
 import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
 import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
@@ -33,11 +29,27 @@ export class ConfigError extends Error {
   readonly faults: readonly SettingFault[]
 
   constructor(faults: readonly SettingFault[]) {
-    const count = faults.length === 1 ? 'One setting is' : `${faults.length} settings are`
-    const lines = faults.map(fault => `  ${describeFault(fault)}`)
-    super(`${count} missing or wrong:\n${lines.join('\n')}`)
+    super(listFaults(faults, 'en'))
     this.faults = faults
   }
+
+  in(language: ReaderLanguage): string {
+    return listFaults(this.faults, language)
+  }
+}
+
+function listFaults(faults: readonly SettingFault[], language: ReaderLanguage): string {
+  const title =
+    faults.length === 1
+      ? say('One setting is missing or wrong:')
+      : say('{n} settings are missing or wrong:', { n: faults.length })
+  const lines = faults.map(({ name, problem, remedy }) => {
+    const is = `  ${translateText(name).in(language)} ${translateText(problem).in(language)}`
+    return remedy === undefined
+      ? is
+      : say('{about}: {what}', { about: is, what: translateText(remedy) }).in(language)
+  })
+  return `${title.in(language)}\n${lines.join('\n')}`
 }
 
 /** The text each configuration was read from, for {@link envSchemaOptions}. */

@@ -27,7 +27,7 @@ interface MergedSettings {
 
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
 const NOT_OURS =
-  /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|PATH|HTTP_PROXY|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
+  /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|LANG|LC_ALL|LC_MESSAGES|PATH|HTTP_PROXY|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
 /** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
 export function mergeSources(sources: SettingSources): MergedSettings {

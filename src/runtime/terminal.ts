@@ -5,3 +5,31 @@ const COMMANDS = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu
 export function forTerminal(text: string): string {
   return text.replace(COMMANDS, '')
 }
+
+/** A Chinese character, which a terminal gives two places. */
+const WIDE = /[\p{Script=Han}，。：；、（）？！“”]/gu
+
+function columnsOf(text: string): number {
+  return text.length + (text.match(WIDE) ?? []).length
+}
+
+/** Fills a column. */
+export function padColumn(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - columnsOf(text)))
+}
+
+/** Breaks a text into lines of so many columns: at spaces, and between Chinese characters, whose marks stay with the one before. */
+export function fillLines(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const piece of text.match(
+    /(?:“|（)*(?:\p{Script=Han}|[^\s\p{Script=Han}“（]+)[，。：；、）？！”]*\s*|\s+|[“（]+/gu,
+  ) ?? []) {
+    if (line !== '' && columnsOf(line + piece.trimEnd()) > width) {
+      lines.push(line.trimEnd())
+      line = ''
+    }
+    line += piece
+  }
+  return [...lines, line.trimEnd()]
+}

@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/config.ts'
-import { StoreUnusable } from '../outbox/outbox.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { presentableFault } from '../runtime/fault.ts'
 import { collectGarbageWhenIdle } from '../runtime/garbage.ts'
 import { forTerminal } from '../runtime/terminal.ts'
@@ -10,7 +10,7 @@ import { type Service, startService } from './service.ts'
  * Runs the `serve` command: settings from the environment and `.env`, signals, exit codes.
  * @returns the exit code, once the process may end.
  */
-export async function runService(): Promise<number> {
+export async function runService(language: ReaderLanguage): Promise<number> {
   const stdout = openStdout()
   let service: Service
   // A start may wait for its database. The first process of a container ignores signals that nobody listens for.
@@ -19,7 +19,7 @@ export async function runService(): Promise<number> {
   try {
     service = await startService(process.env, { dotenvPath: '.env', log: stdout })
   } catch (error) {
-    process.stderr.write(`${forTerminal(describeStartFailure(error))}\n`)
+    process.stderr.write(`${forTerminal(describeStartFailure(error, language))}\n`)
     await flushLog(stdout, LAST_LINES_MS)
     return 1
   }
@@ -82,10 +82,12 @@ function exitOnFault({ log }: Service, stdout: LogDestination): void {
 }
 
 /** @returns what the operator reads on stderr. */
-export function describeStartFailure(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof StoreUnusable) return error.message
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message.replace(/^listen /, '')}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`
-  }
-  return error instanceof Error ? error.message : 'an unknown fault'
+export function describeStartFailure(error: unknown, language: ReaderLanguage): string {
+  if (error instanceof ConfigError) return error.in(language)
+  if (!(error instanceof Error)) return say('an unknown fault').in(language)
+  if (!('code' in error && error.code === 'EADDRINUSE')) return translateText(error.message).in(language)
+  const what = error.message.replace(/^listen /, '')
+  return say('{what}: something else listens there; set PORT or ADMIN_PORT to another one, or end it', {
+    what,
+  }).in(language)
 }

@@ -313,7 +313,10 @@ t.test('a start that fails says which setting is wrong, never its value', async 
     const log: string[] = []
     const said = await startService(settingsOf(sinks, settings), {
       log: { write: line => void log.push(line) },
-    }).then(() => '', describeStartFailure)
+    }).then(
+      () => '',
+      error => describeStartFailure(error, 'en'),
+    )
     holdsNone(t, `${log.join('\n')}\n${said}`, `a wrong ${name}`)
     t.match(said, /\S/, 'and something is said')
   }

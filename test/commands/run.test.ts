@@ -3,14 +3,15 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
-import { runCommand } from '../../src/commands/run.ts'
+import { commandNames, runCommand } from '../../src/commands/run.ts'
 import { createToken } from '../../src/commands/token.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
+import { englishIn } from '../language/english.ts'
 import { COMPILED } from '../rigs/process.ts'
 import { command } from './rig.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
-const NAMES = ['serve', 'check', 'urls', 'token', 'send', 'preview', 'backup', 'health', 'ddq']
+const NAMES = commandNames
 
 t.test('without a command, or with one that there is not, it says which there are', async t => {
   const nothing = await command([])
@@ -18,7 +19,7 @@ t.test('without a command, or with one that there is not, it says which there ar
   t.match(nothing.err, 'callback-courier COMMAND')
   const wrong = await command(['sevre'])
   t.equal(wrong.code, 2)
-  t.match(wrong.err, /^There is no command "sevre"\.\n\ncallback-courier COMMAND/)
+  t.match(wrong.err, /^There is no command “sevre”\.\n\ncallback-courier COMMAND/)
   t.equal((await command(['constructor'])).code, 2)
   const asked = await command(['--help'])
   t.equal(asked.code, 0)
@@ -42,12 +43,75 @@ t.test('every command says what it does, and refuses what it does not know', asy
     t.match(wrong.err, /no-such-option/)
     t.match(wrong.err, `callback-courier ${name}`)
   }
-  t.match((await command(['urls', 'what'])).err, 'what is "what"?')
-  t.match(
-    (await command(['send', 'email'])).err,
-    /--to is missing\n$/,
-    'the reason stands last, where it is seen',
-  )
+  t.match((await command(['urls', 'what'])).err, 'what is “what”?')
+})
+
+t.test('a fault of an option shows the option, not the page', async t => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [
+      'send email',
+      /^callback-courier send: --to is missing\n\n {2}--to RECIPIENT {2}an address.*\n(?: {18}.*\n)?\n“callback-courier send --help” says more.\n$/,
+    ],
+    ['send email --to', /: --to needs its value behind it\n\n {2}--to RECIPIENT {2}an/],
+    [
+      'send email --to a@b.c --type 99',
+      /: type 99 is not known: .*\n\n {2}--type TYPE .*\n.* email 1 {2}registration-/,
+    ],
+    ['urls --json=1', /: --json takes no value\n\n {2}--json {2}as JSON\n/],
+    [
+      'urls --jsn',
+      /: there is no option --jsn; there are --base --json\n\n {2}callback-courier urls \[OPTIONS\]\n/,
+    ],
+    ['backup', /: something is missing\n\n {2}callback-courier backup FILE\n/],
+  ]
+  for (const [line, expected] of cases) {
+    const { code, out, err } = await command(line.split(' '))
+    t.same([code, out], [2, ''], line)
+    t.match(err, expected, line)
+    t.ok(err.split('\n').length < 20, line)
+  }
+})
+
+t.test('commands answer in the language of the terminal, or of the dotenv file', async t => {
+  for (const name of NAMES) {
+    const { out } = await command([name, '--help'], { LANG: 'zh_CN.UTF-8' })
+    const { out: english } = await command([name, '--help'])
+    const optionsIn = (text: string) => text.match(/^ {2}--[\w-]+/gm)
+    t.same(optionsIn(out), optionsIn(english), name)
+    t.same(
+      englishIn(
+        out.replaceAll(/^callback-courier.*\n|^ {2}--[\w-]+(?: [A-Z=]+)?|\b(?:email|sms) +\d/gm, ''),
+        ['--topic'],
+      ),
+      [],
+      name,
+    )
+    for (const line of out.split('\n')) t.ok(line.replaceAll(/\p{Script=Han}/gu, 'xx').length <= 120, line)
+  }
+  const { out } = await command(['--help'], { LANG: 'zh_CN.UTF-8' })
+  t.match(out, /^ {2}urls +打印要粘贴到平台控制台的内容$/m)
+  t.same(englishIn(out.replaceAll(/^callback-courier.*\n|^ {2}[a-z]+ /gm, '')), [])
+  const directory = t.testdir({ '.env': 'LC_ALL=zh_CN.UTF-8\nCORP_ID=1\n' })
+  const started = await promisify(execFile)(process.execPath, [MAIN, 'serve'], {
+    env: { ...COMPILED, PATH: process.env['PATH'], LANG: 'en_US.UTF-8' },
+    cwd: directory,
+  }).catch((error: { stderr: string }) => error)
+  t.match(started.stderr, /^有 \d 项设置缺少或填错：\n {2}EMAIL_TOKEN 没有设置：设置它/)
+  t.same(englishIn(started.stderr), [])
+})
+
+t.test('bash completes commands and options', async t => {
+  const { out: script } = await command(['completion', 'bash'])
+  const complete = async (...words: readonly string[]) => {
+    const line = `COMP_WORDS=(courier ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _callback_courier; echo "\${COMPREPLY[*]}"`
+    return (await promisify(execFile)('bash', ['-c', `${script}\n${line}`])).stdout.trim()
+  }
+  t.equal(await complete('se'), 'serve send')
+  t.equal(await complete('send', 'e'), 'email')
+  t.equal(await complete('send', 'email', '--p'), '--param --plain --plugin')
+  t.equal(await complete('completion', ''), 'bash zsh --help')
+  t.match((await command(['completion', 'zsh'])).out, script, 'zsh takes the same, by its own bashcompinit')
+  t.equal((await command(['completion', 'fish'])).code, 2)
 })
 
 t.test('says all that is wrong with the settings, and stops', async t => {
@@ -99,7 +163,7 @@ t.test('nothing that a command prints steers the terminal', async t => {
   const hostile = 'a\x1b[2J\x07\u009b1m\u202eb\u2028\r'
   const io = { stdout: out, stderr: out, env: {}, readFile: () => '', dotenvPath: '.env' }
   t.equal(await runCommand([`x${hostile}`], io), 2)
-  t.match(printed.join(''), /There is no command "xa\[2J1mb"\.\n/)
+  t.match(printed.join(''), /There is no command “xa\[2J1mb”\.\n/)
   t.equal(await runCommand(['send', hostile], io), 2)
   t.notMatch(printed.join(''), /(?![\n\t])[\p{Cc}\p{Cf}\u2028]/u)
 })

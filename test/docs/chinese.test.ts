@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { usage } from '../../src/commands/run.ts'
+import { commandNames } from '../../src/commands/run.ts'
 import { settingNames } from '../../src/config/settings.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const COMMANDS = [...usage.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name).join('|')
+const COMMANDS = commandNames.join('|')
 const SETTINGS = new Set<string>(settingNames)
 
 /** What a page names that must not differ between its languages, each kind sorted. */
