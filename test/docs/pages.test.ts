@@ -78,19 +78,22 @@ t.test('the kinds listed for operators are the ones that there are, with what th
   t.end()
 })
 
-t.test('the settings that the README fills in are enough', t => {
-  const [block = ''] = /(?<=```sh\n)# from the platform's console\n[^`]+/.exec(README) ?? []
-  const { TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN, EMAIL_TOKEN, SMS_TOKEN } = enough
-  const made = {
-    EMAIL_TOKEN,
-    SMS_TOKEN,
-    TWILIO_ACCOUNT_SID,
-    TWILIO_AUTH_TOKEN,
-    ADMIN_TOKEN: 'a-password-of-ones-own',
+t.test('the settings that the READMEs fill in are enough, and those of Twilio for SMS', t => {
+  for (const [page, begin] of [
+    ['README.md', "# from the platform's console"],
+    ['README.zh-CN.md', '# 来自平台的控制台'],
+  ] as const) {
+    const [block = ''] = new RegExp(`(?<=\`\`\`sh\\n)${begin}\\n[^\`]+`).exec(read(page)) ?? []
+    const { EMAIL_TOKEN, SMS_TOKEN, DEFAULT_AREA_CODE } = enough
+    const made = { EMAIL_TOKEN, ADMIN_TOKEN: 'a-password-of-ones-own', ADMIN_HOST: '0.0.0.0' }
+    const mail = load(made, { '.env': block })
+    t.same(mail.warnings, [], page)
+    t.equal(mail.PUBLIC_URL, 'https://courier.example.com:8443')
+    const known: Readonly<Record<string, string>> = enough
+    const named = [...read(page).matchAll(/`(TWILIO_\w+)`/g)].map(([, name = '']) => [name, known[name]])
+    const sms = { SMS_TOKEN, DEFAULT_AREA_CODE, ...Object.fromEntries(named) }
+    t.same(load({ ...made, ...sms }, { '.env': block }).warnings, [], `${page}: SMS`)
   }
-  const config = load({ ...made, ADMIN_HOST: '0.0.0.0' }, { '.env': block })
-  t.same(config.warnings, [])
-  t.equal(config.PUBLIC_URL, 'https://courier.example.com:8443')
   t.end()
 })
 
