@@ -9,11 +9,12 @@ import { measureMemory } from './measures/memory.ts'
 import { measurePostgres } from './measures/postgres.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
+import { measureScaling } from './measures/scaling.ts'
 import { measureStart } from './measures/start.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas postgres] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE]
+const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas scaling postgres] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.
@@ -37,6 +38,7 @@ const MEASURES: Readonly<
   memory: measureMemory,
   backlog: measureBacklog,
   replicas: measureReplicas,
+  scaling: measureScaling,
   postgres: measurePostgres,
 }
 

@@ -6,16 +6,17 @@ import type { Service } from '../service.ts'
 import type { Session } from '../session.ts'
 import { type Baseline, baselineOf, sampleMail } from './rates.ts'
 
-const REPLICAS = 3
+export const REPLICAS = 3
 /** Callbacks under way at each replica. */
 const CONNECTIONS = 64
 /** Of the service and of the database together, µs of processor time. */
 const MESSAGE_US = 600
 
 /** Services that share a store. */
-interface Side {
+export interface Side {
   readonly name: string
   readonly platforms: readonly CallbackLoad[]
+  readonly pids: readonly number[]
   readonly usages: readonly ReturnType<typeof watchUsage>[]
   readonly rates: number[]
   /** Processor time a message, µs. */
@@ -56,18 +57,22 @@ export async function measureReplicas(session: Session): Promise<Figure[]> {
       poolUs.push(await measurePool(pool, session, round))
     }
   } finally {
-    for (const { platforms, usages } of sides) {
-      for (const platform of platforms) platform.close()
-      for (const usage of usages) usage.stop()
-    }
-    await session.stopServices()
+    await closeSides(session, sides)
     await Promise.all([bare.stop(), postgres.close()])
   }
   return figuresOf(sides, poolUs)
 }
 
+export async function closeSides(session: Session, sides: readonly Side[]): Promise<void> {
+  for (const { platforms, usages } of sides) {
+    for (const platform of platforms) platform.close()
+    for (const usage of usages) usage.stop()
+  }
+  await session.stopServices()
+}
+
 /** @returns a line of what it showed. */
-async function measureSide(side: Side, { seconds }: Session, database: number): Promise<string> {
+export async function measureSide(side: Side, { seconds }: Session, database: number): Promise<string> {
   for (const usage of side.usages) usage.read()
   const began = processTreeCpuMs(database)
   const { rate, done } = await saturateAll(side, seconds)
@@ -106,7 +111,7 @@ function figuresOf(sides: readonly Side[], poolUs: readonly number[]): Figure[] 
   ]
 }
 
-async function startReplicas(
+export async function startReplicas(
   session: Session,
   count: number,
   env: Readonly<Record<string, string>>,
@@ -117,15 +122,17 @@ async function startReplicas(
   return services
 }
 
-async function openSide(
+export async function openSide(
   session: Session,
   { name, services }: { readonly name: string; readonly services: readonly Service[] },
+  connections = CONNECTIONS,
 ): Promise<Side> {
   return {
     name,
     platforms: await Promise.all(
-      services.map(async service => openCallbackLoad(session, service, 'email', CONNECTIONS)),
+      services.map(async service => openCallbackLoad(session, service, 'email', connections)),
     ),
+    pids: services.map(({ pid }) => pid),
     usages: services.map(({ pid }) => watchUsage(pid)),
     rates: [],
     own: [],
@@ -133,7 +140,7 @@ async function openSide(
   }
 }
 
-async function saturateAll(
+export async function saturateAll(
   { platforms }: Side,
   seconds: number,
 ): Promise<{ readonly rate: number; readonly done: number }> {

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 export interface Limit {
   /** What this process starts meanwhile is limited, from its beginning. */
   during<T>(start: () => Promise<T>): Promise<T>
+  /** A process that runs is limited from now on. */
+  take(pid: number): void
   /** Once all that was started has ended. */
   remove(): void
 }
@@ -16,6 +18,7 @@ export interface MemoryLimit extends Limit {
 }
 
 const ROOT = '/sys/fs/cgroup'
+let made = 0
 
 /** Makes a limit of memory. @param bytes @returns null where this machine does not allow it. */
 export function createMemoryLimit(bytes: number): MemoryLimit | null {
@@ -29,11 +32,16 @@ export function createMemoryLimit(bytes: number): MemoryLimit | null {
   return { ...limit, kills: () => Number(/^oom_kill (\d+)/m.exec(readFileSync(events, 'utf8'))?.[1] ?? 0) }
 }
 
-/** Makes a limit of CPU time. @param cores such as 0.15 of a core. @returns null where this machine does not allow it. */
-export function createCpuLimit(cores: number): Limit | null {
-  const period = 100_000
+/**
+ * Makes a limit of CPU time.
+ * @param cores such as 0.15 of a core.
+ * @param period µs, as a container's unless given: what has used up its share of one rests until the next.
+ * @returns null where this machine does not allow it.
+ */
+export function createCpuLimit(cores: number, period = 100_000): Limit | null {
   const quota = String(Math.round(period * cores))
-  return createLimit('cpu', { v1: { 'cpu.cfs_quota_us': quota }, v2: { 'cpu.max': `${quota} ${period}` } })
+  const v1 = { 'cpu.cfs_period_us': String(period), 'cpu.cfs_quota_us': quota }
+  return createLimit('cpu', { v1, v2: { 'cpu.max': `${quota} ${period}` } })
 }
 
 function createLimit(
@@ -42,8 +50,9 @@ function createLimit(
 ): (Limit & { readonly group: string; readonly v1: boolean }) | null {
   const v1 = existsSync(join(ROOT, controller, 'cgroup.procs'))
   const root = v1 ? join(ROOT, controller) : ROOT
-  const group = join(root, `courier-${process.pid}-${Date.now()}`)
-  const move = (into: string): void => writeFileSync(join(into, 'cgroup.procs'), String(process.pid))
+  const group = join(root, `courier-${process.pid}-${(made += 1)}`)
+  const move = (into: string, pid = process.pid): void =>
+    writeFileSync(join(into, 'cgroup.procs'), String(pid))
   // What starts a process is in the group itself for that while: a process is in the group of its parent at first.
   const own = new RegExp(`^(?:\\d+:${controller}|0:):(.*)$`, 'm')
   const home = join(root, own.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '')
@@ -68,6 +77,7 @@ function createLimit(
         move(home)
       }
     },
+    take: pid => move(group, pid),
     remove: () => rmdirSync(group),
   }
 }
