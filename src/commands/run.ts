@@ -26,6 +26,7 @@ const commands = {
   find: say('say what became of the messages to a recipient, and why'),
   preview: say('write every mail and SMS in every language into a folder, to look at'),
   backup: say('copy the store of a running service into a file'),
+  adopt: say('say that the store is still the same enterprise’s, though its CORP_ID is new'),
   health: say('ask a running service whether it is well'),
   ddq: say('print the messages of the platform’s data subscription'),
   completion: say('print what completes commands and options in a shell'),
@@ -121,8 +122,10 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
       writeLine(io, 'stderr', say('“callback-courier {name} --help” says more.', { name }))
       return 2
     }
-    if (!(error instanceof Error && error.name === 'ConfigError')) throw error
-    io.stderr.write(`${(error as ConfigError).in(language)}\n`)
+    if (error instanceof Error && error.name === 'StoreUnusable') writeLine(io, 'stderr', error.message)
+    else if (error instanceof Error && error.name === 'ConfigError')
+      io.stderr.write(`${(error as ConfigError).in(language)}\n`)
+    else throw error
     return 1
   }
 }

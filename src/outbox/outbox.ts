@@ -229,9 +229,18 @@ export class StoreUnusable extends Error {
 /** Is told of a failure that concerns no call, such as a checkpoint that failed. Never a secret or a recipient. */
 export type StoreLog = (event: { readonly doing: string; readonly message: string }) => void
 
+/** The enterprise that a process serves, as its settings have it. */
+export interface Enterprise {
+  readonly corpId: string
+  /** The one that the store is noted to be of, where an operator has said that this is the same one. */
+  readonly formerly?: string | undefined
+}
+
 export interface StoreOptions {
   readonly clock: Clock
   readonly storeKeys: Pick<StoreKeys, 'payloadKeys'>
+  /** Whose messages the store holds; absent: anybody's. */
+  readonly enterprise?: Enterprise | undefined
   /** Live messages, of all replicas together, from which on no more are accepted. */
   readonly maxBacklog: number
   /** How long the facts of a final message stay. */

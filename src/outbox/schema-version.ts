@@ -1,4 +1,4 @@
-import { StoreUnusable } from './outbox.ts'
+import { type Enterprise, StoreUnusable } from './outbox.ts'
 
 /** The steps that make a store's tables, and the programs that may write them. */
 export interface Schema {
@@ -54,6 +54,27 @@ export function refuseTables(whose: 'early' | 'foreign', waiting: number, store:
     whose === 'foreign'
       ? `${store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL`
       : `${store} is one of a version before 1.0.0, in which ${waiting} messages wait, and was left as it is: start that version again beside this one to send them, and give this one an empty store by another DATABASE_URL (docs/upgrading.md, "A store from before 1.0.0")`,
+  )
+}
+
+/** The store's own value that names the enterprise whose messages it holds; 1.0.0 left none. */
+export const ENTERPRISE = 'corp-id'
+
+/**
+ * Finds out what a store is to note of its enterprise: two that are pointed at one store by mistake would take each other's messages for
+ * their own. A store without a note is its first comer's.
+ * @returns null: nothing.
+ * @throws StoreUnusable when it is another one's.
+ */
+export function findEnterpriseNote(
+  noted: string | undefined,
+  { corpId, formerly }: Enterprise,
+  store: string,
+): string | null {
+  if (noted === corpId) return null
+  if (noted === undefined || noted === formerly) return corpId
+  throw new StoreUnusable(
+    `${store} holds the messages of another enterprise, ${noted}, and was left as it is: correct CORP_ID (${corpId}), or name this enterprise's own store in DATABASE_URL. If ${noted} is this one's former name, run "callback-courier adopt ${noted}" once`,
   )
 }
 

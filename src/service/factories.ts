@@ -18,7 +18,7 @@ import type { Emit } from '../events/events.ts'
 import { messageKinds } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
-import type { Outbox, StoreOptions } from '../outbox/outbox.ts'
+import type { Enterprise, Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { modulesOf } from '../providers/list.ts'
@@ -174,12 +174,13 @@ export async function openOutbox(
   clock: Clock,
   storeKeys: StoreKeys,
   log: Logger,
-  more: Pick<SqliteOutboxOptions, 'onCommit' | 'startThread'> = {},
+  more: Pick<SqliteOutboxOptions, 'onCommit' | 'startThread'> & Pick<Enterprise, 'formerly'> = {},
 ): Promise<Outbox> {
-  const { DATABASE_URL: store } = config
+  const { DATABASE_URL: store, CORP_ID: corpId } = config
   const shared: StoreOptions = {
     clock,
     storeKeys,
+    enterprise: { corpId, formerly: more.formerly },
     maxBacklog: config.MAX_BACKLOG,
     retentionDays: config.RETENTION_DAYS,
     keepsEvents: config.EVENTS_URL !== undefined,

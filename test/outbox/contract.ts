@@ -1,10 +1,11 @@
 import type { Test } from 'tap'
 import type { StoreKeys } from '../../src/outbox/encryption.ts'
-import type { Outbox } from '../../src/outbox/outbox.ts'
+import type { Enterprise, Outbox } from '../../src/outbox/outbox.ts'
 import { accepting } from './contract/accepting.ts'
 import { admin } from './contract/admin.ts'
 import { bouncing } from './contract/bouncing.ts'
 import { claiming } from './contract/claiming.ts'
+import { enterprises } from './contract/enterprises.ts'
 import { events } from './contract/events.ts'
 import { interleavings } from './contract/interleavings.ts'
 import { memos } from './contract/memos.ts'
@@ -21,6 +22,7 @@ export interface StoreOptions {
   readonly retentionDays?: number
   readonly storeKeys?: StoreKeys
   readonly keepsEvents?: boolean
+  readonly enterprise?: Enterprise
 }
 
 /** A store under test, empty at first. */
@@ -55,6 +57,7 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     memos,
     events,
     secrets,
+    enterprises,
     admin,
     walk,
   ]) {

@@ -75,6 +75,36 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
   }
   await outboxContract(t, 'postgres', create)
 
+  await t.test('of two enterprises that start on one schema at once, one gets it', async t => {
+    const options = {
+      url: await rig.url(),
+      storeKeys,
+      clock: createClock(),
+      maxBacklog: 100,
+      retentionDays: 1,
+    }
+    const start = (corpId: string, formerly?: string) =>
+      createPostgresOutbox({ ...options, enterprise: { corpId, formerly } })
+    const [acme, bolt] = await Promise.allSettled([start('acme'), start('bolt')])
+    const winner = acme.status === 'fulfilled' ? acme : bolt
+    if (winner.status === 'rejected') throw winner.reason
+    const [first, second] = winner === acme ? ['acme', 'bolt'] : ['bolt', 'acme']
+    t.match(winner === acme ? bolt : acme, {
+      status: 'rejected',
+      reason: {
+        name: 'StoreUnusable',
+        message: new RegExp(`of another enterprise, ${first}, .* \\(${second}\\)`),
+      },
+    })
+    await t.rejects(start(second, first), {
+      name: 'StoreUnusable',
+      message: new RegExp(`^1 replicas of ${first} are running: end all of them first`),
+    })
+    await winner.value.close()
+    const renamed = await start(second, first)
+    await renamed.close()
+  })
+
   await t.test('a secret that running replicas lack is not written with before they have it', async t => {
     const open = new Set<Outbox>()
     const start = async (url: string, secret: string, previous: readonly string[] = []) => {

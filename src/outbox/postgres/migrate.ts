@@ -7,8 +7,10 @@ import {
   splitSecretChecks,
   tryDecrypt,
 } from '../encryption.ts'
-import { StoreUnusable } from '../outbox.ts'
+import { type Enterprise, StoreUnusable } from '../outbox.ts'
 import {
+  ENTERPRISE,
+  findEnterpriseNote,
   findPendingMigrations,
   MADE_FROM,
   recognizeTables,
@@ -34,6 +36,7 @@ export async function migrate(
   client: Client,
   payloadKeys: PayloadKeys,
   schema = POSTGRES_SCHEMA,
+  enterprise?: Enterprise,
 ): Promise<boolean> {
   const server = await client.query<{ version: string; fsync: string }>(
     "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
@@ -49,6 +52,7 @@ export async function migrate(
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await requireOwnTables(client)
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
+  if (enterprise !== undefined) await noteEnterprise(client, enterprise)
   await bringUpToDate(client, schema)
   await keepSecretChecks(client, payloadKeys)
   const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
@@ -67,6 +71,19 @@ async function requireOwnTables(client: Client): Promise<void> {
 }
 
 const COUNT_WAITING = 'SELECT count(*) FROM courier_messages WHERE final_at IS NULL'
+
+async function noteEnterprise(client: Client, enterprise: Enterprise): Promise<void> {
+  const noted = await readMeta(client, ENTERPRISE)
+  const note = findEnterpriseNote(noted, enterprise, 'the store')
+  if (note === null) return
+  if (noted !== undefined)
+    await requireNoReplicas(
+      client,
+      count =>
+        `${count} replicas of ${noted} are running: end all of them first, and repeat the command then`,
+    )
+  await writeMeta(client, ENTERPRISE, note)
+}
 
 /** Runs the migrations that the tables lack, and writes into the store which versions may write them from then on. */
 async function bringUpToDate(client: Client, schema: Schema): Promise<void> {

@@ -10,7 +10,14 @@ import {
   sharesCommit,
   type Takes,
 } from '../operations.ts'
-import { type Lease, type Outbox, type SettledByStore, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import {
+  type Enterprise,
+  type Lease,
+  type Outbox,
+  type SettledByStore,
+  type StoreOptions,
+  StoreUnusable,
+} from '../outbox.ts'
 import { createBacklogRow, WRITERS } from './backlog.ts'
 import { createClaim } from './claim.ts'
 import {
@@ -73,7 +80,8 @@ const CLEARED_AFTER_HEARTBEATS = 5
 /** The time limit of a heartbeat, ms: longer than a callback's commit may take, and short enough for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
-type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys' | 'keepsEvents'>> & {
+type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys' | 'keepsEvents' | 'enterprise'>> & {
+  readonly enterprise?: Enterprise | undefined
   readonly payloadKeys: PayloadKeys
   readonly keepsEvents: boolean
 }
@@ -319,7 +327,9 @@ async function prepareDatabase(settings: Settings): Promise<boolean> {
   const guard = createSessionGuard(settings.monotonic, Number.POSITIVE_INFINITY, () => {})
   const connections = createConnections({ ...settings, ...limits, guard })
   const isInherited = await requireOwnSessions(connections, guard)
-    .then(() => connections.use(client => migrate(client, settings.payloadKeys)))
+    .then(() =>
+      connections.use(client => migrate(client, settings.payloadKeys, undefined, settings.enterprise)),
+    )
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
   return isInherited

@@ -1,7 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { StoreUnusable } from '../outbox.ts'
+import { type Enterprise, StoreUnusable } from '../outbox.ts'
 import {
+  ENTERPRISE,
+  findEnterpriseNote,
   findPendingMigrations,
   MADE_FROM,
   recognizeTables,
@@ -17,16 +19,17 @@ const CHECKED_WHOLE_BYTES = 128 * 1024 * 1024
  * Opens the embedded store for the process's life, or says why it cannot be used and what to do.
  *
  * @param path of the database file; its directory exists.
+ * @param enterprise whose it has to be, or becomes.
  * @throws StoreUnusable
  */
-export function openStore(path: string, schema = SQLITE_SCHEMA): DatabaseSync {
+export function openStore(path: string, schema = SQLITE_SCHEMA, enterprise?: Enterprise): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
     // The file is made before SQLite would make it, with rights for the service's user only; SQLite gives the WAL the same rights.
     closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path, { timeout: 1000 })
     setPragmas(db)
-    migrate(db, path, schema)
+    migrate(db, path, schema, enterprise)
     // A database that is not ours stays in the mode that it has, so this comes after it was recognized.
     db.exec('PRAGMA journal_mode = WAL')
     checkIntegrity(db, path)
@@ -63,10 +66,14 @@ function setPragmas(db: DatabaseSync): void {
   db.exec('PRAGMA wal_autocheckpoint = 0')
 }
 
-function migrate(db: DatabaseSync, path: string, schema: Schema): void {
+function migrate(db: DatabaseSync, path: string, schema: Schema, enterprise?: Enterprise): void {
   db.exec('BEGIN IMMEDIATE')
   requireOwnTables(db, path)
   db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
+  const note =
+    enterprise &&
+    findEnterpriseNote(readMeta(db, ENTERPRISE) as string | undefined, enterprise, `the store ${path}`)
+  if (note) writeMeta(db, ENTERPRISE, note)
   const version = Number(readMeta(db, 'schema') ?? 0)
   const minWriter = readMeta(db, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }

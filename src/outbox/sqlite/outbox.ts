@@ -32,11 +32,12 @@ const PRUNE_EVERY_MS = 60_000
  *   secret; its message says what to do.
  */
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
-  const { path, clock, storeKeys, maxBacklog, retentionDays, keepsEvents = false } = options
+  const { path, enterprise, clock, storeKeys, maxBacklog, retentionDays, keepsEvents = false } = options
   const { emptyWalEveryMs = 60_000, startThread = startWorker } = options
   await makeDirectory(dirname(path))
   const settings: StoreSettings = {
     path,
+    enterprise,
     payloadKeys: storeKeys.payloadKeys,
     maxBacklog,
     retentionDays,

@@ -4,14 +4,16 @@ import { setTimeout } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type { PayloadKeys } from '../encryption.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
-import { StoreUnusable } from '../outbox.ts'
+import { type Enterprise, StoreUnusable } from '../outbox.ts'
 import { MADE_FROM } from '../schema-version.ts'
 import { adviseOnDamage, closeQuietly, openStore, readMeta } from './open.ts'
+import { SQLITE_SCHEMA } from './schema.ts'
 import { createStore } from './store.ts'
 import type { MessageFromWorker, MessageToWorker } from './thread.ts'
 
 export interface StoreSettings {
   readonly path: string
+  readonly enterprise?: Enterprise | undefined
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
   readonly retentionDays: number
@@ -34,7 +36,7 @@ function openOrReport(port: MessagePort, settings: StoreSettings) {
   const thread = randomBytes(8).toString('hex')
   let db: DatabaseSync | undefined
   try {
-    db = openStore(settings.path)
+    db = openStore(settings.path, SQLITE_SCHEMA, settings.enterprise)
     const store = createStore(db, {
       ...settings,
       retentionMs: settings.retentionDays * 24 * 3600 * 1000,
