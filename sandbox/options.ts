@@ -98,7 +98,7 @@ function setting(text: string): [string, string] {
   if (settingOf(name) === null) {
     const near = nearestName(name, settingNames)
     throw new Error(
-      `--set ${name} is no setting${near === null ? '; .env.example lists them' : `: did you mean ${near}?`}`,
+      `--set ${name} is no setting${near === null ? '; `callback-courier settings` lists them' : `: did you mean ${near}?`}`,
     )
   }
   return [name, value]

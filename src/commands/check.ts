@@ -123,7 +123,7 @@ type Check = () => Iterable<CheckResult> | Promise<Iterable<CheckResult>>
 /** Settings whose files have a check of their own, which says what is wrong with them. */
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
 
-function failOf({ name, problem, remedy = 'see .env.example' }: SettingFault): CheckResult {
+function failOf({ name, problem, remedy = 'see `callback-courier settings`' }: SettingFault): CheckResult {
   return checkFailure(name, problem, remedy)
 }
 

@@ -21,6 +21,7 @@ const commands = {
     'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
   ),
   urls: say('print what to paste into the platform’s console'),
+  settings: say('say what a setting means; without a name list them all'),
   token: say('make a good Token'),
   send: say('play the platform: send an e-mail or SMS callback to a running service'),
   find: say('say what became of the messages to a recipient, and why'),

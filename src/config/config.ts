@@ -5,7 +5,7 @@ import { type ReaderLanguage, say, translateText } from '../language/sentence.ts
 import type { SettingAdvice, SettingFault, SettingSchema } from '../settings/setting.ts'
 import type { RemovedSetting } from './removed.ts'
 import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
-import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
+import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
 
 export type { Mailbox } from '../settings/readers.ts'
@@ -145,8 +145,8 @@ interface ObjectSchema {
  * @param form `partial` requires none of them.
  */
 export function jsonSchema(form: 'complete' | 'partial', given: readonly SettingName[]): ObjectSchema {
-  const properties = given.map(name => [name, settings[name].schema])
-  const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in settings[name])
+  const properties = given.map(name => [name, allSettings[name].schema])
+  const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in allSettings[name])
   return { type: 'object', required, properties: Object.fromEntries(properties), defaults }
 }
 
@@ -212,7 +212,7 @@ function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
 }
 
 function problemOf(error: ErrorObject, name: SettingName): string {
-  const { schema, ...about } = settings[name]
+  const { schema, ...about } = allSettings[name]
   const form = 'form' in about ? about.form : `such as ${'example' in about ? about.example : about.default}`
   switch (error.keyword) {
     case 'required':

@@ -3,7 +3,7 @@ import { readPostgresUrl } from '../runtime/postgres-url.ts'
 import { missingSettings, type SettingAdvice, type SettingFault } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { isGuessable, wasGuessable } from './guessable.ts'
-import { type SettingName, type SettingValues, settingNames, settingOf, settings } from './settings.ts'
+import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
 export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | undefined }
@@ -259,13 +259,13 @@ function isExample(name: SettingName, value: unknown): boolean {
 /** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */
 function exampleFaults(s: Partly): SettingFault[] {
   const pasted = settingNames.filter(name => {
-    if (!('secret' in settings[name])) return false
+    if (!('secret' in allSettings[name])) return false
     const value: unknown = s[name]
     return (value instanceof Map ? [...value.values()] : [value]).some(each => isExample(name, each))
   })
   return pasted.map(name => ({
     name,
-    problem: 'is the example of .env.example, which everybody knows',
+    problem: 'is the example of the docs, which everybody knows',
     remedy: 'choose your own',
   }))
 }
@@ -274,7 +274,7 @@ function exampleFaults(s: Partly): SettingFault[] {
 function describeGuessable(name: SettingName): SettingFault {
   if (name.endsWith('_PREVIOUS'))
     return { name, ...GUESSABLE, remedy: 'take it out as soon as the new one is in use' }
-  if (!Object.hasOwn(settings, `${name}_PREVIOUS`)) return { name, ...GUESSABLE }
+  if (!Object.hasOwn(allSettings, `${name}_PREVIOUS`)) return { name, ...GUESSABLE }
   const remedy = `make one with \`callback-courier token\`, and keep this one in ${name}_PREVIOUS until nothing needs it any more`
   return { name, ...GUESSABLE, remedy }
 }

@@ -3,7 +3,7 @@ import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { findRemovedSettings, type RemovedSetting, wasSetting } from './removed.ts'
 import { listeners } from './settings/callers.ts'
-import { type SettingName, settingNames, settingOf, settings } from './settings.ts'
+import { allSettings, type SettingName, settingNames, settingOf } from './settings.ts'
 
 /** The places that settings come from. */
 export interface SettingSources {
@@ -64,7 +64,8 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
   try {
     const text = readFile(path)
     const cut = settingNames.filter(
-      name => 'secret' in settings[name] && new RegExp(`^\\s*${name}=[^'"\`\\s#][^\\s#]*#`, 'm').test(text),
+      name =>
+        'secret' in allSettings[name] && new RegExp(`^\\s*${name}=[^'"\`\\s#][^\\s#]*#`, 'm').test(text),
     )
     const remedy = 'put the whole value into single quotes'
     const said = cut.map(name => ({ name, sentence: `${name} in ${path} is cut short at its #`, remedy }))
@@ -96,7 +97,7 @@ function valueOf(
   sources: SettingSources,
   faults: SettingFault[],
 ): string | undefined {
-  const path = 'secret' in settings[name] ? all[`${name}_FILE`] : undefined
+  const path = 'secret' in allSettings[name] ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]
   if (all[name] !== undefined) {
     faults.push({ name, problem: `and ${name}_FILE are both set`, remedy: 'remove one of them' })
@@ -119,7 +120,7 @@ function findUnknownSettings(
   dotenv: Readonly<Record<string, string | undefined>>,
 ): readonly SettingAdvice[] {
   const known = new Set<string>(settingNames)
-  for (const name of settingNames) if ('secret' in settings[name]) known.add(`${name}_FILE`)
+  for (const name of settingNames) if ('secret' in allSettings[name]) known.add(`${name}_FILE`)
   const warnings: SettingAdvice[] = []
   for (const name of Object.keys(all)) {
     if (known.has(name) || wasSetting(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue

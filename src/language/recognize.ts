@@ -22,12 +22,12 @@ let patterns: readonly Pattern[] | undefined
  * filled already, such as a reply that the store kept, and two of them with a colon between them. What stands in its places is looked at in the same way, and otherwise stays as it is, like the words of a server.
  */
 export function recognize(english: string): string {
-  if (english.length > LONGEST) return english
   // It is loaded for its first reader: a service whose operators read English never needs it.
   loaded ??= createRequire(import.meta.url)('./zh-CN.json') as ZhCN
-  const { said, recognized } = loaded
-  for (const words of [said, recognized] as readonly Readonly<Record<string, string>>[])
+  const { settings, said, recognized } = loaded
+  for (const words of [settings, said, recognized] as readonly Readonly<Record<string, string>>[])
     if (Object.hasOwn(words, english)) return words[english] ?? english
+  if (english.length > LONGEST) return english
   patterns ??= Object.entries(recognized).flatMap(([key, chinese]) =>
     key.includes('{') ? [patternOf(key, chinese)] : [],
   )

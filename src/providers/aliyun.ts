@@ -53,7 +53,7 @@ const aliyunSettings = {
   ALIYUN_ACCESS_KEY_SECRET: textSetting({
     minLength: 1,
     secret: true,
-    meaning: "The key's secret.",
+    meaning: 'The secret of ALIYUN_ACCESS_KEY_ID.',
     example: 'the-secret-of-the-access-key',
   }),
   ALIYUN_SMS_SIGN_NAME: textSetting({

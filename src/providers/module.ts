@@ -38,7 +38,7 @@ export interface ProviderModule<
   /** The name of its file or folder, and the one in logs, metrics and the console. */
   readonly name: N
   readonly channel: C
-  /** They stand at the head of their channel's settings in .env.example. */
+  /** Mail's stand at the head of its group, those of SMS in one of their own. */
   readonly settings: S
   /** The limits that no setting changes. */
   readonly limits: L

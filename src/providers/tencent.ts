@@ -55,7 +55,7 @@ const tencentSettings = {
   TENCENT_SECRET_KEY: textSetting({
     minLength: 1,
     secret: true,
-    meaning: "The key's secret.",
+    meaning: 'The secret of TENCENT_SECRET_ID.',
     example: 'the-secret-of-the-tencent-key',
   }),
   TENCENT_SMS_APP_ID: textSetting({

@@ -35,14 +35,12 @@ import type { TwilioSdk } from './twilio-sdk.ts'
 /** Settings of the enterprise's Twilio account. */
 const twilioSettings = {
   TWILIO_ACCOUNT_SID: textSetting({
-    fill: true,
     pattern: '^AC[0-9a-fA-F]{32}$',
     form: 'AC and 32 hex digits',
     meaning: "Your Twilio account, as Twilio's console shows it.",
     example: 'AC00000000000000000000000000000000',
   }),
   TWILIO_AUTH_TOKEN: textSetting({
-    fill: true,
     minLength: 1,
     secret: true,
     meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
@@ -61,7 +59,6 @@ const twilioSettings = {
     example: 'the-secret-of-the-api-key',
   }),
   TWILIO_FROM: settingWithReader(readFrom, {
-    fill: true,
     meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
     example: '+15005550006',
   }),

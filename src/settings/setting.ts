@@ -20,8 +20,8 @@ interface SettingDescription {
   readonly defaultFrom?: (given: Readonly<Record<string, string>>) => string | undefined
   /** Has to be set whatever else is set. */
   readonly required?: true
-  /** Not commented out in .env.example, to be filled in: most operators need it. */
-  readonly fill?: true
+  /** What can be written in it, each part with its meaning. */
+  readonly parts?: Readonly<Record<string, string>>
   /** Never shown; may also be given as a file by `NAME_FILE`. */
   readonly secret?: true
   /** The form of a right value, for the fault of a wrong one: "32 hex digits after AC". */
@@ -38,7 +38,7 @@ export interface Setting<T> extends SettingDescription {
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>
 
-/** Settings that belong together, in the order of .env.example. */
+/** Settings that belong together, in the order of docs/settings.md. */
 export interface Group<S extends Settings> {
   readonly title: string
   readonly about: string
@@ -60,7 +60,7 @@ export interface SettingFault {
   readonly name: string
   /** The fault, as it goes on behind the name: `is missing`. */
   readonly problem: string
-  /** The next step, as a clause; absent: the setting's entry in .env.example says what is right. */
+  /** The next step, as a clause; absent: the setting's entry in docs/settings.md says what is right. */
   readonly remedy?: string
 }
 

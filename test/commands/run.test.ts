@@ -106,7 +106,7 @@ t.test('bash completes commands and options', async t => {
     const line = `COMP_WORDS=(courier ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _callback_courier; echo "\${COMPREPLY[*]}"`
     return (await promisify(execFile)('bash', ['-c', `${script}\n${line}`])).stdout.trim()
   }
-  t.equal(await complete('se'), 'serve send')
+  t.equal(await complete('se'), 'serve settings send')
   t.equal(await complete('send', 'e'), 'email')
   t.equal(await complete('send', 'email', '--p'), '--param --plain --plugin')
   t.equal(await complete('completion', ''), 'bash zsh --help')

@@ -10,12 +10,12 @@ import {
   jsonSchema,
   loadConfig,
 } from '../../src/config/config.ts'
-import { envExample } from '../../src/config/example.ts'
-import { settingNames, settingOf, settings } from '../../src/config/settings.ts'
+import { envExample, PAGES, settingsPage } from '../../src/config/pages.ts'
+import { allSettings, settingNames, settingOf } from '../../src/config/settings.ts'
 import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 
-const READ_ME = new URL('../../.env.example', import.meta.url)
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 t.test('the schema of the settings is a schema, which no start proves again', async t => {
   t.equal(new Ajv().validateSchema(jsonSchema('complete', settingNames)), true)
@@ -101,7 +101,7 @@ t.test('one error names every fault at once, those of single settings and those 
 
 t.test('no fault and no warning repeats a secret', t => {
   const secret = 'hunter2 #$ecret'
-  for (const name of settingNames.filter(name => 'secret' in settings[name])) {
+  for (const name of settingNames.filter(name => 'secret' in allSettings[name])) {
     try {
       const config = load({ ...enough, [name]: secret })
       t.notMatch(config.warnings.map(describeAdvice).join('\n'), secret, name)
@@ -166,15 +166,29 @@ t.test('@fastify/env decorates the app with the same values', async t => {
   t.throws(() => envSchemaOptions({ ...config }), TypeError)
 })
 
-t.test('.env.example says what the code says', t => {
-  t.equal(readFileSync(READ_ME, 'utf8'), envExample(), 'run: npm run env:example')
+const LANGUAGES = [
+  ['en', '.env.example'],
+  ['zh-CN', '.env.example.zh-CN'],
+] as const
+
+t.test('the examples and the pages of settings say what the code says', t => {
+  for (const [language, example] of LANGUAGES) {
+    t.equal(read(example), envExample(language), 'run: npm run env:example')
+    t.equal(read(PAGES[language]), settingsPage(language), 'run: npm run env:example')
+    for (const name of settingNames) t.match(settingsPage(language), `\n### \`${name}\`\n`)
+  }
   t.end()
 })
 
-t.test('.env.example can be copied and filled in: it reads back without faults of its own', t => {
-  const filled = readFileSync(READ_ME, 'utf8').replaceAll(/^#(?=[A-Z_0-9]+=)/gm, '')
-  const { warnings } = load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }, { '.env': filled })
-  t.same(warnings, [])
+t.test('an example has at most 40 lines, and can be filled in without faults of its own', t => {
+  for (const [language, example] of LANGUAGES) {
+    t.ok(read(example).split('\n').length <= 41, `${read(example).split('\n').length - 1} lines`)
+    const named = [...envExample(language).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
+    const given = named.map(name => [name, String(settingOf(name)?.example)])
+    const faults = faultsIn(Object.fromEntries(given)).filter(fault => !/everybody knows/.test(fault))
+    t.same(faults, [], 'what stands there is enough')
+    t.same(load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }, { '.env': read(example) }).warnings, [])
+  }
   t.end()
 })
 

@@ -6,6 +6,7 @@ const NAMES =
 /** Words that the Chinese sentences have on purpose: names, codes, formats. */
 const WORDS = new Set(
   [
+    ...Object.values(zhCN.settings),
     ...Object.values(zhCN.said),
     ...Object.values(zhCN.recognized),
     'twilio aliyun tencent localhost en ar es zh TW CN file plain observe MiB Aliyun Tencent EACCES',

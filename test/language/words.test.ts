@@ -1,16 +1,18 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { groups } from '../../src/config/settings.ts'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
 import { recognize } from '../../src/language/recognize.ts'
 import { joinSentences, say, translateText } from '../../src/language/sentence.ts'
 import zhCN from '../../src/language/zh-CN.json' with { type: 'json' }
+import type { Setting } from '../../src/settings/setting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
 
 t.test('Chinese has the places of the English sentence, and no English punctuation at its end', async t => {
-  for (const [english, chinese] of Object.entries({ ...zhCN.said, ...zhCN.recognized })) {
+  for (const [english, chinese] of Object.entries({ ...zhCN.settings, ...zhCN.said, ...zhCN.recognized })) {
     t.same(placesOf(chinese), placesOf(english), english)
     t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
     t.notMatch(
@@ -31,6 +33,18 @@ t.test('what nobody says is not in the words', async t => {
       [`'${english}'`, `"${english}"`].some(literal => code.includes(literal)),
       english,
     )
+})
+
+t.test('what stands on the page of settings is in the words, and nothing else is', async t => {
+  const said = groups.flatMap(({ title, about, settings }) => [
+    title,
+    about,
+    ...Object.values<Setting<unknown>>(settings).flatMap(({ meaning, parts = {} }) => [
+      meaning,
+      ...Object.values(parts),
+    ]),
+  ])
+  t.same(Object.keys(zhCN.settings).sort(), [...new Set(said)].sort())
 })
 
 t.test('a browser says its languages, and how much it wants each', async t => {

@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
-import { envExample } from '../../src/config/example.ts'
-import { settings } from '../../src/config/settings.ts'
+import { settingsPage } from '../../src/config/pages.ts'
+import { allSettings } from '../../src/config/settings.ts'
 import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../config/settings.ts'
@@ -33,12 +33,12 @@ t.test('all that is a provider’s own is found by its name', async t => {
   for (const name of names) t.ok((await loadStandIn(name)).faults['none'], `${name} has a stand-in`)
 })
 
-t.test('its settings are settings of the service, and stand in .env.example', async t => {
-  const example = envExample()
+t.test('its settings are settings of the service, and stand on their page', async t => {
+  const page = settingsPage('en')
   for (const module of providerModules)
     for (const [name, setting] of Object.entries(module.settings)) {
-      t.equal(settings[name as keyof typeof settings], setting, name)
-      t.match(example, new RegExp(`^#?${name}=`, 'm'))
+      t.equal(allSettings[name as keyof typeof allSettings], setting, name)
+      t.match(page, `### \`${name}\``)
     }
 })
 

@@ -15,13 +15,13 @@ export function checkSettings(config: Config): readonly CheckResult[] {
       'settings',
       `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
     ),
-    ...config.warnings.map(({ name, sentence, remedy = 'see .env.example' }) =>
+    ...config.warnings.map(({ name, sentence, remedy = 'see `callback-courier settings`' }) =>
       checkWarning(name, sentence, remedy),
     ),
     ...config.removed.map(({ name, problem, remedy, isBrake }) =>
       isBrake ? checkFailure(name, problem, remedy) : checkWarning(name, problem, remedy),
     ),
-    ...config.borne.map(({ name, problem, remedy = 'see .env.example' }) =>
+    ...config.borne.map(({ name, problem, remedy = 'see `callback-courier settings`' }) =>
       checkFailure(name, problem, remedy),
     ),
     ...CHANNELS.flatMap(([, name]) => {

@@ -24,13 +24,12 @@ const KEY = {
   secret: true,
 } as const
 
-/** Settings of who may call, and how callbacks are answered. */
-export const callbacks = {
-  title: 'The enterprise and its callbacks',
+/** Settings that the platform's console and this service have in common. */
+export const platform = {
+  title: 'Connect the platform',
   about: 'CORP_ID and at least one Token are needed.',
   settings: {
     CORP_ID: textSetting({
-      fill: true,
       pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$',
       form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
       required: true,
@@ -38,14 +37,12 @@ export const callbacks = {
       example: '100fa4b2c3d4e5f6',
     }),
     EMAIL_TOKEN: textSetting({
-      fill: true,
       ...TOKEN,
       meaning:
         'The Token entered in the console beside the e-mail URL. E-mail is off without it. `callback-courier token` makes a good one.',
       example: 'bVq3xGm7RzKp2wTnYh8LdJfs',
     }),
     SMS_TOKEN: textSetting({
-      fill: true,
       ...TOKEN,
       meaning: 'The Token entered in the console beside the SMS URL. SMS is off without it.',
       example: 'sWt9cNk4HvXr6zQmPg3BjDyf',
@@ -82,11 +79,18 @@ export const callbacks = {
       example: 'the-old-key-of-the-sms-url',
     }),
     PUBLIC_URL: settingWithReader(readPublicUrl, {
-      fill: true,
       meaning:
         'This service as the platform reaches it. `callback-courier urls` prints the full URLs from it; Twilio reports final delivery to it.',
       example: 'https://courier.example.com',
     }),
+  },
+} as const satisfies Group<Settings>
+
+/** Settings of who may call, and how callbacks are answered. */
+export const callers = {
+  title: 'Decide who may call, and what is answered',
+  about: 'The key in the URL is the first protection; these add to it.',
+  settings: {
     POST_SIGNATURE: choiceSetting(['observe', 'required', 'off'], {
       default: 'observe',
       meaning:
@@ -139,7 +143,7 @@ export const callbacks = {
 } as const satisfies Group<Settings>
 
 export const listeners = {
-  title: 'HTTPS, the private listener, logs',
+  title: 'Serve HTTPS, console and metrics',
   about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',
   settings: {
     HOST: textSetting({
@@ -154,17 +158,15 @@ export const listeners = {
     }),
     TLS: settingWithReader(readSwitch, {
       default: 'on',
-      meaning: 'on: serve HTTPS from the two files below. off: behind a proxy that ends TLS.',
+      meaning: 'on: serve HTTPS from TLS_CERT_FILE and TLS_KEY_FILE. off: behind a proxy that ends TLS.',
       example: 'off',
     }),
     TLS_CERT_FILE: textSetting({
-      fill: true,
       meaning:
         'PEM file: the certificate, then its intermediates (the "full chain"). A renewed file is picked up without a restart.',
       example: '/certs/fullchain.pem',
     }),
     TLS_KEY_FILE: textSetting({
-      fill: true,
       meaning: 'PEM file: the private key of the certificate.',
       example: '/certs/privkey.pem',
     }),
@@ -188,7 +190,6 @@ export const listeners = {
     }),
     ADMIN_TOKEN: textSetting({
       ...ADMIN_TOKEN,
-      fill: true,
       secret: true,
       meaning:
         'Password of console and metrics. Make one with `callback-courier token`. Without it every user of this machine may use them, and nobody is given the callback URLs or a backup.',
@@ -229,7 +230,7 @@ export const listeners = {
 
 /** The settings of the store, where messages wait. */
 export const store = {
-  title: 'The store',
+  title: 'Keep messages',
   about: 'About 1 KB per waiting message.',
   settings: {
     DATABASE_URL: settingWithReader(readDatabase, {
@@ -271,7 +272,7 @@ export const store = {
 
 /** Limits on the cost of a flood of callbacks. */
 export const quotas = {
-  title: 'Quotas',
+  title: 'Limit what a flood costs',
   about:
     'Beyond a quota nothing is sent and the answer is 429; half of one for a whole channel is a warning in the log. Each is a number, or off, which has to be written.',
   settings: {

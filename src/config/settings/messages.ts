@@ -33,36 +33,17 @@ const fromSender = (part: 'name' | 'address') => (given: Readonly<Record<string,
 }
 
 export const mail = {
-  title: 'E-mail',
+  title: 'Send mails',
   about: 'SMTP_URL and MAIL_FROM are needed when EMAIL_TOKEN is set.',
   settings: {
     ...providerSettings('email'),
     MAIL_FROM: settingWithReader(readMailbox, {
-      fill: true,
       meaning: 'Who mails are from.',
       example: 'Example <no-reply@example.com>',
     }),
     MAIL_REPLY_TO: settingWithReader(readMailbox, {
       meaning: 'Where answers of readers go, when not to MAIL_FROM.',
       example: 'Example Support <support@example.com>',
-    }),
-    MAIL_BOUNCE_TO: settingWithReader(readAddress, {
-      defaultFrom: fromSender('address'),
-      meaning:
-        'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
-      example: 'bounces@example.com',
-    }),
-    BOUNCE_IMAP_URL: settingWithReader(readImapUrl, {
-      secret: true,
-      meaning:
-        'The mailbox that mails come back to, read by IMAP: imaps://user:password@host/INBOX, percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. What reports on our mails is moved to the folder callback-courier; all else stays. Or let your mail server hand them over (docs/bounces.md).',
-      example: 'imaps://bounces%40example.com:password@imap.example.com/INBOX',
-    }),
-    BOUNCE_REFUSE: settingWithReader(readSwitch, {
-      default: 'on',
-      meaning:
-        'on: registration links, alarms and files to an address from which mail has just come back are refused for a while (docs/bounces.md). Codes and all other links never are.',
-      example: 'off',
     }),
     DKIM_DOMAIN: settingWithReader(readDomain, {
       meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
@@ -87,11 +68,35 @@ export const mail = {
   },
 } as const satisfies Group<Settings>
 
-/** SMS, and the providers that carry them. */
+export const bounces = {
+  title: 'Learn of mails that came back',
+  about: 'None of them is needed.',
+  settings: {
+    MAIL_BOUNCE_TO: settingWithReader(readAddress, {
+      defaultFrom: fromSender('address'),
+      meaning:
+        'Envelope sender: where mail servers report what they could not deliver. Left out: the address of MAIL_FROM.',
+      example: 'bounces@example.com',
+    }),
+    BOUNCE_IMAP_URL: settingWithReader(readImapUrl, {
+      secret: true,
+      meaning:
+        'The mailbox that mails come back to, read by IMAP: imaps://user:password@host/INBOX, percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. What reports on our mails is moved to the folder callback-courier; all else stays. Or let your mail server hand them over (docs/bounces.md).',
+      example: 'imaps://bounces%40example.com:password@imap.example.com/INBOX',
+    }),
+    BOUNCE_REFUSE: settingWithReader(readSwitch, {
+      default: 'on',
+      meaning:
+        'on: registration links, alarms and files to an address from which mail has just come back are refused for a while (docs/bounces.md). Codes and all other links never are.',
+      example: 'off',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+/** SMS, whoever carries them. */
 export const sms = {
-  title: 'SMS',
-  about:
-    'When SMS_TOKEN is set, these are needed: the account; its Auth Token or an API key; TWILIO_FROM or a messaging service; DEFAULT_AREA_CODE or SMS_COUNTRIES.',
+  title: 'Send SMS',
+  about: 'When SMS_TOKEN is set, DEFAULT_AREA_CODE or SMS_COUNTRIES is needed, and the account at a carrier.',
   settings: {
     SMS_ROUTES: settingWithReader(readRoutes, {
       meaning:
@@ -103,9 +108,7 @@ export const sms = {
         'Which approved template of a carrier says which kind of message, as YAML or JSON: see docs/sms.md. Read again when it changes.',
       example: '/templates/sms-templates.yaml',
     }),
-    ...providerSettings('sms'),
     DEFAULT_AREA_CODE: settingWithReader(readAreaCode, {
-      fill: true,
       meaning: 'Country calling code of a number that comes without one.',
       example: '86',
     }),
@@ -150,8 +153,15 @@ export const sms = {
   },
 } as const satisfies Group<Settings>
 
+/** The providers that carry SMS. */
+export const carriers = {
+  title: 'Reach SMS carriers',
+  about: 'One carrier is enough; with several, SMS_ROUTES says which of them is asked.',
+  settings: providerSettings('sms'),
+} as const satisfies Group<Settings>
+
 export const outgoing = {
-  title: 'Connections to others',
+  title: 'Connect through a proxy, or trust authorities of your own',
   about: 'Needed only behind a proxy, or where servers have certificates of an authority of your own.',
   settings: {
     TLS_CA_FILE: textSetting({
@@ -175,11 +185,10 @@ export const outgoing = {
 
 /** Texts that people read. */
 export const words = {
-  title: 'Words and brand',
+  title: 'Choose words and brand',
   about: 'Languages built in: en, zh-CN, zh-TW, es, ar. A further one is a file in TEMPLATES_DIR.',
   settings: {
     BRAND_NAME: textSetting({
-      fill: true,
       pattern: '^[^\\u0000-\\u001f\\u007f]{1,40}$',
       form: '1 to 40 characters on one line',
       defaultFrom: fromSender('name'),

@@ -12,7 +12,7 @@ const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscr
 
 /** Alerts of devices, which the platform does not send by itself. */
 export const alerts = {
-  title: 'Device alerts',
+  title: 'Tell people of device alerts',
   about:
     'Off unless DDQ_HOST is set. Then these are needed: DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET and ALERTS.',
   settings: {
@@ -47,7 +47,7 @@ export const alerts = {
     DDQ_APP_SECRET: textSetting({
       minLength: 1,
       secret: true,
-      meaning: "The application's secret.",
+      meaning: 'The secret of the application DDQ_APP_ID.',
       example: 'the-secret-of-the-application',
     }),
     DDQ_AUTH_PATH: textSetting({
@@ -90,7 +90,7 @@ export const alerts = {
 
 /** Settings of the machine that is told what becomes of messages. */
 export const events = {
-  title: 'Outcomes for other machines',
+  title: 'Tell other machines what became of messages',
   about: 'Off unless EVENTS_URL is set.',
   settings: {
     EVENTS_URL: settingWithReader(readEventsUrl, {

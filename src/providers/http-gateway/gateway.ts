@@ -41,7 +41,7 @@ const gatewaySettings = {
   }),
   SMS_GATEWAY_SECRETS: settingWithReader(readSecrets, {
     secret: true,
-    meaning: 'The secrets that they name as secrets.NAME, as JSON on one line or in a file.',
+    meaning: 'The secrets that SMS_GATEWAYS names as secrets.NAME, as JSON on one line or in a file.',
     example: '{"my_gateway": "the-secret-of-the-gateway"}',
   }),
 } as const

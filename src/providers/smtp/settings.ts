@@ -20,10 +20,9 @@ function readSmtpUrlText(text: string): ParsedSetting<string> {
 /** Settings of the enterprise's mail servers. */
 export const smtpSettings = {
   SMTP_URL: settingWithReader(readSmtpUrlText, {
-    fill: true,
     secret: true,
     meaning:
-      'Your mail server: smtp:// (STARTTLS is required; port 587) or smtps:// (TLS from the start; port 465), user and password percent-encoded; the user alone with SMTP_OAUTH2_TOKEN_URL. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
+      'Your mail server, with user and password percent-encoded. smtp:// requires STARTTLS (port 587), smtps:// begins with TLS (port 465). With SMTP_OAUTH2_TOKEN_URL the user stands alone. For a server without TLS, on this machine: smtp://localhost:25?ignoreTLS=true.',
     example: 'smtp://courier:password@mail.example.com:587',
   }),
   SMTP_FALLBACK_URL: settingWithReader(readSmtpUrlText, {

@@ -1,0 +1,53 @@
+import { describeSetting } from '../config/pages.ts'
+import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
+import { nearestName } from '../config/sources.ts'
+import { languageOfTerminal } from '../language/choose.ts'
+import { joinSentences, say } from '../language/sentence.ts'
+import { fillLines } from '../runtime/terminal.ts'
+import { type Command, readArguments, writeLine } from './command.ts'
+
+export const settings: Command = {
+  takes: '[NAME]',
+  words: settingNames,
+  about: [
+    say(
+      'Prints what a setting means, its default, its range and an example, as docs/settings.md has it; without a name all groups and names.',
+    ),
+  ],
+  async run(argv, io) {
+    const { positionals } = readArguments(argv, {}, { least: 0, most: 1 })
+    const [asked] = positionals
+    if (asked === undefined) {
+      for (const { title, settings: own } of groups) {
+        writeLine(io, 'stdout', title)
+        io.stdout.write(`  ${Object.keys(own).join('\n  ')}\n\n`)
+      }
+      return 0
+    }
+    const name = asked.toUpperCase().replace(/=.*$/s, '').replaceAll('-', '_')
+    const known = [name, name.replace(/_FILE$/, '')].find(each => settingOf(each) !== null)
+    if (known !== undefined) {
+      io.stdout.write(`${known}\n`)
+      for (const sentences of describeSetting(known as SettingName, text => text)) {
+        const text = joinSentences(...sentences).in(languageOfTerminal(io.env))
+        for (const line of fillLines(text, 114)) io.stdout.write(`  ${line}\n`)
+      }
+      return 0
+    }
+    const near = nearestNames(name)
+    writeLine(io, 'stderr', say('There is no setting {name}.', { name: asked }))
+    if (near.length > 0) writeLine(io, 'stderr', say('Near to it: {names}', { names: near.join(', ') }))
+    return 1
+  },
+}
+
+/** Names that were perhaps meant: by a slip of the hand, by a part of the name, or by a word in it. */
+function nearestNames(name: string): readonly string[] {
+  const words = name.split('_').filter(word => word.length > 2)
+  const near = [
+    nearestName(name, settingNames) ?? [],
+    settingNames.filter(each => each.includes(name)),
+    settingNames.filter(each => words.some(word => each.split('_').includes(word))),
+  ]
+  return [...new Set(near.flat())].slice(0, 8)
+}
