@@ -8,6 +8,7 @@ import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -33,7 +34,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { config, view, outbox, metrics } = options
   const { now } = view
   const app = createAdminListener(
-    { ready: createReadiness(view, () => performance.now()) },
+    { ready: createReadiness(view, monotonic) },
     guardOf(config, now, options.emit),
   )
   const { DATABASE_URL: store } = config

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
@@ -149,7 +149,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   const leadership = createLeadership({
     ...LEASE,
     takeLease: options.takeLease,
-    now: () => performance.now(),
+    now: monotonic,
     onError: () => {},
     onChange(isLeader) {
       if (isLeader) {

@@ -188,7 +188,7 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
       }
     },
     /** A commit of the store took so long, ms, with so many calls in it. */
-    recordCommit(ms: number, calls: number): void {
+    recordCommit({ ms, calls }: { readonly ms: number; readonly calls: number }): void {
       const latest = Math.max(0, ms - calls * CALL_MS)
       if (commitMs === undefined || latest < commitMs) commitMs = latest
       else commitMs += (latest - commitMs) * LONGER

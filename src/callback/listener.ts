@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { monotonic } from '../runtime/clock.ts'
 import { createTimeSlices } from '../runtime/event-loop.ts'
 import { createAnswer, encodeAnswer } from './answers.ts'
 import type { SourceNetworks } from './authenticate.ts'
@@ -343,7 +344,7 @@ function destroyWithoutStacks(socket: Socket): void {
 function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arrivals): void {
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
-  const inSlices = createTimeSlices(HANDSHAKES_MS, () => performance.now(), isAccepting)
+  const inSlices = createTimeSlices(HANDSHAKES_MS, monotonic, isAccepting)
   const queue = createStandingQueue()
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {

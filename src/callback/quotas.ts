@@ -82,9 +82,13 @@ export function createChargesOf(
     const charges: Charge[] = []
     /** @param bucketOf is asked only where a quota counts: most buckets are hashes. */
     function charge(quotas: readonly QuotaName[], bucketOf: () => string | null): void {
-      const counting = quotas.flatMap(quota => terms.get(quota) ?? [])
-      const bucket = counting.length === 0 ? null : bucketOf()
-      if (bucket !== null) for (const each of counting) charges.push({ ...each, bucket })
+      let bucket: string | null | undefined
+      for (const quota of quotas) {
+        const counting = terms.get(quota)
+        if (counting === undefined) continue
+        if (bucket === undefined) bucket = bucketOf()
+        if (bucket !== null) charges.push({ ...counting, bucket })
+      }
     }
     charge(purpose === 'alarm' ? ['alarm-recipient-hour'] : ['recipient-10m', 'recipient-day'], () =>
       bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind),

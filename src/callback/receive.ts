@@ -118,8 +118,11 @@ async function storeAndHandOver(
   verdicts: AwaitedVerdicts,
 ): Promise<Stored | { readonly refused: string }> {
   const { outbox, delivery, emit } = options
-  const acceptances = prepared.map(({ acceptance }) => acceptance)
-  for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
+  const acceptances: Acceptance[] = []
+  for (const [at, { acceptance }] of prepared.entries()) {
+    acceptances.push(acceptance)
+    verdicts.subscribe(at, acceptance.message.id)
+  }
   let accepted: readonly Accepted[]
   try {
     accepted = await outbox.accept(acceptances)
@@ -132,7 +135,8 @@ async function storeAndHandOver(
     const full = error instanceof BacklogFull
     return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
-  const ids = prepared.map((each, at) => handOver(options, each, accepted[at], verdicts, at))
+  const ids: string[] = []
+  for (const [at, each] of prepared.entries()) ids.push(handOver(options, each, accepted[at], verdicts, at))
   return { accepted, ids }
 }
 
@@ -248,7 +252,8 @@ export function prepareMessages(
       return null
     }
   }
-  return rendered.map(({ message, outgoing, country }) => {
+  const prepared: PreparedMessage[] = []
+  for (const { message, outgoing, country } of rendered) {
     const { recipient } = message
     const acceptance: Acceptance = {
       message,
@@ -260,8 +265,9 @@ export function prepareMessages(
       charges: charges(message, country),
       lease: delivery.reservePlace(channel, purpose),
     }
-    return { acceptance, outgoing }
-  })
+    prepared.push({ acceptance, outgoing })
+  }
+  return prepared
 }
 
 /**
@@ -329,7 +335,9 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
       await filled.promise
       clearTimeout(timer)
       stop()
-      return places.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict))
+      const known: (Verdict | null)[] = []
+      for (const verdict of places) known.push(verdict === undefined ? { is: 'pending' } : verdict)
+      return known
     },
     /** Ends all subscriptions. */
     stop,

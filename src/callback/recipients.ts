@@ -68,7 +68,8 @@ export function createRecipientReader(
         faults.add(verdict.why)
       }
     }
-    const why = (['recipient', 'country', 'area'] as const).find(each => faults.has(each)) ?? 'recipient'
+    const why =
+      faults.has('recipient') || faults.size === 0 ? 'recipient' : faults.has('country') ? 'country' : 'area'
     return { valid: [...valid.values()], invalid: invalid.size, why }
   }
 }
@@ -138,7 +139,7 @@ function parseDomain(text: string): string | null {
   }
   const labels = domain.split('.')
   if (labels.length < 2 || domain.length > 253) return null
-  if (!labels.every(label => LABEL.test(label))) return null
+  for (const label of labels) if (!LABEL.test(label)) return null
   // A last label of digits only is an IPv4 address or nonsense, never a top-level domain (RFC 3696 2).
   return /^\d+$/.test(labels[labels.length - 1] ?? '') ? null : domain
 }

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
+import { monotonic } from '../runtime/clock.ts'
 import { createEndOfTickBatch, createTimeSlices, createUnreadClock } from '../runtime/event-loop.ts'
 import type { Admission, AdmittedCallback } from './admission.ts'
 import {
@@ -71,7 +72,6 @@ const OTHER_METHOD: Answer = createAnswer('method', 'GET validates, POST sends')
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
   const { emit, isDraining, isAccepting, descriptors } = options
   const send = createSender(options)
-  const monotonic = () => performance.now()
   const inSlices = createTimeSlices(SLICE_MS, monotonic, isAccepting)
   const { mostUnreadMs, stop } = createUnreadClock(BEAT_MS, monotonic)
   app.addHook('onClose', async () => stop())

@@ -37,7 +37,7 @@ export interface StoreKeys extends KeyedHashes {
   readonly payloadKeys: PayloadKeys
 }
 
-type Hash = (fields: readonly string[]) => string
+type Hash = (...fields: readonly string[]) => string
 
 /**
  * Derives all of the store's keys from one secret, each for one purpose (HKDF-SHA256, RFC 5869).
@@ -57,7 +57,7 @@ export function createStoreKeys(
   const hash = (purpose: string): Hash => {
     const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
-    return fields =>
+    return (...fields) =>
       createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
   }
   const [dedupe, group, recipient, bucket] = ['dedupe', 'group', 'recipient', 'bucket'].map(hash) as [
@@ -68,10 +68,10 @@ export function createStoreKeys(
   ]
   return {
     payloadKeys,
-    dedupeKey: dedupe,
-    groupKey: (...fields) => group(fields),
-    recipientHash: (...fields) => recipient(fields),
-    bucketHash: (...fields) => bucket(fields),
+    dedupeKey: fields => dedupe(...fields),
+    groupKey: group,
+    recipientHash: recipient,
+    bucketHash: bucket,
   }
 }
 

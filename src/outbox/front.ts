@@ -1,12 +1,12 @@
-import { type CallStore, type Gives, ValuesRefused } from './operations.ts'
+import { type CallStore, type Gives, type Takes, ValuesRefused } from './operations.ts'
 import {
   type Acceptance,
   type Accepted,
   BOUNCED,
+  type Lease,
   type Outbox,
   type Settled,
   type Settlement,
-  type StoreLog,
   type StoreOptions,
   StoreUnavailable,
 } from './outbox.ts'
@@ -22,17 +22,67 @@ export function createFront(
   call: CallStore,
   { clock, log = () => {}, keepsEvents = false }: Pick<StoreOptions, 'clock' | 'log' | 'keepsEvents'>,
 ): Front {
+  /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
+  async function accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]> {
+    try {
+      return await call('accept', { now: clock.now(), messages })
+    } catch (error) {
+      if (!(error instanceof ValuesRefused)) throw error
+      if (messages.length > 1) {
+        const accepted: Accepted[] = []
+        for (const each of messages) accepted.push(...(await accept([each])))
+        return accepted
+      }
+      const id = messages[0]?.message.id ?? ''
+      log({ doing: 'accept', message: `the message ${id} was refused with all its values: ${error.message}` })
+      return [{ is: 'refused' }]
+    }
+  }
+
+  /**
+   * Writes the end of an attempt. When the store refuses its values, it is written without the lines for the timeline, and then
+   * without the provider's id too. If that is refused as well, nothing is written, and the message waits for the end of its lease.
+   */
+  async function settle(id: string, { token }: Pick<Lease, 'token'>, given: Settlement): Promise<Settled> {
+    const bare: Settlement = { ...given, records: undefined }
+    const barest: Settlement = bare.to === 'final' ? { ...bare, providerId: undefined } : bare
+    const tries = [
+      { dropped: 'nothing', settlement: given },
+      { dropped: 'its lines for the timeline', settlement: bare },
+      { dropped: "its lines for the timeline and the provider's id", settlement: barest },
+    ]
+    let refusal = ''
+    for (const { dropped, settlement } of tries) {
+      try {
+        const settled = await call('settle', { now: clock.now(), id, token, settlement })
+        if (refusal !== '')
+          log({ doing: 'settle', message: `the message ${id} was settled without ${dropped}: ${refusal}` })
+        return settled
+      } catch (error) {
+        if (!(error instanceof ValuesRefused)) throw error
+        refusal = error.message
+      }
+    }
+    log({ doing: 'settle', message: `the end of the message ${id} was refused altogether: ${refusal}` })
+    return { state: 'lost' }
+  }
+
+  /** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
+  async function writeReceipt(report: Takes<'writeReceipt'>): Promise<Gives<'writeReceipt'>> {
+    try {
+      return await call('writeReceipt', report)
+    } catch (error) {
+      if (!(error instanceof ValuesRefused)) throw error
+      log({ doing: 'write receipt', message: `a delivery report was dropped whole: ${error.message}` })
+      return { is: 'unknown' }
+    }
+  }
+
   return {
-    accept: given => acceptEach(given, messages => call('accept', { now: clock.now(), messages }), log),
+    accept,
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
-    settle: (id, { token }, given) =>
-      settleWithoutRefused(
-        id,
-        given,
-        settlement => call('settle', { now: clock.now(), id, token, settlement }),
-        log,
-      ),
-    writeReceipt: report => writeReceiptIfTaken(() => call('writeReceipt', report), log),
+    settle,
+    writeReceipt,
     memos: { readMemos: names => call('readMemos', { names }) },
     ...(keepsEvents && {
       events: {
@@ -62,73 +112,5 @@ export function createFront(
       cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
       allowAgain: id => call('allowAgain', { now: clock.now(), id }),
     },
-  }
-}
-
-/** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
-async function acceptEach(
-  messages: readonly Acceptance[],
-  accept: (messages: readonly Acceptance[]) => Promise<readonly Accepted[]>,
-  log: StoreLog,
-): Promise<readonly Accepted[]> {
-  try {
-    return await accept(messages)
-  } catch (error) {
-    if (!(error instanceof ValuesRefused)) throw error
-    if (messages.length > 1) {
-      const accepted: Accepted[] = []
-      for (const each of messages) accepted.push(...(await acceptEach([each], accept, log)))
-      return accepted
-    }
-    const id = messages[0]?.message.id ?? ''
-    log({ doing: 'accept', message: `the message ${id} was refused with all its values: ${error.message}` })
-    return [{ is: 'refused' }]
-  }
-}
-
-/**
- * Writes the end of an attempt. When the store refuses its values, it is written without the lines for the timeline, and then
- * without the provider's id too. If that is refused as well, nothing is written, and the message waits for the end of its lease.
- */
-export async function settleWithoutRefused(
-  id: string,
-  settlement: Settlement,
-  settle: (settlement: Settlement) => Promise<Settled>,
-  log: StoreLog,
-): Promise<Settled> {
-  const bare: Settlement = { ...settlement, records: undefined }
-  const barest: Settlement = bare.to === 'final' ? { ...bare, providerId: undefined } : bare
-  const tries = [
-    { dropped: 'nothing', settlement },
-    { dropped: 'its lines for the timeline', settlement: bare },
-    { dropped: "its lines for the timeline and the provider's id", settlement: barest },
-  ]
-  let refusal = ''
-  for (const each of tries) {
-    try {
-      const settled = await settle(each.settlement)
-      if (refusal !== '')
-        log({ doing: 'settle', message: `the message ${id} was settled without ${each.dropped}: ${refusal}` })
-      return settled
-    } catch (error) {
-      if (!(error instanceof ValuesRefused)) throw error
-      refusal = error.message
-    }
-  }
-  log({ doing: 'settle', message: `the end of the message ${id} was refused altogether: ${refusal}` })
-  return { state: 'lost' }
-}
-
-/** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
-async function writeReceiptIfTaken(
-  write: () => Promise<Gives<'writeReceipt'>>,
-  log: StoreLog,
-): Promise<Gives<'writeReceipt'>> {
-  try {
-    return await write()
-  } catch (error) {
-    if (!(error instanceof ValuesRefused)) throw error
-    log({ doing: 'write receipt', message: `a delivery report was dropped whole: ${error.message}` })
-    return { is: 'unknown' }
   }
 }

@@ -30,7 +30,7 @@ interface Waiting<Call, Value> {
  * nothing is prepared for it: the calls are run again instead, each in a transaction of its own.
  */
 export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call, Value>) {
-  const { run, max, atOnce = 1, weight = () => 1 } = options
+  const { run, max, atOnce = 1, weight } = options
   let queue: Waiting<Call, Value>[] = []
   let underWay = 0
   let whenIdle: (() => void)[] = []
@@ -40,7 +40,7 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
       // At least one call, and as many more as find room.
       let together = 0
       for (let room = max; together < queue.length; together += 1) {
-        room -= weight((queue[together] as Waiting<Call, Value>).call)
+        room -= weight?.((queue[together] as Waiting<Call, Value>).call) ?? 1
         if (room < 0 && together > 0) break
       }
       const batch = queue.slice(0, together)
@@ -60,12 +60,14 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
 
   async function runBatch(batch: readonly Waiting<Call, Value>[]): Promise<void> {
     try {
-      const values = await run(batch.map(each => each.call))
-      batch.forEach((each, at) => {
+      const calls: Call[] = []
+      for (const { call } of batch) calls.push(call)
+      const values = await run(calls)
+      for (const [at, { resolve, reject }] of batch.entries()) {
         const value = values[at]
-        if (value instanceof Error) each.reject(value)
-        else each.resolve(value as Value)
-      })
+        if (value instanceof Error) reject(value)
+        else resolve(value as Value)
+      }
     } catch (error) {
       if (!(error instanceof StoreUnavailable) && batch.length > 1) {
         for (const each of batch) await runBatch([each])
@@ -76,11 +78,12 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
   }
 
   return {
-    call: (call: Call) =>
-      new Promise<Value>((resolve, reject) => {
-        queue.push({ call, resolve, reject })
-        if (queue.length === 1) setImmediate(flush)
-      }),
+    call(call: Call): Promise<Value> {
+      const { promise, resolve, reject } = Promise.withResolvers<Value>()
+      queue.push({ call, resolve, reject })
+      if (queue.length === 1) setImmediate(flush)
+      return promise
+    },
     /** Resolves when nothing waits or is under way. */
     async idle(): Promise<void> {
       flush()

@@ -18,10 +18,11 @@ const LOOKED_AT_LENGTH = 600
  */
 export function presentableReply(text: string, recipient: string, secrets: readonly string[] = []): string {
   const line = text.slice(0, READ_LENGTH).replace(/[\p{C}\p{Z}]+/gu, ' ')
-  const hidden = secrets.reduce((rest, secret) => replaceAll(rest, secret, '…'), line)
+  let hidden = line
+  for (const secret of secrets) hidden = replaceAll(hidden, secret, '…')
   return (
     withoutAddresses(cutAfterWord(replaceAll(hidden, recipient, '<recipient>')))
-      .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, word => (mayBeCode(word) ? '…' : word))
+      .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, hideCode)
       .trim()
       .slice(0, MAX_LENGTH)
       // An emoji may have been cut in half.
@@ -46,11 +47,12 @@ function withoutAddresses(text: string): string {
     : linkless
 }
 
-/** Four digits in a row, or letters and digits mixed; `550` and `5.7.26` are neither. */
-function mayBeCode(word: string): boolean {
-  return /\d(?:[-. ]?\d){3}/.test(word)
+/** Hides a word that may be a code: four digits in a row, or letters and digits mixed; `550` and `5.7.26` are neither. */
+function hideCode(word: string): string {
+  const mayBeCode = /\d(?:[-. ]?\d){3}/.test(word)
     ? !/^\d\.\d{1,3}\.\d{1,3}\.?$/.test(word)
     : /\d/.test(word) && /\p{L}/u.test(word) && word.length >= 4
+  return mayBeCode ? '…' : word
 }
 
 function replaceAll(text: string, found: string, by: string): string {

@@ -9,16 +9,16 @@ export interface Clock {
   now(): number
 }
 
+/** Reads a clock in ms that never jumps; its origin does not matter. */
+export const monotonic = (): number => performance.now()
+
 /**
  * @param wall reads the wall clock in ms since the epoch; called once.
- * @param monotonic reads a clock in ms that never jumps; its origin does not matter.
+ * @param ticks reads a clock that never jumps, ms.
  */
-export function createClock(
-  wall: () => number = Date.now,
-  monotonic: () => number = () => performance.now(),
-): Clock {
-  const origin = wall() - monotonic()
-  return { now: () => Math.round(origin + monotonic()) }
+export function createClock(wall: () => number = Date.now, ticks: () => number = monotonic): Clock {
+  const origin = wall() - ticks()
+  return { now: () => Math.round(origin + ticks()) }
 }
 
 /** Waits for a promise's value; undefined when it takes longer than `ms`. */

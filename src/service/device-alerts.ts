@@ -10,7 +10,7 @@ import type { Emit } from '../events/events.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
 import type { StoreKeys } from '../outbox/encryption.ts'
 import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonic } from '../runtime/clock.ts'
 import { matchLocale } from '../words/catalog.ts'
 import { openRecipientReader } from './factories.ts'
 
@@ -39,10 +39,7 @@ export function openDdq(settings: Pick<Config, DdqSetting>) {
     subscribePath: settings.DDQ_SUBSCRIBE_PATH,
     heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
   }
-  const credential = createCredential(
-    () => platform.logInAsApp({ appId, appSecret }),
-    () => performance.now(),
-  )
+  const credential = createCredential(() => platform.logInAsApp({ appId, appSecret }), monotonic)
   return { endpoint, appId, credential, close: platform.close }
 }
 
@@ -113,7 +110,7 @@ export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
       timings: DDQ_TIMINGS,
       topics: topicsOf(rows, config.DDQ_ANY_PRODUCT),
       random,
-      now: () => performance.now(),
+      now: monotonic,
     },
     notifier: {
       ...deps,

@@ -33,7 +33,7 @@ import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from 
 import { proxyOf } from '../providers/module.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { build } from '../runtime/build.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonic } from '../runtime/clock.ts'
 import { openFileLimit } from '../runtime/file-system.ts'
 import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -123,7 +123,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
     ),
   })
-  const monotonic = () => performance.now()
   const admission = createAdmission({ monotonic, bodyLimit: BODY_LIMIT })
   const descriptors = createDescriptors(openFileLimit() ?? Number.POSITIVE_INFINITY, monotonic)
   const reports = createCarrierReports({
@@ -140,7 +139,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     health.handlers,
     reports.handlers,
     { breaker: event => webhooks?.noteBreaker(event) },
-    { 'store-commit': ({ ms, calls }) => admission.recordCommit(ms, calls) },
+    { 'store-commit': admission.recordCommit },
   ])
 
   // What has threads, timers or connections.

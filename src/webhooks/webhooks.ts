@@ -1,7 +1,7 @@
 import type { EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../outbox/outbox.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
 import { createDispatcher, createReceiverState, type DispatcherOptions } from './dispatcher.ts'
@@ -57,7 +57,7 @@ export function createWebhooks(options: WebhooksOptions) {
   const leadership = createLeadership({
     takeLease: options.takeLease,
     ...LEASE,
-    now: () => performance.now(),
+    now: monotonic,
     onChange(isLeader) {
       leads = isLeader
       dispatcher.forgetFailed()

@@ -103,19 +103,25 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     sources: Sources,
     languages: ReadonlyMap<string, WordLanguage>,
   ): Catalog['template'] {
+    const found = new Map<string, Compiled>()
     const compiled = new Map<string, Compiled>()
     return (part, name, tag) => {
+      const key = `${tag}/${name}.${part}`
+      const known = found.get(key)
+      if (known !== undefined) return known
       // Kinds without a file of their own share the layout.
       const file = fileFor(sources, part, name, tag)
-      const key = `${tag}/${file}`
-      const before = compiled.get(key)
-      if (before) return before
-      const found = sources.get(file)
-      const language = languages.get(tag)
-      if (!found || !language) throw new Error(`no ${file} for ${tag}`)
-      const template = found.engine.compile(found.source, layoutVariables, fixedVariables(brand, language))
-      compiled.set(key, template)
+      const template = compiled.get(`${tag}/${file}`) ?? compile(file, tag)
+      compiled.set(`${tag}/${file}`, template)
+      found.set(key, template)
       return template
+    }
+
+    function compile(file: string, tag: string): Compiled {
+      const source = sources.get(file)
+      const language = languages.get(tag)
+      if (!source || !language) throw new Error(`no ${file} for ${tag}`)
+      return source.engine.compile(source.source, layoutVariables, fixedVariables(brand, language))
     }
   }
 

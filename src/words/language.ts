@@ -164,18 +164,29 @@ function fillMail(
   common: { readonly link: Phrase; readonly footer: Phrase },
   scope: Scope,
 ): MailWords {
-  const fill = (list: readonly Phrase[]) => list.map(one => one(scope).trim()).filter(text => text !== '')
+  const fill = (list: readonly Phrase[]): readonly string[] => {
+    const filled: string[] = []
+    for (const phrase of list) {
+      const text = phrase(scope).trim()
+      if (text !== '') filled.push(text)
+    }
+    return filled
+  }
+  const { code } = scope
+  const length = typeof code === 'string' ? code.length : 0
+  const details: { readonly label: string; readonly value: string }[] = []
+  for (const { key, label } of words.details) {
+    const value = scope[key]
+    if (typeof value === 'string') details.push({ label: label(scope), value })
+  }
   return {
     heading: words.heading(scope).trim(),
     preheader: cutPreheader(words.preheader(scope)),
     before: fill(words.before),
     text: words.isPlain && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
     shows_code: words.showsCode,
-    code_length: lengthOf(scope['code']),
-    details: words.details.flatMap(({ key, label }) => {
-      const value = scope[key]
-      return typeof value === 'string' ? [{ label: label(scope), value }] : []
-    }),
+    code_length: length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long',
+    details,
     button: words.button?.(scope) ?? null,
     link: words.button ? common.link(scope) : null,
     after: fill(words.after),
@@ -218,11 +229,6 @@ function* fillSms(variants: readonly SmsVariant[], scope: Scope, isAlarm: boolea
     )
     yield inGsm7(gsm7Scope)
   }
-}
-
-function lengthOf(code: unknown): MailWords['code_length'] {
-  const length = typeof code === 'string' ? code.length : 0
-  return length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long'
 }
 
 /** Cuts a text to one line that is short enough for a preheader, between words where there are any. */
@@ -307,7 +313,9 @@ function putTogether(compiled: Compiled): Phrase {
       pieces = compiled(Object.fromEntries(marks) as Scope).split('\0')
       renderedWith.set(there, pieces)
     }
-    return pieces.map((piece, at) => (at % 2 === 0 ? piece : scope[piece])).join('')
+    let text = ''
+    for (const [at, piece] of pieces.entries()) text += at % 2 === 0 ? piece : scope[piece]
+    return text
   }
 }
 

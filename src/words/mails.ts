@@ -163,16 +163,18 @@ function createPrecompiledLayouts() {
 /** Everything that such layouts decide on: what is there, how many of it, and the facts among the words. */
 function shapeOf(words: MailWords, strings: readonly (string | null)[]): string {
   const { before, after, details, button, shows_code, code_length } = words
-  const there = strings.map(string => (string === null ? '0' : '1'))
-  return `${before.length}.${after.length}.${details.length}.${button !== null}.${shows_code}.${code_length}.${there.join('')}`
+  let there = ''
+  for (const string of strings) there += string === null ? '0' : '1'
+  return `${before.length}.${after.length}.${details.length}.${button !== null}.${shows_code}.${code_length}.${there}`
 }
 
 /** The strings that such layouts print, in an order that the shape alone decides. */
 function stringsOf(scope: Scope, words: MailWords): readonly (string | null)[] {
+  const { subject, code } = scope
   const link = scope['link'] as { readonly url: string | null; readonly host: string | null }
   return [
-    text(scope['subject']),
-    text(scope['code']),
+    typeof subject === 'string' ? subject : null,
+    typeof code === 'string' ? code : null,
     link.url,
     link.host,
     words.heading,
@@ -247,8 +249,4 @@ function fillLine(
     filled += typeof piece === 'string' || escape === undefined ? string : escape(string)
   }
   return filled
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' ? value : null
 }

@@ -5,7 +5,6 @@ import type {
   Content,
   NewMessage,
   Outgoing,
-  OutgoingMail,
   OutgoingSms,
   PluginSender,
   SmsSender,
@@ -70,15 +69,6 @@ export function createRenderer(options: RendererOptions) {
   const mailParts = createRenderCache<ReturnType<typeof mails.encode>>()
   const renderSms = createSmsRenderer(options, brand, templates)
 
-  function renderMail(message: NewMessage): OutgoingMail {
-    const { id, recipient: to, arrivedAt, expiresAt } = message
-    const sample = chooseWords(message)
-    const parts = mailParts(sample.content, templates.current(), sample.name, () =>
-      templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
-    )
-    return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
-  }
-
   return {
     /**
      * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
@@ -86,8 +76,15 @@ export function createRenderer(options: RendererOptions) {
      * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
      * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
      */
-    render: (message: NewMessage, country?: string): Outgoing =>
-      message.channel === 'email' ? renderMail(message) : renderSms(message, country),
+    render(message: NewMessage, country?: string): Outgoing {
+      if (message.channel === 'sms') return renderSms(message, country)
+      const { id, recipient: to, arrivedAt, expiresAt } = message
+      const sample = chooseWords(message)
+      const parts = mailParts(sample.content, templates.current(), sample.name, () =>
+        templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
+      )
+      return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
+    },
     /** The same without the envelope of MIME, for the gallery and the console. */
     viewMail(message: NewMessage): MailView {
       const sample = chooseWords(message)

@@ -30,7 +30,7 @@ function play(store: Store) {
       else refused += 1
     }
     if (committing !== undefined && committing.until <= now) {
-      admission.recordCommit(now - committing.since, committing.calls.length)
+      admission.recordCommit({ ms: now - committing.since, calls: committing.calls.length })
       for (const { admitted, at } of committing.calls) {
         admitted.noteStored()
         admitted.end()

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { settleWithoutRefused } from '../../src/outbox/front.ts'
-import { ValuesRefused } from '../../src/outbox/operations.ts'
+import { createFront } from '../../src/outbox/front.ts'
+import { type CallStore, type Takes, ValuesRefused } from '../../src/outbox/operations.ts'
 import type { Settlement } from '../../src/outbox/outbox.ts'
 import { NOON, record } from './samples.ts'
 
@@ -17,15 +17,17 @@ const SENT: Settlement = {
 async function settleRefused(refusals: number) {
   const lines: string[] = []
   const tries: Settlement[] = []
-  const settled = await settleWithoutRefused(
+  const call = async (_name: string, { settlement }: Takes<'settle'>) => {
+    tries.push(settlement)
+    if (tries.length <= refusals) throw new ValuesRefused('the database cannot hold it (22P05)')
+    return { state: 'sent', answer: null }
+  }
+  const log = ({ doing, message }: { readonly doing: string; readonly message: string }) =>
+    void lines.push(`${doing}: ${message}`)
+  const settled = await createFront(call as CallStore, { clock, log }).settle(
     'm1',
+    { token: 't', until: 0 },
     SENT,
-    async settlement => {
-      tries.push(settlement)
-      if (tries.length <= refusals) throw new ValuesRefused('the database cannot hold it (22P05)')
-      return { state: 'sent', answer: null }
-    },
-    ({ doing, message }) => void lines.push(`${doing}: ${message}`),
   )
   return { lines, tries, settled }
 }

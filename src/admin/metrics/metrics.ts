@@ -204,8 +204,10 @@ export function createMetrics(on: {
     const each = row.labels.includes('provider') ? extend(initial, 'provider', on.reporting) : initial
     for (const labels of each) counter.inc(labels, 0)
     return sinkOf(row.count, sample => {
-      if (isAmount(sample)) counter.inc(...sample)
-      else counter.inc(sample)
+      const [labels, amount] = Array.isArray(sample)
+        ? (sample as readonly [Labels, number])
+        : [sample as Labels]
+      counter.inc(labels, amount)
     })
   })
   const gauges = [...GAUGES, ...(on.deviceAlerts ? ALERT_GAUGES : [])].map(row => {
@@ -241,10 +243,6 @@ export function createMetrics(on: {
     },
     contentType: registry.contentType,
   }
-}
-
-function isAmount(sample: Labels | readonly [Labels, number]): sample is readonly [Labels, number] {
-  return Array.isArray(sample)
 }
 
 /** Handlers that give each event's sample, if it has one, to `take`. */

@@ -87,7 +87,6 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
       return current.stopped === undefined && !current.dotted
     }
     if (!mayGoOn()) throw connectionClosed()
-    over.begin()
     current.begun = true
     over.tcp.setTimeout(limits.commandMs)
     current.setTimeLimit('dialogue-limit', 3 * limits.commandMs)
@@ -99,7 +98,10 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
       onDotted?.()
       return true
     })
-    const { response } = await over.deliver({ from: bounceTo, to: [to], dsn: bounceOptions(id, to) }, body)
+    // A server that has DSN (RFC 3461) reports a mail that comes back by our id and with its headers alone: a code stays here.
+    const recipient = BEYOND_ASCII.test(to) ? {} : { recipient: to }
+    const dsn = { id, return: 'HDRS', notify: 'FAILURE', ...recipient } as const
+    const { response } = await over.deliver({ from: bounceTo, to: [to], dsn }, body)
     return response
   }
 
@@ -202,10 +204,10 @@ export class Attempt implements DialogueProgress {
 
   /** Waits for a result, but no longer than until the attempt is stopped. */
   unlessStopped<Result>(result: Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#onStop = reject
-      result.then(resolve, reject)
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    this.#onStop = reject
+    result.then(resolve, reject)
+    return promise
   }
 
   /** Notes that it has its outcome: no limit counts any more. */
@@ -360,14 +362,10 @@ export class Session extends SMTPConnection {
     await this.#step(done => this.login({ method: SENDER }, done))
   }
 
-  /** Notes that a message begins. */
-  begin(): void {
-    this.hasBegun = true
-    this.#octetsLeft = MOST_OCTETS
-  }
-
   /** Sends a message. When it is refused the session starts over, and goes on with the next one; else it is closed. */
   async deliver(envelope: Envelope, body: Readable): Promise<Sent> {
+    this.hasBegun = true
+    this.#octetsLeft = MOST_OCTETS
     try {
       return await this.#step<Sent>(done => this.send(envelope, body, done))
     } catch (error) {
@@ -382,10 +380,10 @@ export class Session extends SMTPConnection {
 
   /** Runs one of nodemailer's methods, which does not call back when the connection ends first. */
   #step<Result>(run: (done: Done<Result>) => void): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#fail = reject
-      run((error, result) => (error ? reject(error) : resolve(result as Result)))
-    })
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    this.#fail = reject
+    run((error, result) => (error ? reject(error) : resolve(result as Result)))
+    return promise
   }
 
   /**
@@ -400,14 +398,6 @@ export class Session extends SMTPConnection {
     this.emit('error', Object.assign(new Error('the server says too much'), { code: 'EPROTOCOL' }))
     this.close()
   }
-}
-
-/**
- * What a server that has DSN (RFC 3461) is asked for: a report when the mail comes back, which names it by our id and gives back its
- * headers alone. A code does not come back with it.
- */
-function bounceOptions(id: string, to: string): Envelope['dsn'] {
-  return { id, return: 'HDRS', notify: 'FAILURE', ...(BEYOND_ASCII.test(to) ? {} : { recipient: to }) }
 }
 
 /** A mail as nodemailer takes it: a stream, which it pipes into one of its own once the server has said 354. */
