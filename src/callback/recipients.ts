@@ -114,17 +114,15 @@ export function parseAddress(text: string, routed = false): string | null {
   const at = trimmed.lastIndexOf('@')
   if (at < 1 || Buffer.byteLength(trimmed) > MAX_ADDRESS) return null
   const local = trimmed.slice(0, at)
-  if (Buffer.byteLength(local) > MAX_LOCAL || !isLocalPart(local, routed)) return null
+  if (Buffer.byteLength(local) > MAX_LOCAL || INVISIBLE.test(local)) return null
+  const isLocalPart = routed
+    ? ROUTED.test(local) || QUOTED.test(local)
+    : DOT_ATOM.test(local) && !ENCODED_WORD.test(local)
+  if (!isLocalPart) return null
   const domain = parseDomain(trimmed.slice(at + 1))
   if (domain === null) return null
   const address = `${local}@${domain}`
   return Buffer.byteLength(address) > MAX_ADDRESS ? null : address
-}
-
-function isLocalPart(local: string, routed: boolean): boolean {
-  if (INVISIBLE.test(local)) return false
-  if (!routed && ENCODED_WORD.test(local)) return false
-  return DOT_ATOM.test(local) || (routed && (ROUTED.test(local) || QUOTED.test(local)))
 }
 
 function parseDomain(text: string): string | null {

@@ -31,24 +31,25 @@ export function createSettler(options: SettlerOptions) {
     if (!settler.isBehind) onCaughtUp()
   }
 
-  async function settleUntilTaken(job: Job, settlement: Settlement): Promise<Settled | null> {
-    let failed = false
-    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+  /** Tries again what the store could not take, for as long as it cannot. @returns null: given up, see `abandon`. */
+  async function settleLater(
+    job: Job,
+    settlement: Settlement,
+    failure: StoreUnavailable,
+  ): Promise<Settled | null> {
+    emit({ type: 'store-failed', doing: 'settle', error: failure })
+    noteUnwritten(1)
+    for (let wait = FIRST_WAIT_MS; !abandoned; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+      await new Promise(resolve => setTimeout(resolve, wait))
       try {
         const settled = await outbox.settle(job.message.id, job.lease, settlement)
-        if (failed) noteUnwritten(-1)
+        noteUnwritten(-1)
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
-        if (!failed) {
-          emit({ type: 'store-failed', doing: 'settle', error })
-          noteUnwritten(1)
-        }
-        failed = true
-        if (abandoned) return null
-        await new Promise(resolve => setTimeout(resolve, wait))
       }
     }
+    return null
   }
 
   const settler = {
@@ -62,7 +63,13 @@ export function createSettler(options: SettlerOptions) {
      * @returns the message's state as the store wrote it; null: given up, see `abandon`.
      */
     async settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null> {
-      const settled = await settleUntilTaken(job, settlement)
+      let settled: Settled | null
+      try {
+        settled = await outbox.settle(job.message.id, job.lease, settlement)
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        settled = await settleLater(job, settlement, error)
+      }
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
       const { id, channel, kind, arrivedAt } = job.message

@@ -92,7 +92,9 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
       return plainField && 'fault' in plainField ? invalid(`/${keys.plain}`, plainField.fault) : fault
     }
 
-    const validity = readValidity(channel, given)
+    const unit = VALIDITY_UNIT[channel]
+    const stated = textOf(readLine(readOwn(given, unit)))
+    const statedMs = parseValidity(unit, stated)
     const purpose = kind?.purpose ?? 'plain'
     const pluginId = channel === 'sms' ? textOf(readLine(readOwn(body, 'plugin_id'))) : undefined
     return {
@@ -101,14 +103,14 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
       known: kind !== undefined,
       purpose,
       content: {
-        params: validity ? { ...params, [VALIDITY_UNIT[channel]]: validity.text } : params,
+        params: stated !== undefined && statedMs !== null ? { ...params, [unit]: stated } : params,
         ...(subject && { subject: subject.text }),
         ...(plain !== undefined && { plain }),
         words: plain !== undefined && (fault || prefersPlain[channel]) ? 'plain' : 'ours',
         ...(pluginId !== undefined && { pluginId }),
       },
       validityMs:
-        validity?.ms ?? defaultValidity(purpose, textOf(readLine(readOwn(given, 'code'))) !== undefined),
+        statedMs ?? defaultValidity(purpose, textOf(readLine(readOwn(given, 'code'))) !== undefined),
     }
   }
 }
@@ -142,17 +144,6 @@ function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy): 
       fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field?.fault ?? 'is missing or blank')
   }
   return { params, fault }
-}
-
-/** The validity that the platform stated, as text and in ms; null when it stated none that can be read. */
-function readValidity(
-  channel: Channel,
-  given: object,
-): { readonly text: string; readonly ms: number } | null {
-  const unit = VALIDITY_UNIT[channel]
-  const text = textOf(readLine(readOwn(given, unit)))
-  const ms = parseValidity(unit, text)
-  return text === undefined || ms === null ? null : { text, ms }
 }
 
 /** Says why a plain text must not be sent. Its links are judged like any: mail clients make them clickable all the same. */

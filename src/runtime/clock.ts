@@ -23,10 +23,8 @@ export function createClock(wall: () => number = Date.now, ticks: () => number =
 
 /** Waits for a promise's value; undefined when it takes longer than `ms`. */
 export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(() => resolve(undefined), Math.max(ms, 0))
-  })
+  const { promise: late, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(resolve, Math.max(ms, 0), undefined)
   try {
     return await Promise.race([promise, late])
   } finally {

@@ -43,18 +43,6 @@ export function createMailRenderer(options: MailOptions) {
     return { subject, html: html(full), text: text(full), locale: language.tag, dir: language.dir }
   }
 
-  function kindCache({ kinds }: CatalogCache, catalog: Catalog, name: string, tag: string): KindCache {
-    const key = `${name}/${tag}`
-    const cached = kinds.get(key)
-    if (cached) return cached
-    const made = {
-      known: sharedLines(catalog, name, tag),
-      isPrecompilable: catalog.isPrecompilable(name, tag),
-    }
-    kinds.set(key, made)
-    return made
-  }
-
   /** Finds the lines of layout and words, which do not depend on a message: those that two invented mails of the kind share. */
   function sharedLines(catalog: Catalog, name: string, tag: string): ReadonlyMap<string, string> {
     const sample = samples.find(one => one.channel === 'email' && one.name === name)
@@ -78,9 +66,13 @@ export function createMailRenderer(options: MailOptions) {
       const { language, words, subject, scope, html, text } = prepare(catalog, sample, options)
       const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
       caches.set(catalog, cache)
-      const { known, isPrecompilable } = kindCache(cache, catalog, sample.name, language.tag)
+      const key = `${sample.name}/${language.tag}`
+      const { known, isPrecompilable } = cache.kinds.get(key) ?? {
+        known: sharedLines(catalog, sample.name, language.tag),
+        isPrecompilable: catalog.isPrecompilable(sample.name, language.tag),
+      }
+      cache.kinds.set(key, { known, isPrecompilable })
       if (isPrecompilable && words.text === null) {
-        const key = `${sample.name}/${language.tag}`
         return { subject, ...cache.layouts.encode({ key, scope, words, html, text, known }) }
       }
       const full = { ...scope, words }

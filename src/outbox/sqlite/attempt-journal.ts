@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { StoreUnavailable } from '../outbox.ts'
+import { type Lease, StoreUnavailable } from '../outbox.ts'
 
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 const ID_BYTES = 32
@@ -75,10 +75,9 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
   return {
     /**
      * Notes that an attempt begins, or goes on with another provider.
-     * @param lease token of the message's lease.
      * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
      */
-    begin(id: string, lease: string, provider = ''): void {
+    begin(id: string, { token: lease }: Pick<Lease, 'token'>, provider = ''): void {
       const known = begun[id]?.slot
       const slot = known ?? free.pop() ?? used++
       const bytes = Buffer.alloc(SLOT_BYTES)

@@ -54,7 +54,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
 
   return {
     ...front,
-    beginAttempt: (id, { token }, provider) => journal.begin(id, token, provider),
+    beginAttempt: journal.begin,
     async settle(id, lease, given) {
       const settled = await front.settle(id, lease, given)
       journal.end(id, lease.token)
