@@ -69,13 +69,13 @@ export const mistakes: readonly Mistake[] = [
   },
   { text: 'const same = address.toLowerCase()', instead: 'const same = address', tests: ['test/callback'] },
   {
-    text: "(['recipient', 'country', 'area'] as const).find(each",
-    instead: "(['area', 'country', 'recipient'] as const).find(each",
+    text: "faults.has('recipient') || faults.size === 0 ? 'recipient'",
+    instead: "faults.size === 0 ? 'recipient'",
     tests: ['test/callback'],
   },
   {
-    text: "faults.has(each)) ?? 'recipient'",
-    instead: "faults.has(each)) ?? 'country'",
+    text: "faults.has('country') ? 'country' : 'area'",
+    instead: "faults.has('area') ? 'area' : 'country'",
     tests: ['test/callback'],
   },
   {
@@ -99,13 +99,13 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback/recipient-number.test.ts'],
   },
   {
-    text: 'if (INVISIBLE.test(local)) return false',
-    instead: 'if (INVISIBLE.test(local)) return true',
+    text: '> MAX_LOCAL || INVISIBLE.test(local)',
+    instead: '> MAX_LOCAL || !INVISIBLE.test(local)',
     tests: ['test/callback/recipient-address.test.ts'],
   },
   {
-    text: 'if (!routed && ENCODED_WORD.test(local)) return false',
-    instead: 'if (routed && ENCODED_WORD.test(local)) return false',
+    text: 'DOT_ATOM.test(local) && !ENCODED_WORD.test(local)',
+    instead: 'DOT_ATOM.test(local)',
     tests: ['test/callback/recipient-address.test.ts'],
   },
   {
