@@ -6,12 +6,6 @@ import { openOutbox, openStoreKeys } from '../service/factories.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
 export const adopt: Command = {
-  takes: 'FORMER_CORP_ID',
-  about: [
-    say(
-      'Says that an enterprise has a new CORP_ID: its store goes on under the one in the settings. Needed once after a rename, while no process of it runs; without it the store refuses the new name as another enterprise.',
-    ),
-  ],
   async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
     const config = loadConfig(io)

@@ -9,15 +9,6 @@ import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { type Command, type ExitCode, type Io, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = {
-  takes: 'FILE',
-  about: [
-    say(
-      'Copies the embedded store of the running service into FILE, while it works on. FILE must not exist. The secret is not in it: STORE_SECRET, or store.secret beside the store, belongs to the copy, and is kept apart from it.',
-    ),
-    say(
-      'To restore it on any machine: put FILE in the store’s place (DATABASE_URL) with the same secret, and start the service.',
-    ),
-  ],
   async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
     return backUp(positionals[0] ?? '', io)

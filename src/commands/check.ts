@@ -34,18 +34,9 @@ import { checkSettings, checkTemplates } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
-const OPTIONS = { json: { type: 'boolean', about: say('as JSON, in English') } } as const
-
 export const check: Command = {
-  about: [
-    say(
-      'Looks at everything that can be found out from here without sending a message: settings, certificate, mail server, SMS carriers, delivery reports, SPF, DMARC and DKIM, store, disk, clock, templates, whether the callback URLs validate, what the running service has met, and, if they are on, the login for device alerts and the receiver of events (by a signed POST with none).',
-    ),
-    say('Each line is ok, warn or fail, and says what to do. Exit code 1 when something failed.'),
-  ],
-  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, OPTIONS)
+    const { values } = readArguments(argv, { json: { type: 'boolean' } })
     const language = values.json === true ? 'en' : languageOfTerminal(io.env)
     const results = await runChecks(io, { language })
     io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))

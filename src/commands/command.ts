@@ -1,7 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, Sentence, say, translateText } from '../language/sentence.ts'
-import { fillLines, padColumn } from '../runtime/terminal.ts'
+import { type Sentence, say, translateText } from '../language/sentence.ts'
 
 /** The parts of the process that a command may use. */
 export interface Io {
@@ -18,28 +17,7 @@ export interface Io {
 /** 0: success; 1: failure; 2: a wrong command line. */
 export type ExitCode = 0 | 1 | 2
 
-/** An option of a command: how it is read, what help says of it, and what completion offers. */
-interface CommandOption {
-  readonly type: 'string' | 'boolean'
-  readonly multiple?: boolean
-  readonly default?: string | boolean | string[]
-  /** What its value is called: `URL`. */
-  readonly value?: string
-  readonly about: Sentence
-  /** Lines below it, such as each value that it may have, with what that means. */
-  readonly values?: readonly (readonly [value: string, meaning: Sentence])[]
-}
-
-export type CommandOptions = Readonly<Record<string, CommandOption>>
-
 export interface Command {
-  /** What stands behind its name: `FILE`. */
-  readonly takes?: string
-  /** The words that may stand behind its name, for completion. */
-  readonly words?: readonly string[]
-  /** What it does, a paragraph each. */
-  readonly about: readonly Sentence[]
-  readonly options?: CommandOptions
   /** @throws UsageError, ConfigError: `runCommand` prints either. */
   run(argv: readonly string[], io: Io): Promise<number>
 }
@@ -64,7 +42,7 @@ export function writeLine(io: Io, to: 'stdout' | 'stderr', sentence: Sentence | 
 }
 
 /** Reads a command's arguments strictly. @throws UsageError for an unknown option or one without its value. */
-export function readArguments<T extends NonNullable<ParseArgsConfig['options']> & CommandOptions>(
+export function readArguments<T extends NonNullable<ParseArgsConfig['options']>>(
   argv: readonly string[],
   options: T,
   positionals: { readonly least: number; readonly most: number } = { least: 0, most: 0 },
@@ -83,7 +61,10 @@ export function readArguments<T extends NonNullable<ParseArgsConfig['options']> 
 }
 
 /** Says in our words what Node says of an option. */
-function misused(error: TypeError & { readonly code?: unknown }, options: CommandOptions): UsageError {
+function misused(
+  error: TypeError & { readonly code?: unknown },
+  options: NonNullable<ParseArgsConfig['options']>,
+): UsageError {
   const option = /'(?:-\w, )?(-[^\s']*)/.exec(error.message)?.[1]?.replace(/=.*/s, '') ?? ''
   const name = option.replace(/^-+/, '')
   if (!Object.hasOwn(options, name)) {
@@ -100,51 +81,4 @@ function misused(error: TypeError & { readonly code?: unknown }, options: Comman
       : say('{option} needs its value behind it', { option }),
     name,
   )
-}
-
-/** Columns of a page of help. */
-const WIDTH = 116
-
-/** How a command is written: `callback-courier urls [options]`. */
-export function formatSynopsis(name: string, { takes, options = {} }: Command): string {
-  const more = takes ?? (Object.keys(options).length === 0 ? '' : '[OPTIONS]')
-  return `callback-courier ${name} ${more}`.trimEnd()
-}
-
-/** The text that `--help` prints. */
-export function formatHelp(name: string, command: Command, language: ReaderLanguage): string {
-  const { about, options = {} } = command
-  const parts = [
-    `${formatSynopsis(name, command)}\n`,
-    ...about.map(each => indent(fillLines(each.in(language), WIDTH), 2)),
-    formatOptions(options, Object.keys(options), language),
-  ]
-  return parts.filter(part => part !== '').join('\n')
-}
-
-/** Some options of a command, a row each. */
-export function formatOptions(
-  options: CommandOptions,
-  names: readonly string[],
-  language: ReaderLanguage,
-): string {
-  const heads = names.map(
-    name => `--${name}${options[name]?.value === undefined ? '' : ` ${options[name].value}`}`,
-  )
-  const width = Math.max(0, ...heads.map(head => head.length))
-  return names
-    .map((name, at) => {
-      const { about, values = [] } = options[name] ?? { about: '' }
-      const valueWidth = Math.max(0, ...values.map(([value]) => value.length))
-      const lines = [
-        ...fillLines(about instanceof Sentence ? about.in(language) : about, WIDTH - width - 2),
-        ...values.map(([value, meaning]) => `  ${padColumn(value, valueWidth)}  ${meaning.in(language)}`),
-      ]
-      return `  ${padColumn(heads[at] ?? '', width)}  ${lines[0]}\n${indent(lines.slice(1), width + 4)}`
-    })
-    .join('')
-}
-
-function indent(lines: readonly string[], by: number): string {
-  return lines.map(line => `${' '.repeat(by)}${line}\n`).join('')
 }

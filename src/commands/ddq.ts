@@ -9,34 +9,17 @@ import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
 import { type Command, type Io, readArguments, UsageError, writeLine } from './command.ts'
 
-const OPTIONS = {
-  topic: {
-    type: 'string',
-    multiple: true,
-    value: 'TOPIC',
-    about: say(
-      'a topic by the platform’s name; may be repeated. Without one: all four that are known, of any product',
-    ),
-  },
-  product: { type: 'string', value: 'ID', about: say('without --topic: only this product’s') },
-  count: { type: 'string', value: 'N', about: say('end after so many messages') },
-} as const
-
 export const ddq: Command = {
-  takes: 'tail [OPTIONS]',
-  words: ['tail'],
-  about: [
-    say(
-      'Prints the messages of the platform’s data subscription, a JSON object a line: topic, kind, message_id, payload, and when it came. What happens to the connection is said on stderr. Ctrl-C ends it. Needs DDQ_HOST, DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET, and no other setting.',
-    ),
-  ],
-  options: OPTIONS,
   async run([what, ...argv], io) {
     if (what !== 'tail')
       throw new UsageError(
         what === undefined ? say('say what to do: tail') : say('what is “{word}”?', { word: what }),
       )
-    const { values } = readArguments(argv, OPTIONS)
+    const { values } = readArguments(argv, {
+      topic: { type: 'string', multiple: true },
+      product: { type: 'string' },
+      count: { type: 'string' },
+    })
     const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
     if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'), 'count')
     return tail(io, values.topic, values.product, count)

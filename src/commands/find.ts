@@ -11,12 +11,6 @@ import { type Command, type ExitCode, type Io, readArguments } from './command.t
 import { requestHealth } from './health.ts'
 
 export const find: Command = {
-  takes: 'RECIPIENT',
-  about: [
-    say(
-      'Says what became of the newest messages to a recipient (a mail address, or a number such as +86…): what the provider said at each attempt, what that means, and what to do. Asks the running service. Exit code 1 when there is no message.',
-    ),
-  ],
   async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
     return findMessages(positionals[0] ?? '', io)

@@ -5,22 +5,9 @@ import { type Command, readArguments, writeLine } from './command.ts'
 
 const WITHIN_MS = 3000
 
-const OPTIONS = {
-  ready: {
-    type: 'boolean',
-    about: say('ask whether a callback would be accepted now, not only whether the process answers'),
-  },
-} as const
-
 export const health: Command = {
-  about: [
-    say(
-      'Asks the private listener (ADMIN_HOST, ADMIN_PORT) of a service on this machine, for a container’s HEALTHCHECK. Exit code 0 when it is well, else 1 with the reason.',
-    ),
-  ],
-  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, OPTIONS)
+    const { values } = readArguments(argv, { ready: { type: 'boolean' } })
     const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
     if (answer === null) return 0
     writeLine(io, 'stderr', say('not well: {answer}', { answer: translateText(answer) }))

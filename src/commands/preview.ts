@@ -20,37 +20,13 @@ import { checkTemplates } from './check/settings.ts'
 import { formatAsText } from './check.ts'
 import { type Command, readArguments, UsageError, writeLine } from './command.ts'
 
-const OPTIONS = {
-  out: {
-    type: 'string',
-    value: 'DIR',
-    about: say(
-      'write each as HTML and text, and an index.html to look through, into a folder; and in sms-carriers.txt what each SMS carrier would send of it: a template with its values, or the text',
-    ),
-  },
-  locale: {
-    type: 'string',
-    multiple: true,
-    value: 'TAG',
-    about: say('only this language; may be repeated'),
-  },
-  lint: {
-    type: 'boolean',
-    default: false,
-    about: say(
-      'look at every template and message: parameters, escaping, size, segments, links; exit code 1 when something is wrong',
-    ),
-  },
-} as const
-
 export const preview: Command = {
-  takes: '--out DIR | --lint',
-  about: [
-    say('Says every kind of message in every language with the brand, words and templates of the settings.'),
-  ],
-  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, OPTIONS)
+    const { values } = readArguments(argv, {
+      out: { type: 'string' },
+      locale: { type: 'string', multiple: true },
+      lint: { type: 'boolean', default: false },
+    })
     const { out, locale, lint } = values
     if (out === undefined && !lint) throw new UsageError(say('say --out DIR or --lint'), 'out')
     const config = loadConfig(io)

@@ -1,40 +1,14 @@
 import { parseEnv } from 'node:util'
 import type { ConfigError } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, type Sentence, say } from '../language/sentence.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
 import { fillLines, forTerminal } from '../runtime/terminal.ts'
-import {
-  type Command,
-  formatHelp,
-  formatOptions,
-  formatSynopsis,
-  type Io,
-  UsageError,
-  writeLine,
-} from './command.ts'
+import { type Command, type Io, UsageError, writeLine } from './command.ts'
+import { formatHelp, formatHint, helpOf } from './help.ts'
 
-/** The commands, each with what it does. Its file has its name, and is loaded only when it is asked for: `health` and `serve` start fast. */
-const commands = {
-  serve: say('serve the callbacks (settings from the environment and .env)'),
-  check: say(
-    'look at settings, mail server, SMS carriers, certificate, store and templates; say what to mend',
-  ),
-  urls: say('print what to paste into the platform’s console'),
-  settings: say('say what a setting means; without a name list them all'),
-  token: say('make a good Token'),
-  send: say('play the platform: send an e-mail or SMS callback to a running service'),
-  find: say('say what became of the messages to a recipient, and why'),
-  preview: say('write every mail and SMS in every language into a folder, to look at'),
-  backup: say('copy the store of a running service into a file'),
-  adopt: say('say that the store is still the same enterprise’s, though its CORP_ID is new'),
-  health: say('ask a running service whether it is well'),
-  ddq: say('print the messages of the platform’s data subscription'),
-  completion: say('print what completes commands and options in a shell'),
-} as const satisfies Readonly<Record<string, Sentence>>
-
-type CommandName = keyof typeof commands
-export const commandNames = Object.keys(commands) as readonly CommandName[]
+type CommandName = keyof typeof helpOf
+export const commandNames = Object.keys(helpOf) as readonly CommandName[]
 
 const width = Math.max(...commandNames.map(name => name.length))
 
@@ -50,17 +24,11 @@ export function formatUsage(language: ReaderLanguage): string {
 
   ${what.in(language)}
 
-${commandNames.map(name => `  ${name.padEnd(width)}  ${commands[name].in(language)}`).join('\n')}
+${commandNames.map(name => `  ${name.padEnd(width)}  ${translateText(helpOf[name].summary).in(language)}`).join('\n')}
 
 ${fillLines(more.in(language), 116)
   .map(line => `  ${line}\n`)
   .join('')}`
-}
-
-export async function loadCommand(name: CommandName): Promise<Command> {
-  const { [name]: command } = (await import(`./${name}.ts`)) as Readonly<Record<string, Command>>
-  if (command === undefined) throw new TypeError(`${name}.ts exports no ${name}`)
-  return command
 }
 
 /** The language that the dotenv file asks for: a container and a unit of systemd have none of their own. */
@@ -96,7 +64,7 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     io.stdout.write(`callback-courier ${formatBuild(build)}\n`)
     return 0
   }
-  if (name === undefined || !Object.hasOwn(commands, name)) {
+  if (name === undefined || !Object.hasOwn(helpOf, name)) {
     const asked = name === '--help' || name === '-h' || name === 'help'
     if (!asked && name !== undefined) {
       writeLine(io, 'stderr', say('There is no command “{name}”.', { name }))
@@ -105,9 +73,10 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     io[asked ? 'stdout' : 'stderr'].write(formatUsage(language))
     return asked ? 0 : 2
   }
-  const command = await loadCommand(name as CommandName)
+  const { [name]: command } = (await import(`./${name}.ts`)) as Readonly<Record<string, Command>>
+  if (command === undefined) return 2
   if (rest.includes('--help') || rest.includes('-h')) {
-    io.stdout.write(formatHelp(name, command, language))
+    io.stdout.write(formatHelp(name as CommandName, language))
     return 0
   }
   try {
@@ -115,11 +84,8 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
   } catch (error) {
     if (error instanceof UsageError) {
       const { sentence, option } = error
-      const shown =
-        option === undefined
-          ? `  ${formatSynopsis(name, command)}\n`
-          : formatOptions(command.options ?? {}, [option], language)
-      io.stderr.write(`callback-courier ${name}: ${sentence.in(language)}\n\n${shown}\n`)
+      const hint = formatHint(name as CommandName, option, language)
+      io.stderr.write(`callback-courier ${name}: ${sentence.in(language)}\n\n${hint}\n`)
       writeLine(io, 'stderr', say('“callback-courier {name} --help” says more.', { name }))
       return 2
     }

@@ -8,66 +8,24 @@ import { type CallbackAnswer, type CallbackClient, createCallbackClient } from '
 import { type Command, type ExitCode, type Io, readArguments, UsageError, writeLine } from './command.ts'
 
 const OPTIONS = {
-  to: {
-    type: 'string',
-    value: 'RECIPIENT',
-    about: say('an address, or a number in international form (+8613800138000); several separated by commas'),
-  },
-  type: {
-    type: 'string',
-    default: '1',
-    value: 'TYPE',
-    about: say('the kind, as number or name (default 1):'),
-    values: callbackKinds.map(
-      ({ channel, type, name }) => [`${channel.padEnd(5)} ${type}`, translateText(name)] as const,
-    ),
-  },
-  param: {
-    type: 'string',
-    multiple: true,
-    default: [] as string[],
-    value: 'KEY=VAL',
-    about: say('a parameter of the kind (code, url, hour …) instead of the sample’s; may be repeated'),
-  },
-  subject: { type: 'string', value: 'TEXT', about: say('e-mail: the subject') },
-  plain: {
-    type: 'string',
-    value: 'TEXT',
-    about: say('plain_email or plain_sms; with an unknown type it is all there is'),
-  },
-  'area-code': {
-    type: 'string',
-    value: 'N',
-    about: say('SMS: area_code, for a number in national form'),
-  },
-  plugin: { type: 'string', value: 'ID', about: say('SMS: plugin_id') },
-  base: { type: 'string', value: 'URL', about: say('where the service is, instead of PUBLIC_URL') },
-  local: {
-    type: 'boolean',
-    default: false,
-    about: say('the listener on this machine (HOST, PORT), whatever its certificate says'),
-  },
-  insecure: { type: 'boolean', default: false, about: say('take any certificate') },
-  ca: { type: 'string', value: 'FILE', about: say('PEM of the authority to trust') },
-  unsigned: { type: 'boolean', default: false, about: say('send the callback without a signature') },
-  'validate-only': {
-    type: 'boolean',
-    default: false,
-    about: say('only the validation; nothing is sent'),
-  },
+  to: { type: 'string' },
+  type: { type: 'string', default: '1' },
+  param: { type: 'string', multiple: true, default: [] as string[] },
+  subject: { type: 'string' },
+  plain: { type: 'string' },
+  'area-code': { type: 'string' },
+  plugin: { type: 'string' },
+  base: { type: 'string' },
+  local: { type: 'boolean', default: false },
+  insecure: { type: 'boolean', default: false },
+  ca: { type: 'string' },
+  unsigned: { type: 'boolean', default: false },
+  'validate-only': { type: 'boolean', default: false },
 } as const
 
 type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
 export const send: Command = {
-  takes: 'email|sms --to RECIPIENT [OPTIONS]',
-  words: ['email', 'sms'],
-  about: [
-    say(
-      'Plays the platform against a running service: a validation of the URL, then one callback, both signed with the channel’s Token. A real message goes out. Prints HTTP status, err_code and milliseconds; exit code 0 when both were answered 0.',
-    ),
-  ],
-  options: OPTIONS,
   async run(argv, io) {
     const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
     const [channel] = positionals

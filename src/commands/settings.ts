@@ -7,13 +7,6 @@ import { fillLines } from '../runtime/terminal.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
 export const settings: Command = {
-  takes: '[NAME]',
-  words: settingNames,
-  about: [
-    say(
-      'Prints what a setting means, its default, its range and an example, as docs/settings.md has it; without a name all groups and names.',
-    ),
-  ],
   async run(argv, io) {
     const { positionals } = readArguments(argv, {}, { least: 0, most: 1 })
     const [asked] = positionals

@@ -18,11 +18,6 @@ export function createToken(below: (limit: number) => number = randomInt): strin
 }
 
 export const token: Command = {
-  about: [
-    say(
-      'Prints a new Token: 32 letters and digits, ending in a letter. Make one for e-mail and another for SMS; enter each in the platform’s console and in EMAIL_TOKEN or SMS_TOKEN. It also serves as EMAIL_CALLBACK_KEY, SMS_CALLBACK_KEY, ADMIN_TOKEN, METRICS_TOKEN, STATUS_TOKEN or STORE_SECRET.',
-    ),
-  ],
   async run(argv, io) {
     readArguments(argv, {})
     io.stdout.write(`${createToken()}\n`)

@@ -11,24 +11,9 @@ import {
 import { type Command, readArguments, writeLine } from './command.ts'
 import { fingerprint } from './token.ts'
 
-const OPTIONS = {
-  base: {
-    type: 'string',
-    value: 'URL',
-    about: say('this service as the platform reaches it, instead of PUBLIC_URL'),
-  },
-  json: { type: 'boolean', about: say('as JSON') },
-} as const
-
 export const urls: Command = {
-  about: [
-    say(
-      'Prints, for each channel that is on, the URL and which Token to paste into the platform’s console. The URL holds a key: whoever knows it can send in your name, so treat it as a password. For each SMS carrier that does not sign its delivery reports, also the URL to enter in that carrier’s console; and, while e-mail is on, the one that takes mails which came back, with the line for Postfix.',
-    ),
-  ],
-  options: OPTIONS,
   async run(argv, io) {
-    const { values } = readArguments(argv, OPTIONS)
+    const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
     const config = loadConfig(io)
     const base = values.base ?? config.PUBLIC_URL
     if (base === undefined) {

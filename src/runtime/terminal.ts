@@ -18,18 +18,19 @@ export function padColumn(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - columnsOf(text)))
 }
 
-/** Breaks a text into lines of so many columns: at spaces, and between Chinese characters, whose marks stay with the one before. */
+/** Breaks a text into lines of so many columns: at its own line ends, at spaces, and between Chinese characters, whose marks stay with the one before. */
 export function fillLines(text: string, width: number): readonly string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const piece of text.match(
-    /(?:“|（)*(?:\p{Script=Han}|[^\s\p{Script=Han}“（]+)[，。：；、）？！”]*\s*|\s+|[“（]+/gu,
-  ) ?? []) {
-    if (line !== '' && columnsOf(line + piece.trimEnd()) > width) {
-      lines.push(line.trimEnd())
-      line = ''
+  return text.split('\n').flatMap(whole => {
+    const [, margin = '', rest = ''] = /^( *)(.*)$/.exec(whole) ?? []
+    const pieces = rest.match(
+      /[“（]*(?:\p{Script=Han}|[^\s\p{Script=Han}“（]+)[，。：；、）？！”]*\s*|[“（]+\s*/gu,
+    )
+    const lines = [margin]
+    for (const piece of pieces ?? []) {
+      const line = lines.at(-1) ?? ''
+      if (line.trim() !== '' && columnsOf(line + piece.trimEnd()) > width) lines.push(margin + piece)
+      else lines[lines.length - 1] = line + piece
     }
-    line += piece
-  }
-  return [...lines, line.trimEnd()]
+    return lines.map(line => line.trimEnd())
+  })
 }

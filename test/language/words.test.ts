@@ -1,11 +1,13 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { helpOf } from '../../src/commands/help.ts'
 import { groups } from '../../src/config/settings.ts'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
 import { recognize } from '../../src/language/recognize.ts'
 import { joinSentences, say, translateText } from '../../src/language/sentence.ts'
 import zhCN from '../../src/language/zh-CN.json' with { type: 'json' }
+import { messageKinds } from '../../src/messages/kinds.ts'
 import type { Setting } from '../../src/settings/setting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -24,9 +26,9 @@ t.test('Chinese has the places of the English sentence, and no English punctuati
 })
 
 t.test('what nobody says is not in the words', async t => {
-  const code = globSync('src/**/*.ts', { cwd: ROOT })
+  const code = globSync(['src/**/*.ts', 'src/commands/help.json'], { cwd: ROOT })
     .filter(file => !file.startsWith('src/language/'))
-    .map(file => readFileSync(join(ROOT, file), 'utf8').replaceAll("\\'", "'"))
+    .map(file => readFileSync(join(ROOT, file), 'utf8').replaceAll(/\\(['"])/g, '$1'))
     .join('\n')
   for (const english of Object.keys(zhCN.said))
     t.ok(
@@ -45,6 +47,17 @@ t.test('what stands on the page of settings is in the words, and nothing else is
     ]),
   ])
   t.same(Object.keys(zhCN.settings).sort(), [...new Set(said)].sort())
+})
+
+t.test('help is Chinese, too', async t => {
+  for (const { summary, about, options } of Object.values(helpOf))
+    for (const english of [summary, ...about, ...Object.values(options)])
+      t.not(recognize(english), english, english)
+})
+
+t.test('every kind has a Chinese name beside its own', async t => {
+  for (const { name } of messageKinds)
+    t.match(recognize(name), new RegExp(`^\\p{Script=Han}+（${name}）$`, 'u'), name)
 })
 
 t.test('a browser says its languages, and how much it wants each', async t => {

@@ -1,0 +1,62 @@
+import { type ReaderLanguage, Sentence, translateText } from '../language/sentence.ts'
+import { callbackKinds } from '../messages/kinds.ts'
+import { fillLines, padColumn } from '../runtime/terminal.ts'
+import texts from './help.json' with { type: 'json' }
+
+/** What help, completion and the faults of options know of a command: `help.json` has it. */
+interface Help {
+  readonly summary: string
+  /** What stands behind its name: `FILE`. */
+  readonly takes: string
+  /** The words that may stand behind its name. */
+  readonly words: readonly string[]
+  /** What it does, a paragraph each. */
+  readonly about: readonly string[]
+  /** Each option with the name of its value, `--base URL`, and what it does. */
+  readonly options: Readonly<Record<string, string>>
+}
+
+export const helpOf: Readonly<Record<keyof typeof texts, Help>> = texts
+type Documented = keyof typeof helpOf
+
+/** Columns of a page of help. */
+const WIDTH = 116
+
+/** How a command is written: `callback-courier urls [OPTIONS]`. */
+function formatSynopsis(name: Documented): string {
+  return `callback-courier ${name} ${helpOf[name].takes}`.trimEnd()
+}
+
+/** The text that `--help` prints. */
+export function formatHelp(name: Documented, language: ReaderLanguage): string {
+  const { about, options } = helpOf[name]
+  const parts = about.map(each => indent(fillLines(translateText(each).in(language), WIDTH), 2))
+  const rows = Object.keys(options).length === 0 ? [] : [formatOptions(options, language)]
+  return [`${formatSynopsis(name)}\n`, ...parts, ...rows].join('\n')
+}
+
+/** What a faulty command line is shown: the row of its option, or how the command is written. */
+export function formatHint(name: Documented, option: string | undefined, language: ReaderLanguage): string {
+  const options = Object.entries(helpOf[name].options).filter(
+    ([head]) => head.split(' ')[0] === `--${option}`,
+  )
+  return options.length === 0
+    ? `  ${formatSynopsis(name)}\n`
+    : formatOptions(Object.fromEntries(options), language)
+}
+
+function formatOptions(options: Help['options'], language: ReaderLanguage): string {
+  const width = Math.max(...Object.keys(options).map(head => head.length))
+  const kinds = callbackKinds
+    .map(({ channel, type, name }) => `\n  ${channel.padEnd(5)} ${type}  ${translateText(name).in(language)}`)
+    .join('')
+  const rows = Object.entries(options).map(([head, about]) => {
+    const lines = fillLines(new Sentence(about, { kinds }).in(language), WIDTH - width - 2)
+    return `  ${padColumn(head, width)}  ${indent(lines, width + 4).trimStart()}`
+  })
+  return rows.join('')
+}
+
+function indent(lines: readonly string[], by: number): string {
+  return lines.map(line => `${' '.repeat(by)}${line}\n`).join('')
+}
