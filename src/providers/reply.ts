@@ -17,34 +17,26 @@ const LOOKED_AT_LENGTH = 600
  * @param secrets passwords and the like that the provider knows of us.
  */
 export function presentableReply(text: string, recipient: string, secrets: readonly string[] = []): string {
-  const line = text.slice(0, READ_LENGTH).replace(/[\p{C}\p{Z}]+/gu, ' ')
-  let hidden = line
-  for (const secret of secrets) hidden = replaceAll(hidden, secret, '…')
+  let line = text.slice(0, READ_LENGTH).replace(/[\p{C}\p{Z}]+/gu, ' ')
+  for (const secret of secrets) line = replaceAll(line, secret, '…')
+  line = replaceAll(line, recipient, '<recipient>')
+  if (line.length > LOOKED_AT_LENGTH) {
+    // It ends before a word: half an address would not be known for one.
+    const end = line.lastIndexOf(' ', LOOKED_AT_LENGTH)
+    line = line.slice(0, end < MAX_LENGTH ? LOOKED_AT_LENGTH : end)
+  }
+  // Nearly no reply to a message that was sent has anything to take out, so it is looked for first.
+  if (/:\/\/|www\./i.test(line)) line = line.replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
+  if (line.includes('@'))
+    line = line.replace(/<?(?:"[^\s"]{1,64}"|[^\s<>()[\]"',;]+)@[^\s<>()[\]"',;]+>?/g, '<address>')
   return (
-    withoutAddresses(cutAfterWord(replaceAll(hidden, recipient, '<recipient>')))
+    line
       .replace(/[^\s<>()[\]"',;:]*\d[^\s<>()[\]"',;:]*/g, hideCode)
       .trim()
       .slice(0, MAX_LENGTH)
       // An emoji may have been cut in half.
       .toWellFormed()
   )
-}
-
-/** Cuts a line in front of a word: half an address would not be known for one. */
-function cutAfterWord(line: string): string {
-  if (line.length <= LOOKED_AT_LENGTH) return line
-  const end = line.lastIndexOf(' ', LOOKED_AT_LENGTH)
-  return line.slice(0, end < MAX_LENGTH ? LOOKED_AT_LENGTH : end)
-}
-
-/** Every sent message's reply passes here, and nearly none has anything to take out: so it is looked for first. */
-function withoutAddresses(text: string): string {
-  const linkless = /:\/\/|www\./i.test(text)
-    ? text.replace(/(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)\S+/gi, '<link>')
-    : text
-  return linkless.includes('@')
-    ? linkless.replace(/<?(?:"[^\s"]{1,64}"|[^\s<>()[\]"',;]+)@[^\s<>()[\]"',;]+>?/g, '<address>')
-    : linkless
 }
 
 /** Hides a word that may be a code: four digits in a row, or letters and digits mixed; `550` and `5.7.26` are neither. */

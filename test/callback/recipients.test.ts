@@ -38,7 +38,11 @@ t.test('the country is at fault only when it is for all of them', async t => {
   t.equal(read('sms', '+14155552671,123', undefined).why, 'recipient')
   t.equal(read('sms', '13800138000', undefined).why, 'recipient')
   t.equal(read('sms', '13800138000', '999').why, 'area')
-  t.equal(read('sms', '+8613800138000,+14155552671', '1').why, 'country', 'rather than the area of one of them')
+  t.equal(
+    read('sms', '+8613800138000,+14155552671', '1').why,
+    'country',
+    'rather than the area of one of them',
+  )
 })
 
 t.test('people’s spellings of a recipient are read, and what is none stays none', async t => {
