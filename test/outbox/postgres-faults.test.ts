@@ -15,6 +15,7 @@ import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { readinessOf } from '../rigs/readiness.ts'
+import { openWay } from '../rigs/way.ts'
 import { lease, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
@@ -612,5 +613,28 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.ok(error instanceof StoreUnusable)
     t.match((error as Error).message, /does not answer/)
     t.notMatch((error as Error).message, /canary/)
+  })
+  await t.test('refuses a database that promises less than Postgres, and says so', async t => {
+    const url = await rig.url()
+    const less: readonly (readonly [from: string, to: string, message: RegExp])[] = [
+      ["current_setting('synchronous_commit')", "'off'", /without waiting for its disk/],
+      ["current_setting('fsync')", "'off'", /fsync off/],
+      ['pg_try_advisory_xact_lock', 'pg_catalog.int8inc', /locks as Postgres does \(pg_advisory_xact_lock\)/],
+      [' SKIP LOCKED', '', /locks as Postgres does \(FOR UPDATE SKIP LOCKED\)/],
+      ['pg_advisory_xact_lock', 'pg_missing', /does not know what Postgres 15 knows/],
+    ]
+    for (const [from, to, message] of less) {
+      const way = await openWay(t, url, asked => asked.replaceAll(from, to.padEnd(from.length)))
+      await t.rejects(openAt(way.url), { name: 'StoreUnusable', message })
+    }
+    const admin = new pg.Client(rig.adminUrl)
+    await admin.connect()
+    t.teardown(() => admin.end())
+    await admin.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    await t.rejects(openAt(rig.adminUrl.replace('/postgres?', '/narrow?')), {
+      message: /encoding is LATIN1.*ENCODING 'UTF8'/,
+    })
+    await admin.query('CREATE ROLE reader LOGIN')
+    await t.rejects(openAt(url.replace('courier@', 'reader@')), { message: /may not create tables/ })
   })
 })

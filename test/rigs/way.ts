@@ -16,7 +16,8 @@ export interface Way {
   mend(): void
 }
 
-export async function openWay(t: Test, url: string): Promise<Way> {
+/** @param alter changes what is asked of the server, in latin1 and as long as it was. */
+export async function openWay(t: Test, url: string, alter = (asked: string) => asked): Promise<Way> {
   const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
   const directory = await mkdtemp(join(tmpdir(), 'way-'))
   const open = new Set<Socket>()
@@ -33,7 +34,7 @@ export async function openWay(t: Test, url: string): Promise<Way> {
       socket.on('data', data => {
         if (swallows && socket === client && /COMMIT|settle-sent/.test(data.toString('latin1')))
           upstream.pause()
-        other.write(data)
+        other.write(socket === client ? Buffer.from(alter(data.toString('latin1')), 'latin1') : data)
       })
       socket.on('error', () => {})
       socket.on('close', () => {

@@ -298,12 +298,21 @@ export function passesByItself(error: unknown): boolean {
 
 const LOGIN_REFUSED =
   'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
+export const MAY_NOT_CREATE =
+  'the user of DATABASE_URL may not create tables: make it the owner of its database or schema'
+/** A function, a setting or a whole statement is not there. */
+const NO_POSTGRES =
+  'the database does not know what Postgres 15 knows: name a Postgres 15 or later (docs/replicas.md says what is used of it)'
 /** What an operator can do, by the code of a failed start. */
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': LOGIN_REFUSED,
   '28000': LOGIN_REFUSED,
   '3D000': 'the database named in DATABASE_URL does not exist: create it',
-  '42501': 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema',
+  '42501': MAY_NOT_CREATE,
+  '0A000': NO_POSTGRES,
+  '42601': NO_POSTGRES,
+  '42704': NO_POSTGRES,
+  '42883': NO_POSTGRES,
   '53300':
     'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them',
   '25006':

@@ -17,7 +17,7 @@ import {
   refuseTables,
   type Schema,
 } from '../schema-version.ts'
-import type { Client } from './connect.ts'
+import { type Client, MAY_NOT_CREATE } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
@@ -38,16 +38,7 @@ export async function migrate(
   schema = POSTGRES_SCHEMA,
   enterprise?: Enterprise,
 ): Promise<boolean> {
-  const server = await client.query<{ version: string; fsync: string }>(
-    "SELECT current_setting('server_version_num') AS version, current_setting('fsync') AS fsync",
-  )
-  if (Number(server.rows[0]?.version) < 150_000)
-    throw new StoreUnusable('the database is too old: Postgres 15 or later is needed')
-  if (server.rows[0]?.fsync !== 'on') {
-    throw new StoreUnusable(
-      'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on',
-    )
-  }
+  await requireServer(client)
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await requireOwnTables(client)
@@ -58,6 +49,59 @@ export async function migrate(
   const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
   await client.query('COMMIT')
   return isInherited
+}
+
+/** Looks at what a 0 and the tables rest on: a server that is managed, or only speaks like Postgres, may have it otherwise. */
+async function requireServer(client: Client): Promise<void> {
+  const { rows } = await client.query<Record<string, unknown>>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
+      current_setting('synchronous_commit') AS commits, current_setting('server_encoding') AS encoding,
+      has_schema_privilege(current_schema(), 'CREATE') AS creates`,
+  )
+  const { version, fsync, commits, encoding, creates } = rows[0] ?? {}
+  if (Number(version) < 150_000)
+    throw new StoreUnusable('the database is too old: Postgres 15 or later is needed')
+  if (fsync !== 'on')
+    throw new StoreUnusable(
+      'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on',
+    )
+  if (commits !== 'on')
+    throw new StoreUnusable(
+      `the database commits without waiting for its disk (synchronous_commit stays ${String(commits)}): name one that lets a session set it to on`,
+    )
+  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
+    throw new StoreUnusable(
+      `the database cannot hold every name (its encoding is ${String(encoding)}): make one with ENCODING 'UTF8'`,
+    )
+  // A partition is made for each day.
+  if (creates !== true) throw new StoreUnusable(MAY_NOT_CREATE)
+}
+
+/**
+ * Makes sure that what one session has locked is locked for another: a database that only speaks like Postgres may take these
+ * statements and do nothing.
+ */
+export async function requireLocks(one: Client, other: Client): Promise<void> {
+  const fail = (lock: string): never => {
+    throw new StoreUnusable(
+      `the database does not keep locks as Postgres does (${lock}): name a Postgres, or a database that does`,
+    )
+  }
+  await one.query('BEGIN')
+  await one.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  const advisory = await other.query<{ got: unknown }>('SELECT pg_try_advisory_xact_lock($1) AS got', [
+    MIGRATION_LOCK,
+  ])
+  if (advisory.rows[0]?.got !== false) fail('pg_advisory_xact_lock')
+  const schema = "SELECT FROM courier_meta WHERE key = 'schema' FOR UPDATE"
+  await one.query(schema)
+  await other.query('SET lock_timeout = 1000')
+  const skipped = await other.query(`${schema} SKIP LOCKED`).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code !== '55P03') throw error
+    return null
+  })
+  if (skipped?.rows.length !== 0) fail('FOR UPDATE SKIP LOCKED')
+  await one.query('COMMIT')
 }
 
 async function requireOwnTables(client: Client): Promise<void> {

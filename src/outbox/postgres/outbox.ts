@@ -40,7 +40,7 @@ import {
 import { type BegunAttempt, markBegun } from './leases.ts'
 import { createPruning } from './maintenance.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
-import { migrate } from './migrate.ts'
+import { migrate, requireLocks } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions } from './session.ts'
 import {
@@ -328,7 +328,11 @@ async function prepareDatabase(settings: Settings): Promise<boolean> {
   const connections = createConnections({ ...settings, ...limits, guard })
   const isInherited = await requireOwnSessions(connections, guard)
     .then(() =>
-      connections.use(client => migrate(client, settings.payloadKeys, undefined, settings.enterprise)),
+      connections.use(async client => {
+        const isInherited = await migrate(client, settings.payloadKeys, undefined, settings.enterprise)
+        await connections.use(other => requireLocks(client, other))
+        return isInherited
+      }),
     )
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
