@@ -78,22 +78,25 @@ t.test('the kinds listed for operators are the ones that there are, with what th
   t.end()
 })
 
-t.test('the settings that the READMEs fill in are enough, and those of Twilio for SMS', t => {
-  for (const [page, begin] of [
-    ['README.md', "# from the platform's console"],
-    ['README.zh-CN.md', '# 来自平台的控制台'],
-  ] as const) {
-    const [block = ''] = new RegExp(`(?<=\`\`\`sh\\n)${begin}\\n[^\`]+`).exec(read(page)) ?? []
-    const { EMAIL_TOKEN, SMS_TOKEN, DEFAULT_AREA_CODE } = enough
-    const made = { EMAIL_TOKEN, ADMIN_TOKEN: 'a-password-of-ones-own', ADMIN_HOST: '0.0.0.0' }
-    const mail = load(made, { '.env': block })
-    t.same(mail.warnings, [], page)
-    t.equal(mail.PUBLIC_URL, 'https://courier.example.com:8443')
-    const known: Readonly<Record<string, string>> = enough
-    const named = [...read(page).matchAll(/`(TWILIO_\w+)`/g)].map(([, name = '']) => [name, known[name]])
-    const sms = { SMS_TOKEN, DEFAULT_AREA_CODE, ...Object.fromEntries(named) }
-    t.same(load({ ...made, ...sms }, { '.env': block }).warnings, [], `${page}: SMS`)
+t.test('the examples that the READMEs copy are enough, filled in for e-mail alone, and with Twilio', t => {
+  const given: Readonly<Record<string, string>> = {
+    ...enough,
+    PUBLIC_URL: 'https://courier.example.com:8443',
+    TLS_CERT_FILE: '/certs/fullchain.pem',
+    TLS_KEY_FILE: '/certs/privkey.pem',
   }
+  const fill = (example: string, leave: RegExp) =>
+    read(example).replaceAll(/^(\w+)=$/gm, (line, name) =>
+      leave.test(name) ? line : `${line}${given[name] ?? ''}`,
+    )
+  for (const example of ['.env.example', '.env.example.zh-CN']) {
+    const page = example.replace('.env.example', 'README').replace(/(?:\.zh-CN)?$/, '$&.md')
+    t.match(read(page), `cp ${example} .env`)
+    const mail = load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill(example, /SMS|TWILIO/) })
+    t.same(mail.warnings, [], example)
+    t.equal(mail.PUBLIC_URL, given['PUBLIC_URL'])
+  }
+  t.same(load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill('.env.example', /^$/) }).warnings, [])
   t.end()
 })
 
