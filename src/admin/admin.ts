@@ -57,7 +57,8 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     requiredIsSafe: () => channels.filter(options.requiredIsSafe),
     rotating: channels.filter(channel => {
       const name = channel === 'email' ? 'EMAIL' : 'SMS'
-      return (config[`${name}_TOKEN_PREVIOUS`] ?? config[`${name}_CALLBACK_KEY_PREVIOUS`]) !== undefined
+      const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)
+      return hasOldKey || config[`${name}_TOKEN_PREVIOUS`] !== undefined
     }),
   })
   return app
@@ -79,19 +80,10 @@ export function openWaitingAdmin(
 function guardOf(config: Config, now: () => number, emit: Emit) {
   return {
     host: config.ADMIN_HOST,
-    tokens: tokensOf(config),
+    tokens: config.ADMIN_TOKENS ?? new Map(),
     names: config.ADMIN_NAMES,
     now,
     onRefused: (reason: AdminRefusal) => emit({ type: 'admin-refused', reason }),
-  }
-}
-
-function tokensOf({ ADMIN_TOKEN, ADMIN_TOKENS, METRICS_TOKEN, STATUS_TOKEN }: Config) {
-  const unnamed = ADMIN_TOKEN === undefined ? [] : [[UNNAMED.token, ADMIN_TOKEN] as const]
-  return {
-    operators: new Map([...unnamed, ...(ADMIN_TOKENS ?? [])]),
-    metrics: METRICS_TOKEN,
-    status: STATUS_TOKEN,
   }
 }
 
@@ -124,7 +116,7 @@ export function backupRoute(
       return reply
         .code(403)
         .type('text/plain')
-        .send('without ADMIN_TOKEN every user of this machine could take a copy of the store: set it\n')
+        .send('without ADMIN_TOKENS every user of this machine could take a copy of the store: set it\n')
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))

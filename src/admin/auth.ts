@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hashSecret } from '../callback/authenticate.ts'
 import { countHosts } from '../callback/listener.ts'
 import { type NetworkSize, networkOf } from '../callback/unauthenticated-connections.ts'
-import { isLoopback, UNNAMED } from '../config/config.ts'
+import { type AdminRole, isLoopback, roleOf, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
 import { isApiPath, sendFailure } from './failure.ts'
 
@@ -21,19 +21,11 @@ interface Refusal {
   readonly waitMs?: number
 }
 
-export interface AdminTokens {
-  /** Tokens by the operator's name. Empty: no token is asked for, which only a loopback listener may do. */
-  readonly operators: ReadonlyMap<string, string>
-  /** METRICS_TOKEN, which opens /metrics alone. */
-  readonly metrics?: string | undefined
-  /** STATUS_TOKEN, which opens the status API alone. */
-  readonly status?: string | undefined
-}
-
 export interface AdminAuthOptions {
   /** The address that the listener binds to, as configured. */
   readonly host: string
-  readonly tokens: AdminTokens
+  /** ADMIN_TOKENS, by name. Without an operator's no token is asked for, which only a loopback listener may do. */
+  readonly tokens: ReadonlyMap<string, string>
   /** ADMIN_NAMES: names beside localhost and plain addresses; `*.example.com` for everything below it. */
   readonly names: readonly string[]
   /** ms; only differences count. */
@@ -76,7 +68,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** The paths that a token opens which does not open everything. */
-const OPENED: Readonly<Record<'metrics' | 'status', (request: FastifyRequest) => boolean>> = {
+const OPENED: Readonly<Record<Exclude<AdminRole, 'operator'>, (request: FastifyRequest) => boolean>> = {
   metrics: request => request.routeOptions.url === '/metrics',
   status: isApiPath,
 }
@@ -100,18 +92,19 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
   const { host, tokens, names, now, limits, onRefused, onAuthenticated } = options
-  if (tokens.operators.size === 0 && !isLoopback(host)) {
-    throw new Error('the private listener can be reached from other machines: ADMIN_TOKEN is needed')
+  const operators = [...tokens.keys()].filter(name => roleOf(name) === 'operator')
+  if (operators.length === 0 && !isLoopback(host)) {
+    throw new Error('the private listener can be reached from other machines: ADMIN_TOKENS is needed')
   }
   const isOurs = nameCheck(host, names)
   const holderOf = createTokenCheck(tokens)
   const tries = createLoginThrottle(now, limits)
-  const marks = createBrowserMarks([...tokens.operators.keys()])
+  const marks = createBrowserMarks(operators)
 
   /** Notes who asks. @returns null when the token is right, or none is needed. */
   function credentialFault(request: FastifyRequest, reply: FastifyReply): Refusal | null {
     request.operator = UNNAMED.nobody
-    if (tokens.operators.size === 0) return null
+    if (operators.length === 0) return null
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
     const mark = marks.markOf(request.headers.cookie)
@@ -123,10 +116,11 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
       tries.recordFailure(source, given)
       return { reason: 'wrong-token' }
     }
-    if ('operator' in holder) {
-      request.operator = holder.operator
-      if (mark === null) reply.header('set-cookie', marks.cookieFor(holder.operator))
-    } else if (!OPENED[holder.machine](request)) return { reason: `${holder.machine}-token` }
+    const role = roleOf(holder)
+    if (role === 'operator') {
+      request.operator = holder
+      if (mark === null) reply.header('set-cookie', marks.cookieFor(holder))
+    } else if (!OPENED[role](request)) return { reason: `${role}-token` }
     onAuthenticated?.(request.raw.socket)
     return null
   }
@@ -163,8 +157,8 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   })
 }
 
-const PASSWORD = 'The password is ADMIN_TOKEN, or your own of ADMIN_TOKENS; any user name will do.'
-const API_TOKEN = 'The bearer token is STATUS_TOKEN; ADMIN_TOKEN, or your own of ADMIN_TOKENS, opens it, too.'
+const PASSWORD = 'The password is the one of ADMIN_TOKENS, or your own there; any user name will do.'
+const API_TOKEN = 'The bearer token is one of ADMIN_TOKENS: with status/, or an operator’s.'
 /** `inApi`: the status of a program's request, when it is another one: a browser is to ask for the right password. */
 const REFUSALS: Readonly<
   Record<AdminRefusal, { readonly status: number; readonly text: string; readonly inApi?: number }>
@@ -174,8 +168,8 @@ const REFUSALS: Readonly<
   'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
   'no-token': { status: 401, text: '' },
   'wrong-token': { status: 401, text: '' },
-  'metrics-token': { status: 401, text: 'METRICS_TOKEN opens /metrics alone.', inApi: 403 },
-  'status-token': { status: 401, text: 'STATUS_TOKEN opens /api alone.' },
+  'metrics-token': { status: 401, text: 'This token of ADMIN_TOKENS opens /metrics alone.', inApi: 403 },
+  'status-token': { status: 401, text: 'This token of ADMIN_TOKENS opens /api alone.' },
   'too-many-tries': { status: 429, text: 'Too many wrong tries.' },
 }
 
@@ -224,16 +218,9 @@ function tokenIn(header: string | undefined): string | null {
   return colon < 0 ? null : pair.slice(colon + 1)
 }
 
-type TokenHolder = { readonly operator: string } | { readonly machine: keyof typeof OPENED }
-
-/** Makes a function that says whose a token is; null: nobody's. */
-function createTokenCheck({ operators, ...machines }: AdminTokens): (given: string) => TokenHolder | null {
-  const known: { readonly holder: TokenHolder; readonly digest: Buffer }[] = []
-  for (const [operator, token] of operators) known.push({ holder: { operator }, digest: hashSecret(token) })
-  for (const machine of ['metrics', 'status'] as const) {
-    const token = machines[machine]
-    if (token !== undefined) known.push({ holder: { machine }, digest: hashSecret(token) })
-  }
+/** Makes a function that says whose a token is, by name; null: nobody's. */
+function createTokenCheck(tokens: ReadonlyMap<string, string>): (given: string) => string | null {
+  const known = [...tokens].map(([holder, token]) => ({ holder, digest: hashSecret(token) }))
   return given => {
     const digest = hashSecret(given)
     // No early exit: the time must not tell whose token was nearly right.

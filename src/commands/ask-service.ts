@@ -1,11 +1,19 @@
 import { API } from '../admin/status/openapi.ts'
-import { loadSomeSettings } from '../config/config.ts'
+import { type AdminRole, loadSomeSettings, roleOf } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { Io } from './command.ts'
 
 /** An answer of the status API; without one, why, and the HTTP status if somebody answered. */
 type ServiceAnswer = { readonly answer: unknown } | { readonly why: Sentence; readonly status: number | null }
+
+/** The first password that opens what a role may open. */
+export function tokenFor(
+  role: AdminRole,
+  tokens: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
+  return [...tokens].find(([name]) => roleOf(name) === role)?.[1]
+}
 
 /**
  * Makes the function that asks the status API of the running service: with a body by POST, else by GET.
@@ -15,9 +23,8 @@ export function askService(
   io: Io,
   language: ReaderLanguage,
 ): (path: string, body?: object) => Promise<ServiceAnswer> {
-  const settings = loadSomeSettings(io, ['ADMIN_TOKEN', 'ADMIN_TOKENS', 'STATUS_TOKEN'])
-  const { ADMIN_TOKEN, ADMIN_TOKENS, STATUS_TOKEN } = settings
-  const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1] ?? STATUS_TOKEN
+  const { ADMIN_TOKENS: tokens } = loadSomeSettings(io, ['ADMIN_TOKENS'])
+  const token = tokenFor('operator', tokens) ?? tokenFor('status', tokens)
   const headers = {
     'accept-language': language,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

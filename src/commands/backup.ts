@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { tokenFor } from './ask-service.ts'
 import { type Command, type ExitCode, type Io, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = {
@@ -20,8 +21,8 @@ async function backUp(file: string, io: Io): Promise<ExitCode> {
     writeLine(io, 'stderr', say('no backup: {why}', { why }))
     return 1
   }
-  const settings = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET', 'ADMIN_TOKEN', 'ADMIN_TOKENS'])
-  const { DATABASE_URL: store, ADMIN_TOKEN, ADMIN_TOKENS } = settings
+  const settings = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET', 'ADMIN_TOKENS'])
+  const { DATABASE_URL: store, ADMIN_TOKENS: tokens } = settings
   if (store?.kind === 'postgres')
     return fail(
       say(
@@ -29,7 +30,7 @@ async function backUp(file: string, io: Io): Promise<ExitCode> {
       ),
     )
   if (existsSync(file)) return fail(say('{file} exists: name a new file', { file }))
-  const token = ADMIN_TOKEN ?? [...(ADMIN_TOKENS ?? [])][0]?.[1]
+  const token = tokenFor('operator', tokens)
   const url = `${adminAddress(io)}/backup`
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const response = await fetch(url, { method: 'POST', headers }).catch(() => null)

@@ -3,13 +3,13 @@ import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { EnvSchemaOpt } from 'env-schema'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { SettingAdvice, SettingFault, SettingSchema } from '../settings/setting.ts'
-import type { RemovedSetting } from './removed.ts'
+import type { RemovedSetting } from './earlier.ts'
 import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
 
 export type { Mailbox } from '../settings/readers.ts'
-export { UNNAMED } from '../settings/readers.ts'
+export { type AdminRole, roleOf, UNNAMED } from '../settings/readers.ts'
 export type { Database } from '../settings/urls.ts'
 export { isLoopback } from '../settings/urls.ts'
 export type { SettingSources } from './sources.ts'
@@ -79,7 +79,14 @@ export function loadConfig(
   const usable = 'values' in second ? without(second.values, names) : {}
   const together = 'values' in second ? [...faultsTogether(usable, names), ...findMore(usable)] : []
   const faults = [...merged.faults, ...wrong, ...together]
-  if (faults.length > 0 || !('values' in second)) throw new ConfigError([...faults, ...merged.strayLines])
+  if (faults.length > 0 || !('values' in second)) {
+    // Who has set the old name looks for that.
+    const named = faults.map(fault => {
+      const old = merged.from[fault.name]
+      return old === undefined ? fault : { ...fault, name: `${fault.name} (${old})` }
+    })
+    throw new ConfigError([...named, ...merged.strayLines])
+  }
 
   const values = second.values as SettingValues
   const strays = merged.strayLines.map(({ name, problem, ...more }) => ({

@@ -5,7 +5,7 @@ import { allSettings, groups, type SettingName, settingNames } from './settings.
 
 /** What everybody sets; the carrier and the language are those of most readers. */
 const CALLERS = ['CORP_ID', 'EMAIL_TOKEN', 'SMS_TOKEN', 'PUBLIC_URL'] as const
-const SERVED = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'ADMIN_TOKEN'] as const
+const SERVED = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'ADMIN_TOKENS'] as const
 const TWILIO = ['TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM'] as const
 const ALIYUN = ['ALIYUN_ACCESS_KEY_ID', 'ALIYUN_ACCESS_KEY_SECRET', 'ALIYUN_SMS_SIGN_NAME'] as const
 const EXAMPLES: Readonly<Record<ReaderLanguage, Readonly<Partial<Record<SettingName, string>>>>> = {

@@ -1,6 +1,12 @@
 import { providerModules } from '../providers/list.ts'
 import { readPostgresUrl } from '../runtime/postgres-url.ts'
-import { missingSettings, type SettingAdvice, type SettingFault } from '../settings/setting.ts'
+import { roleOf } from '../settings/readers.ts'
+import {
+  missingSetting,
+  missingSettings,
+  type SettingAdvice,
+  type SettingFault,
+} from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { isGuessable, wasGuessable } from './guessable.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
@@ -22,7 +28,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s, wrong)),
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
-    ...adminTokenFaults(s),
+    ...adminTokenFaults(s, wrong),
     ...dkimFaults(s),
     ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
     ...(s.EVENTS_URL === undefined ? [] : missingSettings(s, { EVENTS_SECRET: NO_SIGNING_SECRET })),
@@ -172,7 +178,7 @@ function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
       yield {
         name,
         problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
-        remedy: `make a new one with \`callback-courier token\`, or set ${name.split('_', 1)[0]}_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES`,
+        remedy: `make a new one with \`callback-courier token\`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES`,
       }
   }
 }
@@ -181,8 +187,8 @@ function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
 function listLoneTokens(s: Partly, wrong: ReadonlySet<string>): readonly NamedSecret[] {
   if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
   return (['EMAIL', 'SMS'] as const).flatMap(channel => {
-    const key = `${channel}_CALLBACK_KEY` as const
-    if (s[`${channel}_TOKEN`] === undefined || s[key] !== undefined || wrong.has(key)) return []
+    const isKept = s.CALLBACK_KEYS?.has(channel === 'EMAIL' ? 'email' : 'sms') === true
+    if (s[`${channel}_TOKEN`] === undefined || isKept || wrong.has('CALLBACK_KEYS')) return []
     return secretsOf(s, [`${channel}_TOKEN`, `${channel}_TOKEN_PREVIOUS`])
   })
 }
@@ -206,18 +212,21 @@ function* listenerFaults(s: Partly): Generator<SettingFault> {
 }
 
 /** The faults of the private listener's passwords: one is missing where it is needed, two are the same, or one is easy to guess. */
-function* adminTokenFaults(s: Partly): Generator<SettingFault> {
-  const { ADMIN_HOST: host, ADMIN_TOKENS: operators, METRICS_TOKEN: metrics, STATUS_TOKEN: status } = s
-  const why =
-    host !== undefined && !isLoopback(host)
-      ? 'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters (or ADMIN_TOKENS, one for each operator), or ADMIN_HOST=127.0.0.1'
-      : metrics !== undefined
-        ? 'the metrics have a password (METRICS_TOKEN), so the console needs one, too'
-        : status !== undefined &&
-          'the status API has a password (STATUS_TOKEN), so the console needs one, too'
-  if (operators === undefined) yield* missingSettings(s, { ADMIN_TOKEN: why })
+function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<SettingFault> {
+  const { ADMIN_HOST: host, ADMIN_TOKENS: tokens = new Map<string, string>() } = s
+  const roles = new Set([...tokens.keys()].map(roleOf))
+  const name = 'ADMIN_TOKENS'
+  if (!roles.has('operator') && !wrong.has(name)) {
+    if (host !== undefined && !isLoopback(host))
+      yield missingSetting(
+        name,
+        'console and metrics can be reached from other machines (ADMIN_HOST): set a password of 16 or more characters, or ADMIN_HOST=127.0.0.1',
+      )
+    else if (roles.size > 0)
+      yield { name, problem: 'has passwords of programs alone', remedy: 'add one for the console' }
+  }
   const seen = new Set<string>()
-  for (const [name, token] of secretsOf(s, PASSWORDS)) {
+  for (const [, token] of secretsOf(s, [name])) {
     // The example is guessable, too, and has a fault of its own.
     if (wasGuessable(token) && !isExample(name, token)) yield { name, ...GUESSABLE }
     if (seen.size === seen.add(token).size)
@@ -228,15 +237,6 @@ function* adminTokenFaults(s: Partly): Generator<SettingFault> {
       }
   }
 }
-
-/** The passwords of the private listener. */
-const PASSWORDS = ['ADMIN_TOKEN', 'METRICS_TOKEN', 'STATUS_TOKEN', 'ADMIN_TOKENS'] as const
-const CALLBACK_KEYS = [
-  'EMAIL_CALLBACK_KEY',
-  'SMS_CALLBACK_KEY',
-  'EMAIL_CALLBACK_KEY_PREVIOUS',
-  'SMS_CALLBACK_KEY_PREVIOUS',
-] as const
 
 const GUESSABLE = {
   problem: 'repeats a few characters, or is one that guessers try',
@@ -250,10 +250,8 @@ function dkimFaults(s: Partly): readonly SettingFault[] {
   return faults.length < Object.keys(needed).length ? faults : []
 }
 
-/** Says whether a value is the example of its setting, or the password in it. */
 function isExample(name: SettingName, value: unknown): boolean {
-  const example = settingOf(name)?.example
-  return value === example || (name === 'ADMIN_TOKENS' && example === `ann:${String(value)}`)
+  return value === settingOf(name)?.example
 }
 
 /** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */
@@ -293,7 +291,7 @@ export function listBorneFaults(
     }))
   const secrets = [
     ...listLoneTokens(s, new Set()),
-    ...secretsOf(s, [...PASSWORDS, ...CALLBACK_KEYS, 'STORE_SECRET']),
+    ...secretsOf(s, ['ADMIN_TOKENS', 'CALLBACK_KEYS', 'STORE_SECRET']),
   ]
   const guessable = new Set(secrets.filter(([, secret]) => isGuessable(secret)).map(([name]) => name))
   const found = [...idle, ...[...guessable].map(describeGuessable)]
@@ -347,11 +345,11 @@ function* tokenAdvice(s: SettingValues): Generator<SettingAdvice> {
 }
 
 function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
-  if (s.ADMIN_TOKEN === undefined && s.ADMIN_TOKENS === undefined)
+  if (s.ADMIN_TOKENS === undefined)
     yield {
-      name: 'ADMIN_TOKEN',
+      name: 'ADMIN_TOKENS',
       sentence:
-        'ADMIN_TOKEN is not set: every user of this machine can read console and metrics, and send, retry and cancel messages',
+        'ADMIN_TOKENS is not set: every user of this machine can read console and metrics, and send, retry and cancel messages',
       remedy: '`callback-courier token` makes one; without it URLs and backups are not given out',
     }
   for (const [name, remedy] of [

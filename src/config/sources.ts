@@ -1,9 +1,9 @@
 import { parseEnv } from 'node:util'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
-import { findRemovedSettings, type RemovedSetting, wasSetting } from './removed.ts'
+import { findRemovedSettings, type RemovedSetting, readReplacedSettings, wasSetting } from './earlier.ts'
 import { listeners } from './settings/callers.ts'
-import { allSettings, type SettingName, settingNames, settingOf } from './settings.ts'
+import { allSettings, settingNames, settingOf } from './settings.ts'
 
 /** The places that settings come from. */
 export interface SettingSources {
@@ -23,6 +23,8 @@ interface MergedSettings {
   readonly strayLines: readonly SettingFault[]
   readonly warnings: readonly SettingAdvice[]
   readonly removed: readonly RemovedSetting[]
+  /** The old names that texts came from, by the new one. */
+  readonly from: Readonly<Record<string, string>>
 }
 
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
@@ -37,17 +39,28 @@ export function mergeSources(sources: SettingSources): MergedSettings {
   for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
     if (value !== undefined && value.trim() !== '') all[name] = value
   }
+  const read = (name: string, isSecret: boolean) => valueOf(name, isSecret, all, sources, faults)
   const given: Record<string, string> = {}
   for (const name of settingNames) {
-    const value = valueOf(name, all, sources, faults)
+    const value = read(name, 'secret' in allSettings[name])
     if (value !== undefined) given[name] = value
   }
+  const replaced = readReplacedSettings(read, given)
+  Object.assign(given, replaced.texts)
+  faults.push(...replaced.faults)
   for (const name of settingNames) {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  const warnings = [...cut, ...findUnknownSettings(all, dotenv)]
-  return { given, faults, strayLines, warnings, removed: findRemovedSettings(all) }
+  const warnings = [...cut, ...replaced.warnings, ...findUnknownSettings(all, dotenv)]
+  return {
+    given,
+    faults,
+    strayLines,
+    warnings,
+    removed: [...findRemovedSettings(all), ...replaced.removed],
+    from: replaced.from,
+  }
 }
 
 interface Dotenv {
@@ -92,12 +105,13 @@ function findStrayLines(text: string, path: string): readonly SettingFault[] {
 
 /** A setting's text, from the setting itself or, for a secret, from the file that `NAME_FILE` names. */
 function valueOf(
-  name: SettingName,
+  name: string,
+  isSecret: boolean,
   all: Readonly<Record<string, string>>,
   sources: SettingSources,
   faults: SettingFault[],
 ): string | undefined {
-  const path = 'secret' in allSettings[name] ? all[`${name}_FILE`] : undefined
+  const path = isSecret ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]
   if (all[name] !== undefined) {
     faults.push({ name, problem: `and ${name}_FILE are both set`, remedy: 'remove one of them' })

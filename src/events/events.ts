@@ -240,7 +240,7 @@ type AdminEvent =
   /** An operator did something in the console. */
   | {
       readonly type: 'operator-action'
-      /** A name of ADMIN_TOKENS; `admin` has ADMIN_TOKEN, and `local` needed none. */
+      /** A name of ADMIN_TOKENS; `admin` has the password without a name, and `local` needed none. */
       readonly operator: string
       readonly action: 'retry' | 'cancel' | 'test-send' | 'allow-again'
       readonly channel: Channel

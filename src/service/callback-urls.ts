@@ -23,7 +23,8 @@ export function callbackUrls(config: Config, base: string): readonly CallbackUrl
     const token = config[`${name}_TOKEN`]
     if (token === undefined) return []
     const corpId = config.CORP_ID
-    const { current } = callbackKeys(channel, { corpId, token, ownKey: config[`${name}_CALLBACK_KEY`] })
+    const ownKey = config.CALLBACK_KEYS?.get(channel)
+    const { current } = callbackKeys(channel, { corpId, token, ownKey })
     const url = `${base.replace(/\/+$/, '')}/callback/${encodeURIComponent(corpId)}/${current}/${channel}`
     return [{ channel, url, setting: `${name}_TOKEN` as const, token }]
   })

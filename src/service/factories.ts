@@ -56,8 +56,8 @@ function channelSecrets(config: Config, channel: Channel, name: 'EMAIL' | 'SMS')
     corpId: config.CORP_ID,
     token,
     tokenPrevious,
-    ownKey: config[`${name}_CALLBACK_KEY`],
-    ownKeyPrevious: config[`${name}_CALLBACK_KEY_PREVIOUS`],
+    ownKey: config.CALLBACK_KEYS?.get(channel),
+    ownKeyPrevious: config.CALLBACK_KEYS?.get(`${channel}-previous`),
   })
   return { tokens: tokenPrevious === undefined ? [token] : [token, tokenPrevious], keys: accepted }
 }

@@ -47,6 +47,25 @@ export function readSecrets(text: string): ParsedSetting<readonly string[]> {
     : { fault: 'must be secrets of at least 22 characters each, parted by spaces' }
 }
 
+/** What a key is of: a channel's URL as it is, or as it was. */
+export type KeyPlace = 'email' | 'sms' | 'email-previous' | 'sms-previous'
+
+/** `CALLBACK_KEYS`: keys by their places, from `place:key`. */
+export function readCallbackKeys(text: string): ParsedSetting<ReadonlyMap<KeyPlace, string>> {
+  const keys = new Map<KeyPlace, string>()
+  for (const entry of text.trim().split(/\s+/)) {
+    const [, place, key] = /^((?:email|sms)(?:-previous)?):([A-Za-z0-9._~-]{22,128})$/.exec(entry) ?? []
+    if (place === undefined || key === undefined)
+      return {
+        fault:
+          'must be email:KEY or sms:KEY, or both with a space between them; a key has 22 to 128 characters, each a letter, a digit or one of . _ ~ -',
+      }
+    if ((keys.get(place as KeyPlace) ?? key) !== key) return { fault: `has two keys for ${place}` }
+    keys.set(place as KeyPlace, key)
+  }
+  return { value: keys }
+}
+
 /** A quota: how many at most; `off` is no limit, and so is 0, which is a fault beside (`listBorneFaults`). */
 export function readQuota(text: string): ParsedSetting<number> {
   const word = text.trim().toLowerCase()
@@ -116,27 +135,34 @@ export function readMailbox(text: string): ParsedSetting<Mailbox> {
   return { value: name === '' ? { address } : { name, address } }
 }
 
-const NAME = /^[a-z0-9][a-z0-9._@-]{0,63}$/i
-/** A token of the private listener, as a header can carry it. */
-export const ADMIN_TOKEN = {
-  pattern: '^[\\x21-\\x7e]{16,256}$',
-  form: '16 to 256 visible ASCII characters without spaces',
-}
-/** The log's name for the holder of ADMIN_TOKEN, and for whoever uses a console that asks for no token. */
+/** The name of a password's owner; that of a program stands behind what it may open. */
+const NAME = /^(?:(?:metrics|status)\/)?[a-z0-9][a-z0-9._@-]{0,63}$/i
+const TOKEN = /^[\x21-\x7e]{16,256}$/
+/** The log's name for whoever has the password without a name, and for whoever uses a console that asks for none. */
 export const UNNAMED = { token: 'admin', nobody: 'local' } as const
 
-/** `ADMIN_TOKENS`: token by operator's name, from `name:token`, one a line or several with spaces between them. */
-export function readOperators(text: string): ParsedSetting<ReadonlyMap<string, string>> {
-  const operators = new Map<string, string>()
+/** What a password opens: everything, /metrics or /api. */
+export type AdminRole = 'operator' | 'metrics' | 'status'
+
+export function roleOf(name: string): AdminRole {
+  const [role = '', program] = name.split('/')
+  return program === undefined ? 'operator' : (role as AdminRole)
+}
+
+/** `ADMIN_TOKENS`: token by its owner's name, from `name:token`, `metrics/name:token`, `status/name:token` or a token alone. */
+export function readAdminTokens(text: string): ParsedSetting<ReadonlyMap<string, string>> {
+  const tokens = new Map<string, string>()
   for (const entry of text.split(/\s+/).filter(each => each !== '')) {
-    const [, name = '', token = ''] = /^([^:]*):(.*)$/.exec(entry) ?? []
-    if (!NAME.test(name) || !new RegExp(ADMIN_TOKEN.pattern).test(token))
+    const [, name = '', token = ''] =
+      /^([^:]*):(.*)$/.exec(entry.includes(':') ? entry : `${UNNAMED.token}:${entry}`) ?? []
+    if (!NAME.test(name) || !TOKEN.test(token))
       return {
-        fault: `must be name:token on each line: a name of letters, digits and . _ @ -, and a token of ${ADMIN_TOKEN.form}`,
+        fault:
+          'must be name:token on each line: a name of letters, digits and . _ @ -, with metrics/ or status/ before that of a program, and a token of 16 to 256 visible ASCII characters without spaces',
       }
-    if (operators.has(name) || Object.values<string>(UNNAMED).includes(name))
-      return { fault: 'must have each name once, and neither admin nor local, which the log uses by itself' }
-    operators.set(name, token)
+    if (name === UNNAMED.nobody || (tokens.get(name) ?? token) !== token)
+      return { fault: 'must have each name once, and not local, which the log uses by itself' }
+    tokens.set(name, token)
   }
-  return { value: operators }
+  return { value: tokens }
 }

@@ -64,7 +64,7 @@ const UNNAMED = `(() => {
   return found
 })()`
 
-const ADMIN_TOKEN = 'of-the-operator-Yv7gQm2sLp9r'
+const ADMIN_TOKENS = 'of-the-operator-Yv7gQm2sLp9r'
 
 async function fill(rig: ServiceRig): Promise<readonly string[]> {
   await rig.post('sms', smsBody())
@@ -75,7 +75,7 @@ async function fill(rig: ServiceRig): Promise<readonly string[]> {
     'it',
   )
   await rig.ask(rig.path('email').replace('/email', 'x/email'))
-  const headers = { authorization: `Basic ${btoa(`ann:${ADMIN_TOKEN}`)}` }
+  const headers = { authorization: `Basic ${btoa(`ann:${ADMIN_TOKENS}`)}` }
   const list = await (await fetch(`${rig.service().adminUrl}/console/messages`, { headers })).text()
   const ids = [...list.matchAll(/\/console\/messages\/([0-9a-f]{32})/g)].map(([path]) => path)
   return [
@@ -100,7 +100,7 @@ export async function lookAtPages(
   t: Test,
   { colorSchemes, most }: { readonly colorSchemes: readonly ('light' | 'dark')[]; readonly most?: number },
 ): Promise<void> {
-  const rig = await startRig(t, { EMAIL_TOKEN_PREVIOUS: 'anOldTokenOfGoodLength', ADMIN_TOKEN })
+  const rig = await startRig(t, { EMAIL_TOKEN_PREVIOUS: 'anOldTokenOfGoodLength', ADMIN_TOKENS })
   const all = await fill(rig)
   t.ok(all.length > 9)
   const paths = all.slice(0, most)
@@ -110,7 +110,7 @@ export async function lookAtPages(
     const page = await browser.newPage({
       viewport: { width: 360, height: 740 },
       colorScheme,
-      httpCredentials: { username: 'ann', password: ADMIN_TOKEN },
+      httpCredentials: { username: 'ann', password: ADMIN_TOKENS },
     })
     for (const path of paths) {
       await page.goto(`${rig.service().adminUrl}${path}`)

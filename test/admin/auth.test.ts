@@ -13,7 +13,7 @@ async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
     { ready: async () => ({ ready: true, degraded: [] }) },
     {
       host: '127.0.0.1',
-      tokens: { operators: new Map([['admin', TOKEN]]) },
+      tokens: new Map([['admin', TOKEN]]),
       names: ['courier.internal', '*.ops.example'],
       now: () => clock.now,
       onRefused: reason => refused.push(reason),
@@ -226,7 +226,7 @@ t.test(
 )
 
 t.test('on loopback without a token Host and Origin are still checked', async t => {
-  const { ask, sent } = await listen(t, { tokens: { operators: new Map() } })
+  const { ask, sent } = await listen(t, { tokens: new Map() })
   t.equal((await ask('/console')).status, 200)
   t.equal((await ask('/console', { host: 'evil.test' })).status, 421)
   t.equal((await ask('/console/send', { origin: 'http://evil.test' }, 'POST')).status, 403)
@@ -239,9 +239,9 @@ t.test('off loopback there is no listener without a token', async t => {
       () =>
         createAdminListener(
           { ready: async () => ({ ready: true, degraded: [] }) },
-          { host, tokens: { operators: new Map() }, names: [], now: () => 0 },
+          { host, tokens: new Map(), names: [], now: () => 0 },
         ),
-      /ADMIN_TOKEN/,
+      /ADMIN_TOKENS/,
     )
 })
 

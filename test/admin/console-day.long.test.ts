@@ -17,19 +17,19 @@ const settled = (rig: ServiceRig, state: string, count: number) =>
     `${count} ${state}`,
   )
 
-const ADMIN_TOKEN = 'of-the-operator-Yv7gQm2sLp9r'
+const ADMIN_TOKENS = 'of-the-operator-Yv7gQm2sLp9r'
 
 t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 }, async t => {
   const rig = await startRig(
     t,
-    { ADMIN_TOKEN, QUOTA_RECIPIENT_PER_10_MINUTES: 'off', QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off' },
+    { ADMIN_TOKENS, QUOTA_RECIPIENT_PER_10_MINUTES: 'off', QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off' },
     hoursAgo(9),
   )
   const browser = await openBrowser()
   t.teardown(() => browser.close())
   const errors: string[] = []
   const open = async (options: object): Promise<Page> => {
-    const httpCredentials = { username: 'ann', password: ADMIN_TOKEN }
+    const httpCredentials = { username: 'ann', password: ADMIN_TOKENS }
     const page = await browser.newPage({
       viewport: { width: 1180, height: 900 },
       httpCredentials,

@@ -105,7 +105,8 @@ t.test('the document is the one that the routes are made of', async t => {
 })
 
 t.test('a client that is driven by the document gets what it describes, from every operation', async t => {
-  const rig = await startRig(t, { ADMIN_TOKEN, STATUS_TOKEN, METRICS_TOKEN })
+  const tokens = `${ADMIN_TOKEN} metrics/prometheus:${METRICS_TOKEN} status/shop:${STATUS_TOKEN}`
+  const rig = await startRig(t, { ADMIN_TOKENS: tokens })
   const { adminUrl } = rig.service()
   const { call, called } = createClient(adminUrl)
   rig.smtp.act = ({ step, line }) =>
@@ -243,7 +244,11 @@ t.test('a client that is driven by the document gets what it describes, from eve
   t.equal(nowhere.status, 404)
   t.same(await nowhere.json(), { error: 'not-found', message: 'no such page' })
   for (const path of ['/console', '/metrics', '/console/messages', '/find', '/backup', '/apicanary'])
-    t.equal((await fetch(`${adminUrl}${path}`, bearer)).status, 401, `STATUS_TOKEN does not open ${path}`)
+    t.equal(
+      (await fetch(`${adminUrl}${path}`, bearer)).status,
+      401,
+      `a program’s token does not open ${path}`,
+    )
   for (let n = 0; n < 10; n += 1) await call('readCounts', { token: `wrong-canary-wrong-${n}` })
   t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
     status: 429,
@@ -276,7 +281,7 @@ t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async 
   const failures = [new StoreUnavailable('the store cannot commit now'), new TypeError('a canary bug')]
   const app = createAdminListener(
     { ready: async () => ({ ready: true, degraded: [] }) },
-    { host: '127.0.0.1', tokens: { operators: new Map(), status: STATUS_TOKEN }, names: [], now: () => 0 },
+    { host: '127.0.0.1', tokens: new Map([['status/shop', STATUS_TOKEN]]), names: [], now: () => 0 },
   )
   const readSummary = () => Promise.reject(failures.shift() ?? new Error('no more'))
   const status = {

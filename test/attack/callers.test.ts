@@ -66,7 +66,7 @@ t.test('outside the callbacks there is one constant answer', async t => {
 })
 
 t.test('the private listener cannot be reached from the public one', async t => {
-  const rig = await startRig(t, { ADMIN_TOKEN: 'canary-admin-token-8f' })
+  const rig = await startRig(t, { ADMIN_TOKENS: 'canary-admin-token-8f' })
   for (const path of ['/console', '/metrics', '/console/send', '/healthz', '/readyz']) {
     const answer = await rig.ask(path, { headers: { authorization: 'Bearer canary-admin-token-8f' } })
     t.equal(answer.text, '{"err_code":4041001,"err_msg":"no such path"}', path)
@@ -200,14 +200,14 @@ t.test('a start without protection is refused, with the reason', async t => {
   const reason = await refused({})
   t.match(reason, /EMAIL_TOKEN has fewer than 16 characters/)
   t.notMatch(reason, weak)
-  t.match(await refused({ EMAIL_CALLBACK_KEY: 'too-short' }), /EMAIL_CALLBACK_KEY must be 22 to 128/)
+  t.match(await refused({ CALLBACK_KEYS: 'email:too-short' }), /CALLBACK_KEYS must be .* 22 to 128/)
   t.match(await refused({ ALLOWED_SOURCES: '0.0.0.0/0' }), /EMAIL_TOKEN has fewer/, 'everybody is no source')
   t.match(
     await refused({ EMAIL_TOKEN: EMAIL_TOKEN, EMAIL_TOKEN_PREVIOUS: weak }),
     /EMAIL_TOKEN_PREVIOUS has fewer/,
   )
-  t.match(await refused({ EMAIL_TOKEN: EMAIL_TOKEN, ADMIN_HOST: '0.0.0.0' }), /ADMIN_TOKEN is missing/)
-  t.equal(await refused({ EMAIL_CALLBACK_KEY: 'a-key-of-22-or-more-chars' }), 'started')
+  t.match(await refused({ EMAIL_TOKEN: EMAIL_TOKEN, ADMIN_HOST: '0.0.0.0' }), /ADMIN_TOKENS is missing/)
+  t.equal(await refused({ CALLBACK_KEYS: 'email:a-key-of-22-or-more-chars' }), 'started')
   t.equal(await refused({ ALLOWED_SOURCES: '192.0.2.0/24' }), 'started')
   t.match(
     await refused({ POST_SIGNATURE: 'required' }),

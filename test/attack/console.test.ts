@@ -4,8 +4,8 @@ import { openRaw } from '../rigs/raw.ts'
 import { type ServiceRig, startRig } from '../rigs/service.ts'
 import { playIdlers } from './idlers.ts'
 
-const ADMIN_TOKEN = 'an-Admin-token-of-some-length'
-const basic = `Basic ${Buffer.from(`operator:${ADMIN_TOKEN}`).toString('base64')}`
+const ADMIN_TOKENS = 'an-Admin-token-of-some-length'
+const basic = `Basic ${Buffer.from(`operator:${ADMIN_TOKENS}`).toString('base64')}`
 const form = new URLSearchParams({ kind: 'sms/login-code', to: '+8613800138000' }).toString()
 
 interface Asked {
@@ -54,7 +54,7 @@ function ask(
 }
 
 t.test('off loopback nothing but health is served without the token', async t => {
-  const rig = await startRig(t, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN })
+  const rig = await startRig(t, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKENS })
   for (const path of [
     '/console',
     '/metrics',
@@ -76,14 +76,14 @@ t.test('off loopback nothing but health is served without the token', async t =>
 })
 
 t.test('connections that idle shut nobody out', async t => {
-  const rig = await startRig(t, { ADMIN_TOKEN })
-  await playIdlers(t, rig.service().adminUrl, ADMIN_TOKEN, 700)
+  const rig = await startRig(t, { ADMIN_TOKENS })
+  await playIdlers(t, rig.service().adminUrl, ADMIN_TOKENS, 700)
 })
 
 t.test('the token of Prometheus opens the metrics and nothing else', async t => {
-  const METRICS_TOKEN = 'of-Prometheus-8fVq2xKw'
-  const rig = await startRig(t, { ADMIN_TOKEN, METRICS_TOKEN })
-  const authorization = `Bearer ${METRICS_TOKEN}`
+  const token = 'of-Prometheus-8fVq2xKw'
+  const rig = await startRig(t, { ADMIN_TOKENS: `${ADMIN_TOKENS} metrics/prometheus:${token}` })
+  const authorization = `Bearer ${token}`
   for (const path of ['/metrics', '/metrics/', '/metrics?x=/console'])
     t.equal((await ask(rig, path, { authorization })).status, 200, path)
   for (const path of [
@@ -96,20 +96,19 @@ t.test('the token of Prometheus opens the metrics and nothing else', async t => 
   ])
     t.equal((await ask(rig, path, { authorization })).status, 401, path)
   const send = await ask(rig, '/console/send', { authorization }, form)
-  t.match(send, { status: 401, body: /METRICS_TOKEN opens \/metrics alone/ })
+  t.match(send, { status: 401, body: /This token of ADMIN_TOKENS opens \/metrics alone/ })
   t.equal(rig.twilio.requests.length, 0)
   t.equal((await ask(rig, '/metrics', { authorization: basic })).status, 200, "the operator's opens both")
 })
 
 t.test('the log says which operator did what', async t => {
   const rig = await startRig(t, {
-    ADMIN_TOKEN,
-    ADMIN_TOKENS: 'ann:Yv7gQm2sLp9rTzKx\nbob@ops.example:Hd4wNc8bJf6eVuRa',
+    ADMIN_TOKENS: `${ADMIN_TOKENS}\nann:Yv7gQm2sLp9rTzKx\nbob@ops.example:Hd4wNc8bJf6eVuRa`,
   })
   for (const [token, operator] of [
     ['Yv7gQm2sLp9rTzKx', 'ann'],
     ['Hd4wNc8bJf6eVuRa', 'bob@ops.example'],
-    [ADMIN_TOKEN, 'admin'],
+    [ADMIN_TOKENS, 'admin'],
   ]) {
     // The user name of Basic is anybody's to choose.
     const authorization = `Basic ${Buffer.from(`eve:${token}`).toString('base64')}`
@@ -131,7 +130,7 @@ t.test('the log says which operator did what', async t => {
 })
 
 t.test('who does not wait for an answer is hung up on, unless it has a token', async t => {
-  const rig = await startRig(t, { ADMIN_TOKEN })
+  const rig = await startRig(t, { ADMIN_TOKENS })
   const head = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`
   for (const request of [head('/healthz'), head('/console'), head('/healthz', 'Expect: whatever\r\n')]) {
     const raw = await openRaw(rig.service().adminUrl)
@@ -139,7 +138,7 @@ t.test('who does not wait for an answer is hung up on, unless it has a token', a
     t.ok(((await raw.ended()).match(/HTTP\/1\.1/g) ?? []).length <= 1)
   }
   const operator = await openRaw(rig.service().adminUrl)
-  operator.write(head('/metrics', `Authorization: Bearer ${ADMIN_TOKEN}\r\n`))
+  operator.write(head('/metrics', `Authorization: Bearer ${ADMIN_TOKENS}\r\n`))
   await operator.says(/HTTP\/1\.1 200 /)
   operator.write(head('/healthz').repeat(3))
   await operator.says(/(HTTP\/1\.1 200 [^]*){4}/)
@@ -154,8 +153,8 @@ t.test('a request that names two hosts is not served', async t => {
 })
 
 t.test('Prometheus and a browser get in with it', async t => {
-  const rig = await startRig(t, { ADMIN_TOKEN })
-  const metrics = await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const rig = await startRig(t, { ADMIN_TOKENS })
+  const metrics = await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKENS}` })
   t.equal(metrics.status, 200)
   t.match(metrics.body, 'callback_courier_')
   t.equal((await ask(rig, '/console', { authorization: basic })).status, 200)
@@ -164,7 +163,7 @@ t.test('Prometheus and a browser get in with it', async t => {
 t.test(
   'a guesser has ten guesses a minute, whatever the next one is, and the log has one line of it',
   async t => {
-    const rig = await startRig(t, { ADMIN_TOKEN })
+    const rig = await startRig(t, { ADMIN_TOKENS })
     const known = await fetch(`${rig.service().adminUrl}/console`, { headers: { authorization: basic } })
     const cookie = known.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
     const tries: number[] = []
@@ -172,7 +171,7 @@ t.test(
       tries.push((await ask(rig, '/metrics', { authorization: `Bearer guess-number-${n}-of-many` })).status)
     t.equal(tries.filter(status => status === 401).length, 10)
     t.equal(tries.filter(status => status === 429).length, 40)
-    t.equal((await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKEN}` })).status, 429)
+    t.equal((await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKENS}` })).status, 429)
     t.equal(
       (await ask(rig, '/console', { authorization: basic, cookie })).status,
       200,
@@ -207,7 +206,8 @@ t.test(
       rig
         .events()
         .some(
-          ({ event, message }) => event === 'setting' && String(message).startsWith('ADMIN_TOKEN is not set'),
+          ({ event, message }) =>
+            event === 'setting' && String(message).startsWith('ADMIN_TOKENS is not set'),
         ),
       'the start says what is open',
     )
@@ -215,7 +215,7 @@ t.test(
 )
 
 t.test("no other page makes an operator's browser send anything, password or not", async t => {
-  const lists: Readonly<Record<string, string>>[] = [{ ADMIN_TOKEN }, {}]
+  const lists: Readonly<Record<string, string>>[] = [{ ADMIN_TOKENS }, {}]
   for (const settings of lists) {
     const rig = await startRig(t, settings)
     const { port } = new URL(rig.service().adminUrl)

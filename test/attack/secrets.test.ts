@@ -21,7 +21,7 @@ import {
 } from '../rigs/service.ts'
 import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
 
-const ADMIN_TOKEN = 'canary-admin-token-8f31'
+const ADMIN_TOKENS = 'canary-admin-token-8f31'
 const STORE_SECRET = 'canary-store-secret-0123456789'
 const CODE = 'canaryCode482913'
 const LINK = 'https://www.example.com/canary-link?token=canaryLinkToken77'
@@ -44,7 +44,7 @@ const CANARIES: Readonly<Record<string, string>> = {
   'SMTP password': SMTP_PASSWORD,
   'Twilio token': AUTH_TOKEN,
   'Twilio token, as Basic': Buffer.from(`:${AUTH_TOKEN}`).toString('base64').slice(4, -4),
-  ADMIN_TOKEN,
+  ADMIN_TOKENS,
   STORE_SECRET,
   code: CODE,
   link: 'canary-link',
@@ -68,7 +68,7 @@ function holdsNone(t: Test, text: string, where: string): void {
 function settingsOf(sinks: Sinks, more: Settings = {}): Settings {
   return {
     ...sinks.settings,
-    ADMIN_TOKEN,
+    ADMIN_TOKENS,
     STORE_SECRET,
     LOG_LEVEL: 'trace',
     ANSWER_WITHIN_MS: '500',
@@ -116,7 +116,7 @@ function caller(t: Test, service: ServiceProcess) {
       ),
     )
   const admin = (path: string, init: object = {}) =>
-    ask(`${service.adminUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` }, ...init })
+    ask(`${service.adminUrl}${path}`, { headers: { authorization: `Bearer ${ADMIN_TOKENS}` }, ...init })
   return { answers, ask, post, mail, sms, admin }
 }
 
@@ -249,11 +249,11 @@ t.test('no secret, code, link or recipient is said, shown or kept, whatever happ
     ...ids,
   ])
     await admin(path)
-  await ask(`${service.adminUrl}/console`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}x` } })
+  await ask(`${service.adminUrl}/console`, { headers: { authorization: `Bearer ${ADMIN_TOKENS}x` } })
   await ask(`${service.adminUrl}/console`, {
-    headers: { host: 'evil.test', authorization: `Bearer ${ADMIN_TOKEN}` },
+    headers: { host: 'evil.test', authorization: `Bearer ${ADMIN_TOKENS}` },
   })
-  await ask(`${service.adminUrl}/${CODE}`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+  await ask(`${service.adminUrl}/${CODE}`, { headers: { authorization: `Bearer ${ADMIN_TOKENS}` } })
 
   for (const answer of answers) {
     if (Object.values(CANARIES).some(canary => answer.includes(canary))) holdsNone(t, answer, 'an answer')
@@ -298,15 +298,15 @@ t.test('a start that fails says which setting is wrong, never its value', async 
     { SMTP_URL: `http://courier:${SMTP_PASSWORD}@127.0.0.1:1` },
     { SMTP_URL: `smtp://courier:${SMTP_PASSWORD}%zz@127.0.0.1:1` },
     { DATABASE_URL: `mysql://courier:${SMTP_PASSWORD}@127.0.0.1/x` },
-    { EMAIL_CALLBACK_KEY: `${CODE} with spaces` },
-    { ADMIN_TOKEN: 'canary short' },
+    { CALLBACK_KEYS: `email:${CODE} with spaces` },
+    { ADMIN_TOKENS: 'canary short' },
     { STORE_SECRET: CODE },
     { TWILIO_API_KEY_SID: AUTH_TOKEN },
     { PLUGIN_SENDERS: `{"${CODE}":` },
     { EMAIL_TOKEN_FILE: `/nowhere/${'x'.repeat(5)}` },
     { TLS_KEY_FILE: sinks.settings['TLS_CERT_FILE'] ?? '' },
     { PORT: '99999' },
-    { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: '' },
+    { ADMIN_HOST: '0.0.0.0', ADMIN_TOKENS: '' },
   ]
   for (const settings of wrong) {
     const name = Object.keys(settings).join()

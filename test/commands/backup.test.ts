@@ -6,7 +6,7 @@ import { until } from '../rigs/service.ts'
 import { command, running } from './rig.ts'
 
 t.test('a backup of a running service, restored on another machine, sends what waited', async t => {
-  const { env, standIns, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  const { env, standIns, close } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   standIns.setFault('email', 'later')
   const sent = await command(['send', 'email', '--to', 'ann@example.com', '--type', '5', '--local'], env)
   t.equal(sent.code, 0, sent.out)
@@ -23,7 +23,7 @@ t.test('a backup of a running service, restored on another machine, sends what w
     'nothing is left behind',
   )
   t.match(await command(['backup', file], env), { code: 1, err: /exists: name a new file/ })
-  const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
+  const stranger = { ...env, ADMIN_TOKENS: 'another-password-of-nobody' }
   t.match(await command(['backup', `${file}2`], stranger), { code: 1, err: /says 401/ })
   t.notOk(existsSync(`${file}2`))
   await close()
@@ -55,7 +55,7 @@ t.test('a Postgres has tools of its own, and a store that takes no copy says why
   t.equal(code, 1)
   t.match(err, /pg_dump --format=custom/)
   t.notMatch(err, 'canary-pass')
-  const { env } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  const { env } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   t.match(await command(['backup', '/nowhere/backup.db'], env), { code: 1, err: /cannot be written/ })
   writeFileSync(join(t.testdir(), 'there'), '')
   t.match(await command(['backup'], env), { code: 2, err: /something is missing/ })

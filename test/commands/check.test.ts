@@ -51,7 +51,7 @@ async function stage(t: Test): Promise<{ env: Record<string, string> }> {
 
 t.test('a running service is well from end to end', async t => {
   const { standIns, env } = await running(t, {
-    ADMIN_TOKEN: 'a-password-of-my-own',
+    ADMIN_TOKENS: 'a-password-of-my-own',
     MAIL_FROM: 'Example <no-reply@courier.example.com>',
   })
   const lines = await found(env)
@@ -94,10 +94,10 @@ t.test('a running service is well from end to end', async t => {
 t.test('what check asks is not taken for the platform, and what the service has met is read', async t => {
   const { env } = await running(t, {
     ALLOWED_SOURCES: '198.51.100.0/24',
-    ADMIN_TOKEN: 'a-password-of-this-test',
+    ADMIN_TOKENS: 'a-password-of-this-test',
   })
   const calls = async () => {
-    const headers = { authorization: `Bearer ${env['ADMIN_TOKEN']}` }
+    const headers = { authorization: `Bearer ${env['ADMIN_TOKENS']}` }
     return (await fetch(`http://127.0.0.1:${env['ADMIN_PORT']}/api/v1/calls`, { headers })).json()
   }
   const before = await found(env)
@@ -122,8 +122,8 @@ t.test('what check asks is not taken for the platform, and what the service has 
   t.match(await calls(), { channels: [{ refusals: { count: 1 }, validation: null }, untouched] })
   const inChinese = await command(['check'], { ...env, LANG: 'zh_CN.UTF-8' })
   t.match(inChinese.out, /密钥正确的邮件回调全部被拒绝/)
-  const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
-  t.match((await found(stranger)).join('\n'), /warn service: .* says 401: .*STATUS_TOKEN/)
+  const stranger = { ...env, ADMIN_TOKENS: 'another-password-of-nobody' }
+  t.match((await found(stranger)).join('\n'), /warn service: .* says 401: .*ADMIN_TOKENS/)
 })
 
 t.test('a carrier’s account without money is said, though its key works', async t => {

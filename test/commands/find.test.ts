@@ -5,7 +5,7 @@ import t from 'tap'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
-  const { env, close } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  const { env, close } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   for (const [channel, to, type] of [
     ['email', 'ann@example.com', '5'],
     ['sms', '+8613800138000', '4'],
@@ -44,7 +44,7 @@ t.test('one command says what became of a recipient’s messages', async t => {
     code: 1,
     err: 'That is neither a mail address nor a phone number in full (+86…).\n',
   })
-  const stranger = { ...env, ADMIN_TOKEN: 'another-password-of-nobody' }
+  const stranger = { ...env, ADMIN_TOKENS: 'another-password-of-nobody' }
   t.match(await command(['find', 'ann@example.com'], stranger), { code: 1, err: /says 401/ })
   t.match(await command(['find'], env), { code: 2, err: /something is missing/ })
   t.match((await command(['find', 'nobody@example.com'], chinese)).out, /^没有发给.*\n {2}邮件\n/)

@@ -24,8 +24,7 @@ t.test('an own key stands in the URL; the previous one does not', async t => {
   const own = 'own-key-of-thirty-letters-more'
   const { out } = await command(['urls', '--json'], {
     ...env,
-    EMAIL_CALLBACK_KEY: own,
-    EMAIL_CALLBACK_KEY_PREVIOUS: 'previous-key-of-thirty-letters',
+    CALLBACK_KEYS: `email:${own} email-previous:previous-key-of-thirty-letters`,
   })
   const [email, sms] = JSON.parse(out) as { channel: string; url: string; tokenSetting: string }[]
   t.same(email, {

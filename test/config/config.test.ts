@@ -83,7 +83,7 @@ t.test('one error names every fault at once, those of single settings and those 
   t.throws(() => load(env), ConfigError)
   const faults = faultsIn(env)
   const names = faults.map(fault => fault.replace(/ .*/s, ''))
-  const expected = 'CORP_ID PORT TLS SMTP_URL LOG_LEVEL MAIL_FROM BRAND_NAME STORE_SECRET ADMIN_TOKEN'.split(
+  const expected = 'CORP_ID PORT TLS SMTP_URL LOG_LEVEL MAIL_FROM BRAND_NAME STORE_SECRET ADMIN_TOKENS'.split(
     ' ',
   )
   t.same(new Set(names), new Set(expected))
@@ -187,7 +187,7 @@ t.test('an example has at most 40 lines, and can be filled in without faults of 
     const given = named.map(name => [name, String(settingOf(name)?.example)])
     const faults = faultsIn(Object.fromEntries(given)).filter(fault => !/everybody knows/.test(fault))
     t.same(faults, [], 'what stands there is enough')
-    t.same(load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }, { '.env': read(example) }).warnings, [])
+    t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }, { '.env': read(example) }).warnings, [])
   }
   t.end()
 })
@@ -210,7 +210,7 @@ t.test('every example is a right value', t => {
         fault.startsWith(`${name} `) && !/everybody knows|both set|of which nothing is set/.test(fault),
     )
     t.same(faults, [], name)
-    t.same(load({ ...enough, ADMIN_TOKEN: 'a-password-of-my-own' }).warnings, [])
+    t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }).warnings, [])
   }
   t.end()
 })

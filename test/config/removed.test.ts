@@ -1,5 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/config.ts'
+import { readReplacedSettings } from '../../src/config/earlier.ts'
+import { describeAdvice } from '../../src/settings/setting.ts'
 import { mailBody, startRig } from '../rigs/service.ts'
 
 const enough = {
@@ -18,7 +20,7 @@ const removed = (env: Record<string, string>, dotenv = '') =>
 
 t.test('a removed setting is told by its own sentence, wherever it stands', t => {
   const { removed: found, warnings } = removed(
-    { ADMIN_TOKEN: 'a-password-of-my-own', QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500' },
+    { ADMIN_TOKENS: 'a-password-of-my-own', QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500' },
     'SMS_COSTS=twilio:*=0.08\nQUOTA_SMS_COST_PER_DAY=200\n',
   )
   t.match(found, [
@@ -46,7 +48,7 @@ t.test(
   'a service that counts on a brake that is gone says so at start and at /readyz, and works',
   async t => {
     const rig = await startRig(t, {
-      ADMIN_TOKEN: 'a-password-of-my-own',
+      ADMIN_TOKENS: 'a-password-of-my-own',
       QUOTA_SMS_COST_PER_DAY: '200',
       SMS_COSTS: 'twilio:*=0.08',
     })
@@ -84,5 +86,72 @@ t.test('what set traces is told once a name, and degrades nothing', t => {
     },
     { name: 'OTEL_SDK_DISABLED', isBrake: false },
   ])
+  t.end()
+})
+
+/** What 1.0.0 was told, by group, and what it is called now. */
+const REPLACED: readonly (readonly [old: Record<string, string>, now: Record<string, string>])[] = [
+  [
+    {
+      ADMIN_TOKEN: 'pass:Yv7gQm2sLp9rTzKx',
+      METRICS_TOKEN: 'Hd4wNc8bJf6eVuRa',
+      STATUS_TOKEN: 'Kx2vNc8bJf6eVuQz',
+      ADMIN_TOKENS: 'ann:Bf6eVuRaKx2vNc8b',
+    },
+    {
+      ADMIN_TOKENS:
+        'admin:pass:Yv7gQm2sLp9rTzKx metrics/prometheus:Hd4wNc8bJf6eVuRa status/program:Kx2vNc8bJf6eVuQz ann:Bf6eVuRaKx2vNc8b',
+    },
+  ],
+  [
+    {
+      EMAIL_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs',
+      SMS_CALLBACK_KEY_PREVIOUS: 'qwdkjnqwdkjnqwdkjnqwdkjn',
+      EMAIL_CALLBACK_KEY_PREVIOUS: 'zxmnczxmnbczxmnbczxmnbc',
+    },
+    {
+      CALLBACK_KEYS:
+        'email:kjahsdkjashdkjashdkjahs sms-previous:qwdkjnqwdkjnqwdkjnqwdkjn email-previous:zxmnczxmnbczxmnbczxmnbc',
+    },
+  ],
+]
+
+t.test('settings of 1.0.0 mean what they meant, and the start says what they are called now', t => {
+  for (const [old, now] of REPLACED) {
+    const [{ warnings, ...before }, { warnings: none, ...after }] = [removed(old), removed(now)]
+    t.same(before, after)
+    const said = warnings.filter(({ name }) => !none.some(each => each.name === name))
+    t.equal(said.length, Object.keys(now).length)
+    for (const name of Object.keys(old))
+      if (!(name in now)) t.match(said.map(({ sentence }) => sentence).join(), name)
+    for (const secret of Object.values(old)) t.notMatch(said.map(describeAdvice).join(), `:${secret}`)
+  }
+  t.match(removed({ ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx' }).warnings, [
+    {
+      sentence: 'ADMIN_TOKEN will not be read from 1.3 on',
+      remedy: 'put admin:TOKEN into ADMIN_TOKENS instead',
+    },
+  ])
+  t.throws(() => removed({ ADMIN_TOKEN: 'short' }), /ADMIN_TOKENS \(ADMIN_TOKEN\) must be name:token/)
+  t.end()
+})
+
+t.test('a replaced secret may still stand in a file', t => {
+  const read = { '/run/token': 'Yv7gQm2sLp9rTzKx\n' }
+  const env = { ...enough, ADMIN_TOKEN_FILE: '/run/token' }
+  const config = loadConfig({ env, readFile: path => read[path as keyof typeof read] })
+  t.same(config.ADMIN_TOKENS, new Map([['admin', 'Yv7gQm2sLp9rTzKx']]))
+  t.match(config.warnings, [{ name: 'ADMIN_TOKEN' }])
+  t.end()
+})
+
+t.test('from 1.3 on the old name of a secret stops the start, and is never ignored', t => {
+  const read = (name: string) => (name === 'EMAIL_CALLBACK_KEY' ? 'kjahsdkjashdkjashdkjahs' : undefined)
+  for (const version of ['1.3.0', '1.10.0', '2.0.0']) {
+    const { texts, faults, warnings } = readReplacedSettings(read, {}, version)
+    t.match(faults, [{ name: 'EMAIL_CALLBACK_KEY', problem: 'is not read any more' }], version)
+    t.same([texts, warnings], [{}, []])
+  }
+  t.same(readReplacedSettings(read, {}, '1.2.9').faults, [])
   t.end()
 })

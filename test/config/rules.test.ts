@@ -53,13 +53,14 @@ t.test('nobody can guess the URL: a weak Token stops the start', t => {
   t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '0.0.0.0/0' }), [/^EMAIL_TOKEN/], 'everybody is no protection')
   t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '10.0.0.0/8, ::/0' }), [/^EMAIL_TOKEN/])
   t.match(
-    faultsIn({ ...weak, SMS_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs' }),
+    faultsIn({ ...weak, CALLBACK_KEYS: 'sms:kjahsdkjashdkjashdkjahs' }),
     [/^EMAIL_TOKEN/],
     'the other channel',
   )
-  t.match(faultsIn({ ...weak, EMAIL_CALLBACK_KEY: 'too-short' }), [/^EMAIL_CALLBACK_KEY must be 22/])
+  for (const wrong of ['email:too-short', 'kjahsdkjashdkjashdkjahs', 'mail:kjahsdkjashdkjashdkjahs'])
+    t.match(faultsIn({ ...weak, CALLBACK_KEYS: wrong }), [/^CALLBACK_KEYS must be email:KEY/])
 
-  t.same(faultsIn({ ...weak, EMAIL_CALLBACK_KEY: 'kjahsdkjashdkjashdkjahs' }), [])
+  t.same(faultsIn({ ...weak, CALLBACK_KEYS: 'email:kjahsdkjashdkjashdkjahs' }), [])
   t.same(faultsIn({ ...weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
   t.equal(
     faultsIn({ ...weak, POST_SIGNATURE: 'required' }).length,
@@ -78,22 +79,22 @@ t.test('HTTPS needs its two files, or a proxy', t => {
 })
 
 t.test('the private listener needs a password as soon as others can reach it', t => {
-  const open = without('ADMIN_TOKEN')
+  const open = without('ADMIN_TOKENS')
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal', '127.0.0.1.example.com'])
-    t.match(faultsIn({ ...open, ADMIN_HOST: host }), [/^ADMIN_TOKEN is/], host)
+    t.match(faultsIn({ ...open, ADMIN_HOST: host }), [/^ADMIN_TOKENS is missing: console/], host)
   for (const host of ['127.0.0.1', '127.1.2.3', '::1', 'localhost'])
     t.same(faultsIn({ ...open, ADMIN_HOST: host }), [], host)
-  t.same(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKEN: 'sixteen-letters-' }), [])
+  t.same(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: 'sixteen-letters-' }), [])
   for (const weak of ['aaaaaaaaaaaaaaaa', '1212121212121212121212', 'abcdabcdabcdabcd'])
-    t.match(faultsIn({ ...open, ADMIN_TOKEN: weak }), [/^ADMIN_TOKEN repeats a few characters/])
-  t.match(faultsIn({ ...open, ADMIN_TOKEN: 'short' }), [/^ADMIN_TOKEN must be 16/])
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: weak }), [/^ADMIN_TOKENS repeats a few characters/])
+  t.match(faultsIn({ ...open, ADMIN_TOKENS: 'short' }), [/^ADMIN_TOKENS must be name:token .* 16 to 256/])
   t.match(faultsIn({ ...open, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
   t.same(faultsIn({ ...open, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
   t.end()
 })
 
 t.test('operators and Prometheus have passwords of their own', t => {
-  const open = without('ADMIN_TOKEN')
+  const open = without('ADMIN_TOKENS')
   const [ann, bob] = ['Yv7gQm2sLp9rTzKx', 'Hd4wNc8bJf6eVuRa']
   const both = { ...open, ADMIN_TOKENS: `ann:${ann}\nbob:${bob}\n` }
   t.same(
@@ -109,33 +110,28 @@ t.test('operators and Prometheus have passwords of their own', t => {
   t.equal(load({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${bob}` }).ADMIN_TOKENS?.size, 2)
   for (const wrong of ['ann', `:${ann}`, 'ann:short', `a b:${ann}`, `ann ${ann}`, `<b>:${ann}`])
     t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
-  for (const wrong of [`ann:${ann} ann:${bob}`, `admin:${ann}`, `local:${ann}`])
+  for (const wrong of [`ann:${ann} ann:${bob}`, `local:${ann}`, `${ann} admin:${bob}`])
     t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must have each name once/], wrong)
-  t.match(faultsIn({ ...both, ADMIN_TOKEN: ann }), [/^ADMIN_TOKENS repeats another password/])
+  t.same([...(load({ ...open, ADMIN_TOKENS: ann }).ADMIN_TOKENS ?? [])], [['admin', ann]])
   t.match(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
-  t.match(faultsIn({ ...open, ADMIN_TOKEN: ann, METRICS_TOKEN: ann }), [/^METRICS_TOKEN repeats another/])
-  t.match(faultsIn({ ...open, METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the metrics have/])
-  t.match(faultsIn({ ...open, ADMIN_HOST: '::', METRICS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: console/])
-  t.same(faultsIn({ ...both, METRICS_TOKEN: 'of-Prometheus-8fVq2xKw' }), [])
-  t.match(faultsIn({ ...both, STATUS_TOKEN: bob }), [/^ADMIN_TOKENS repeats another/])
-  t.match(faultsIn({ ...open, STATUS_TOKEN: ann }), [/^ADMIN_TOKEN is missing: the status API has/])
-  t.same(faultsIn({ ...both, STATUS_TOKEN: 'of-a-program-8fVq2xKw' }), [])
+  for (const program of [`metrics/prometheus:${bob}`, `status/shop:${bob}`]) {
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: program }), [/^ADMIN_TOKENS has passwords of programs alone/])
+    t.match(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: program }), [
+      /^ADMIN_TOKENS is missing: cons/,
+    ])
+    t.same(faultsIn({ ...open, ADMIN_TOKENS: `${ann} ${program}` }), [])
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: `${bob} ${program}` }), [/^ADMIN_TOKENS repeats another/])
+  }
   t.notMatch(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
   t.end()
 })
 
 t.test('a password that guessers try stops the start, wherever it stands', t => {
   const weak = '1234567890123456'
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: weak }), [
-    /^ADMIN_TOKEN repeats a few characters, or is one that/,
-  ])
-  t.match(faultsIn({ ...enough, ADMIN_TOKENS: `ann:${weak}` }), [/^ADMIN_TOKENS repeats a few/])
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx', METRICS_TOKEN: weak }), [
-    /^METRICS_TOKEN repeats/,
-  ])
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx', STATUS_TOKEN: weak }), [
-    /^STATUS_TOKEN repeats/,
-  ])
+  for (const place of ['', 'ann:', 'Yv7gQm2sLp9rTzKx metrics/prometheus:', 'Yv7gQm2sLp9rTzKx status/shop:'])
+    t.match(faultsIn({ ...enough, ADMIN_TOKENS: `${place}${weak}` }), [
+      /^ADMIN_TOKENS repeats a few characters, or is one that/,
+    ])
   t.match(faultsIn({ ...enough, EMAIL_TOKEN: weak }), [/^EMAIL_TOKEN is one that guessers try/])
   t.same(faultsIn({ ...enough, EMAIL_TOKEN: weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
   t.end()
@@ -157,7 +153,7 @@ t.test('DKIM is all or nothing', t => {
 })
 
 t.test('a secret out of .env.example is nobody’s', t => {
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: 'a-long-random-password' }), [/^ADMIN_TOKEN is the example/])
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: 'a-long-random-password' }), [/^ADMIN_TOKENS is the example/])
   t.end()
 })
 
@@ -216,8 +212,8 @@ t.test('what works but should not stay so is said', t => {
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
-  t.match(said({ ADMIN_TOKEN: '' }), [/^ADMIN_TOKEN is not set: every user of this machine can read/])
-  t.match(said({ EMAIL_TOKEN: 'short', EMAIL_CALLBACK_KEY: 'jdKw83nZqLs0vTbXm2RfYe' }), [/can be guessed/])
+  t.match(said({ ADMIN_TOKENS: '' }), [/^ADMIN_TOKENS is not set: every user of this machine can read/])
+  t.match(said({ EMAIL_TOKEN: 'short', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }), [/can be guessed/])
   t.match(said({ ALLOWED_SOURCES: '0.0.0.0/0', TRUSTED_PROXIES: '::/0' }), [
     /^ALLOWED_SOURCES/,
     /^TRUSTED_PROXIES/,
@@ -272,33 +268,22 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
 })
 
 t.test('one judgement for every secret of ours; what 1.0.0 took is borne', t => {
-  for (const name of [
-    'ADMIN_TOKEN',
-    'METRICS_TOKEN',
-    'STATUS_TOKEN',
-    'EMAIL_TOKEN',
-    'SMS_TOKEN_PREVIOUS',
-    'EMAIL_CALLBACK_KEY',
-    'SMS_CALLBACK_KEY_PREVIOUS',
-    'STORE_SECRET',
-  ])
-    t.same(
-      borneOf({ ADMIN_TOKEN: 'jdKw83nZqLs0vTbXm2RfYe', [name]: 'iloveyou12345678iloveyou' }),
-      [name],
-      name,
-    )
+  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
+    t.same(borneOf({ [name]: 'iloveyou12345678iloveyou' }), [name], name)
+  for (const place of ['email', 'sms-previous'])
+    t.same(borneOf({ CALLBACK_KEYS: `${place}:iloveyou12345678iloveyou` }), ['CALLBACK_KEYS'])
   t.same(borneOf({ ADMIN_TOKENS: 'ann:iloveyou12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
-  t.same(borneOf({ STORE_SECRET: 'a'.repeat(24), EMAIL_CALLBACK_KEY: 'a'.repeat(24) }), [
-    'EMAIL_CALLBACK_KEY',
+  t.same(borneOf({ STORE_SECRET: 'a'.repeat(24), CALLBACK_KEYS: `email:${'a'.repeat(24)}` }), [
+    'CALLBACK_KEYS',
     'STORE_SECRET',
   ])
   t.same(borneOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
   t.same(
-    borneOf({ EMAIL_TOKEN: 'iloveyou12345678', EMAIL_CALLBACK_KEY: 'jdKw83nZqLs0vTbXm2RfYe' }),
+    borneOf({ EMAIL_TOKEN: 'iloveyou12345678', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
     [],
     'its URL does not follow from it',
   )
-  t.match(faultsIn({ ...enough, ADMIN_TOKEN: '1234567890123456' }), [/^ADMIN_TOKEN repeats/], 'as 1.0.0')
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: '1234567890123456' }), [/^ADMIN_TOKENS repeats/], 'as 1.0.0')
   t.end()
 })
 

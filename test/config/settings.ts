@@ -13,7 +13,7 @@ export const enough = {
   TWILIO_AUTH_TOKEN: 'twilio-auth-token',
   TWILIO_FROM: '+15005550006',
   DEFAULT_AREA_CODE: '86',
-  ADMIN_TOKEN: 'fGtRqWzXcVbNmKjHpLsD',
+  ADMIN_TOKENS: 'fGtRqWzXcVbNmKjHpLsD',
 } as const
 
 /** Reads settings from `files` instead of the disk. */

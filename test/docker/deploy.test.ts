@@ -219,6 +219,5 @@ const examples: Readonly<Record<string, string>> = {
   TWILIO_AUTH_TOKEN: enough.TWILIO_AUTH_TOKEN,
   DATABASE_URL: 'postgres://courier:password@postgres.example.com:5432/callback_courier',
   STORE_SECRET: 'a-long-random-text-of-ones-own',
-  ADMIN_TOKEN: 'sixteen-or-more-characters',
-  METRICS_TOKEN: 'for-Prometheus-and-nobody-else',
+  ADMIN_TOKENS: 'sixteen-or-more-characters metrics/prometheus:for-Prometheus-and-nobody-else',
 }

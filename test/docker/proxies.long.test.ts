@@ -281,7 +281,7 @@ t.test('three replicas behind proxies', { skip, timeout: 240_000 }, async t => {
         PORT: String(ports.callbacks),
         ADMIN_HOST: `127.0.0.${last}`,
         ADMIN_PORT: String(ports.admin),
-        ADMIN_TOKEN: 'proxies-run-admin-token-0123456789',
+        ADMIN_TOKENS: 'proxies-run-admin-token-0123456789',
         TRUSTED_PROXIES: '127.0.0.1',
         ALLOWED_SOURCES: '127.0.0.1, 127.0.0.9',
         PUBLIC_URL: 'https://callbacks.example.com',

@@ -123,7 +123,7 @@ const WHOLE = [
   'its text has the variables X1, X2, the mapping gives none',
   'no template for X1 in China',
   'no template for X1 outside China in the language X2',
-  'has fewer than 22 characters, so that whoever sees the URL could guess it and send in your name: make a new one with `callback-courier token`, or set EMAIL_CALLBACK_KEY (22 or more random characters) or ALLOWED_SOURCES',
+  'has fewer than 22 characters, so that whoever sees the URL could guess it and send in your name: make a new one with `callback-courier token`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES',
   'is one that guessers try, so that whoever sees the URL could guess it and send in your name',
   'line 3 of X1',
   'line 3 of X1 sets nothing',

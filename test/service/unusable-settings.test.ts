@@ -115,7 +115,7 @@ t.test('a secret that is easy to guess is refused; on a store of 1.0.0 it is bor
   const db = new DatabaseSync(join(rig.directory, 'outbox.db'))
   db.exec("DELETE FROM meta WHERE key = 'made-from'")
   db.close()
-  await rig.restart({ ...weak, EMAIL_CALLBACK_KEY: 'b'.repeat(24) })
+  await rig.restart({ ...weak, CALLBACK_KEYS: `email:${'b'.repeat(24)}` })
   const ready = await fetch(`${rig.service().adminUrl}/readyz`)
   t.same(await ready.json(), { status: 'ready', degraded: ['secrets'] })
   const console = await fetch(`${rig.service().adminUrl}/console`, {

@@ -14,14 +14,14 @@ t.test('what was opened is closed when the rest cannot be wired', async t => {
   const clock = createClock()
   const made = createServiceParts({
     // A listener for other machines without a password: refused once the store is open.
-    config: Object.assign(config, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: undefined }),
+    config: Object.assign(config, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKENS: undefined }),
     log: pino({ level: 'silent' }),
     clock,
     random: Math.random,
     wall: clock.now,
     urls: {},
   })
-  await t.rejects(made, /ADMIN_TOKEN is needed/)
+  await t.rejects(made, /ADMIN_TOKENS is needed/)
   const outbox = await createSqliteOutbox({
     path,
     clock,

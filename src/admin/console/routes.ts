@@ -24,7 +24,7 @@ const urlsPages: readonly ConsolePage[] = [
           is: 'page',
           status: 403,
           title: say('URLs'),
-          content: html`<section class="card"><p>${say('Without a password every user of this machine could read them here: set ADMIN_TOKEN, or run “callback-courier urls”.')}</p></section>`,
+          content: html`<section class="card"><p>${say('Without a password every user of this machine could read them here: set ADMIN_TOKENS, or run “callback-courier urls”.')}</p></section>`,
         }
       return {
         is: 'page',

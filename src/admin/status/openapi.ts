@@ -323,7 +323,7 @@ export function openApi(): JsonSchema {
       title: 'callback-courier status',
       version: '1',
       description:
-        'What became of messages. Read-only: it shows recipients masked, and no content. On the private listener, with STATUS_TOKEN (or ADMIN_TOKEN) as bearer token. Within version 1 fields may be added, and none is removed.',
+        'What became of messages. Read-only: it shows recipients masked, and no content. On the private listener, with a token of ADMIN_TOKENS (that of status/, or an operator’s) as bearer token. Within version 1 fields may be added, and none is removed.',
     },
     servers: [{ url: `http://127.0.0.1:9090${API}` }],
     security: [{ token: [] }],

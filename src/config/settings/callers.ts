@@ -1,8 +1,8 @@
 import {
-  ADMIN_TOKEN,
+  readAdminTokens,
+  readCallbackKeys,
   readHosts,
   readNetworks,
-  readOperators,
   readQuota,
   readSecrets,
   readSwitch,
@@ -18,11 +18,6 @@ import {
 import { readDatabase, readPublicUrl } from '../../settings/urls.ts'
 
 const TOKEN = { minLength: 1, secret: true } as const
-const KEY = {
-  pattern: '^[A-Za-z0-9._~-]{22,128}$',
-  form: '22 to 128 characters, each a letter, a digit or one of . _ ~ -',
-  secret: true,
-} as const
 
 /** Settings that the platform's console and this service have in common. */
 export const platform = {
@@ -57,26 +52,16 @@ export const platform = {
       meaning: 'While the SMS Token is being replaced: the old one, accepted as well.',
       example: 'the-old-token-of-sms-x',
     }),
-    EMAIL_CALLBACK_KEY: textSetting({
-      ...KEY,
+    CALLBACK_KEYS: settingWithReader(readCallbackKeys, {
+      secret: true,
       meaning:
-        'The secret part of the e-mail URL. Usually left out: it then follows from the Token. Needed only to keep the URL when the Token changes.',
-      example: 'a-key-of-22-or-more-characters',
-    }),
-    SMS_CALLBACK_KEY: textSetting({
-      ...KEY,
-      meaning: 'The same for the SMS URL.',
-      example: 'another-key-of-22-or-more-characters',
-    }),
-    EMAIL_CALLBACK_KEY_PREVIOUS: textSetting({
-      ...KEY,
-      meaning: 'While the key of the e-mail URL is being replaced: the old one, accepted as well.',
-      example: 'the-old-key-of-the-e-mail-url',
-    }),
-    SMS_CALLBACK_KEY_PREVIOUS: textSetting({
-      ...KEY,
-      meaning: 'The same for the SMS URL.',
-      example: 'the-old-key-of-the-sms-url',
+        'The secret parts of the URLs, of 22 to 128 letters, digits and . _ ~ -, parted by spaces. Usually left out: they then follow from the Tokens. Needed only to keep a URL when its Token changes.',
+      parts: {
+        'email:KEY': 'The key of the e-mail URL; sms:KEY that of the SMS URL.',
+        'email-previous:KEY':
+          'While that key is being replaced: the old one, accepted as well; sms-previous:KEY alike.',
+      },
+      example: 'email:a-key-of-22-or-more-characters',
     }),
     PUBLIC_URL: settingWithReader(readPublicUrl, {
       meaning:
@@ -179,7 +164,7 @@ export const listeners = {
     ADMIN_HOST: textSetting({
       default: '127.0.0.1',
       meaning:
-        'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKEN or ADMIN_TOKENS.',
+        'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKENS.',
       example: '0.0.0.0',
     }),
     ADMIN_PORT: integerSetting({
@@ -188,31 +173,16 @@ export const listeners = {
       default: 9090,
       meaning: 'Port of the private listener.',
     }),
-    ADMIN_TOKEN: textSetting({
-      ...ADMIN_TOKEN,
+    ADMIN_TOKENS: settingWithReader(readAdminTokens, {
       secret: true,
       meaning:
-        'Password of console and metrics. Make one with `callback-courier token`. Without it every user of this machine may use them, and nobody is given the callback URLs or a backup.',
+        'Password of console and metrics, from `callback-courier token`. Several are parted by spaces or lines, each with a name in front. Without a password every user of this machine may use them, and nobody is given the callback URLs or a backup.',
+      parts: {
+        'ann:TOKEN': 'An operator, by the name that the log has for what she does in the console.',
+        'metrics/prometheus:TOKEN': 'A program that may read /metrics, and nothing else.',
+        'status/shop:TOKEN': 'A program that may ask /api what became of messages, and nothing else.',
+      },
       example: 'a-long-random-password',
-    }),
-    ADMIN_TOKENS: settingWithReader(readOperators, {
-      secret: true,
-      meaning:
-        'Passwords of operators, name:token each, one a line or with spaces between them, so that the log says who did what in the console. Beside or instead of ADMIN_TOKEN; many are better kept in a file (ADMIN_TOKENS_FILE).',
-      example: 'ann:a-long-random-password',
-    }),
-    METRICS_TOKEN: textSetting({
-      ...ADMIN_TOKEN,
-      secret: true,
-      meaning: 'What Prometheus sends as bearer token: it opens /metrics and nothing else.',
-      example: 'another-long-random-password',
-    }),
-    STATUS_TOKEN: textSetting({
-      ...ADMIN_TOKEN,
-      secret: true,
-      meaning:
-        'What a program of yours sends as bearer token to ask what became of messages: it opens /api and nothing else.',
-      example: 'one-more-long-random-password',
     }),
     ADMIN_NAMES: settingWithReader(readHosts, {
       default: '',

@@ -11,7 +11,7 @@ async function linesOf(env: Readonly<Record<string, string | undefined>>): Promi
 }
 
 t.test('check says in Chinese what works, for a service that runs', async t => {
-  const { env, standIns } = await running(t, { ADMIN_TOKEN: 'a-password-of-this-test' })
+  const { env, standIns } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   const lines = await linesOf(env)
   t.ok(lines.length > 15, lines.join('\n'))
   for (const line of lines)
@@ -44,8 +44,7 @@ t.test('check says in Chinese what is wrong', async t => {
     {
       ...env,
       ADMIN_HOST: '0.0.0.0',
-      ADMIN_TOKEN: 'short',
-      METRICS_TOKEN: 'aaaaaaaaaaaaaaaaaaaa',
+      ADMIN_TOKENS: 'metrics/prometheus:aaaaaaaaaaaaaaaaaaaa',
       DKIM_DOMAIN: 'example.com',
     },
     {

@@ -1,0 +1,163 @@
+import { build } from '../runtime/build.ts'
+import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
+import { type SettingName, settingOf } from './settings.ts'
+
+/** A setting of an earlier version that is still set. */
+export interface RemovedSetting extends Required<SettingFault> {
+  /** It says whether the setting held messages back, so that more goes out without it. */
+  readonly isBrake: boolean
+}
+
+const BRAKE = 'is not read any more and holds nothing back'
+
+/** The variables that OpenTelemetry's own programs read, too. */
+const OF_TRACES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_HEADERS_FILE',
+  'OTEL_SERVICE_NAME',
+  'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+  'OTEL_SDK_DISABLED',
+]
+const TRACES = {
+  problem: 'is not read any more, since this service sends no traces',
+  remedy: 'take it out; the timeline of a message (console, `callback-courier find`) says the same',
+  isBrake: false,
+}
+
+/** What each of them is answered. A brake counts only when it was on. */
+const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
+  QUOTA_SMS_COST_PER_DAY: {
+    problem: BRAKE,
+    remedy: 'set QUOTA_SMS_PER_DAY to the number of SMS that you are willing to pay for, and take it out',
+    isBrake: true,
+  },
+  QUOTA_SMS_CARRIER_PER_DAY: {
+    problem: BRAKE,
+    remedy: 'set QUOTA_SMS_PER_DAY or QUOTA_SMS_COUNTRY_PER_DAY, and take it out',
+    isBrake: true,
+  },
+  SMS_COSTS: {
+    problem: 'is not read any more',
+    remedy: 'take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
+    isBrake: false,
+  },
+  ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),
+}
+
+/** Lists the settings that are set and that this version does not have any more. @param given texts by name; none is empty */
+export function findRemovedSettings(given: Readonly<Record<string, string>>): readonly RemovedSetting[] {
+  return Object.entries(REMOVED).flatMap(([name, removed]) => {
+    const text = given[name]
+    return text === undefined ? [] : [{ name, ...removed, isBrake: removed.isBrake && Number(text) !== 0 }]
+  })
+}
+
+/** Settings whose values stand in another one now. */
+interface Replacement {
+  readonly old: readonly string[]
+  readonly by: SettingName
+  /** Makes what to put into the new one from the texts of the old ones; null: they say nothing. */
+  readonly write: (...texts: readonly (string | undefined)[]) => string | null
+  /** What to say of it, where it is a secret. */
+  readonly form?: string
+}
+
+/** The version that reads them no more. */
+const GONE_WITH = '1.3'
+
+/** Old secrets that are entries of a list now, and what stands before them there. */
+const ENTRIES = {
+  ADMIN_TOKENS: { ADMIN_TOKEN: 'admin', METRICS_TOKEN: 'metrics/prometheus', STATUS_TOKEN: 'status/program' },
+  CALLBACK_KEYS: {
+    EMAIL_CALLBACK_KEY: 'email',
+    SMS_CALLBACK_KEY: 'sms',
+    EMAIL_CALLBACK_KEY_PREVIOUS: 'email-previous',
+    SMS_CALLBACK_KEY_PREVIOUS: 'sms-previous',
+  },
+} as const
+
+const REPLACED: readonly Replacement[] = Object.entries(ENTRIES).flatMap(([by, entries]) =>
+  Object.entries(entries).map(([old, place]) => ({
+    old: [old],
+    by: by as SettingName,
+    write: (secret = '') => `${place}:${secret.trim()}`,
+    form: `${place}:${old.replace(/^.*_(?=TOKEN|KEY)|_PREVIOUS$/g, '')}`,
+  })),
+)
+
+/** New settings that hold several values, to which old ones are added. */
+const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS'])
+
+/** What stands in settings of earlier versions, under the names of this one. */
+export interface ReplacedSettings {
+  readonly texts: Readonly<Record<string, string>>
+  /** The old names that they came from, by the new one. */
+  readonly from: Readonly<Record<string, string>>
+  readonly warnings: readonly SettingAdvice[]
+  readonly faults: readonly SettingFault[]
+  readonly removed: readonly RemovedSetting[]
+}
+
+/**
+ * Reads settings that have another form now. From 1.3 on they are not read: one that is a secret then stops the start.
+ * @param read gives a setting's text, also a secret's that stands in a file.
+ */
+export function readReplacedSettings(
+  read: (name: string, isSecret: boolean) => string | undefined,
+  given: Readonly<Record<string, string>>,
+  version = build.version,
+): ReplacedSettings {
+  const texts: Record<string, string> = {}
+  const from: Record<string, string> = {}
+  const warnings: SettingAdvice[] = []
+  const faults: SettingFault[] = []
+  const removed: RemovedSetting[] = []
+  for (const by of new Set(REPLACED.map(each => each.by))) {
+    const isSecret = settingOf(by)?.secret === true
+    const set = REPLACED.filter(each => each.by === by).flatMap(({ old, write, form }) => {
+      const olds = old.map(name => read(name, isSecret))
+      const names = old.filter((_name, at) => olds[at] !== undefined)
+      const text = names.length === 0 ? null : write(...olds)
+      return names.length === 0 ? [] : [{ names, text, shown: text === null ? null : (form ?? text) }]
+    })
+    if (set.length === 0) continue
+    const name = set.flatMap(({ names }) => names).join(', ')
+    const parts = set.flatMap(({ text }) => text ?? [])
+    const shown = set.flatMap(({ shown }) => shown ?? []).join(' ')
+    const remedy = shown === '' ? 'take it out' : `put ${shown} into ${by} instead`
+    if (isBefore(version, GONE_WITH)) {
+      from[by] = name
+      warnings.push({ name, sentence: `${name} will not be read from ${GONE_WITH} on`, remedy })
+      if (given[by] !== undefined && !LISTS.has(by) && parts.length > 0)
+        faults.push({ name: by, problem: `and ${name} are both set`, remedy: 'remove one of them' })
+      else if (parts.length > 0) texts[by] = [...parts, given[by] ?? []].flat().join(' ')
+    } else if (isSecret) faults.push({ name, problem: 'is not read any more', remedy })
+    else
+      removed.push({
+        name,
+        problem: BRAKE_OF.has(by) ? BRAKE : 'is not read any more',
+        remedy,
+        isBrake: BRAKE_OF.has(by),
+      })
+  }
+  return { texts, from, warnings, faults, removed }
+}
+
+/** New settings that hold messages back. */
+const BRAKE_OF: ReadonlySet<SettingName> = new Set([])
+
+function isBefore(version: string, other: string): boolean {
+  const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [version, other].map(each =>
+    each.split('.').map(Number),
+  ) as [number[], number[]]
+  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+}
+
+/** Says whether a name was one of a setting once. */
+export function wasSetting(name: string): boolean {
+  return Object.hasOwn(REMOVED, name) || REPLACED.some(({ old }) => old.includes(name.replace(/_FILE$/, '')))
+}
