@@ -111,7 +111,7 @@ export function nextAttempt(
 /** Says which part of what it is asked for a provider refuses, or takes in vain, and since when. */
 export function describePartialFault(provider: string, fault: PartialFault): Sentence {
   const { scope, name, kind, since, recipients } = fault
-  const said = { provider, name, kind, at: clockTime(since), what: describeReply(fault) }
+  const said = { provider, name, kind: translateText(kind), at: clockTime(since), what: describeReply(fault) }
   if (recipients !== undefined)
     return joinSentences(
       say('{provider} took messages that did not arrive, since {at}, of {n} recipients so far: {what}.', {

@@ -1,5 +1,5 @@
 import { STATE_WORDS } from '../admin/console/figures.ts'
-import { clockTime, describeReply, formatDuration } from '../admin/console/html.ts'
+import { clockTime, describeReply, formatDuration, showLocalTimes } from '../admin/console/html.ts'
 import { type AttemptGate, type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
 import { adminAddress } from '../config/sources.ts'
@@ -7,14 +7,34 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { askService } from './ask-service.ts'
-import { type Command, type ExitCode, type Io, readArguments } from './command.ts'
+import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { requestHealth } from './health.ts'
 
 export const find: Command = {
   async run(argv, io) {
-    const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
-    return findMessages(positionals[0] ?? '', io)
+    const { positionals, values } = readArguments(
+      argv,
+      { since: { type: 'string' }, until: { type: 'string' }, json: { type: 'boolean' } },
+      { least: 1, most: 1 },
+    )
+    const since = readDay('since', values.since)
+    const until = readDay('until', values.until)
+    const search = { recipient: positionals[0] ?? '', since: since?.getTime(), before: dayAfter(until) }
+    return findMessages(search, values.json === true, io)
   },
+}
+
+/** Reads a day of this process's zone (TZ). */
+function readDay(option: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const day = new Date(`${text}T00:00:00`)
+  if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(day.getTime())) return day
+  throw new UsageError(say('--{option} must be a day such as 2026-11-21', { option }), option)
+}
+
+/** A day has 23 or 25 hours where the clocks change. */
+function dayAfter(day: Date | undefined): number | undefined {
+  return day === undefined ? undefined : new Date(day).setDate(day.getDate() + 1)
 }
 
 /** A screen has as many lines. */
@@ -25,31 +45,38 @@ const UNREADY = say(
 
 const NO_RECIPIENT = say('That is neither a mail address nor a phone number in full (+86…).')
 
-async function findMessages(recipient: string, io: Io): Promise<ExitCode> {
-  const language = languageOfTerminal(io.env)
+async function findMessages(search: object, asJson: boolean, io: Io): Promise<ExitCode> {
+  const language = asJson ? 'en' : languageOfTerminal(io.env)
   const ask = askService(io, language)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
-  if (unready?.startsWith('HTTP 503') === true) io.stdout.write(`${UNREADY.in(language)}\n\n`)
-  const found = await ask('/messages/search', { recipient })
+  if (unready?.startsWith('HTTP 503') === true)
+    io[asJson ? 'stderr' : 'stdout'].write(`${UNREADY.in(language)}\n\n`)
+  const found = await ask('/messages/search', search)
   if ('why' in found) return fail((found.status === 400 ? NO_RECIPIENT : found.why).in(language), io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
-  if (messages.length > 0) {
-    const asked = await ask('/providers')
-    if ('why' in asked) return fail(asked.why.in(language), io)
-    const { providers } = asked.answer as { readonly providers: readonly AttemptGate[] }
-    const now = Date.now()
-    const texts = messages
-      .slice(0, MOST)
-      .map(row => formatMessage(row, explainMessage(row, providers, now), language))
-    io.stdout.write(texts.join('\n'))
-    return 0
+  const asked = await ask(messages.length > 0 ? '/providers' : '/calls')
+  if ('why' in asked) return fail(asked.why.in(language), io)
+  const now = Date.now()
+  const { providers = [], channels = [] } = asked.answer as {
+    readonly providers?: readonly AttemptGate[]
+    readonly channels?: readonly ChannelCalls[]
   }
-  const calls = await ask('/calls')
-  if ('why' in calls) return fail(calls.why.in(language), io)
-  const { channels } = calls.answer as { readonly channels: readonly ChannelCalls[] }
-  io.stdout.write(formatAbsence(channels, language))
-  return 1
+  const explained = messages.map(row => ({ ...row, ...explainMessage(row, providers, now) }))
+  if (asJson) io.stdout.write(`${formatAsJson({ messages: explained, calls: channels })}\n`)
+  else if (messages.length === 0) io.stdout.write(showLocalTimes(formatAbsence(channels, language)))
+  else {
+    const texts = explained.slice(0, MOST).map(row => formatMessage(row, row, language))
+    io.stdout.write(showLocalTimes(texts.join('\n')))
+  }
+  return messages.length === 0 ? 1 : 0
+}
+
+/** Formats what was found for a program: moments are ISO 8601 in UTC. */
+function formatAsJson(found: object): string {
+  const write = (name: string, value: unknown) =>
+    /^at$|At$/.test(name) && typeof value === 'number' ? new Date(value).toISOString() : value
+  return JSON.stringify(found, write, 2)
 }
 
 function fail(why: string, io: Io): ExitCode {
@@ -77,7 +104,7 @@ function formatMessage(row: MessageView, { what, next }: Explanation, language: 
       `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${describeReply(each).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
   )
   const { arrivedAt, channel, kind, maskedRecipient, state, id } = row
-  return `${clockTime(arrivedAt)} UTC  ${say(channel).in(language)} ${kind}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
+  return `${clockTime(arrivedAt)}  ${say(channel).in(language)} ${translateText(kind).in(language)}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
   ${what.in(language)}
   → ${next.in(language)}
   id ${id}

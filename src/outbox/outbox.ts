@@ -416,6 +416,8 @@ export interface ListFilter {
   readonly state?: State
   readonly kind?: string
   readonly recipientHash?: string
+  /** Only messages that arrived then or later, ms since the epoch. */
+  readonly since?: number
   /** Only messages that arrived before this, ms since the epoch: for paging. */
   readonly before?: number
   readonly limit: number

@@ -44,7 +44,7 @@ const FAINT_EDGES = `(() => {
 const UNNAMED = `(() => {
   const found = []
   const say = (what, element) => found.push(what + ': ' + element.outerHTML.slice(0, 80))
-  for (const field of document.querySelectorAll('input, select, textarea')) if (!field.labels?.length && !field.ariaLabel) say('no label', field)
+  for (const field of document.querySelectorAll('input:not([type=hidden]), select, textarea')) if (!field.labels?.length && !field.ariaLabel) say('no label', field)
   for (const link of document.querySelectorAll('a, button')) if (!(link.ariaLabel || link.textContent).trim()) say('no name', link)
   for (const table of document.querySelectorAll('table')) if (!table.caption?.textContent.trim()) say('no caption', table)
   for (const head of document.querySelectorAll('th')) if (!head.scope) say('no scope', head)
@@ -92,6 +92,9 @@ async function fill(rig: ServiceRig): Promise<readonly string[]> {
   ]
 }
 
+/** Every moment of a page as it is read, and as the pointer over it shows it. */
+const MOMENTS = `[...document.querySelectorAll('time[title]:not(.axis *)')].map(each => [each.textContent, each.title])`
+
 /**
  * Looks at the console's pages, narrow, with the eyes of who sees little and of who sees nothing.
  * @param options.most how many of the pages.
@@ -110,6 +113,7 @@ export async function lookAtPages(
     const page = await browser.newPage({
       viewport: { width: 360, height: 740 },
       colorScheme,
+      timezoneId: 'Asia/Shanghai',
       httpCredentials: { username: 'ann', password: ADMIN_TOKENS },
     })
     for (const path of paths) {
@@ -120,6 +124,8 @@ export async function lookAtPages(
       t.same(await page.evaluate(UNNAMED), [], `${at}: all has a name`)
       const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
       t.equal(await page.evaluate(over), 0, `${at}: 360 pixels are enough`)
+      for (const [here, utc] of await page.evaluate<[string, string][]>(MOMENTS))
+        t.equal(Date.parse(`${here}+08:00`), Date.parse(utc.replace(' UTC', 'Z')), `${at}: ${here} is ${utc}`)
     }
     await page.close()
   }

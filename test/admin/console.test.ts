@@ -142,7 +142,7 @@ t.test(
       emit: ({ type }: { readonly type: string }) => events.push(type),
     } as unknown as ConsoleOptions
     const response = await page?.handle(
-      { operator: 'ann', params: { id: 'a1' }, query: {}, fields: { do: 'retry' } },
+      { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {}, fields: { do: 'retry' } },
       options,
     )
     t.same(response, { is: 'redirect', to: '/console/messages/a1' })

@@ -71,13 +71,13 @@ t.test('what waits says until when, when it is tried next, and what the last rep
   } as const
   t.equal(
     what(waiting),
-    'It has not been taken yet, and is tried again in 5.0 s, until 2026-11-21 02:13:00. The last reply, of smtp: 535 5.7.8 no',
+    'It has not been taken yet, and is tried again in 5.0 s, until 2026-11-21 02:13:00 UTC. The last reply, of smtp: 535 5.7.8 no',
   )
   t.equal(
     what({ ...waiting, attempts: 0, dueAt: NOW, timeline: [] }),
     'It waits for its first attempt, due now.',
   )
-  t.match(what({ ...waiting, state: 'expired' }), /02:13:00\. The last reply, of smtp: 535/)
+  t.match(what({ ...waiting, state: 'expired' }), /02:13:00 UTC\. The last reply, of smtp: 535/)
   t.end()
 })
 
@@ -86,11 +86,11 @@ t.test('what is due waits for a provider that is left alone, and is not called t
   const rests = { ...works, breaker: 'open', breakerUntil: NOW + 34_000 } as const
   t.equal(
     what(due),
-    'It has not been taken yet, and is tried again when its turn comes, until 2026-11-21 02:13:00.',
+    'It has not been taken yet, and is tried again when its turn comes, until 2026-11-21 02:13:00 UTC.',
   )
   t.equal(
     what(due, [rests]),
-    'It has not been taken yet, and is tried again when twilio takes messages again, until 2026-11-21 02:13:00. twilio keeps failing and is left alone for 34.0 s; then one message tries it.',
+    'It has not been taken yet, and is tried again when twilio takes messages again, until 2026-11-21 02:13:00 UTC. twilio keeps failing and is left alone for 34.0 s; then one message tries it.',
   )
   t.equal(
     what({ ...due, attempts: 0 }, [rests]),
@@ -106,7 +106,7 @@ t.test('what is due waits for a provider that is left alone, and is not called t
   t.match(what({ ...due, dueAt: NOW + 5000 }, [rests]), /when twilio takes messages again/, 'due before that')
   t.match(
     what({ ...due, dueAt: NOW + 50_000 }, [rests]),
-    /again in 50\.0 s, until [-: \d]+\.$/,
+    /again in 50\.0 s, until [-: \d]+ UTC\.$/,
     'due after it',
   )
   t.match(
@@ -137,10 +137,10 @@ t.test('what was sent says who took it, and what the carrier reported since', t 
     what({ receipt: { status, errorCode, at: NOW } })
   t.equal(
     what({}),
-    'twilio took it 200 ms after it came, at 2026-11-21 02:03:00. There is no delivery report.',
+    'twilio took it 200 ms after it came, at 2026-11-21 02:03:00 UTC. There is no delivery report.',
   )
-  t.match(report('delivered'), 'The phone has it, since 2026-11-21 02:04:00.')
-  t.match(report('sent'), 'Its last report, at 2026-11-21 02:04:00: sent.')
+  t.match(report('delivered'), 'The phone has it, since 2026-11-21 02:04:00 UTC.')
+  t.match(report('sent'), 'Its last report, at 2026-11-21 02:04:00 UTC: sent.')
   t.match(report('undelivered', '30003'), 'It did not arrive: 30003.', 'of a store of 1.0.0')
   t.match(report('failed'), 'It did not arrive: failed.')
   const because = (verdict: ReportFault['verdict'], scope: ReportFault['scope'], errorCode = 'X') =>
@@ -185,11 +185,11 @@ t.test('in Chinese nothing is English but names and the words of others, and no 
       dueAt: NOW + 5000,
       timeline: failed('connecting took too long'),
     }),
-    '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00。smtp 最近的应答：535 连接太慢',
+    '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00 UTC。smtp 最近的应答：535 连接太慢',
   )
   t.equal(
     inChinese({ receipt: { status: 'undelivered', errorCode: '30003', at: NOW } }),
-    'twilio 于 2026-11-21 02:03:00 接收，距消息到达 200 毫秒。没有送达：30003。',
+    'twilio 于 2026-11-21 02:03:00 UTC 接收，距消息到达 200 毫秒。没有送达：30003。',
   )
   t.end()
 })
@@ -212,10 +212,10 @@ t.test('where there is no message, the platform’s own calls are what is known'
       validation: { at: NOW, ok: false, reason: 'key' },
     }).map(String),
     [
-      'The newest message to anybody came at 2026-11-21 02:04:00.',
-      'Callers refused since the start: 3, the last at 2026-11-21 02:04:00: signature invalid.',
-      'Held back by the quota sms-day since the start: 2, the last at 2026-11-21 02:04:00.',
-      'The last validation of the URL failed at 2026-11-21 02:04:00: key.',
+      'The newest message to anybody came at 2026-11-21 02:04:00 UTC.',
+      'Callers refused since the start: 3, the last at 2026-11-21 02:04:00 UTC: signature invalid.',
+      'Held back by the quota sms-day since the start: 2, the last at 2026-11-21 02:04:00 UTC.',
+      'The last validation of the URL failed at 2026-11-21 02:04:00 UTC: key.',
     ],
   )
   t.same(

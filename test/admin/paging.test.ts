@@ -52,6 +52,70 @@ const row: MessageView = {
   timeline: [],
 }
 
+t.test('a list is of days of the reader, in the zone that the browser says', async t => {
+  const asked: ListFilter[] = []
+  const rows = [
+    {
+      ...row,
+      timeline: [{ at: 1, provider: 'x', code: '1', outcome: 'sent', reply: '=cmd|"/c"!A1', tookMs: 1 }],
+    },
+    { ...row, kind: '-1+1', maskedRecipient: 'a***@example.com', providerId: '\t@SUM(1)', finalAt: null },
+  ]
+  const queries = {
+    async listMessages(filter: ListFilter) {
+      asked.push(filter)
+      return rows as unknown as readonly MessageView[]
+    },
+  }
+  const view = viewOf({ queries: { ...queries, findMessage: t.fail, readSummary: t.fail } as never })
+  const options = { view, status: createStatus(view) } as unknown as ConsoleOptions
+  const ask = (path: string, language: 'en' | 'zh-CN') =>
+    messagePages
+      .find(page => page.method === 'GET' && page.path === path)
+      ?.handle(
+        {
+          language,
+          operator: '',
+          params: {},
+          fields: {},
+          query: { from: '2026-11-20', to: '2026-11-21', zone: '-480', state: 'sent' },
+        },
+        options,
+      )
+  const days = {
+    since: Date.parse('2026-11-19T16:00Z'),
+    before: Date.parse('2026-11-21T16:00Z'),
+    state: 'sent',
+  }
+  const page = await ask('/console/messages', 'en')
+  t.match(asked[0], days)
+  if (page?.is !== 'page') throw new Error('no page')
+  const html = page.content.in('en')
+  for (const part of [
+    /name="from" value="2026-11-20"/,
+    /name="zone" value="-480"/,
+    /messages\.csv\?state=sent&amp;from=2026-11-20&amp;to=2026-11-21&amp;zone=-480"/,
+  ])
+    t.match(html, part)
+  for (const language of ['en', 'zh-CN'] as const) {
+    const file = await ask('/console/messages.csv', language)
+    t.match(asked.at(-1), { ...days, limit: 5000 })
+    if (file?.is !== 'file') throw new Error('no file')
+    t.match(file, { name: 'messages.csv', type: 'text/csv; charset=utf-8' })
+    const [head = '', first = '', second = ''] = file.body.split('\r\n')
+    t.match(
+      head,
+      language === 'en' ? /^\uFEFF"Arrived, UTC","Channel","Kind"/ : /^\uFEFF"到达时间（UTC）","通道","类型"/,
+    )
+    t.match(first, `"1970-01-01 00:00:00"`)
+    t.match(first, `"'+86*******8000"`, 'a number is no formula')
+    t.match(first, `"'=cmd|""/c""!A1"`)
+    t.match(second, `"'-1+1","a***@example.com"`)
+    t.match(second, `"' @SUM(1)"`, 'white space does not hide it')
+    for (const cell of `${first},${second}`.match(/"(?:[^"]|"")*"/g) ?? []) t.notMatch(cell, /^"\s*[=+\-@]/)
+  }
+})
+
 t.test('every message is on one page, however the callbacks fall', async t => {
   for (const recipients of [
     [],
@@ -106,7 +170,7 @@ t.test('a list keeps its filter: in what the store is asked, in the form, and on
   const ask = (method: string, given: Partial<PageRequest>) =>
     messagePages
       .find(page => page.method === method && page.path === '/console/messages')
-      ?.handle({ operator: '', params: {}, query: {}, fields: {}, ...given }, options)
+      ?.handle({ language: 'en', operator: '', params: {}, query: {}, fields: {}, ...given }, options)
   const chosen = { channel: 'sms', state: 'sent', kind: 'login-code' }
   const redirect = await ask('POST', { fields: { ...chosen, recipient: '+8613800138000' } })
   if (redirect?.is !== 'redirect') throw new Error('no redirect')

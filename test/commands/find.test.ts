@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { showLocalTimes } from '../../src/admin/console/html.ts'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
@@ -20,7 +21,10 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.notMatch(out, 'ann@')
   const chinese = { ...env, LANG: 'zh_CN.UTF-8' }
   const inChinese = (await command(['find', 'ann@example.com'], chinese)).out
-  t.match(inChinese, /UTC {2}邮件 activation-code {2}a\*\*\*@example\.com {2}已发送\n {2}smtp 于 .* 接收，/)
+  t.match(
+    inChinese,
+    /UTC {2}邮件 激活验证码（activation-code） {2}a\*\*\*@example\.com {2}已发送\n {2}smtp 于 .* 接收，/,
+  )
   for (const typed of [
     '+8613800138000',
     '138 0013 8000',
@@ -37,6 +41,33 @@ t.test('one command says what became of a recipient’s messages', async t => {
   ])
     t.match((await command(['find', typed], env)).out, 'email activation-code  a***@example.com', typed)
 
+  const today = new Date()
+  const day = `${today.getFullYear()}-${String(today.getMonth() + 1).padStart(2, '0')}-${String(today.getDate()).padStart(2, '0')}`
+  const found = (
+    await command(['find', 'ann@example.com', '--json', '--since', day, '--until', day], chinese)
+  ).out
+  t.match(JSON.parse(found), {
+    messages: [
+      {
+        kind: 'activation-code',
+        state: 'sent',
+        arrivedAt: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+        timeline: [{ at: /Z$/, provider: 'smtp' }],
+        what: /^smtp took it /,
+        next: /junk folder/,
+      },
+    ],
+  })
+  const before = await command(['find', 'ann@example.com', '--json', '--until', '2020-01-31'], env)
+  t.equal(before.code, 1)
+  t.match(JSON.parse(before.out), { messages: [], calls: [{ channel: 'email', newestAt: /Z$/ }, {}] })
+  t.match((await command(['find', 'ann@example.com', '--since', '2999-01-01'], env)).code, 1)
+  for (const wrong of ['yesterday', '2026-13-01', '21.11.2026'])
+    t.match(await command(['find', 'ann@example.com', '--since', wrong], env), {
+      code: 2,
+      err: /--since must be a day such as 2026-11-21\n\n {2}--since DAY {2}only/,
+    })
+
   const absent = await command(['find', 'nobody@example.com'], env)
   t.equal(absent.code, 1)
   t.match(absent.out, /No message to this recipient.*\n {2}email\n {4}The newest message to anybody came at/s)
@@ -51,6 +82,26 @@ t.test('one command says what became of a recipient’s messages', async t => {
   await close()
   t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
   t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /无响应：请启动服务/ })
+})
+
+t.test('moments are in the zone of the process', t => {
+  const { TZ } = process.env
+  t.teardown(() => {
+    if (TZ === undefined) delete process.env['TZ']
+    else process.env['TZ'] = TZ
+  })
+  const cases = {
+    'Asia/Shanghai': '2026-11-22 07:30:05 +08:00',
+    'Asia/Kathmandu': '2026-11-22 05:15:05 +05:45',
+    'America/St_Johns': '2026-11-21 20:00:05 -03:30',
+    UTC: '2026-11-21 23:30:05 UTC',
+  }
+  for (const [zone, expected] of Object.entries(cases)) {
+    process.env['TZ'] = zone
+    t.equal(showLocalTimes('at 2026-11-21 23:30:05 UTC.'), `at ${expected}.`)
+  }
+  t.equal(showLocalTimes('2026-99-99 23:30:05 UTC'), '2026-99-99 23:30:05 UTC')
+  t.end()
 })
 
 t.test('a service that cannot store says so before anything else', async t => {

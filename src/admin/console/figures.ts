@@ -1,4 +1,4 @@
-import { type Sentence, say } from '../../language/sentence.ts'
+import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import { clockTime, type Html, html } from './html.ts'
@@ -8,7 +8,7 @@ export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('
 
 /** A kind of message with its channel, for a reader. */
 export function nameKind({ channel, kind }: { readonly channel: Channel; readonly kind: string }): Sentence {
-  return say('{about}: {what}', { about: CHANNEL_NAMES[channel], what: kind })
+  return say('{about}: {what}', { about: CHANNEL_NAMES[channel], what: translateText(kind) })
 }
 
 /** The time that the figures cover, and the time of one bar of their plot, ms. */
@@ -104,9 +104,9 @@ const BANDS = [
   readonly states: readonly State[]
 }[]
 
-/** `02:04`. */
-function edge(at: number): string {
-  return clockTime(at).slice(11, 16)
+/** `02:04 UTC`. */
+function edge(at: number): Html {
+  return html`<time datetime="${new Date(at).toISOString()}">${clockTime(at).slice(11, 16)} UTC</time>`
 }
 
 /**
@@ -148,7 +148,7 @@ export function renderChart(
   return html`<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${title}: ${words}">
 <line class="p-line" x1="0" x2="${WIDTH}" y1="${HEIGHT - FOOT}" y2="${HEIGHT - FOOT}"/>${rects}
 </svg>
-<p class="axis"><span>${edge(first)}</span><span>${edge((first + until) / 2)}</span><span>${edge(until)} UTC</span></p>
+<p class="axis">${edge(first)}${edge((first + until) / 2)}${edge(until)}</p>
 <ul class="key"><li>${say('highest bar {n}', { n: most })}</li>${totals.map(({ name, css, total }) => html`<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="${css}" width="10" height="10"/></svg>${name} ${total}</li>`)}</ul>`
 }
 

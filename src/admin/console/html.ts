@@ -61,6 +61,7 @@ export function renderPage(
 <title>${title} · callback-courier</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/console/style.css">
+<script src="/console/time.js" defer></script>
 <script src="/console/live.js" defer></script>
 <script src="/console/copy.js" defer></script>
 </head>
@@ -68,7 +69,7 @@ export function renderPage(
 <a class="skip" href="#content">${say('To the content')}</a>
 <header><div class="in"><strong>callback-courier</strong>
 <nav aria-label="${say('Console')}">${menu.map(({ path, name }) => html`<a href="${path}"${path === place ? html` aria-current="page"` : ''}>${name}</a>`)}</nav>
-<time id="clock" data-lost="${say('no answer; trying again')}">${clockTime(now)} UTC</time></div></header>
+<time id="clock" data-lost="${say('no answer; trying again')}">${clockTime(now)}</time></div></header>
 <p id="news" class="unseen" role="status"></p>
 <main id="content" tabindex="-1"><h1>${title}</h1>
 ${content}
@@ -78,9 +79,21 @@ ${content}
 </html>`.in(language)}`
 }
 
-/** `2026-11-21 02:04:01`, UTC. */
+/** `2026-11-21 02:04:01 UTC`: the one form of a moment, in which whoever shows it finds it, and puts it into the reader's zone. */
 export function clockTime(at: number): string {
-  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** Puts the moments of a text into this process's zone (TZ): `2026-11-21 10:04:01 +08:00`. */
+export function showLocalTimes(text: string): string {
+  return text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC/g, (utc, day: string, time: string) => {
+    const at = new Date(`${day}T${time}Z`)
+    const east = -at.getTimezoneOffset()
+    if (Number.isNaN(east) || east === 0) return utc
+    const there = new Date(at.getTime() + east * 60_000).toISOString().slice(0, 19).replace('T', ' ')
+    const offset = new Date(Math.abs(east) * 60_000).toISOString().slice(11, 16)
+    return `${there} ${east < 0 ? '-' : '+'}${offset}`
+  })
 }
 
 /** A moment, readable and exact. */

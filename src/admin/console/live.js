@@ -26,6 +26,7 @@
       const response = await fetch(location.href, { headers: { accept: 'text/html' }, cache: 'no-store' })
       if (!response.ok) throw new Error(String(response.status))
       const fresh = new DOMParser().parseFromString(await response.text(), 'text/html')
+      showLocalTimes(fresh.body)
       tell(fresh)
       replace(document.getElementById('content'), fresh.getElementById('content'))
       clock?.replaceChildren(...(fresh.getElementById('clock')?.childNodes ?? []))

@@ -9,6 +9,7 @@ import {
 } from '../../outbox/outbox.ts'
 import { type AttemptGate, explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
 import type { ChannelCalls, MessagePage } from '../status/status.ts'
+import { DAY } from './causes.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import {
@@ -29,12 +30,18 @@ const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 
 const KINDS: readonly string[] = [...new Set([...messageKinds.map(({ name }) => name), PLAIN_KIND])]
 
-type Filter = Omit<ListFilter, 'limit'>
+/** Days are those of the reader's zone: `zone` is how many minutes it is west of UTC, as browsers say it. */
+interface Filter extends Omit<ListFilter, 'limit' | 'since'> {
+  readonly from?: string
+  readonly to?: string
+  readonly zone?: number
+}
 
 export const messagePages: readonly ConsolePage[] = [
   { method: 'GET', path: PLACE, place: PLACE, menu: say('Messages'), handle: listMessages },
   // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
   { method: 'POST', path: PLACE, place: PLACE, handle: chooseFilter },
+  { method: 'GET', path: `${PLACE}.csv`, place: PLACE, handle: exportMessages },
   { method: 'GET', path: PATH, place: PLACE, handle: showMessage },
   { method: 'POST', path: PATH, place: PLACE, handle: actOnMessage },
 ]
@@ -42,7 +49,7 @@ export const messagePages: readonly ConsolePage[] = [
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
   const { status, view } = options
   const filter = filterOf(query)
-  const page = await status.listMessages(filter)
+  const page = await status.listMessages(rangeOf(filter))
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, view.now())}`
   return {
@@ -51,6 +58,49 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
     content,
     liveMs: filter.before === undefined ? LIVE_MS : undefined,
   }
+}
+
+/** Rows of a file. */
+const CSV_ROWS = 5000
+const CSV_COLUMNS: readonly (readonly [Sentence, (row: MessageView) => Sentence | string | number])[] = [
+  [say('Arrived, UTC'), row => clockTime(row.arrivedAt).slice(0, 19)],
+  [say('Channel'), row => CHANNEL_NAMES[row.channel]],
+  [say('Kind'), row => translateText(row.kind)],
+  [say('Recipient'), row => row.maskedRecipient],
+  [say('State'), row => STATE_WORDS[row.state]],
+  [say('Attempts'), row => row.attempts],
+  [say('Ended, UTC'), row => (row.finalAt === null ? '' : clockTime(row.finalAt).slice(0, 19))],
+  [say('Provider'), row => row.timeline.at(-1)?.provider ?? ''],
+  [say('Code'), row => row.timeline.at(-1)?.code ?? ''],
+  [say('Last reply'), row => translateText(row.timeline.at(-1)?.reply ?? '')],
+  [say('Delivery report'), row => translateText(row.receipt?.status ?? '')],
+  [say('Provider’s id'), row => row.providerId ?? ''],
+  [say('Id'), row => row.id],
+]
+
+async function exportMessages(
+  { query, language }: PageRequest,
+  options: ConsoleOptions,
+): Promise<PageResponse> {
+  const rows = await options.view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })
+  const lines = [
+    CSV_COLUMNS.map(([title]) => csvCell(title.in(language))),
+    ...rows.map(row =>
+      CSV_COLUMNS.map(([, cellOf]) => {
+        const cell = cellOf(row)
+        return csvCell(typeof cell === 'object' ? cell.in(language) : String(cell))
+      }),
+    ),
+  ]
+  const text = lines.map(cells => `${cells.join(',')}\r\n`).join('')
+  // Spreadsheets take a file without this mark for one in the code page of their system.
+  return { is: 'file', type: 'text/csv; charset=utf-8', name: 'messages.csv', body: `\uFEFF${text}` }
+}
+
+/** A cell that a spreadsheet takes for a text: what begins like a formula, which carriers could say, has an apostrophe before it. */
+export function csvCell(text: string): string {
+  const harmless = /^\s*[=+\-@＝＋－＠]/.test(text) ? `'${text}` : text
+  return `"${harmless.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
 function chooseFilter({ fields }: PageRequest, { recipientHash }: ConsoleOptions): PageResponse {
@@ -64,24 +114,45 @@ function chooseFilter({ fields }: PageRequest, { recipientHash }: ConsoleOptions
   }
 }
 
-function queryOf({ channel, state, kind, recipientHash }: Filter): URLSearchParams {
+function queryOf({ channel, state, kind, from, to, zone, recipientHash }: Filter): URLSearchParams {
   const query = new URLSearchParams()
   if (channel !== undefined) query.set('channel', channel)
   if (state !== undefined) query.set('state', state)
   if (kind !== undefined) query.set('kind', kind)
+  if (from !== undefined) query.set('from', from)
+  if (to !== undefined) query.set('to', to)
+  if (zone !== undefined && (from ?? to) !== undefined) query.set('zone', String(zone))
   if (recipientHash !== undefined) query.set('who', recipientHash)
   return query
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
 export function filterOf(query: Fields): Filter {
-  const { channel, state, kind, who, before } = query
+  const { channel, state, kind, from = '', to = '', zone = '', who, before } = query
   return {
     ...(channel === 'email' || channel === 'sms' ? { channel } : {}),
     ...(STATES.includes(state as State) ? { state: state as State } : {}),
     ...(kind !== undefined && KINDS.includes(kind) ? { kind } : {}),
+    ...(isDay(from) ? { from } : {}),
+    ...(isDay(to) ? { to } : {}),
+    ...(/^-?\d{1,4}$/.test(zone) ? { zone: Number(zone) } : {}),
     ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
+  }
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
+}
+
+/** What a list has to be read by. */
+function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): Omit<ListFilter, 'limit'> {
+  const startOf = (day: string) => Date.parse(day) + zone * 60_000
+  const end = Math.min(before, to === undefined ? Infinity : startOf(to) + DAY)
+  return {
+    ...filter,
+    ...(from === undefined ? {} : { since: startOf(from) }),
+    ...(end === Infinity ? {} : { before: end }),
   }
 }
 
@@ -90,6 +161,9 @@ const FILTERS = {
   channel: 'channel',
   state: 'state',
   kind: 'kind',
+  from: 'from',
+  to: 'to',
+  zone: 'zone',
   recipientHash: 'who',
   before: 'before',
 } as const
@@ -122,12 +196,13 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <form class="row" method="post" action="/console/messages">
 <label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
 <label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
-<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, kind, filter.kind))}</select></label>
+<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, translateText(kind), filter.kind))}</select></label>
+<label>${say('From')}<input type="date" name="from" value="${filter.from ?? ''}"></label><label>${say('Until')}<input type="date" name="to" value="${filter.to ?? ''}"></label><input type="hidden" name="zone" value="${filter.zone ?? 0}">
 <label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
 <section class="card"><table class="stack"><caption>${countLine(rows.length)}</caption>
-<thead><tr><th scope="col">${say('Arrived, UTC')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
+<thead><tr><th scope="col">${say('Arrived')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
 <td data-l="${say('Arrived')}" class="whole"><a href="/console/messages/${row.id}">${clockTime(row.arrivedAt)}</a></td>
@@ -138,7 +213,7 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
 <td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: formatDuration(now - row.arrivedAt) })}</span>` : formatDuration(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
-<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
+<div class="pager"><a href="/console/messages.csv?${newest}" download>${say('CSV of the newest {n}', { n: CSV_ROWS })}</a>${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 
 function countLine(count: number): Sentence {
@@ -236,7 +311,7 @@ function dueText(row: MessageView, providers: readonly AttemptGate[], now: numbe
 
 function timelineTable(row: MessageView): Html {
   return html`<section class="card"><table class="stack"><caption>${say('Timeline')}</caption>
-<thead><tr><th scope="col">${say('When, UTC')}</th><th scope="col">${say('Provider')}</th><th scope="col">${say('Outcome')}</th><th scope="col">${say('Code')}</th><th scope="col">${say('Reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
+<thead><tr><th scope="col">${say('When')}</th><th scope="col">${say('Provider')}</th><th scope="col">${say('Outcome')}</th><th scope="col">${say('Code')}</th><th scope="col">${say('Reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${
     row.timeline.length === 0
       ? html`<tr><td colspan="6">${say('No attempt yet.')}</td></tr>`

@@ -1,5 +1,5 @@
 import type { Emit } from '../../events/events.ts'
-import { type Sentence, say } from '../../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions } from '../../outbox/outbox.ts'
 import type { Renderer } from '../../words/render.ts'
@@ -36,6 +36,7 @@ export const LIVE_MS = 5000
 export type Fields = Readonly<Record<string, string>>
 
 export interface PageRequest {
+  readonly language: ReaderLanguage
   /** The name that the audit log gives to the person who asks. */
   readonly operator: string
   readonly params: Fields
@@ -56,8 +57,15 @@ export type PageResponse =
     }
   /** 303 unless given. */
   | { readonly is: 'redirect'; readonly to: string; readonly status?: number }
-  /** @param policy Content-Security-Policy; the console's own unless given. */
-  | { readonly is: 'file'; readonly type: string; readonly body: string; readonly policy?: string }
+  | {
+      readonly is: 'file'
+      readonly type: string
+      readonly body: string
+      /** Content-Security-Policy; the console's own unless given. */
+      readonly policy?: string
+      /** Under which it is saved; absent: it is shown. */
+      readonly name?: string
+    }
 
 /** A page of the console: where it is, and how a request for it is answered. */
 export interface ConsolePage {

@@ -39,6 +39,7 @@ ${channels.map(channel => html`<details><summary>${say(channel === 'email' ? 'Sh
 /** The files that every page of the console loads. */
 const layoutFiles: readonly ConsolePage[] = [
   layoutFile('style.css', 'text/css'),
+  layoutFile('time.js', 'text/javascript'),
   layoutFile('live.js', 'text/javascript'),
   layoutFile('copy.js', 'text/javascript'),
 ]
@@ -92,6 +93,8 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     if (response.is === 'redirect') return reply.redirect(response.to, response.status ?? 303)
     if (response.is === 'page') return sendPage(reply.code(response.status ?? 200), { ...response, place })
     if (response.policy !== undefined) reply.header('content-security-policy', response.policy)
+    if (response.name !== undefined)
+      reply.header('content-disposition', `attachment; filename="${response.name}"`)
     return reply.type(response.type).send(response.body)
   }
 
@@ -104,8 +107,14 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       method,
       url: path,
       handler: async (request, reply) => {
-        const { operator, params, query, body } = request
-        const asked = { operator, params: fieldsOf(params), query: fieldsOf(query), fields: fieldsOf(body) }
+        const { operator, params, query, body, headers } = request
+        const asked = {
+          language: languageOfBrowser(headers['accept-language']),
+          operator,
+          params: fieldsOf(params),
+          query: fieldsOf(query),
+          fields: fieldsOf(body),
+        }
         return send(reply, place, await handle(asked, options))
       },
     })

@@ -200,6 +200,8 @@ const search = {
     channel,
     state,
     kind: { type: 'string', minLength: 1, maxLength: 64 },
+    since: { type: 'integer', minimum: 0, description: 'arrived then or later, ms since the epoch' },
+    before: { type: 'integer', minimum: 0, description: 'arrived before this, ms since the epoch' },
     cursor: { type: 'string', pattern: '^[0-9]{1,15}$', description: 'of the page before' },
   } satisfies Partial<Record<keyof ListFilter | 'recipient' | 'cursor', JsonSchema>>,
   additionalProperties: false,

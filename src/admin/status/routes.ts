@@ -34,6 +34,8 @@ interface Search {
   readonly channel?: Channel
   readonly state?: State
   readonly kind?: string
+  readonly since?: number
+  readonly before?: number
   readonly cursor?: string
 }
 

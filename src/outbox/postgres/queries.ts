@@ -26,6 +26,7 @@ export async function listMessages(
     ['state =', 'state'],
     ['channel =', 'channel'],
     ['kind =', 'kind'],
+    ['arrived_at >=', 'since'],
     ['arrived_at <', 'before'],
   ]
   const given = conditions.filter(([, key]) => filter[key] !== undefined)

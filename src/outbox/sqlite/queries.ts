@@ -35,6 +35,7 @@ function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undef
     ['state = ?', filter.state],
     ['channel = ?', channel],
     ['kind = ?', filter.kind],
+    ['arrived_at >= ?', filter.since],
     ['arrived_at < ?', filter.before],
   ]
   const given = conditions.filter((each): each is readonly [string, string | number] => each[1] !== undefined)
