@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
@@ -174,6 +175,27 @@ const MOST_REASONS = 60
 
 export type Metrics = ReturnType<typeof createMetrics>
 
+/** prom-client looks for delays of the event loop by a timer, which would wake an idle process a hundred times a second. */
+const NEVER_MS = 2 ** 31 - 1
+
+/** Has the metrics of the event loop's delay say how long its turns took, which needs no timer. */
+function measureTurns(registry: Registry): void {
+  const options: object = { samplePerIteration: true }
+  const turns = monitorEventLoopDelay(options)
+  turns.enable()
+  const gauge = (name: string) => registry.getSingleMetric(`nodejs_eventloop_lag${name}_seconds`) as Gauge
+  const lag = gauge('') as Gauge & { collect(): void }
+  const collectLag = lag.collect.bind(lag)
+  lag.collect = () => {
+    collectLag()
+    const [p50, p90, p99] = [50, 90, 99].map(percent => turns.percentile(percent))
+    const { min, max, mean, stddev, count } = turns
+    for (const [name, ns = 0] of Object.entries({ min, max, mean, stddev, p50, p90, p99 }))
+      gauge(`_${name}`).set(count === 0 ? 0 : ns / 1e9)
+    turns.reset()
+  }
+}
+
 /**
  * Metrics by Prometheus' conventions, all under `callback_courier_`. Labels hold channels, kinds, codes and states:
  * never a recipient, a code, a link or a URL. The event loop's lag and the process's memory come from prom-client's
@@ -187,7 +209,8 @@ export function createMetrics(on: {
   readonly reporting: readonly string[]
 }) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
+  measureTurns(registry)
   const settings = ({ name, help, labels }: { name: string; help: string; labels: readonly string[] }) => ({
     name: `callback_courier_${name}`,
     help,
