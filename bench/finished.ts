@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import type { Client } from '../src/outbox/postgres/connect.ts'
+import { makeDays } from '../src/outbox/postgres/days.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -18,6 +20,11 @@ export async function fillFinished(client: pg.Client, rows: number, days: number
   await client.query('SET synchronous_commit = off')
   const now = Date.now()
   const begin = now - days * DAY_MS
+  await makeDays(
+    client as unknown as Client,
+    days,
+    Array.from({ length: Math.ceil(days) + 1 }, (_, n) => Math.min(now, begin + n * DAY_MS)),
+  )
   await client.query(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE final_at IS NOT NULL LIMIT 1`)
   const names = columns.map(({ name }) => name).join(', ')
   const values = columns.map(column => valueOf(column, rows)).join(', ')

@@ -40,7 +40,7 @@ t.test('a held snapshot, stale statistics and many live rows', async t => {
         await filler.stop()
       }
       await fill(0)
-      await client.query('ALTER TABLE courier_messages SET (autovacuum_enabled = off)')
+      await client.query('ALTER TABLE courier_live SET (autovacuum_enabled = off)')
       await client.query(STATISTICS_WITHOUT_BACKLOG)
       await fill(LIVE_ROWS)
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')

@@ -88,10 +88,10 @@ export function record(clock: { now(): number }, outcome: string, reply = '250 o
   return { at: clock.now(), tookMs: 12, provider: 'smtp', outcome, code: '250', reply }
 }
 
-/** Postgres: makes statistics as of a service without a backlog: nothing is live, and all messages look the same. */
+/** Postgres: makes statistics as of a service without a backlog: nothing is live, and all that ended looks the same. */
 export const STATISTICS_WITHOUT_BACKLOG = `
-  INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
-    final_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient)
-  SELECT 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', 'g', true, 'm'
+  INSERT INTO courier_finished (seq, id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
+    final_at, dedupe_key, recipient_hash, begun, outdated, masked_recipient)
+  SELECT -n, 'f' || n, 'email', 'activation-code', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON}, 'd', 'r', true, false, 'm'
   FROM generate_series(1, 5000) AS n;
-  ANALYZE courier_messages`
+  ANALYZE`

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { migrateStoreBack } from '../../src/outbox/postgres/outbox.ts'
+import type { Replica } from '../chaos/replica.ts'
 import { lookInto } from '../chaos/rows.ts'
 import { readRows } from '../faults/checker.ts'
 import { freePort } from '../rigs/free-port.ts'
@@ -17,7 +19,7 @@ const steps = previous === null ? [MAIN] : [MAIN, previous.main]
 t.comment(`the release before: ${previous?.release ?? 'none'}`)
 
 t.test(
-  'two replicas, one by one: no callback is refused',
+  'two replicas: no callback is refused where one after the other can be replaced',
   { skip: noPostgres, timeout: 200_000 },
   async t => {
     const postgres = await startPostgres()
@@ -28,14 +30,29 @@ t.test(
       processes: 2,
       first,
       async update(replicas) {
-        for (const main of steps) for (const replica of replicas) await replica.replace({ main })
+        for (const main of steps) {
+          if (previous === null) for (const replica of replicas) await replica.replace({ main })
+          else await replaceAll(replicas, databaseUrl, main)
+        }
       },
       rows: () => lookInto(databaseUrl).rows(),
     })
     nothingLost(t, updated)
-    t.same(refusedOf(updated), [])
+    if (previous === null) t.same(refusedOf(updated), [])
   },
 )
+
+/** Between 1.0 and this version all end before one starts; on the way back, somebody gives the store back. */
+async function replaceAll(replicas: readonly Replica[], databaseUrl: string, main: string): Promise<void> {
+  const replaced = Promise.all(replicas.map(replica => replica.replace({ main })))
+  const giveBack = () =>
+    migrateStoreBack(databaseUrl).then(
+      () => true,
+      () => false,
+    )
+  if (main !== MAIN) await until(giveBack, 'the store is given back', 60_000)
+  await replaced
+}
 
 /** Updates a single instance. @param front makes what stands before it, given the instance's port. */
 async function updateSingle(t: Test, front?: (port: number) => Promise<string>) {

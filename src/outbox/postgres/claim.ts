@@ -213,28 +213,28 @@ async function lockClaimedByDead(
 
 const LOST = statement(
   'lost-leases',
-)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until <= $2
+)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until <= $2
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
 const CLAIMED_BY_DEAD = statement(
   'claimed-by-dead-replicas',
-)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
     AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`
-const OUTLIVED = statement('outlived')`SELECT ${ROW_COLUMNS} FROM courier_messages m
+const OUTLIVED = statement('outlived')`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
     ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
 const UNCOMMITTED = statement(
   'uncommitted-leases',
-)`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY($1::bigint[])
+)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY($1::bigint[])
     AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`
 const LEASED = statement(
   'leased',
-)`SELECT seq, lease_token FROM courier_messages WHERE channel = $1 AND lease_until IS NOT NULL`
-const PROMOTE = statement('promote')`UPDATE courier_messages SET ready = 1 WHERE seq IN
-    (SELECT seq FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
+)`SELECT seq, lease_token FROM courier_live WHERE channel = $1 AND lease_until IS NOT NULL`
+const PROMOTE = statement('promote')`UPDATE courier_live SET ready = 1 WHERE seq IN
+    (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
 const dueOrderedBy = (name: string, order: string) =>
-  statement(name)`SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_messages m
+  statement(name)`SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_live m
     WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
     ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`
 const DUE = {
@@ -242,16 +242,16 @@ const DUE = {
   'newest-first': dueOrderedBy('due-newest-first', 'm.channel, m.rank, m.seq DESC'),
 }
 const OLDEST_DUE = statement('oldest-due')`SELECT
-    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
-    (SELECT due_at FROM courier_messages WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`
-const ANY_DUE = statement('any-due')`SELECT 1 FROM courier_messages WHERE ready = 1 AND channel = $1 LIMIT 1`
+    (SELECT due_at FROM courier_live WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
+    (SELECT due_at FROM courier_live WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`
+const ANY_DUE = statement('any-due')`SELECT 1 FROM courier_live WHERE ready = 1 AND channel = $1 LIMIT 1`
 const NEXT_AT = `least(
-    (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
-    (SELECT due_at FROM courier_messages WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
-    (SELECT lease_until FROM courier_messages WHERE lease_until IS NOT NULL AND channel = $1
+    (SELECT due_at FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
+    (SELECT due_at FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
+    (SELECT lease_until FROM courier_live WHERE lease_until IS NOT NULL AND channel = $1
       ORDER BY lease_until LIMIT 1))`
 const NEXT = statement('next-due')`SELECT ${NEXT_AT} AS at`
 const LOOK = statement('look')`SELECT at, at <= $2 IS TRUE
-    OR EXISTS (SELECT FROM courier_messages WHERE ready = 1 AND channel = $1)
-    OR EXISTS (SELECT FROM courier_messages WHERE ready IS NOT NULL AND channel = $1 AND expires_at <= $2) AS is_due
+    OR EXISTS (SELECT FROM courier_live WHERE ready = 1 AND channel = $1)
+    OR EXISTS (SELECT FROM courier_live WHERE ready IS NOT NULL AND channel = $1 AND expires_at <= $2) AS is_due
   FROM (SELECT ${NEXT_AT} AS at) AS next`

@@ -211,7 +211,7 @@ const LEAVE = statement(
   'leave',
 )`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
 const FORGET = statement('forget-replica')`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
-    (SELECT FROM courier_messages m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`
+    (SELECT FROM courier_live m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`
 
 /** Clocks that are further apart than this make leases and lives of different replicas disagree, ms. */
 const SKEW_MS = 2000

@@ -10,6 +10,7 @@ import {
   runTogether,
   statement,
 } from './connect.ts'
+import { finishFrom, KEPT_COLUMNS } from './schema.ts'
 
 /**
  * The two writes of which there is one a message: the mark that its attempt begins, and the end of one that was sent. Nothing of
@@ -27,7 +28,7 @@ import {
  */
 function findLeased(asked: string): string {
   return `SELECT m.ctid, asked.* FROM ${asked}
-    CROSS JOIN LATERAL (SELECT ctid, seq, lease_token FROM courier_messages WHERE id = asked.id LIMIT 1) AS m
+    CROSS JOIN LATERAL (SELECT ctid, seq, lease_token FROM courier_live WHERE id = asked.id LIMIT 1) AS m
     WHERE m.lease_token = asked.token ORDER BY m.seq`
 }
 
@@ -86,7 +87,7 @@ export async function markBegun(
 const MARK = statement(
   'mark-begun',
 )`WITH unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), marked AS (
-    UPDATE courier_messages m SET begun = m.begun OR NOT m.outdated, 
+    UPDATE courier_live m SET begun = m.begun OR NOT m.outdated, 
       attempted_by = CASE WHEN m.outdated THEN m.attempted_by ELSE found.provider END
     FROM unsynced, (${findLeased('unnest($1::text[], $2::text[], $3::text[]) AS asked(id, token, provider)')}) AS found
     WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending' RETURNING m.lease_token, m.outdated
@@ -139,18 +140,21 @@ export async function writeSent(
 const SENT = statement(
   'settle-sent',
 )`WITH synced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true)), sent AS (
-    UPDATE courier_messages m SET state = 'sent', ready = NULL, due_at = NULL, lease_until = NULL, final_at = $2::bigint,
-      answer = found.answer, provider_id = coalesce(found.provider_id, m.provider_id), charges = NULL, payload = NULL,
-      timeline = CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END
-    FROM synced, (${findLeased(`json_to_recordset($1::json)
+    DELETE FROM courier_live m
+    USING synced, (${findLeased(`json_to_recordset($1::json)
       AS asked(id text, token text, answer text, provider_id text, records jsonb)`)}) AS found
     WHERE m.ctid = found.ctid AND m.lease_token = found.token AND m.state = 'sending'
       AND coalesce(jsonb_array_length(m.timeline), 0) + jsonb_array_length(found.records) <= ${TIMELINE_LINES}
-    RETURNING m.lease_token, m.channel, m.kind, m.arrived_at / 60000 AS minute
+    RETURNING ${KEPT_COLUMNS}, m.attempts, m.ambiguous, m.outdated, m.begun, m.attempted_by, m.lease_token,
+      $2::bigint AS final_at, found.answer, coalesce(found.provider_id, m.provider_id) AS provider_id,
+      CASE found.records WHEN '[]' THEN m.timeline ELSE coalesce(m.timeline, '[]') || found.records END AS timeline,
+      'sent' AS state
+  ), finished AS (
+    ${finishFrom('sent')}
   ), counted AS (
-    ${addToCountRows(`SELECT minute, channel, kind, change.state, $3::smallint, sum(change.by)
+    ${addToCountRows(`SELECT arrived_at / 60000 AS minute, channel, kind, change.state, $3::smallint, sum(change.by)
     FROM sent CROSS JOIN (VALUES ('sending', -1), ('sent', 1)) AS change(state, by)
-    GROUP BY minute, channel, kind, change.state ORDER BY minute, channel, kind, change.state`)}
+    GROUP BY 1, channel, kind, change.state ORDER BY minute, channel, kind, change.state`)}
     RETURNING 1
   ), live AS (
     ${addToBacklogRow(`SELECT $4::smallint,

@@ -8,14 +8,16 @@ import {
   statement,
   toError,
 } from './connect.ts'
+import { dropDays, makeDays } from './days.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
+const DAY_MS = 24 * 3600_000
 /** How often old rows are pruned, ms by the clock. */
 const PRUNE_EVERY_MS = 60_000
 
 /**
- * Prunes a step at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
+ * Sees to the partitions, and prunes a step of the other tables, at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
  * what was claimed before it, since that would wait for the end of its lease.
  */
 export function createPruning(
@@ -28,7 +30,11 @@ export function createPruning(
     if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
     prunedAt = now
     try {
-      const more = await connections.use(client => prune(client, now, retentionDays * 24 * 3600 * 1000))
+      const more = await connections.use(async client => {
+        await makeDays(client, retentionDays, [now, now + DAY_MS])
+        await dropDays(client, now - retentionDays * DAY_MS)
+        return prune(client, now, retentionDays * DAY_MS)
+      })
       if (more) prunedAt = Number.NEGATIVE_INFINITY
     } catch (error) {
       log({ doing: 'prune', message: toError(error).message })
@@ -54,8 +60,8 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
   return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)
 }
 
-const OLD_MESSAGES = statement('old-messages')`DELETE FROM courier_messages WHERE seq IN
-    (SELECT seq FROM courier_messages WHERE final_at < $1 ORDER BY final_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
+const OLD_MESSAGES = statement('old-messages')`DELETE FROM courier_earlier WHERE seq IN
+    (SELECT seq FROM courier_earlier WHERE final_at < $1 ORDER BY final_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_COUNTERS = statement('old-quota-counters')`DELETE FROM courier_quota_counters WHERE name IN
     (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_MEMOS = statement('old-memos')`DELETE FROM courier_memos WHERE name IN

@@ -13,13 +13,21 @@ import {
 } from '../decide.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled, SettledByStore } from '../outbox.ts'
+import {
+  type Acceptance,
+  type Accepted,
+  type BacklogFull,
+  DEDUPE_WINDOW_MS,
+  type DeliveryReport,
+  type Settled,
+  type SettledByStore,
+} from '../outbox.ts'
 import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { isSent, writeSent } from './leases.ts'
-import { LIVE_GROUP } from './schema.ts'
+import { isText } from './schema.ts'
 import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
@@ -82,13 +90,17 @@ async function lockKnown(
   const recipients = names.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
   const asked = newcomersAmong(all)
-  const [, , read, sent] = await awaitStatements(
+  const readKnown = () =>
+    runStatement(client, KNOWN, recipients, dedupeKeys, [...groupKeys], now, now - answersFor(all))
+  const [, , first, sent] = await awaitStatements(
     beginTransaction(client),
     runStatement(client, LOCK_RECIPIENTS, recipients),
-    runStatement(client, KNOWN, recipients, dedupeKeys, [...groupKeys], now),
+    readKnown(),
     asked.length === 0 ? Promise.resolve({ rows: [] }) : runStatement(client, SENT_TO, asked),
     countBacklog,
   )
+  // One that another transaction ended while we waited for its lock has left the live messages. Then it is read where it is now.
+  const read = hasLeft(first.rows, now) ? await readKnown() : first
   const endable = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
   const latest = new Map(endable.map(row => [row.seq, row]))
   // A message that ended while we waited for its lock cannot be ended again.
@@ -110,6 +122,26 @@ async function lockKnown(
   }
   const reached = new Set(sent.rows.map(row => row['recipient_hash'] as string))
   return { duplicates, groups, reached, locked: new Set(locked) }
+}
+
+/** Clocks of replicas may differ by so much, ms. */
+const SKEW_MS = 60_000
+
+/** Says for how long after its end a message can answer for any of these, ms: a superseded one does for its whole life. */
+function answersFor(messages: readonly Acceptance[]): number {
+  return messages.reduce(
+    (longest, { message, dedupeWindowMs = DEDUPE_WINDOW_MS }) =>
+      Math.max(longest, dedupeWindowMs + SKEW_MS, message.expiresAt - message.arrivedAt + SKEW_MS),
+    0,
+  )
+}
+
+/** Says whether a duplicate whose life is over was not locked. */
+function hasLeft(read: readonly Record<string, unknown>[], now: number): boolean {
+  const locked = new Set(read.filter(each => each['dedupe_key'] === null).map(each => each['seq']))
+  return read.some(
+    each => each['state'] === 'queued' && (each['expires_at'] as number) <= now && !locked.has(each['seq']),
+  )
 }
 
 /**
@@ -149,7 +181,11 @@ export function createSettle(options: WriterOptions) {
         calls.map(call => call.token),
       ),
     )
-    const rows = new Map(read.rows.map(rowOf).map(row => [`${row.id} ${row.leaseToken}`, row]))
+    // An end that is written already lies among the finished ones.
+    const found = new Set(read.rows.map(row => row['lease_token']))
+    const written = calls.filter(({ token }) => mayBeWritten.has(token) && !found.has(token))
+    const ended = written.length === 0 ? [] : await readEnded(client, written)
+    const rows = new Map([...read.rows.map(rowOf), ...ended].map(row => [`${row.id} ${row.leaseToken}`, row]))
     const settled = calls.map(({ id, token, settlement }) =>
       settleMessage(unit, rows.get(`${id} ${token}`), settlement, mayBeWritten.has(token)),
     )
@@ -165,6 +201,12 @@ export function createSettle(options: WriterOptions) {
     for (const token of tokens) uncertain.delete(token)
     return settled
   }
+}
+
+/** Reads messages that ended under these leases. */
+async function readEnded(client: Client, calls: readonly Takes<'settle'>[]): Promise<readonly Row[]> {
+  const [ids, tokens] = [calls.map(({ id }) => id), calls.map(({ token }) => token)]
+  return (await runStatement(client, ENDED_UNDER, ids, tokens)).rows.map(rowOf)
 }
 
 /** Keeps providers' delivery reports with their messages, those that came together in one commit. */
@@ -186,27 +228,56 @@ export function createWriteReceipts(options: WriterOptions, unreported: SettledB
   }
 }
 
+/** Reports come within minutes as a rule: the days from before this are asked only about the others, ms. */
+const RECENT_MS = 24 * 3600_000
+
 /** Begins the transaction. @returns the message of each report: by the provider's id, or else by ours. */
 async function lockReported(
   client: Client,
   reports: readonly DeliveryReport[],
 ): Promise<readonly (Row | undefined)[]> {
-  const [, read] = await awaitStatements(
-    beginTransaction(client),
-    runStatement(
-      client,
-      REPORTED,
-      reports.map(({ providerId }) => providerId ?? null),
-      reports.map(({ channel }) => channel),
-      reports.map(({ id }) => id ?? ''),
-    ),
-  )
-  const rows = read.rows.map(rowOf)
-  return reports.map(
-    ({ channel, providerId, id }) =>
-      rows.findLast(row => row.channel === channel && row.providerId === (providerId ?? '')) ??
-      rows.find(row => row.channel === channel && row.id === id),
-  )
+  const rows: Row[] = []
+  const messageOf = ({ channel, providerId, id }: DeliveryReport) =>
+    rows.findLast(row => row.channel === channel && row.providerId === (providerId ?? '')) ??
+    rows.find(row => row.channel === channel && row.id === id)
+  const begun = beginTransaction(client)
+  const recent = Math.min(...reports.map(({ at }) => at)) - RECENT_MS
+  for (const since of [recent, 0]) {
+    // One that has ended since the first look was locked by nobody, and is found by the second one.
+    const asked = reports.filter(each => messageOf(each) === undefined)
+    if (asked.length === 0) break
+    const [, read] = await awaitStatements(
+      begun,
+      runStatement(
+        client,
+        REPORTED,
+        asked.map(({ providerId }) => providerId ?? null),
+        asked.map(({ channel }) => channel),
+        asked.map(({ id }) => id ?? ''),
+        since,
+      ),
+    )
+    rows.push(...(await withLatestReports(client, read.rows)))
+  }
+  return reports.map(messageOf)
+}
+
+/** Adds what was reported since their end to messages that are locked, so that nobody else reports on them meanwhile. */
+async function withLatestReports(client: Client, locked: readonly Record<string, unknown>[]): Promise<Row[]> {
+  const ended = locked.filter(row => row['final_at'] !== null)
+  const ids = ended.map(row => row['id'])
+  const ends = ended.map(row => row['final_at'])
+  const read = ended.length === 0 ? [] : (await runStatement(client, LATEST_REPORTS, ids, ends)).rows
+  const latest = new Map(read.map(row => [row['id'], row]))
+  return locked.map(row => {
+    const report = latest.get(row['id'])
+    if (report === undefined) return rowOf(row)
+    return rowOf({
+      ...row,
+      receipt_status: report['receipt_status'],
+      provider_id: row['provider_id'] ?? report['provider_id'],
+    })
+  })
 }
 
 /** Makes the actions of people on a message that waits. */
@@ -229,19 +300,22 @@ export function createOperatorActions(options: WriterOptions) {
 /** Counted, so that there is one row to read, not one a recipient. */
 const LOCK_RECIPIENTS = statement('lock-recipients')`SELECT count(pg_advisory_xact_lock(k)) FROM
     (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`
+/** The texts that find a message by its recipient. */
+const OF_RECIPIENT = ['m.recipient_hash', 'asked.recipient_hash'] as const
 /**
  * The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
- * of which are locked, in order.
+ * of which are locked, in order. Only the days from `$5` on are looked at, and what ended before the upgrade only as long as it matters.
  */
 const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
-      CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_messages m
-        WHERE m.recipient_hash = asked.recipient_hash AND m.dedupe_key = asked.dedupe_key
+      CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_rows m
+        WHERE ${isText(OF_RECIPIENT, ['m.dedupe_key', 'asked.dedupe_key'])} AND (m.final_at IS NULL OR m.final_at >= $5::bigint)
+          AND (m.part <> 'earlier' OR $5::bigint <= (SELECT max(final_at) FROM courier_earlier))
         ORDER BY -m.seq LIMIT 1) AS m
     ), endable AS MATERIALIZED (
-      SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq = ANY(ARRAY(
+      SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY(ARRAY(
         SELECT g.seq FROM unnest($3::text[]) AS asked(key)
-        CROSS JOIN LATERAL (SELECT seq FROM courier_messages WHERE ${LIVE_GROUP} = asked.key) AS g
+        CROSS JOIN LATERAL (SELECT seq FROM courier_live WHERE group_key = asked.key) AS g
         UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
       ORDER BY m.seq FOR UPDATE
     )
@@ -249,17 +323,46 @@ const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
 const SENT_TO = statement(
   'sent-to',
 )`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
-    CROSS JOIN LATERAL (SELECT 1 FROM courier_messages m
-      WHERE m.recipient_hash = asked.recipient_hash AND m.state = 'sent' LIMIT 1) AS any_sent`
-const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_messages m
+    CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
+      WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
+const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY m.seq FOR UPDATE OF m`
-const REPORTED = statement('reported')`SELECT ${ROW_COLUMNS} FROM courier_messages m WHERE m.seq IN (
-    SELECT coalesce(
-      (SELECT p.seq FROM courier_messages p WHERE p.provider_id = asked.provider_id AND p.channel = asked.channel
-        ORDER BY p.seq DESC LIMIT 1),
-      (SELECT o.seq FROM courier_messages o WHERE o.id = asked.id AND o.channel = asked.channel))
-    FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id))
-    ORDER BY m.seq FOR UPDATE`
-const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_messages m
+const ENDED_UNDER = statement(
+  'ended-under',
+)`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
+    CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
+      WHERE m.id = leased.id AND m.lease_token = leased.token) AS m`
+const SINCE = "(m.final_at IS NULL OR m.final_at >= $4::bigint) AND (m.part <> 'earlier' OR $4::bigint = 0)"
+/** Written so that no index by channel looks as if it could serve it. */
+const OF_CHANNEL = "m.channel || '' = asked.channel"
+const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
+      SELECT DISTINCT coalesce(p.part, o.part) AS part, coalesce(p.id, o.id) AS id, coalesce(p.final_at, o.final_at) AS final_at
+      FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id)
+      LEFT JOIN LATERAL (
+        SELECT m.part, m.id, m.final_at FROM courier_rows m
+        WHERE ${isText(['m.provider_id', 'asked.provider_id'])} AND ${OF_CHANNEL} AND ${SINCE}
+        UNION ALL SELECT 'finished', r.id, r.final_at FROM courier_reports r
+        WHERE ${isText(['r.provider_id', 'asked.provider_id'])} AND r.channel = asked.channel AND r.final_at >= $4::bigint
+        ORDER BY 3 DESC NULLS FIRST LIMIT 1) AS p ON true
+      LEFT JOIN LATERAL (
+        SELECT m.part, m.id, m.final_at FROM courier_rows m
+        WHERE p.id IS NULL AND m.id = asked.id AND ${OF_CHANNEL} AND ${SINCE}) AS o ON true
+    ), live AS MATERIALIZED (
+      SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.id = ANY(ARRAY(SELECT id FROM found WHERE part = 'live'))
+      ORDER BY m.seq FOR UPDATE
+    ), finished AS MATERIALIZED (
+      SELECT ${ROW_COLUMNS} FROM found JOIN courier_finished m ON m.id = found.id AND m.final_at = found.final_at
+      WHERE found.part = 'finished' ORDER BY m.seq FOR UPDATE OF m
+    ), earlier AS MATERIALIZED (
+      SELECT ${ROW_COLUMNS} FROM courier_earlier m WHERE m.id = ANY(ARRAY(SELECT id FROM found WHERE part = 'earlier'))
+      ORDER BY m.seq FOR UPDATE
+    )
+    SELECT * FROM earlier UNION ALL SELECT * FROM finished UNION ALL SELECT * FROM live`
+const LATEST_REPORTS = statement(
+  'latest-reports',
+)`SELECT r.* FROM unnest($1::text[], $2::bigint[]) AS asked(id, final_at)
+    CROSS JOIN LATERAL (SELECT r.id, r.provider_id, r.receipt ->> 'status' AS receipt_status FROM courier_reports r
+      WHERE r.id = asked.id AND r.final_at = asked.final_at) AS r`
+const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`

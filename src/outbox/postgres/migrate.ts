@@ -19,7 +19,7 @@ import {
 } from '../schema-version.ts'
 import { type Client, MAY_NOT_CREATE } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
-import { POSTGRES_SCHEMA } from './schema.ts'
+import { BACK_TO_ONE_TABLE, POSTGRES_SCHEMA } from './schema.ts'
 
 /** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
@@ -32,7 +32,7 @@ const MIGRATION_LOCK = 7_310_928_441
  *   not write it any more or could not read what this one would write, or holds messages that were encrypted with another
  *   secret.
  */
-export async function migrate(
+export async function migrateTables(
   client: Client,
   payloadKeys: PayloadKeys,
   schema = POSTGRES_SCHEMA,
@@ -149,6 +149,26 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   await writeMeta(client, 'min-writer', String(schema.minWriter))
 }
 
+/** Gives the tables back to 1.0.0, with all that they hold. @throws StoreUnusable when replicas run, or 1.0.0 can take them already. */
+export async function migrateBack(client: Client): Promise<void> {
+  await client.query('BEGIN')
+  await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+  const { rows } = await client.query<{ is_there: boolean }>(
+    "SELECT to_regclass('courier_meta') IS NOT NULL AS is_there",
+  )
+  const version = rows[0]?.is_there === true ? await readMeta(client, 'schema') : undefined
+  if (version !== '4')
+    throw new StoreUnusable('the store has no tables that 1.0.0 could not take: nothing was changed')
+  await requireNoReplicas(
+    client,
+    count => `${count} replicas are running: end all of them first, and repeat the command then`,
+  )
+  await client.query(BACK_TO_ONE_TABLE)
+  await writeMeta(client, 'schema', '3')
+  await writeMeta(client, 'min-writer', '1')
+  await client.query('COMMIT')
+}
+
 /**
  * Refuses a start beside running replicas: they looked at their own start only at what they may write and can read.
  * @param why says of so many replicas why they must end first.
@@ -190,7 +210,7 @@ async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promi
 
 async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<boolean> {
   const { rows } = await client.query<{ id: string; payload: Buffer }>(
-    'SELECT id, payload FROM courier_messages WHERE final_at IS NULL ORDER BY arrived_at LIMIT $1',
+    'SELECT id, payload FROM courier_live ORDER BY arrived_at LIMIT $1',
     [TRIED_MESSAGES],
   )
   return rows.some(({ id, payload }) => tryDecrypt(payloadKeys, id, payload) === null)

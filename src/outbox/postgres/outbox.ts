@@ -30,6 +30,7 @@ import {
   runTogether,
   toError,
 } from './connect.ts'
+import { makeDays, missingDay } from './days.ts'
 import {
   createClockWatch,
   HEARTBEAT_LIMITS,
@@ -40,7 +41,7 @@ import {
 import { type BegunAttempt, markBegun } from './leases.ts'
 import { createPruning } from './maintenance.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
-import { migrate, requireLocks } from './migrate.ts'
+import { migrateBack, migrateTables, requireLocks } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions } from './session.ts'
 import {
@@ -73,7 +74,9 @@ const SHARDS = 32
 /** The connections of all calls together; a replica's heartbeats have one more of their own. */
 const MAX_CONNECTIONS = 6
 /** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
-const MIGRATION_MS = 60_000
+const MIGRATION_MS = 300_000
+/** The same on the way back, which writes every message again, ms. */
+const BACK_MS = 4 * 3600_000
 const FIRST_CONNECT_MS = 5000
 /** For how many heartbeats all sessions must be ours until they are relied on again. */
 const CLEARED_AFTER_HEARTBEATS = 5
@@ -223,16 +226,31 @@ function createCalls(
   heartbeats: ReplicaHeartbeats,
   shard: number,
 ) {
-  const { statementTimeoutMs, monotonic, onCommit } = settings
+  const { statementTimeoutMs, monotonic, onCommit, retentionDays } = settings
   const uncertain = createUncertainCommits(monotonic)
   const own = createOwnOperations(settings)
   const shared = createSharedOperations(settings, heartbeats, shard, uncertain)
   const pruneNow = createPruning(settings, connections)
 
+  /**
+   * Lends a connection to some work, and once more when a message ended on a day that has no partition yet: the clock was set, or
+   * the process slept.
+   */
+  async function lend<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await connections.use(work)
+    } catch (error) {
+      const day = missingDay(error)
+      if (day === null) throw error
+      await connections.use(client => makeDays(client, retentionDays, [day]))
+      return connections.use(work)
+    }
+  }
+
   /** Lends a connection to some work; a failure is said in the words of the port. */
   async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
     try {
-      return await connections.use(work)
+      return await lend(work)
     } catch (error) {
       throw toError(error)
     }
@@ -264,7 +282,7 @@ function createCalls(
       max: MAX_MESSAGES_PER_COMMIT,
       async run(calls) {
         const began = monotonic()
-        const values = await tryTwice(again => connections.use(client => shared[name](client, calls, again)))
+        const values = await tryTwice(again => lend(client => shared[name](client, calls, again)))
         if (isTimed) onCommit({ ms: monotonic() - began, calls: calls.length })
         return values
       },
@@ -285,7 +303,7 @@ function createCalls(
       async run(calls) {
         const claimed = await tryTwice(async again => {
           await heartbeats.confirmAlive()
-          return connections.use(client => shared.claim(client, calls, again))
+          return lend(client => shared.claim(client, calls, again))
         })
         await pruneNow()
         return claimed
@@ -322,21 +340,35 @@ function createCalls(
 }
 
 /** Creates the tables, or migrates them to this version. @returns whether 1.0.0 made them */
-async function prepareDatabase(settings: Settings): Promise<boolean> {
-  const limits = { statementTimeoutMs: MIGRATION_MS, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
+function prepareDatabase(settings: Settings): Promise<boolean> {
+  return connectOnce(settings, MIGRATION_MS, async (client, connections) => {
+    const isInherited = await migrateTables(client, settings.payloadKeys, undefined, settings.enterprise)
+    await connections.use(other => requireLocks(client, other))
+    await makeDays(client, settings.retentionDays, [settings.clock.now()])
+    return isInherited
+  })
+}
+
+/** Gives the tables back to 1.0.0. @throws StoreUnusable */
+export function migrateStoreBack(url: string): Promise<void> {
+  const alone = { url, random: Math.random, monotonic: () => performance.now(), log: () => {} }
+  return connectOnce(alone, BACK_MS, migrateBack)
+}
+
+/** Runs work beside the service's own connections. @throws StoreUnusable, which says what to do */
+async function connectOnce<T>(
+  settings: Pick<Settings, 'url' | 'random' | 'monotonic' | 'log'>,
+  statementTimeoutMs: number,
+  work: (client: Client, connections: Connections) => Promise<T>,
+): Promise<T> {
   const guard = createSessionGuard(settings.monotonic, Number.POSITIVE_INFINITY, () => {})
+  const limits = { statementTimeoutMs, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
   const connections = createConnections({ ...settings, ...limits, guard })
-  const isInherited = await requireOwnSessions(connections, guard)
-    .then(() =>
-      connections.use(async client => {
-        const isInherited = await migrate(client, settings.payloadKeys, undefined, settings.enterprise)
-        await connections.use(other => requireLocks(client, other))
-        return isInherited
-      }),
-    )
+  const value = await requireOwnSessions(connections, guard)
+    .then(() => connections.use(client => work(client, connections)))
     .catch((error: unknown) => failStart(error, connections))
   await connections.close()
-  return isInherited
+  return value
 }
 
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {

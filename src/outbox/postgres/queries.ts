@@ -11,6 +11,7 @@ import {
   runStatement,
   statement,
 } from './connect.ts'
+import { isText } from './schema.ts'
 
 export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {
   const { rows } = await runStatement(client, FIND, withoutNul(id))
@@ -21,21 +22,21 @@ export async function listMessages(
   client: Client,
   { filter }: Takes<'listMessages'>,
 ): Promise<readonly MessageView[]> {
-  const conditions: (readonly [string, keyof ListFilter])[] = [
-    ['recipient_hash =', 'recipientHash'],
-    ['state =', 'state'],
-    ['channel =', 'channel'],
-    ['kind =', 'kind'],
-    ['arrived_at >=', 'since'],
-    ['arrived_at <', 'before'],
+  const conditions: (readonly [keyof ListFilter, string])[] = [
+    ['recipientHash', isText(['recipient_hash', '?'])],
+    ['state', 'state = ?'],
+    ['channel', 'channel = ?'],
+    ['kind', 'kind = ?'],
+    ['since', 'arrived_at >= ?'],
+    ['before', 'arrived_at < ?'],
   ]
-  const given = conditions.filter(([, key]) => filter[key] !== undefined)
-  const where = given.map(([sql], at) => `${sql} $${at + 2}`).join(' AND ')
+  const given = conditions.filter(([key]) => filter[key] !== undefined)
+  const where = given.map(([, sql], at) => sql.replaceAll('?', `$${at + 2}`)).join(' AND ')
   const text = `SELECT ${VIEW_COLUMNS} FROM courier_messages ${where === '' ? '' : `WHERE ${where}`}
     ORDER BY arrived_at DESC, seq DESC LIMIT $1`
   const { rows } = await client.query<Record<string, unknown>>(text, [
     filter.limit,
-    ...given.map(([, key]) => {
+    ...given.map(([key]) => {
       const value = filter[key]
       return typeof value === 'string' ? withoutNul(value) : value
     }),
@@ -90,7 +91,7 @@ export async function readSummary(
 
 function waitingOf(channel: Channel): string {
   return `SELECT '${channel}' AS channel, min(arrived_at) AS oldest, count(DISTINCT recipient_hash) AS recipients FROM
-    (SELECT arrived_at, recipient_hash FROM courier_messages WHERE final_at IS NULL AND channel = '${channel}'
+    (SELECT arrived_at, recipient_hash FROM courier_live WHERE channel = '${channel}'
       ORDER BY arrived_at LIMIT ${LOOKED_AT}) AS ${channel}`
 }
 

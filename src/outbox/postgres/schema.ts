@@ -1,25 +1,58 @@
 import type { Schema } from '../schema-version.ts'
 
-/** The group of a live code; null for every other message. Written the same where it is looked up. */
-export const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
+/** The group of a live code in the table of 1.0.0; null for every other message. */
+const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
+
+/** The columns of a message, which all of its tables have. */
+export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
+  final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, begun, attempted_by, outdated, masked_recipient,
+  answer, provider_id, receipt, charges, timeline, payload`
+
+/**
+ * Makes the condition by which a day's index is asked for texts: the index holds 32 bits of each, so that it is short.
+ * @param texts pairs of a column and what it is to be.
+ */
+export function isText(...texts: readonly (readonly [column: string, value: string])[]): string {
+  return texts
+    .map(([column, value]) => `hashtext(${column}) = hashtext(${value}) AND ${column} = ${value}`)
+    .join(' AND ')
+}
+
+/** What a finished message keeps of its live row, called `m`, whatever its end is. */
+export const KEPT_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.rank, m.arrived_at, m.expires_at, m.dedupe_key,
+  m.recipient_hash, m.masked_recipient, m.receipt`
+
+/** Makes the SQL that writes finished messages into the partition of their day. @param source has them, with all these columns. */
+export function finishFrom(source: string): string {
+  const columns = `${KEPT_COLUMNS.replaceAll('m.', '')}, state, attempts, ambiguous, final_at, lease_token, begun, attempted_by,
+      outdated, answer, provider_id, timeline`
+  return `INSERT INTO courier_finished (${columns}) SELECT ${columns} FROM ${source}`
+}
 
 /** Two transactions that both write a counter for the first time make one of them fail by its key; connect.ts knows it by this name. */
 export const QUOTA_COUNTERS = 'courier_quota_counters'
 
 /**
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
- * says what `ready` is for; what differs is what several writers need:
+ * says what `ready` is for; what differs is what several writers and many rows need:
  *
- * - a unique index of the live duplicates, so that no two replicas store the same message
- * - `courier_backlog` and `courier_counts` in shards, so that replicas do not wait for each other's counts (backlog.ts says
- *   why a writer goes from row to row of the backlog)
+ * - `courier_live` has what waits or is being sent. It stays small, and so do its indexes. Its unique index of duplicates keeps
+ *   two replicas from storing the same message.
+ * - `courier_finished` has a partition for each day, by `final_at` (days.ts). A message is written there once, when it ends.
+ * - `courier_reports` has what was reported on finished messages, in partitions of the same days.
+ * - `courier_earlier` is the table that 1.0.0 kept all messages in. What had ended before the upgrade stays there until it is
+ *   pruned; later it is empty.
+ * - `courier_rows` reads the three tables of messages as one, and `part` says which it is: asking for a part, or for a time,
+ *   leaves out the tables that cannot have it. `courier_messages` has the latest reports as well.
+ * - `courier_backlog` and `courier_counts` are in shards, so that replicas do not wait for each other's counts (backlog.ts says
+ *   why a writer goes from row to row of the backlog).
  *
  * Statistics that were made while nothing waited tell the planner that no message is live, and then walking through all
- * of those that are looks as cheap as looking one up. So what is looked up at every callback has an index that answers
- * nothing else (`LIVE_GROUP`, `-seq`), and its statements name no condition that another index could serve.
+ * of those that are looks as cheap as looking one up. So the statements name no order that another index could serve
+ * (`-seq`).
  *
- * Every change of a row writes a new version of it, with an entry in every index that is not partial: so there are
- * few of those.
+ * An index with random keys costs a page of WAL for each page of it that is touched after a checkpoint. So a day has two of them,
+ * of 20 octets a message; ids begin with the time, and are appended.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -127,6 +160,115 @@ CREATE TABLE courier_events (
   // Six of ten messages are marked while a page is still full of new rows (leases.ts): the copies find room on it, and then no index
   // has a new entry for them.
   'ALTER TABLE courier_messages SET (fillfactor = 60)',
+  `
+ALTER TABLE courier_messages RENAME TO courier_earlier;
+
+CREATE TABLE courier_live (
+  seq bigint PRIMARY KEY DEFAULT nextval('courier_messages_seq_seq'),
+  arrived_at bigint NOT NULL,
+  expires_at bigint NOT NULL,
+  due_at bigint,
+  final_at bigint,
+  lease_until bigint,
+  attempts integer NOT NULL,
+  ambiguous integer NOT NULL,
+  rank smallint NOT NULL,
+  ready smallint,
+  begun boolean NOT NULL,
+  outdated boolean NOT NULL DEFAULT false,
+  id text NOT NULL,
+  channel text NOT NULL,
+  kind text NOT NULL,
+  purpose text NOT NULL,
+  state text NOT NULL,
+  lease_token text,
+  dedupe_key text NOT NULL,
+  recipient_hash text NOT NULL,
+  group_key text,
+  attempted_by text,
+  masked_recipient text NOT NULL,
+  answer text,
+  provider_id text,
+  receipt jsonb,
+  charges jsonb,
+  timeline jsonb,
+  payload bytea
+);
+CREATE TABLE courier_finished (LIKE courier_live) PARTITION BY RANGE (final_at);
+ALTER TABLE courier_live SET (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
+CREATE UNIQUE INDEX courier_live_id ON courier_live (id);
+CREATE UNIQUE INDEX courier_live_duplicate ON courier_live (recipient_hash, dedupe_key);
+CREATE INDEX courier_live_group ON courier_live (group_key) WHERE group_key IS NOT NULL;
+CREATE INDEX courier_live_due ON courier_live (channel, rank, seq DESC) WHERE ready = 1;
+CREATE INDEX courier_live_waiting ON courier_live (channel, rank, due_at) WHERE ready = 0;
+CREATE INDEX courier_live_expiry ON courier_live (channel, expires_at) WHERE ready IS NOT NULL;
+CREATE INDEX courier_live_lease ON courier_live (channel, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX courier_live_oldest ON courier_live (channel, arrived_at);
+CREATE INDEX courier_live_arrival ON courier_live (arrived_at);
+CREATE INDEX courier_live_provider ON courier_live (provider_id) WHERE provider_id IS NOT NULL;
+
+CREATE INDEX courier_finished_id ON courier_finished (id);
+CREATE INDEX courier_finished_recipient ON courier_finished (hashtext(recipient_hash), hashtext(dedupe_key));
+CREATE INDEX courier_finished_provider ON courier_finished (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
+CREATE INDEX courier_finished_arrival ON courier_finished (arrived_at, channel, kind, state);
+
+CREATE TABLE courier_reports (
+  final_at bigint NOT NULL,
+  id text NOT NULL,
+  channel text NOT NULL,
+  provider_id text,
+  receipt jsonb NOT NULL,
+  PRIMARY KEY (id, final_at)
+) PARTITION BY RANGE (final_at);
+CREATE INDEX courier_report_provider ON courier_reports (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
+
+INSERT INTO courier_live (${COLUMNS}) SELECT ${COLUMNS} FROM courier_earlier WHERE final_at IS NULL;
+DELETE FROM courier_earlier WHERE final_at IS NULL;
+
+CREATE VIEW courier_rows AS
+  SELECT 'live' AS part, ${COLUMNS} FROM courier_live
+  UNION ALL SELECT 'finished', ${COLUMNS} FROM courier_finished
+  UNION ALL SELECT 'earlier', ${COLUMNS} FROM courier_earlier;
+CREATE VIEW courier_messages AS SELECT ${COLUMNS.replace(
+    'provider_id, receipt',
+    `coalesce(provider_id, (SELECT r.provider_id FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at)) AS provider_id,
+  coalesce((SELECT r.receipt FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at), receipt) AS receipt`,
+  )} FROM courier_rows m;
+`,
 ]
 
-export const POSTGRES_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }
+/** Takes the tables from version 4 back to version 3, with all that they hold. A table that grows to a multiple gets its indexes afterwards. */
+export const BACK_TO_ONE_TABLE = `
+DROP VIEW courier_messages, courier_rows;
+SET LOCAL maintenance_work_mem = '256MB';
+DO $$
+DECLARE
+  indexes text[] := '{}';
+  made text;
+BEGIN
+  IF (SELECT sum(pg_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass)
+      > pg_relation_size('courier_earlier') THEN
+    SELECT array_agg(pg_get_indexdef(indexrelid)) INTO indexes FROM pg_index
+      WHERE indrelid = 'courier_earlier'::regclass AND NOT indisprimary;
+    FOR made IN SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'courier_earlier'::regclass AND NOT indisprimary LOOP
+      EXECUTE 'DROP INDEX ' || made;
+    END LOOP;
+  END IF;
+  INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS.replace(
+    'provider_id, receipt',
+    'coalesce(m.provider_id, r.provider_id), coalesce(r.receipt, m.receipt)',
+  )
+    .replace('seq, id, channel', 'm.seq, m.id, m.channel')
+    .replace('final_at', 'm.final_at')} FROM courier_finished m
+    LEFT JOIN courier_reports r ON r.id = m.id AND r.final_at = m.final_at;
+  INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS} FROM courier_live;
+  FOREACH made IN ARRAY indexes LOOP
+    EXECUTE made;
+  END LOOP;
+END $$;
+DROP TABLE courier_live, courier_finished, courier_reports;
+ALTER TABLE courier_earlier RENAME TO courier_messages;
+`
+
+export const POSTGRES_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }

@@ -87,6 +87,7 @@ export async function requireOwnSessions(
  * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
  * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
  *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
+ * - `plan_cache_mode`: a statement is planned once for a session: with partitions, planning takes longer than most of them run
  */
 function sessionSettings(statementTimeoutMs: number, mark: string): string {
   return `
@@ -102,5 +103,6 @@ function sessionSettings(statementTimeoutMs: number, mark: string): string {
     SET enable_bitmapscan = off;
     SET enable_mergejoin = off;
     SET enable_hashjoin = off;
-    SET jit = off`
+    SET jit = off;
+    SET plan_cache_mode = force_generic_plan`
 }

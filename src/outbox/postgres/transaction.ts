@@ -16,7 +16,7 @@ import {
   statement,
   type Write,
 } from './connect.ts'
-import { QUOTA_COUNTERS } from './schema.ts'
+import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
 import { addEvents, writeMemos } from './side-tables.ts'
 
 export interface WriterOptions extends CountPlaces {
@@ -90,21 +90,53 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
   }
 }
 
-/** Writes delivery reports; the provider's id is written where a row has none. */
-function writeReceipts(client: Client, { receipts }: UnitOfWork): Promise<QueryResult>[] {
-  const rows = [...receipts].map(([{ seq }, { receipt, providerId }]) => ({
-    seq,
+/** Writes delivery reports: with a live message, or beside a finished one. The provider's id is written where a row has none. */
+function writeReceipts(client: Client, { receipts, changed }: UnitOfWork): Promise<QueryResult>[] {
+  const reports = [...receipts].map(([row, { receipt, providerId }]) => ({
+    seq: row.seq,
+    id: row.id,
+    channel: row.channel,
+    // One that its report ends was live when it was read.
+    final_at: changed.has(row) ? null : row.finalAt,
     provider_id: providerId,
     receipt,
   }))
-  return rows.length === 0 ? [] : [runStatement(client, KEEP_RECEIPTS, JSON.stringify(rows))]
+  const write = (into: Statement, rows: readonly object[]) =>
+    rows.length === 0 ? [] : [runStatement(client, into, JSON.stringify(rows))]
+  return [
+    ...write(
+      KEEP_RECEIPTS,
+      reports.filter(({ final_at }) => final_at === null),
+    ),
+    ...write(
+      ADD_REPORTS,
+      reports.filter(({ final_at }) => final_at !== null),
+    ),
+  ]
 }
 
 function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<QueryResult>[] {
+  const write = (into: Statement, rows: readonly Row[]) =>
+    rows.length === 0
+      ? []
+      : [
+          runStatement(
+            client,
+            into,
+            JSON.stringify(rows.map(row => ({ seq: row.seq, ...changesOf(row, now) }))),
+          ),
+        ]
   const rows = [...changed].filter(({ seq }) => seq !== undefined)
-  if (rows.length === 0) return []
-  const changes = rows.map(row => ({ seq: row.seq, ...changesOf(row, now) }))
-  return [runStatement(client, CHANGE, JSON.stringify(changes))]
+  return [
+    ...write(
+      FINISH,
+      rows.filter(({ finalAt }) => finalAt !== null),
+    ),
+    ...write(
+      CHANGE,
+      rows.filter(({ finalAt }) => finalAt === null),
+    ),
+  ]
 }
 
 /** The columns of new messages; one that was superseded within its own transaction has no payload any more. */
@@ -132,7 +164,13 @@ function insertStored({ stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
       payload,
     }
   })
-  return [{ ...STORE, values: [JSON.stringify(rows)] }]
+  const [live, ended] = [
+    rows.filter(({ payload }) => payload !== undefined),
+    rows.filter(({ payload }) => payload === undefined),
+  ]
+  const write = (into: Statement, those: readonly object[]) =>
+    those.length === 0 ? [] : [{ ...into, values: [JSON.stringify(those)] }]
+  return [...write(STORE, live), ...write(STORE_FINISHED, ended)]
 }
 
 /** Makes the columns of a row that may change. What is null is left out: less to write and to read as JSON. */
@@ -162,27 +200,46 @@ const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boo
   timeline jsonb`
 const CHANGE = statement(
   'change-messages',
-)`UPDATE courier_messages m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
-      attempts = r.attempts,
-      ambiguous = r.ambiguous, due_at = r.due_at, final_at = r.final_at, lease_until = r.lease_until,
-      lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
-      timeline = r.timeline, payload = CASE WHEN r.final_at IS NULL THEN m.payload END
+)`UPDATE courier_live m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
+      attempts = r.attempts, ambiguous = r.ambiguous, due_at = r.due_at, lease_until = r.lease_until,
+      lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges, timeline = r.timeline
     FROM json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
+/** Moves messages that have ended from the live ones to their day. */
+const FINISH = statement('finish-messages')`WITH ended AS (
+    DELETE FROM courier_live m USING json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq
+    RETURNING ${KEPT_COLUMNS}, r.state, r.attempts, r.ambiguous, r.final_at, r.lease_token, r.begun, r.attempted_by, r.outdated,
+      r.answer, r.provider_id, r.timeline
+  ) ${finishFrom('ended')}`
+const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smallint, arrived_at bigint, expires_at bigint,
+      dedupe_key text, recipient_hash text, group_key text, masked_recipient text, payload text, ${CHANGED_COLUMNS}`
 const STORE = statement(
   'store-messages',
-)`INSERT INTO courier_messages (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
-      expires_at, due_at, final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
+)`INSERT INTO courier_live (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
+      expires_at, due_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
       attempted_by, masked_recipient, answer, charges, timeline, payload)
-    SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at, final_at,
+    SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
       lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
       charges, timeline, decode(payload, 'base64')
-    FROM json_to_recordset($1::json) AS r(id text, channel text, kind text, purpose text, rank smallint,
-      arrived_at bigint, expires_at bigint, dedupe_key text, recipient_hash text, group_key text,
-      masked_recipient text, payload text, ${CHANGED_COLUMNS})`
+    FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
+/** Stores messages that were superseded in the transaction that they came in. */
+const STORE_FINISHED = statement('store-finished')`${finishFrom(
+  `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt
+    FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,
+)}`
 const KEEP_RECEIPTS = statement(
   'write-receipts',
-)`UPDATE courier_messages m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
+)`UPDATE courier_live m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
     FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`
+/** What had ended before the table was split has no days: it is changed where it lies. */
+const ADD_REPORTS = statement('add-reports')`WITH given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, provider_id text, receipt jsonb)
+  ), earlier AS (
+    UPDATE courier_earlier m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
+    FROM given g WHERE m.seq = g.seq RETURNING m.seq
+  )
+  INSERT INTO courier_reports AS kept (final_at, id, channel, provider_id, receipt)
+    SELECT final_at, id, channel, provider_id, receipt FROM given WHERE seq NOT IN (SELECT seq FROM earlier)
+    ON CONFLICT (id, final_at) DO UPDATE SET receipt = excluded.receipt, provider_id = coalesce(kept.provider_id, excluded.provider_id)`
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
 function createQuotas(client: Client, now: number) {

@@ -65,7 +65,12 @@ export function createUncertainEnds(monotonic: () => number) {
       const now = monotonic()
       for (const [id, { until }] of ends) if (now > until) ends.delete(id)
       if (ends.size === 0) return []
-      const { rows } = await runStatement(client, ENDED, [...ends.keys()])
+      const { rows } = await runStatement(
+        client,
+        ENDED,
+        [...ends.keys()],
+        Math.min(...[...ends.values()].map(({ at }) => at)),
+      )
       return rows.flatMap(row => {
         const { id, final_at, ...rest } = row as { id: string; final_at: number } & Omit<SettledByStore, 'id'>
         // If it ended at another time, another process ended it and reports it.
@@ -79,4 +84,4 @@ export function createUncertainEnds(monotonic: () => number) {
 
 const ENDED = statement(
   'uncertain-ends',
-)`SELECT id, state, channel, kind, final_at FROM courier_messages WHERE id = ANY($1::text[]) AND final_at IS NOT NULL`
+)`SELECT id, state, channel, kind, final_at FROM courier_finished WHERE id = ANY($1::text[]) AND final_at >= $2`

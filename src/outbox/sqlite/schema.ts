@@ -108,6 +108,7 @@ CREATE TABLE events (
 ) STRICT;
 `,
   '-- nothing changes here: both kinds of store have the same versions',
+  '-- nor here',
 ]
 
 export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }

@@ -1,0 +1,121 @@
+import { type Client, runStatement, statement } from './connect.ts'
+
+/**
+ * The partitions of what has ended: each has the messages of a day, or of some days, by UTC, in one table, and what was reported on
+ * them in another.
+ */
+
+const DAY_MS = 24 * 3600_000
+const TABLES = ['courier_finished', 'courier_reports'] as const
+/** Statements that find a message anywhere open all partitions: with a long retention each has several days. */
+const MOST_PARTITIONS = 60
+/** Dropping a partition stops all writers while it waits for those before it: so long at most, ms. */
+const LOCK_WAIT_MS = 50
+/** Held while partitions are made, so that replicas do it one after the other. */
+const MAKING_LOCK = 7_310_928_442
+/** Held by the replica that drops. */
+const DROPPING_LOCK = 7_310_928_443
+
+/** A partition: the end of its tables' names, and its first moment and the first one after it, ms since the epoch. */
+interface Days {
+  readonly name: string
+  readonly from: number
+  readonly to: number
+  /** Whether the table of messages is there; otherwise only that of the reports. */
+  readonly hasMessages: boolean
+}
+
+async function listDays(client: Client): Promise<readonly Days[]> {
+  const { rows } = await runStatement(client, LIST_DAYS)
+  return rows.map(row => {
+    const [from = 0, to = 0] = [...String(row['bounds']).matchAll(/\('?(-?\d+)'?\)/g)].map(([, at]) =>
+      Number(at),
+    )
+    return { name: String(row['name']), from, to, hasMessages: Boolean(row['has_messages']) }
+  })
+}
+
+/** Makes the partitions that messages need which end at these moments, ms since the epoch. Nobody waits for it. */
+export async function makeDays(
+  client: Client,
+  retentionDays: number,
+  ends: readonly number[],
+): Promise<void> {
+  const missing = (days: readonly Days[]) =>
+    ends.filter(at => !days.some(({ from, to }) => from <= at && at < to))
+  if (missing(await listDays(client)).length === 0) return
+  const width = Math.ceil(retentionDays / MOST_PARTITIONS) * DAY_MS
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${MAKING_LOCK})`)
+  for (;;) {
+    const days = await listDays(client)
+    const [at] = missing(days)
+    if (at === undefined) break
+    const first = Math.floor(at / width) * width
+    // Those that were made for another retention may be narrower or wider.
+    const from = Math.max(first, ...days.filter(({ to }) => to <= at).map(({ to }) => to))
+    const to = Math.min(first + width, ...days.filter(each => each.from > at).map(each => each.from))
+    const name = new Date(from).toISOString().slice(0, 10).replaceAll('-', '')
+    for (const table of TABLES)
+      await client.query(`CREATE TABLE ${table}_${name} (LIKE ${table} INCLUDING ALL);
+        ALTER TABLE ${table} ATTACH PARTITION ${table}_${name} FOR VALUES FROM (${from}) TO (${to})`)
+  }
+  await client.query('COMMIT')
+}
+
+/** Reads from a failure when the message ended for which there was no partition; null: it is another failure. */
+export function missingDay(error: unknown): number | null {
+  const { code, table, detail } = (error ?? {}) as { code?: unknown; table?: unknown; detail?: unknown }
+  if (code !== '23514' || !(TABLES as readonly unknown[]).includes(table)) return null
+  return Number(/\((-?\d+)\)/.exec(String(detail))?.[1])
+}
+
+/**
+ * Drops the partitions of which every message ended before `before`, ms since the epoch, and empties what is left of the table of
+ * before the upgrade. What is in use stays until the next time.
+ */
+export async function dropDays(client: Client, before: number): Promise<void> {
+  const { rows } = await client.query<{ ours: boolean }>(
+    `SELECT pg_try_advisory_lock(${DROPPING_LOCK}) AS ours`,
+  )
+  if (rows[0]?.ours !== true) return
+  for (const { name, from, to, hasMessages } of await listDays(client)) {
+    if (from >= before) continue
+    if (hasMessages && to > before && (await hasSince(client, `courier_finished_${name}`, before))) continue
+    const isGone = await tryAlone(client, `DROP TABLE IF EXISTS courier_finished_${name}`)
+    if (isGone) await tryAlone(client, `DROP TABLE IF EXISTS courier_reports_${name}`)
+  }
+  const [earlier] = (await runStatement(client, EARLIER_IS_PRUNED)).rows
+  if (earlier?.['is_pruned'] === true) await tryAlone(client, 'TRUNCATE courier_earlier')
+  await client.query(`SELECT pg_advisory_unlock(${DROPPING_LOCK})`)
+}
+
+/** Says whether a message ended since a moment. The last page of the table tells it as a rule: a day is written in its order. */
+async function hasSince(client: Client, table: string, moment: number): Promise<boolean> {
+  const since = `EXISTS (SELECT FROM ${table} WHERE final_at >= ${moment}`
+  const lastPage = `format('(%s,0)', greatest(pg_relation_size('${table}') / 8192 - 1, 0))::tid`
+  const { rows } = await client.query<{ has: boolean }>(
+    `SELECT ${since} AND ctid >= ${lastPage}) OR ${since}) AS has`,
+  )
+  return rows[0]?.has === true
+}
+
+/** Runs what needs a table for itself, unless it would have to wait for it. @returns whether it was done */
+async function tryAlone(client: Client, sql: string): Promise<boolean> {
+  try {
+    await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}; ${sql}; COMMIT`)
+    return true
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== '55P03') throw error
+    await client.query('ROLLBACK')
+    return false
+  }
+}
+
+const LIST_DAYS = statement(
+  'list-days',
+)`SELECT substring(c.relname FROM '\\d+$') AS name, max(pg_get_expr(c.relpartbound, c.oid)) AS bounds,
+    bool_or(i.inhparent = 'courier_finished'::regclass) AS has_messages
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent IN ('courier_finished'::regclass, 'courier_reports'::regclass) GROUP BY 1 ORDER BY 1`
+const EARLIER_IS_PRUNED = statement('earlier-is-pruned')`SELECT pg_relation_size('courier_earlier') > 0
+    AND (SELECT max(final_at) FROM courier_earlier) IS NULL AS is_pruned`

@@ -1,0 +1,149 @@
+import pg from 'pg'
+import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { lease, NOON, sample, testClock } from './samples.ts'
+
+const DAY = 86_400_000
+const SENT = { to: 'final', state: 'sent', answer: null } as const
+const storeKeys = createStoreKeys('a secret of the tests, long enough')
+
+t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t => {
+  const rig = await startPostgres()
+  t.teardown(() => rig.close())
+
+  /** A store with some replicas on it, which share a clock. */
+  async function openStore(replicas: number, retentionDays = 30) {
+    const url = await rig.url()
+    const clock = testClock()
+    const limits = { maxBacklog: 1000, retentionDays, statementTimeoutMs: 10_000 }
+    const open = () => createPostgresOutbox({ ...limits, url, clock, storeKeys })
+    const outboxes = [await open()]
+    for (let n = 1; n < replicas; n += 1) outboxes.push(await open())
+    t.teardown(() => Promise.all(outboxes.map(each => each.close())))
+    const client = new pg.Client(url)
+    await client.connect()
+    t.teardown(() => client.end())
+    const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
+    let sent = 0
+    /** Takes a message, and gives the function that ends it. */
+    const take = async (outbox: Outbox | undefined) => {
+      sent += 1
+      const held = lease(clock, 400 * DAY)
+      const given = sample(clock, { recipient: `${sent}@example.com`, lifeMs: 400 * DAY, lease: held })
+      await outbox?.accept([given])
+      return { given, end: () => outbox?.settle(given.message.id, held, SENT) }
+    }
+    /** Sends a message that is being sent for so long. */
+    const send = async (outbox: Outbox | undefined, ms = 0) => {
+      const { given, end } = await take(outbox)
+      clock.advance(ms)
+      await end()
+      return given
+    }
+    const days = async () =>
+      (
+        await ask(
+          "SELECT inhrelid::regclass::text AS day FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass ORDER BY 1",
+        )
+      ).map(({ day }) => String(day).replace(/.*finished_/, ''))
+    return { clock, outboxes, ask, take, send, days, prune: () => outboxes[0]?.claim('sms', 1, 1000) }
+  }
+
+  await t.test('an end on a day that nobody foresaw makes its partition, for whoever is first', async t => {
+    const { clock, outboxes, take, send, days } = await openStore(2)
+    const [one, other] = outboxes
+    t.same(await days(), ['20261120'])
+    const taken = [await take(one), await take(other)]
+    clock.advance(40 * DAY)
+    await Promise.all(taken.map(async ({ end }) => end()))
+    for (const { given } of taken)
+      t.match(await other?.queries.findMessage(given.message.id), { state: 'sent', finalAt: clock.now() })
+    clock.set(NOON - 400 * DAY)
+    t.match(await one?.queries.findMessage((await send(one)).message.id), { finalAt: NOON - 400 * DAY })
+    t.same(await days(), ['20251016', '20261120', '20261230'])
+  })
+
+  await t.test('a cancelled message makes its partition as well', async t => {
+    const { clock, outboxes, days } = await openStore(1)
+    const given = sample(clock, { lifeMs: 400 * DAY })
+    await outboxes[0]?.accept([given])
+    clock.advance(5 * DAY)
+    t.equal(await outboxes[0]?.actions.cancelMessage(given.message.id), true)
+    t.same(await days(), ['20261120', '20261125'])
+  })
+
+  await t.test('today and tomorrow are made ahead, and what is too old is dropped', async t => {
+    const { clock, outboxes, ask, send, days, prune } = await openStore(1, 3)
+    const [outbox] = outboxes
+    const { message, ...old } = await send(outbox, 0)
+    await outbox?.writeReceipt({
+      channel: 'email',
+      id: message.id,
+      status: 'delivered',
+      errorCode: null,
+      at: clock.now(),
+    })
+    await prune()
+    t.same(await days(), ['20261120', '20261121'])
+    const young = await send(outbox, DAY)
+    clock.set(NOON + 3 * DAY + 1000)
+    await prune()
+    t.same(await days(), ['20261121', '20261123', '20261124'])
+    t.same(await ask('SELECT count(*)::int AS reports FROM courier_reports'), [{ reports: 0 }])
+    t.equal(await outbox?.queries.findMessage(message.id), null)
+    t.match(await outbox?.queries.findMessage(young.message.id), { state: 'sent' })
+    t.match(await outbox?.accept([{ message, ...old }]), [{ is: 'stored' }])
+  })
+
+  await t.test('nobody waits for a day that is being read, and it is dropped later', async t => {
+    const { clock, outboxes, ask, send, days, prune } = await openStore(1, 3)
+    await send(outboxes[0])
+    await ask('BEGIN')
+    await ask('SELECT count(*) FROM courier_finished')
+    clock.advance(5 * DAY)
+    const began = performance.now()
+    await Promise.all([prune(), send(outboxes[0])])
+    t.ok(performance.now() - began < 1000, `${Math.round(performance.now() - began)} ms`)
+    t.ok((await days()).includes('20261120'))
+    await ask('COMMIT')
+    clock.advance(61_000)
+    await prune()
+    t.notOk((await days()).includes('20261120'))
+  })
+
+  await t.test('with a long retention a partition has several days', async t => {
+    const { outboxes, ask, send } = await openStore(1, 300)
+    for (const ms of [0, DAY, 4 * DAY, 5 * DAY]) await send(outboxes[0], ms)
+    const bounds = await ask(`SELECT pg_get_expr(relpartbound, oid) AS bounds FROM pg_class
+      WHERE relname LIKE 'courier_finished_2%' AND relkind = 'r'
+        AND relnamespace = current_schema()::regnamespace ORDER BY relname`)
+    const length = bounds.map(each => {
+      const [from = 0, to = 0] = [...String(each['bounds']).matchAll(/\d+/g)].map(Number)
+      return (to - from) / DAY
+    })
+    t.same(length, [5, 5, 5])
+  })
+
+  await t.test('what is left of the table of 1.0.0 is emptied once its last message is too old', async t => {
+    const { clock, ask, prune } = await openStore(1, 3)
+    await ask(`INSERT INTO courier_earlier (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,
+        expires_at, final_at, dedupe_key, recipient_hash, begun, masked_recipient)
+      SELECT 'e' || n, 'email', 'k', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON} + n, 'd', 'r', true, 'm'
+      FROM generate_series(1, 700) AS n`)
+    const state = () =>
+      ask(
+        "SELECT (SELECT count(*)::int FROM courier_earlier) AS left, pg_relation_size('courier_earlier') > 0 AS has_pages",
+      )
+    clock.advance(3 * DAY)
+    await prune()
+    t.same(await state(), [{ left: 700, has_pages: true }])
+    clock.advance(61_000)
+    for (let n = 0; n < 3; n += 1) await prune()
+    clock.advance(61_000)
+    await prune()
+    t.same(await state(), [{ left: 0, has_pages: false }])
+  })
+})
