@@ -90,12 +90,8 @@ export async function createSettings(
     NODE_EXTRA_CA_CERTS: join(directory, 'cert.pem'),
     DEFAULT_AREA_CODE: '86',
     // The bench's phone numbers share their prefix, other than people's, and come as fast as they can.
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-    QUOTA_SMS_PER_MINUTE: 'off',
-    QUOTA_SMS_PER_DAY: 'off',
-    QUOTA_EMAIL_PER_MINUTE: 'off',
-    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
-    QUOTA_SIGNUP_DOMAIN_PER_HOUR: 'off',
+    QUOTAS:
+      'sms-prefix-10m=off sms-minute=off sms-day=off email-minute=off alarm-recipient-hour=off signup-domain-hour=off',
     ...env,
   }
 }

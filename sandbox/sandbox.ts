@@ -159,10 +159,7 @@ async function serviceSettings(directory: string, ports: SandboxCommandOptions['
     BRAND_NAME: 'Example IoT',
     // In the sandbox one person sends many messages to the same recipient; a provider of one's own may be behind it, so that the
     // brakes for a whole channel stay on.
-    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-    QUOTA_RECIPIENT_PER_DAY: 'off',
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
+    QUOTAS: 'recipient-10m=off recipient-day=off sms-prefix-10m=off alarm-recipient-hour=off',
   }
 }
 

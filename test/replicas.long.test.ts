@@ -104,7 +104,7 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
   })
 
   await t.test('a quota counts what both have sent', async t => {
-    const { replicas, twilio } = await fleet(t, postgres, { QUOTA_RECIPIENT_PER_10_MINUTES: '4' })
+    const { replicas, twilio } = await fleet(t, postgres, { QUOTAS: 'recipient-10m=4' })
     const answers: (number | undefined)[] = []
     for (let n = 0; n < 6; n += 1) {
       const each = callback('sms', { person: 7 })

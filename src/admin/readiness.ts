@@ -128,5 +128,5 @@ function degraded(view: ServiceView): readonly Degraded[] {
 
 function areaOf(setting: string): Degraded {
   if (setting === 'DATABASE_URL') return 'database'
-  return setting.startsWith('QUOTA_') ? 'quotas' : 'secrets'
+  return setting.startsWith('QUOTA') ? 'quotas' : 'secrets'
 }

@@ -17,27 +17,22 @@ export const QUOTA_NAMES = {
 } as const
 type QuotaName = (typeof QUOTA_NAMES)[Channel][number]
 
-/** The window of each quota, the setting of its limit, and what is special: half of it is a warning, or it counts newcomers only. */
+/** The window of each quota, and what is special: half of it is a warning, or it counts newcomers only. */
 const QUOTAS = {
-  'recipient-10m': { setting: 'QUOTA_RECIPIENT_PER_10_MINUTES', windowMs: TEN_MINUTES },
-  'recipient-day': { setting: 'QUOTA_RECIPIENT_PER_DAY', windowMs: DAY },
-  'alarm-recipient-hour': { setting: 'QUOTA_ALARM_RECIPIENT_PER_HOUR', windowMs: HOUR, warns: true },
-  'signup-domain-hour': {
-    setting: 'QUOTA_SIGNUP_DOMAIN_PER_HOUR',
-    windowMs: HOUR,
-    warns: true,
-    newcomersOnly: true,
-  },
-  'sms-prefix-10m': { setting: 'QUOTA_SMS_PREFIX_PER_10_MINUTES', windowMs: TEN_MINUTES },
-  'sms-country-day': { setting: 'QUOTA_SMS_COUNTRY_PER_DAY', windowMs: DAY },
-  'sms-minute': { setting: 'QUOTA_SMS_PER_MINUTE', windowMs: MINUTE, warns: true },
-  'sms-day': { setting: 'QUOTA_SMS_PER_DAY', windowMs: DAY, warns: true },
-  'email-minute': { setting: 'QUOTA_EMAIL_PER_MINUTE', windowMs: MINUTE, warns: true },
-  'email-day': { setting: 'QUOTA_EMAIL_PER_DAY', windowMs: DAY, warns: true },
+  'recipient-10m': { windowMs: TEN_MINUTES },
+  'recipient-day': { windowMs: DAY },
+  'alarm-recipient-hour': { windowMs: HOUR, warns: true },
+  'signup-domain-hour': { windowMs: HOUR, warns: true, newcomersOnly: true },
+  'sms-prefix-10m': { windowMs: TEN_MINUTES },
+  'sms-country-day': { windowMs: DAY },
+  'sms-minute': { windowMs: MINUTE, warns: true },
+  'sms-day': { windowMs: DAY, warns: true },
+  'email-minute': { windowMs: MINUTE, warns: true },
+  'email-day': { windowMs: DAY, warns: true },
 } as const satisfies Record<QuotaName, object>
 
-/** Limits by their settings; 0 switches one off. */
-export type QuotaLimits = Readonly<Record<(typeof QUOTAS)[QuotaName]['setting'], number>>
+/** Limits by name; 0: none. */
+export type QuotaLimits = Readonly<Record<QuotaName, number>>
 
 /** Mails that anybody has sent to any address, by signing up with it: types 1 and 5. */
 const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activation-code'])
@@ -45,9 +40,9 @@ const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activ
 /** Makes what all charges of a quota have in common, of those that have a limit. */
 function termsOf(limits: QuotaLimits): ReadonlyMap<QuotaName, Omit<Charge, 'bucket'>> {
   const terms = new Map<QuotaName, Omit<Charge, 'bucket'>>()
-  for (const [name, { setting, windowMs, ...special }] of Object.entries(QUOTAS)) {
+  for (const [name, { windowMs, ...special }] of Object.entries(QUOTAS)) {
     const quota = name as QuotaName
-    const limit = limits[setting]
+    const limit = limits[quota]
     if (limit === 0) continue
     terms.set(quota, {
       quota,

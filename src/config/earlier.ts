@@ -32,17 +32,17 @@ const TRACES = {
 const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
   QUOTA_SMS_COST_PER_DAY: {
     problem: BRAKE,
-    remedy: 'set QUOTA_SMS_PER_DAY to the number of SMS that you are willing to pay for, and take it out',
+    remedy: 'set sms-day in QUOTAS to the number of SMS that you are willing to pay for, and take it out',
     isBrake: true,
   },
   QUOTA_SMS_CARRIER_PER_DAY: {
     problem: BRAKE,
-    remedy: 'set QUOTA_SMS_PER_DAY or QUOTA_SMS_COUNTRY_PER_DAY, and take it out',
+    remedy: 'set sms-day or sms-country-day in QUOTAS, and take it out',
     isBrake: true,
   },
   SMS_COSTS: {
     problem: 'is not read any more',
-    remedy: 'take it out; QUOTA_SMS_PER_DAY limits SMS, your carrier knows the prices',
+    remedy: 'take it out; sms-day in QUOTAS limits SMS, your carrier knows the prices',
     isBrake: false,
   },
   ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),
@@ -69,7 +69,7 @@ interface Replacement {
 /** The version that reads them no more. */
 const GONE_WITH = '1.3'
 
-/** Old secrets that are entries of a list now, and what stands before them there. */
+/** Old settings that are entries of a list now, and what stands before them there. */
 const ENTRIES = {
   ADMIN_TOKENS: { ADMIN_TOKEN: 'admin', METRICS_TOKEN: 'metrics/prometheus', STATUS_TOKEN: 'status/program' },
   CALLBACK_KEYS: {
@@ -78,19 +78,34 @@ const ENTRIES = {
     EMAIL_CALLBACK_KEY_PREVIOUS: 'email-previous',
     SMS_CALLBACK_KEY_PREVIOUS: 'sms-previous',
   },
+  QUOTAS: {
+    QUOTA_RECIPIENT_PER_10_MINUTES: 'recipient-10m',
+    QUOTA_RECIPIENT_PER_DAY: 'recipient-day',
+    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'alarm-recipient-hour',
+    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'sms-prefix-10m',
+    QUOTA_SMS_COUNTRY_PER_DAY: 'sms-country-day',
+    QUOTA_SMS_PER_MINUTE: 'sms-minute',
+    QUOTA_SMS_PER_DAY: 'sms-day',
+    QUOTA_EMAIL_PER_MINUTE: 'email-minute',
+    QUOTA_EMAIL_PER_DAY: 'email-day',
+  },
 } as const
 
 const REPLACED: readonly Replacement[] = Object.entries(ENTRIES).flatMap(([by, entries]) =>
   Object.entries(entries).map(([old, place]) => ({
     old: [old],
     by: by as SettingName,
-    write: (secret = '') => `${place}:${secret.trim()}`,
-    form: `${place}:${old.replace(/^.*_(?=TOKEN|KEY)|_PREVIOUS$/g, '')}`,
+    ...(by === 'QUOTAS'
+      ? { write: (limit = '') => `${place}=${limit.trim()}` }
+      : {
+          write: (secret = '') => `${place}:${secret.trim()}`,
+          form: `${place}:${old.replace(/^.*_(?=TOKEN|KEY)|_PREVIOUS$/g, '')}`,
+        }),
   })),
 )
 
 /** New settings that hold several values, to which old ones are added. */
-const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS'])
+const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS', 'QUOTAS'])
 
 /** What stands in settings of earlier versions, under the names of this one. */
 export interface ReplacedSettings {
@@ -132,7 +147,7 @@ export function readReplacedSettings(
     if (isBefore(version, GONE_WITH)) {
       from[by] = name
       warnings.push({ name, sentence: `${name} will not be read from ${GONE_WITH} on`, remedy })
-      if (given[by] !== undefined && !LISTS.has(by) && parts.length > 0)
+      if (given[by] !== undefined && !LISTS.has(by) && parts.some(part => part !== given[by]))
         faults.push({ name: by, problem: `and ${name} are both set`, remedy: 'remove one of them' })
       else if (parts.length > 0) texts[by] = [...parts, given[by] ?? []].flat().join(' ')
     } else if (isSecret) faults.push({ name, problem: 'is not read any more', remedy })
@@ -148,7 +163,7 @@ export function readReplacedSettings(
 }
 
 /** New settings that hold messages back. */
-const BRAKE_OF: ReadonlySet<SettingName> = new Set([])
+const BRAKE_OF: ReadonlySet<SettingName> = new Set(['QUOTAS'])
 
 function isBefore(version: string, other: string): boolean {
   const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [version, other].map(each =>

@@ -282,24 +282,23 @@ export function listBorneFaults(
   given: Readonly<Record<string, string>>,
   s: SettingValues,
 ): readonly SettingFault[] {
-  const idle = settingNames
-    .filter(name => name.startsWith('QUOTA_') && Number(given[name] ?? '1') === 0)
-    .map(name => ({
-      name,
-      problem: 'is 0, which holds nothing back',
-      remedy: 'set a number from 1, or off for no limit',
-    }))
+  const idle = /=0+(?!\d)/.test(given['QUOTAS'] ?? '') ? [IDLE_QUOTA] : []
   const secrets = [
     ...listLoneTokens(s, new Set()),
     ...secretsOf(s, ['ADMIN_TOKENS', 'CALLBACK_KEYS', 'STORE_SECRET']),
   ]
   const guessable = new Set(secrets.filter(([, secret]) => isGuessable(secret)).map(([name]) => name))
-  const found = [...idle, ...[...guessable].map(describeGuessable)]
+  const found: SettingFault[] = [...idle, ...[...guessable].map(describeGuessable)]
   const database = readPostgresUrl(given['DATABASE_URL'] ?? '')
   if (database === null || database.saysTls || database.hosts.every(({ isHere }) => isHere)) return found
   return [...found, WITHOUT_TLS]
 }
 
+const IDLE_QUOTA: SettingFault = {
+  name: 'QUOTAS',
+  problem: 'has a 0, which holds nothing back',
+  remedy: 'set a number from 1, or off for no limit',
+}
 const WITHOUT_TLS: SettingFault = {
   name: 'DATABASE_URL',
   problem: 'leads over a network without TLS, where others may read and change what the database is told',

@@ -199,7 +199,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   // From a callback to the store.
   const authentication = createAuthentication(authenticationOptions(config, wall, emit))
   const render = renderForRoute(channels, renderer.render)
-  const charges = createChargesOf(config, storeKeys)
+  const charges = createChargesOf(config.QUOTAS, storeKeys)
   const receive = createReceiver({
     outbox,
     delivery,

@@ -66,12 +66,33 @@ export function readCallbackKeys(text: string): ParsedSetting<ReadonlyMap<KeyPla
   return { value: keys }
 }
 
-/** A quota: how many at most; `off` is no limit, and so is 0, which is a fault beside (`listBorneFaults`). */
-export function readQuota(text: string): ParsedSetting<number> {
-  const word = text.trim().toLowerCase()
-  if (word === 'off') return { value: 0 }
-  if (/^\d{1,9}$/.test(word)) return { value: Number(word) }
-  return { fault: 'must be a whole number from 1 to 999999999, or off' }
+/** The quotas by the names in answers, metrics and the log, each with its usual limit; 0: none. */
+const QUOTAS = {
+  'recipient-10m': 5,
+  'recipient-day': 20,
+  'alarm-recipient-hour': 100,
+  'signup-domain-hour': 200,
+  'sms-prefix-10m': 50,
+  'sms-country-day': 0,
+  'sms-minute': 600,
+  'sms-day': 20_000,
+  'email-minute': 6000,
+  'email-day': 0,
+}
+
+/** `QUOTAS`: limits by name, from `name=limit`; `off` is none, and so is 0, which is a fault beside (`listBorneFaults`). */
+export function readQuotas(text: string): ParsedSetting<Readonly<typeof QUOTAS>> {
+  const limits = new Map<string, number>()
+  for (const item of splitList(text)) {
+    const [, name = '', word = ''] = /^([a-z0-9-]+)=(off|\d{1,9})$/i.exec(item) ?? []
+    const limit = word.toLowerCase() === 'off' ? 0 : Number(word)
+    if (!Object.hasOwn(QUOTAS, name) || (limits.get(name) ?? limit) !== limit)
+      return {
+        fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
+      }
+    limits.set(name, limit)
+  }
+  return { value: { ...QUOTAS, ...Object.fromEntries(limits) } }
 }
 
 /** A colour. Without its #, too: in a dotenv file that would begin a comment. */

@@ -151,7 +151,7 @@ t.test(
 )
 
 t.test('a quota that holds messages back is said first, unless it is one person’s', async t => {
-  const rig = await startRig(t, { QUOTA_EMAIL_PER_MINUTE: '1', QUOTA_RECIPIENT_PER_10_MINUTES: '1' })
+  const rig = await startRig(t, { QUOTAS: 'email-minute=1 recipient-10m=1' })
   await rig.post('email', code('ann@example.com', '104729'))
   await rig.post('sms', smsBody())
   await rig.post('sms', smsBody({}, { code: '271828' }))

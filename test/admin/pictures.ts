@@ -38,9 +38,7 @@ const rig = await startRig(
   {
     TLS: 'off',
     PUBLIC_URL: 'https://courier.example.com',
-    QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-    QUOTA_RECIPIENT_PER_DAY: 'off',
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+    QUOTAS: 'recipient-10m=off recipient-day=off sms-prefix-10m=off',
   },
   { wall: now, clock: { now: () => Math.round(now()) } },
 )

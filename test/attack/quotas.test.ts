@@ -78,7 +78,7 @@ t.test('one recipient gets five links in ten minutes, whatever case the address 
 })
 
 t.test('an alarm is not held back by the quotas of codes and links', async t => {
-  const rig = await startRig(t, { QUOTA_RECIPIENT_PER_10_MINUTES: '1', QUOTA_RECIPIENT_PER_DAY: '1' })
+  const rig = await startRig(t, { QUOTAS: 'recipient-10m=1 recipient-day=1' })
   for (let n = 0; n < 30; n += 1) {
     const alarm = { type: 8, username: 'Ann', productName: `Pump ${n}`, url: null }
     t.equal((await rig.post('email', mailBody({ subject: `Alarm ${n}` }, alarm))).errCode, 0)
@@ -188,7 +188,7 @@ t.test('a domain gets two hundred sign-up mails in an hour to addresses that are
 })
 
 t.test('a flood of sign-ups to a domain refuses nobody who is known, and no recovery', async t => {
-  const rig = await startRig(t, { MAX_RECIPIENTS: '1000', QUOTA_SIGNUP_DOMAIN_PER_HOUR: '5' })
+  const rig = await startRig(t, { MAX_RECIPIENTS: '1000', QUOTAS: 'signup-domain-hour=5' })
   const mail = (to: string, params: object) => rig.post('email', mailBody({ to }, { url: null, ...params }))
   t.equal((await mail('ann@company.example', { type: 6, code: code() })).errCode, 0)
   await until(() => rig.smtp.mails.length === 1, 'she took a mail')
@@ -226,11 +226,9 @@ t.test('numbers that differ only in their last four digits share a quota', async
 
 t.test('the brakes for a country and a whole channel', async t => {
   const rig = await startRig(t, {
-    QUOTA_SMS_COUNTRY_PER_DAY: '3',
+    // The others are counted from when they are set, below.
+    QUOTAS: 'sms-country-day=3 sms-day=off sms-minute=off',
     SMS_COUNTRIES: 'CN, SG',
-    // They are counted from when they are set, below.
-    QUOTA_SMS_PER_DAY: 'off',
-    QUOTA_SMS_PER_MINUTE: 'off',
   })
   const to = (n: number) => ({ to: `138${String(n).padStart(8, '0')}` })
   for (let n = 0; n < 3; n += 1) t.equal((await sms(rig, to(n * 10_000))).errCode, 0)
@@ -238,7 +236,7 @@ t.test('the brakes for a country and a whole channel', async t => {
   t.equal((await sms(rig, { to: '+6581234567', area_code: null })).errCode, 0, 'another country')
   t.equal((await link(rig)).errCode, 0, 'another channel')
 
-  await rig.restart({ QUOTA_SMS_COUNTRY_PER_DAY: 'off', QUOTA_SMS_PER_DAY: '6', QUOTA_EMAIL_PER_DAY: '2' })
+  await rig.restart({ QUOTAS: 'sms-day=6 sms-minute=off email-day=2' })
   let sent = 0
   for (let n = 5; n < 12; n += 1) if ((await sms(rig, to(n * 10_000))).errCode === 0) sent += 1
   t.equal(sent, 6, 'counted from when the brake was set')
@@ -250,7 +248,7 @@ t.test('the brakes for a country and a whole channel', async t => {
     "an account's brake holds alarms, too: that is what it is for",
   )
 
-  await rig.restart({ QUOTA_SMS_COUNTRY_PER_DAY: 'off', QUOTA_SMS_PER_MINUTE: '4' })
+  await rig.restart({ QUOTAS: 'sms-day=off sms-minute=4' })
   const first = rig.twilio.messages.length
   for (let n = 20; n < 40; n += 1) await sms(rig, to(n * 10_000))
   const passed = rig.twilio.messages.length - first
@@ -258,7 +256,7 @@ t.test('the brakes for a country and a whole channel', async t => {
 })
 
 t.test('half of a brake for a channel is loud, once a minute', async t => {
-  const rig = await startRig(t, { QUOTA_SMS_PER_DAY: '8', QUOTA_EMAIL_PER_DAY: '8' })
+  const rig = await startRig(t, { QUOTAS: 'sms-day=8 email-day=8' })
   const loud = () => rig.events().filter(({ event }) => event === 'near-quota')
   const send = (n: number) => sms(rig, { to: `138${String(n * 10_000).padStart(8, '0')}` })
   for (let n = 0; n < 3; n += 1) t.equal((await send(n)).errCode, 0)

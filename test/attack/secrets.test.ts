@@ -72,7 +72,7 @@ function settingsOf(sinks: Sinks, more: Settings = {}): Settings {
     STORE_SECRET,
     LOG_LEVEL: 'trace',
     ANSWER_WITHIN_MS: '500',
-    QUOTA_RECIPIENT_PER_10_MINUTES: '30',
+    QUOTAS: 'recipient-10m=30',
     ...more,
   }
 }

@@ -5,28 +5,28 @@ import type { Channel, NewMessage, Purpose } from '../../src/messages/message.ts
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const limits: QuotaLimits = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 5,
-  QUOTA_RECIPIENT_PER_DAY: 20,
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: 9,
-  QUOTA_SIGNUP_DOMAIN_PER_HOUR: 8,
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 50,
-  QUOTA_SMS_COUNTRY_PER_DAY: 7,
-  QUOTA_EMAIL_PER_MINUTE: 11,
-  QUOTA_EMAIL_PER_DAY: 12,
-  QUOTA_SMS_PER_MINUTE: 13,
-  QUOTA_SMS_PER_DAY: 15,
+  'recipient-10m': 5,
+  'recipient-day': 20,
+  'alarm-recipient-hour': 9,
+  'signup-domain-hour': 8,
+  'sms-prefix-10m': 50,
+  'sms-country-day': 7,
+  'email-minute': 11,
+  'email-day': 12,
+  'sms-minute': 13,
+  'sms-day': 15,
 }
 const off: QuotaLimits = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 0,
-  QUOTA_RECIPIENT_PER_DAY: 0,
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: 0,
-  QUOTA_SIGNUP_DOMAIN_PER_HOUR: 0,
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 0,
-  QUOTA_SMS_COUNTRY_PER_DAY: 0,
-  QUOTA_EMAIL_PER_MINUTE: 0,
-  QUOTA_EMAIL_PER_DAY: 0,
-  QUOTA_SMS_PER_MINUTE: 0,
-  QUOTA_SMS_PER_DAY: 0,
+  'recipient-10m': 0,
+  'recipient-day': 0,
+  'alarm-recipient-hour': 0,
+  'signup-domain-hour': 0,
+  'sms-prefix-10m': 0,
+  'sms-country-day': 0,
+  'email-minute': 0,
+  'email-day': 0,
+  'sms-minute': 0,
+  'sms-day': 0,
 }
 
 const message = (channel: Channel, recipient: string, purpose: Purpose = 'code', kind = 'k'): NewMessage => ({
@@ -83,12 +83,12 @@ t.test('each limit is switched on and off for itself', async t => {
   const sms = message('sms', '+8613800138000')
   const names = (more: Partial<QuotaLimits>) =>
     createChargesOf({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
-  t.same(names({ QUOTA_RECIPIENT_PER_10_MINUTES: 1 }), ['recipient-10m'])
-  t.same(names({ QUOTA_RECIPIENT_PER_DAY: 1 }), ['recipient-day'])
-  t.same(names({ QUOTA_SMS_PREFIX_PER_10_MINUTES: 1 }), ['sms-prefix-10m'])
-  t.same(names({ QUOTA_SMS_COUNTRY_PER_DAY: 1 }), ['sms-country-day'])
-  t.same(names({ QUOTA_SMS_PER_MINUTE: 1 }), ['sms-minute'])
-  t.same(names({ QUOTA_SMS_PER_DAY: 1 }), ['sms-day'])
+  t.same(names({ 'recipient-10m': 1 }), ['recipient-10m'])
+  t.same(names({ 'recipient-day': 1 }), ['recipient-day'])
+  t.same(names({ 'sms-prefix-10m': 1 }), ['sms-prefix-10m'])
+  t.same(names({ 'sms-country-day': 1 }), ['sms-country-day'])
+  t.same(names({ 'sms-minute': 1 }), ['sms-minute'])
+  t.same(names({ 'sms-day': 1 }), ['sms-day'])
 })
 
 t.test('a person is one however the address is written; another kind is counted for itself', async t => {
@@ -152,7 +152,7 @@ t.test('nothing is hashed for a quota that is off', async t => {
   t.same(countNone(message('sms', '+8613800138000'), 'CN'), [])
   t.same(countNone(message('email', 'ann@example.com', 'code', 'activation-code'), undefined), [])
   t.same(hashed, [])
-  const countPrefixes = createChargesOf({ ...off, QUOTA_SMS_PREFIX_PER_10_MINUTES: 50 }, { bucketHash })
+  const countPrefixes = createChargesOf({ ...off, 'sms-prefix-10m': 50 }, { bucketHash })
   t.match(countPrefixes(message('sms', '+8613800138000'), 'CN'), [{ quota: 'sms-prefix-10m' }])
   t.same(hashed, ['prefix'])
 })

@@ -164,7 +164,7 @@ t.test('a brake that is gone fails, and other settings that are gone are to be l
   const old = { ...env, QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500', SMS_COSTS: 'twilio:*=0.08' }
   const lines = await found(old)
   t.match(only(lines, 'fail'), [
-    /^fail QUOTA_SMS_CARRIER_PER_DAY: is not read any more .*→ set QUOTA_SMS_PER_DAY/,
+    /^fail QUOTA_SMS_CARRIER_PER_DAY: is not read any more .*→ set sms-day or sms-country-day in QUOTAS/,
   ])
   t.match(lines.join('\n'), /\nwarn SMS_COSTS: is not read any more → take it out/)
   t.equal(
@@ -333,18 +333,14 @@ t.test('money and links: what is open is said', async t => {
   const { env } = await stage(t)
   const lines = await found({
     ...env,
-    QUOTA_SMS_PER_DAY: 'off',
-    QUOTA_EMAIL_PER_DAY: 'off',
-    QUOTA_SMS_PER_MINUTE: 'off',
-    QUOTA_EMAIL_PER_MINUTE: 'off',
-    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
+    QUOTAS: 'sms-day=off email-day=off sms-minute=off email-minute=off alarm-recipient-hour=off',
     SMS_COUNTRIES: '*',
   })
-  t.match(lines.join('\n'), /warn quotas: nothing limits all SMS of a day → set QUOTA_SMS_PER_DAY/)
-  for (const name of ['QUOTA_SMS_PER_MINUTE', 'QUOTA_EMAIL_PER_MINUTE', 'QUOTA_ALARM_RECIPIENT_PER_HOUR'])
+  t.match(lines.join('\n'), /warn quotas: nothing limits all SMS of a day → set sms-day in QUOTAS/)
+  for (const name of ['sms-minute', 'email-minute', 'alarm-recipient-hour'])
     t.match(
       lines.join('\n'),
-      new RegExp(`warn quotas: nothing limits .* → set ${name} to a number: .+`),
+      new RegExp(`warn quotas: nothing limits .* → set ${name} in QUOTAS to a number: .+`),
       name,
     )
   t.notMatch((await found(env)).join('\n'), /quotas/, 'by default each brake is on')

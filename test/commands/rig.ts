@@ -48,8 +48,7 @@ export async function standInsFor(t: Test): Promise<{ standIns: StandIns; env: R
     ADMIN_PORT: '0',
     DATABASE_URL: `file:${join(directory, 'data/outbox.db')}`,
     DEFAULT_AREA_CODE: '86',
-    QUOTA_SMS_PER_DAY: '1000',
-    QUOTA_EMAIL_PER_DAY: '1000',
+    QUOTAS: 'sms-day=1000 email-day=1000',
     LOG_LEVEL: 'silent',
   }
   return { standIns, env }

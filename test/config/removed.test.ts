@@ -27,10 +27,10 @@ t.test('a removed setting is told by its own sentence, wherever it stands', t =>
     {
       name: 'QUOTA_SMS_COST_PER_DAY',
       problem: /holds nothing back$/,
-      remedy: /^set QUOTA_SMS_PER_DAY/,
+      remedy: /^set sms-day in QUOTAS/,
       isBrake: true,
     },
-    { name: 'QUOTA_SMS_CARRIER_PER_DAY', remedy: /QUOTA_SMS_COUNTRY_PER_DAY/, isBrake: true },
+    { name: 'QUOTA_SMS_CARRIER_PER_DAY', remedy: /sms-country-day in QUOTAS/, isBrake: true },
     { name: 'SMS_COSTS', remedy: /take it out/, isBrake: false },
   ])
   t.same(warnings, [], 'and not as an unknown one that resembles another')
@@ -113,6 +113,10 @@ const REPLACED: readonly (readonly [old: Record<string, string>, now: Record<str
       CALLBACK_KEYS:
         'email:kjahsdkjashdkjashdkjahs sms-previous:qwdkjnqwdkjnqwdkjnqwdkjn email-previous:zxmnczxmnbczxmnbczxmnbc',
     },
+  ],
+  [
+    { QUOTA_SMS_PER_DAY: '500', QUOTA_EMAIL_PER_DAY: 'off', QUOTAS: 'sms-minute=7, email-day=off' },
+    { QUOTAS: 'sms-day=500 email-day=off sms-minute=7' },
   ],
 ]
 

@@ -24,7 +24,18 @@ t.test('whole numbers', t => {
 })
 
 t.test('quotas', t => {
-  reads(t, 'QUOTA_SMS_PER_DAY', { off: 0, '0': 0, '500': 500, OFF: 0 }, ['-5', 'many', '1.5'])
+  const usual = load(enough).QUOTAS
+  t.equal(usual['sms-day'], 20_000)
+  reads(
+    t,
+    'QUOTAS',
+    {
+      'sms-day=off': { ...usual, 'sms-day': 0 },
+      'sms-day=0': { ...usual, 'sms-day': 0 },
+      'sms-day=500,\temail-day=OFF sms-day=500': { ...usual, 'sms-day': 500, 'email-day': 0 },
+    },
+    ['sms-day=-5', 'sms-day=many', 'sms-day=1.5', 'sms-day', 'sms_day=5', 'sms-day=5 sms-day=6', '500'],
+  )
   t.end()
 })
 

@@ -43,7 +43,7 @@ t.test('lines have the fields and levels that are documented', async t => {
   const rig = await startRig(t, {
     PUBLIC_URL,
     LOG_LEVEL: 'debug',
-    QUOTA_SMS_PER_MINUTE: '3',
+    QUOTAS: 'sms-minute=3',
     TEMPLATES_DIR: t.testdir({ locales: { 'en.json': 'no JSON' } }),
     TLS_CERT_FIEL: 'x',
   })

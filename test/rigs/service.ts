@@ -22,14 +22,8 @@ export type Settings = Readonly<Record<string, string>>
 
 /** Many messages at once from one machine are no attack where nobody tests quotas. */
 export const NO_QUOTAS: Settings = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-  QUOTA_RECIPIENT_PER_DAY: 'off',
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
-  QUOTA_SIGNUP_DOMAIN_PER_HOUR: 'off',
-  QUOTA_SMS_PER_MINUTE: 'off',
-  QUOTA_SMS_PER_DAY: 'off',
-  QUOTA_EMAIL_PER_MINUTE: 'off',
+  QUOTAS:
+    'recipient-10m=off recipient-day=off sms-prefix-10m=off alarm-recipient-hour=off signup-domain-hour=off sms-minute=off sms-day=off email-minute=off',
 }
 
 /** Everybody the service talks to, recording, and the settings that point at them. */

@@ -39,7 +39,7 @@ t.test('what cannot be read is a sentence', async t => {
     [['--set', 'LOCALE'], /NAME=VALUE/],
     [['--set', '=x'], /NAME=VALUE/],
     [['--set', 'LOCAL=en'], /no setting: did you mean LOCALE/],
-    [['--set', 'SOMETHING=else'], /no setting; \.env\.example/],
+    [['--set', 'SOMETHING=else'], /no setting; .callback-courier settings/],
     [['--set', 'PORT=1'], /what --port is for/],
     [['--port', ''], /--port must be a port number/],
     [['--port', '1e3'], /--port must be a port number/],

@@ -59,7 +59,7 @@ t.test('Retry-After names the second from which on there is room, never one befo
   const now = NOON + 60_250
   const rig = await startRig(
     t,
-    { QUOTA_RECIPIENT_PER_10_MINUTES: '1', QUOTA_RECIPIENT_PER_DAY: 'off' },
+    { QUOTAS: 'recipient-10m=1 recipient-day=off' },
     { clock: { now: () => now } },
   )
   const to = ['+8613800138000', '+8613800138001']

@@ -63,39 +63,30 @@ t.test('a carrier without templates beside one that sends stops nothing', async 
 })
 
 t.test('a quota of 0 is refused; on a store of 1.0.0 it is borne and said until it is mended', async t => {
-  const { refused, failures } = await refusalsOf(t, { QUOTA_SMS_PER_DAY: '0' })
-  t.match(
-    refused,
-    /QUOTA_SMS_PER_DAY is 0, which holds nothing back: set a number from 1, or off for no limit/,
-  )
+  const { refused, failures } = await refusalsOf(t, { QUOTAS: 'sms-day=0' })
+  t.match(refused, /QUOTAS has a 0, which holds nothing back: set a number from 1, or off for no limit/)
   t.ok(
-    failures.some(each => each.startsWith('QUOTA_SMS_PER_DAY is 0')),
+    failures.some(each => each.startsWith('QUOTAS has a 0')),
     'and check fails',
   )
 
-  const rig = await startRig(t, { QUOTA_SMS_PER_DAY: 'off' })
-  await t.rejects(
-    rig.restart({ QUOTA_SMS_PER_DAY: '0' }),
-    /QUOTA_SMS_PER_DAY is 0/,
-    'this version made the store',
-  )
+  const rig = await startRig(t, { QUOTAS: 'sms-day=off' })
+  await t.rejects(rig.restart({ QUOTAS: 'sms-day=0' }), /QUOTAS has a 0/, 'this version made the store')
   const db = new DatabaseSync(join(rig.directory, 'outbox.db'))
   db.exec("DELETE FROM meta WHERE key = 'made-from'")
   db.close()
-  await rig.restart({ QUOTA_SMS_PER_DAY: '0' })
+  await rig.restart({ QUOTAS: 'sms-day=0' })
   t.ok(
     rig
       .events()
-      .some(
-        ({ event, message }) => event === 'setting' && String(message).startsWith('QUOTA_SMS_PER_DAY is 0'),
-      ),
+      .some(({ event, message }) => event === 'setting' && String(message).startsWith('QUOTAS has a 0')),
   )
   const { adminUrl } = rig.service()
   t.same(await (await fetch(`${adminUrl}/readyz`)).json(), { status: 'ready', degraded: ['quotas'] })
   const read = async (language: string) =>
     (await fetch(`${adminUrl}/console`, { headers: { 'accept-language': language } })).text()
-  t.match(await read('en'), 'QUOTA_SMS_PER_DAY is 0, which holds nothing back')
-  t.match(await read('zh-CN'), 'QUOTA_SMS_PER_DAY 为 0')
+  t.match(await read('en'), 'QUOTAS has a 0, which holds nothing back')
+  t.match(await read('zh-CN'), 'QUOTAS 中有 0')
   t.equal((await rig.post('email', mailBody())).errCode, 0, 'and it serves')
 })
 

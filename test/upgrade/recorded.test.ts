@@ -16,7 +16,7 @@ async function takeOver(t: Test, databaseUrl: string, story: Story, rows: () => 
   const shift = Date.now() - story.at - LATER_MS
   const stage = await openStage(
     t,
-    { ...RECORDED_SETTINGS, DATABASE_URL: databaseUrl },
+    { ...RECORDED_SETTINGS, QUOTAS: '', DATABASE_URL: databaseUrl },
     { limits: QUICK, wall: () => Date.now() - shift },
   )
   const { driver } = stage

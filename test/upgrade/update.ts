@@ -18,6 +18,19 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Of the release under test. */
 export const MAIN = join(ROOT, 'src/main.ts')
 
+/** 1.0.0 does not know QUOTAS. */
+const OLD_QUOTAS = Object.fromEntries(
+  [
+    'RECIPIENT_PER_10_MINUTES',
+    'RECIPIENT_PER_DAY',
+    'SMS_PREFIX_PER_10_MINUTES',
+    'ALARM_RECIPIENT_PER_HOUR',
+    'SMS_PER_MINUTE',
+    'SMS_PER_DAY',
+    'EMAIL_PER_MINUTE',
+  ].map(name => [`QUOTA_${name}`, 'off']),
+)
+
 /**
  * The release before this one, from the repository: the last tag, or the commit that `PREVIOUS` names. It runs with this
  * one's packages. @returns its `src/main.ts`; null: there is none yet.
@@ -81,7 +94,7 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   const { smtpPort, twilioUrl } = sinks
   const [storeSecret] = secrets
   const of = { corp: CORP, token: TOKEN, storeSecret, directory, databaseUrl, smtpPort, twilioUrl }
-  const env = { ...loadSettings(of), DRAIN_SECONDS: '3', ...options.settings }
+  const env = { ...loadSettings(of), ...OLD_QUOTAS, DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
   const heard = (line: Readonly<Record<string, unknown>>) => {
     if (line['event'] === 'fault' || line['event'] === 'store-loss') faults.push(JSON.stringify(line))

@@ -196,8 +196,8 @@ function* channelCauses(
       yield warn(
         `${channel} ${quota}`,
         channel === 'email'
-          ? 'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: “callback-courier settings” has them all.'
-          : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it: “callback-courier settings” has them all.',
+          ? 'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.'
+          : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.',
         { quota, count, at: clockTime(lastAt) },
       )
   const validation = health.validation(channel)

@@ -67,25 +67,25 @@ function checkLinks(config: Config): readonly CheckResult[] {
 const BRAKES = [
   [
     'SMS_TOKEN',
-    'QUOTA_SMS_PER_MINUTE',
+    'sms-minute',
     'nothing limits all SMS of a minute',
     'a number: whoever gets hold of the URL sends a thousand SMS a second, at some cents each',
   ],
   [
     'SMS_TOKEN',
-    'QUOTA_SMS_PER_DAY',
+    'sms-day',
     'nothing limits all SMS of a day',
     'what you are willing to pay: 600 a minute are 860,000 in a day',
   ],
   [
     'EMAIL_TOKEN',
-    'QUOTA_EMAIL_PER_MINUTE',
+    'email-minute',
     'nothing limits all mails of a minute',
     'a number: one flood in your name, and your domain is on block lists',
   ],
   [
     'CORP_ID',
-    'QUOTA_ALARM_RECIPIENT_PER_HOUR',
+    'alarm-recipient-hour',
     'nothing limits the alarms to one recipient',
     'a number: one device that flutters fills a mailbox, or costs an SMS each time',
   ],
@@ -94,13 +94,13 @@ const BRAKES = [
 /** The quotas that hold for a whole account. */
 function* checkAccountQuotas(config: Config): Generator<CheckResult> {
   for (const [channel, name, open, cost] of BRAKES)
-    if (config[channel] !== undefined && config[name] === 0)
-      yield checkWarning('quotas', open, `set ${name} to ${cost}`)
-  if (config.EMAIL_TOKEN !== undefined && config.QUOTA_EMAIL_PER_DAY === 0)
+    if (config[channel] !== undefined && config.QUOTAS[name] === 0)
+      yield checkWarning('quotas', open, `set ${name} in QUOTAS to ${cost}`)
+  if (config.EMAIL_TOKEN !== undefined && config.QUOTAS['email-day'] === 0)
     yield checkOk(
       'quotas',
       'nothing limits all mails of a day',
-      'QUOTA_EMAIL_PER_DAY would protect your reputation as a sender',
+      'email-day in QUOTAS would protect your reputation as a sender',
     )
 }
 

@@ -3,7 +3,7 @@ import {
   readCallbackKeys,
   readHosts,
   readNetworks,
-  readQuota,
+  readQuotas,
   readSecrets,
   readSwitch,
 } from '../../settings/readers.ts'
@@ -244,53 +244,27 @@ export const store = {
 export const quotas = {
   title: 'Limit what a flood costs',
   about:
-    'Beyond a quota nothing is sent and the answer is 429; half of one for a whole channel is a warning in the log. Each is a number, or off, which has to be written.',
+    'Beyond a quota nothing is sent and the answer is 429; half of one for a whole channel is a warning in the log.',
   settings: {
-    QUOTA_RECIPIENT_PER_10_MINUTES: settingWithReader(readQuota, {
-      default: '5',
-      meaning: 'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
-    }),
-    QUOTA_RECIPIENT_PER_DAY: settingWithReader(readQuota, {
-      default: '20',
-      meaning: 'The same in a day.',
-    }),
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: settingWithReader(readQuota, {
-      default: '50',
-      meaning: 'SMS in 10 minutes to numbers that differ only in their last four digits.',
-    }),
-    QUOTA_ALARM_RECIPIENT_PER_HOUR: settingWithReader(readQuota, {
-      default: '100',
-      meaning: 'Alarms of one kind to one recipient in an hour.',
-    }),
-    QUOTA_SIGNUP_DOMAIN_PER_HOUR: settingWithReader(readQuota, {
-      default: '200',
+    QUOTAS: settingWithReader(readQuotas, {
+      default: '',
       meaning:
-        'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers have no such limit.',
-    }),
-    QUOTA_SMS_COUNTRY_PER_DAY: settingWithReader(readQuota, {
-      default: 'off',
-      meaning: 'SMS to one country in a day.',
-      example: '5000',
-    }),
-    QUOTA_SMS_PER_MINUTE: settingWithReader(readQuota, {
-      default: '600',
-      meaning: 'All SMS in a minute: the limit of the whole account.',
-      example: '300',
-    }),
-    QUOTA_SMS_PER_DAY: settingWithReader(readQuota, {
-      default: '20000',
-      meaning: 'All SMS in a day. Name a figure that you are willing to pay.',
-      example: '10000',
-    }),
-    QUOTA_EMAIL_PER_MINUTE: settingWithReader(readQuota, {
-      default: '6000',
-      meaning: 'All mails in a minute.',
-      example: '600',
-    }),
-    QUOTA_EMAIL_PER_DAY: settingWithReader(readQuota, {
-      default: 'off',
-      meaning: 'All mails in a day.',
-      example: '50000',
+        'Those of the following quotas that are to differ, parted by commas or spaces. Each is a number, or off for none.',
+      parts: {
+        'recipient-10m=5':
+          'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
+        'recipient-day=20': 'Codes and links of one kind to one recipient in a day.',
+        'alarm-recipient-hour=100': 'Alarms of one kind to one recipient in an hour.',
+        'signup-domain-hour=200':
+          'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers have no such limit.',
+        'sms-prefix-10m=50': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
+        'sms-country-day=off': 'SMS to one country in a day.',
+        'sms-minute=600': 'All SMS in a minute: the limit of the whole account.',
+        'sms-day=20000': 'All SMS in a day. Name a figure that you are willing to pay.',
+        'email-minute=6000': 'All mails in a minute.',
+        'email-day=off': 'All mails in a day.',
+      },
+      example: 'sms-day=5000, email-day=50000',
     }),
   },
 } as const satisfies Group<Settings>

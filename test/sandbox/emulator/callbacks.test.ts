@@ -31,7 +31,7 @@ t.test(
       STORE_SECRET: secret(),
       SMS_COUNTRIES: '*',
       BRAND_NAME: 'Example IoT',
-      QUOTA_SMS_PREFIX_PER_10_MINUTES: 'off',
+      QUOTAS: 'sms-prefix-10m=off',
       ...standIns.settings,
     }
     const service = await startService(settings, { log: { write: () => {} } })
