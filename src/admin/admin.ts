@@ -12,6 +12,7 @@ import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
+import { type Failure, failureOf, sendFailure } from './failure.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
@@ -100,6 +101,12 @@ function hashOf(
   return number.ok ? hash('sms', number.number) : null
 }
 
+const NO_BACKUP: Failure = {
+  status: 403,
+  error: 'no-token',
+  message: 'without ADMIN_TOKENS every user of this machine could take a copy of the store: set it',
+}
+
 /**
  * `POST /backup`: a copy of the embedded store as it is when the answer begins, while the service works on.
  * @param backUp copies the store into a file.
@@ -111,12 +118,9 @@ export function backupRoute(
   storePath: string,
   emit: Emit,
 ): void {
-  app.post('/backup', async ({ operator }, reply) => {
-    if (operator === UNNAMED.nobody)
-      return reply
-        .code(403)
-        .type('text/plain')
-        .send('without ADMIN_TOKENS every user of this machine could take a copy of the store: set it\n')
+  app.post('/backup', async (request, reply) => {
+    const { operator } = request
+    if (operator === UNNAMED.nobody) return sendFailure(request, reply, NO_BACKUP)
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))
@@ -131,7 +135,7 @@ export function backupRoute(
         .send(handle.createReadStream())
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      return await reply.code(503).type('text/plain').send(`${error.message}\n`)
+      return sendFailure(request, reply, failureOf(error))
     } finally {
       // A file that is open already is read to its end all the same.
       await unlink(copy)

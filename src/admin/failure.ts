@@ -1,4 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { languageOfBrowser } from '../language/choose.ts'
+import { translateText } from '../language/sentence.ts'
 import { StoreUnavailable } from '../outbox/outbox.ts'
 
 /** Programs ask below this path and are answered JSON; everybody else is answered text. */
@@ -36,14 +38,14 @@ export function isApiPath({ url }: Pick<FastifyRequest, 'url'>): boolean {
 }
 
 export function sendFailure(
-  request: Pick<FastifyRequest, 'url'>,
+  request: Pick<FastifyRequest, 'url' | 'headers'>,
   reply: FastifyReply,
   { status, error, message }: Failure,
 ): FastifyReply {
   reply.code(status)
-  return isApiPath(request)
-    ? reply.send({ error, message })
-    : reply.type('text/plain; charset=utf-8').send(`${message}\n`)
+  if (isApiPath(request)) return reply.send({ error, message })
+  const text = translateText(message).in(languageOfBrowser(request.headers['accept-language']))
+  return reply.type('text/plain; charset=utf-8').header('vary', 'accept-language').send(`${text}\n`)
 }
 
 /** The answer to a request whose route or parsing threw this error. */

@@ -11,6 +11,8 @@ import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
 } from '../callback/unauthenticated-connections.ts'
+import { languageOfBrowser } from '../language/choose.ts'
+import { translateText } from '../language/sentence.ts'
 import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
@@ -66,9 +68,17 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
   app.setNotFoundHandler((request, reply) => sendFailure(request, reply, NO_SUCH_PAGE))
   app.setErrorHandler((error: Error, request, reply) => sendFailure(request, reply, failureOf(error)))
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok', ...build }))
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/readyz', async ({ headers }, reply) => {
     const { ready, ...detail } = await health.ready()
-    return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', ...detail })
+    const language = languageOfBrowser(headers['accept-language'])
+    const words =
+      'reason' in detail
+        ? { reason: translateText(detail.reason).in(language) }
+        : { partial: detail.partial?.map(each => each.in(language)) }
+    return reply
+      .code(ready ? 200 : 503)
+      .header('vary', 'accept-language')
+      .send({ status: ready ? 'ready' : 'not ready', ...detail, ...words })
   })
   return app
 }

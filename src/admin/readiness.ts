@@ -1,3 +1,4 @@
+import type { Sentence } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { StoreLoss } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
@@ -16,7 +17,7 @@ export type Readiness =
       readonly ready: true
       readonly degraded: readonly Degraded[]
       /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
-      readonly partial?: readonly string[]
+      readonly partial?: readonly Sentence[]
       readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
     }
   | { readonly ready: false; readonly reason: string }
@@ -87,7 +88,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     const partial = view
       .channelStatus()
       .flatMap(({ provider, partialFaults }) =>
-        partialFaults.map(fault => String(describePartialFault(provider, fault))),
+        partialFaults.map(fault => describePartialFault(provider, fault)),
       )
     return {
       ready: true,

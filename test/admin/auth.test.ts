@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type AdminAuthOptions, CONSOLE_POLICY } from '../../src/admin/auth.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
+import { englishIn } from '../language/english.ts'
 
 const TOKEN = 'a-Token-with:colon-16'
 
@@ -97,6 +98,13 @@ t.test('everything else needs the token: by Bearer, or as the password of Basic'
     t.equal(answer.headers['www-authenticate'], 'Basic realm="callback-courier", charset="UTF-8"')
     t.notMatch(answer.body, TOKEN)
   }
+  const chinese = { 'accept-language': 'zh-CN,zh;q=0.9' }
+  const answer = await ask('/console', chinese)
+  t.match(answer.body, '密码是 ADMIN_TOKENS 中的密码')
+  t.equal(answer.headers['vary'], 'accept-language')
+  for (const headers of [chinese, { ...chinese, host: 'evil.example' }, { ...chinese, ...bearer('wrong') }])
+    t.same(englishIn((await ask('/console', headers)).body), [])
+  t.same(englishIn((await ask('/nowhere', { ...chinese, ...bearer(TOKEN) })).body), [])
 })
 
 t.test('a path that does not exist is not told apart from one that does, without the token', async t => {

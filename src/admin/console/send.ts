@@ -78,6 +78,6 @@ function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, pro
 function resultLine({ kind, err_code, err_msg, ids }: TestResult): Html {
   const good = err_code === 0
   const is = good ? say('accepted') : `err_code ${err_code}`
-  const what = err_msg === '' ? is : say('{is}, {why}', { is, why: err_msg })
+  const what = err_msg === '' ? is : say('{is}, {why}', { is, why: translateText(err_msg) })
   return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${say('{about}: {what}', { about: translateText(kind), what })} ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
 }
