@@ -10,57 +10,72 @@ interface Column {
 }
 
 /**
- * Fills a shared store with messages that ended evenly over so many days: copies of one that the service itself has ended, each
+ * Fills a shared store with messages that ended evenly over the last days: copies of one that the service itself has ended, each
  * with an id, keys and times of its own. It asks the database which table holds what ended and which columns that has.
- * @param client in the store's schema; the service is stopped.
+ * @param client in the store's schema.
+ * @param days ago that the oldest one ended.
+ * @param options.youngest days ago that the youngest one ended.
+ * @param options.inUse the service runs. It takes longer.
  */
-export async function fillFinished(client: pg.Client, rows: number, days: number): Promise<void> {
+export async function fillFinished(
+  client: pg.Client,
+  rows: number,
+  days: number,
+  { youngest = 0, inUse = false }: { readonly youngest?: number; readonly inUse?: boolean } = {},
+): Promise<void> {
   const { table, columns } = await findFinished(client)
-  const rebuild = await dropIndexes(client, table)
+  const rebuild = inUse ? undefined : await dropIndexes(client, table)
   await client.query('SET synchronous_commit = off')
-  const now = Date.now()
-  const begin = now - days * DAY_MS
-  await makeDays(
-    client as unknown as Client,
-    days,
-    Array.from({ length: Math.ceil(days) + 1 }, (_, n) => Math.min(now, begin + n * DAY_MS)),
-  )
+  const end = Date.now() - youngest * DAY_MS
+  const begin = end - (days - youngest) * DAY_MS
   await client.query(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE final_at IS NOT NULL LIMIT 1`)
   const names = columns.map(({ name }) => name).join(', ')
-  const values = columns.map(column => valueOf(column, rows)).join(', ')
+  // Below all that are there, and below those of an earlier fill.
+  const first = `SELECT least(min(seq), 0) - ${rows} AS seq FROM ${table}`
+  const { rows: least } = await client.query<{ seq: string }>(first)
+  const number = `(n + ${least[0]?.seq})`
+  const values = columns.map(column => valueOf(column, number, rows)).join(', ')
+  const step = (end - begin) / rows
   // A day at a time, from the oldest on: as they would have come.
   for (let from = 0; from < rows; ) {
-    const until = Math.min(rows, from + Math.ceil(rows / days))
-    await client.query(
-      `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values}
-       FROM one, generate_series($1::bigint, $2::bigint) AS n,
-         LATERAL (SELECT $3::float8 + n * $4::float8 - one.final_at AS shift) AS moved`,
-      [from, until - 1, begin, (now - begin) / rows],
-    )
+    const until = Math.min(rows, from + Math.ceil(DAY_MS / step))
+    const ends = [from, until - 1].map(n => begin + n * step)
+    const insert = async () => {
+      await makeDays(client as unknown as Client, days, ends)
+      await client.query(
+        `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values}
+         FROM one, generate_series($1::bigint, $2::bigint) AS n,
+           LATERAL (SELECT $3::float8 + n * $4::float8 - one.final_at AS shift) AS moved`,
+        [from, until - 1, begin, step],
+      )
+    }
+    // A service that runs may have removed the day again while it was empty.
+    await insert().catch(insert)
     from = until
   }
-  await rebuild()
   await client.query('DROP TABLE one')
+  if (rebuild === undefined) return
+  await rebuild()
   await client.query('VACUUM (FREEZE, ANALYZE)')
 }
 
 /** A message's own values are derived from its number; those that say a time are moved; all others are as the service wrote them. */
-function valueOf({ name, type }: Column, rows: number): string {
+function valueOf({ name, type }: Column, number: string, rows: number): string {
   const hash = (of: string) => `sha256((${of} || '${name}')::bytea)`
   const text = (of: string) =>
     `left(translate(encode(${hash(of)}, 'base64'), '+/', '-_'), length(one.${name}))`
   switch (name) {
     case 'seq':
-      return `n - ${rows}`
+      return number
     case 'id':
-      return type === 'uuid' ? 'gen_random_uuid()' : `left(encode(${hash('n')}, 'hex'), length(one.id))`
+      return type === 'uuid' ? 'gen_random_uuid()' : `left(encode(${hash(number)}, 'hex'), length(one.id))`
     case 'dedupe_key':
     case 'group_key':
     case 'provider_id':
-      return text('n')
+      return text(number)
     // Five messages to each.
     case 'recipient_hash':
-      return text(`n * 7919 % ${Math.ceil(rows / 5)}`)
+      return text(`${number} * 7919 % ${Math.ceil(rows / 5)}`)
     case 'arrived_at':
     case 'expires_at':
     case 'due_at':

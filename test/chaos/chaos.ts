@@ -23,6 +23,10 @@ export type Blow =
   | { readonly at: number; readonly is: 'stop'; readonly replica: number; readonly seconds: number }
   /** `pg_ctl restart -m immediate`. */
   | { readonly at: number; readonly is: 'crash' }
+  /** Somebody reads all messages in a transaction that stays open for so many seconds, as a backup does. */
+  | { readonly at: number; readonly is: 'snapshot'; readonly seconds: number }
+  /** So many messages more that ended days ago, which are older than RETENTION_DAYS. */
+  | { readonly at: number; readonly is: 'history'; readonly rows: number }
 
 export interface ChaosOptions {
   readonly seconds: number
@@ -30,6 +34,10 @@ export interface ChaosOptions {
   readonly random: () => number
   readonly say: (line: string) => void
   readonly callers?: Readonly<Record<'email' | 'sms', number>>
+  /** Mean time between an answer and the caller's next callback, ms. */
+  readonly thinkMs?: number
+  /** Settings of the replicas, beside those of a run. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface Findings extends Judgement {
@@ -46,6 +54,8 @@ export interface Findings extends Judgement {
   /** Processes on the store's books that did not end in order, and how many were killed. */
   readonly ownersLeft: number
   readonly kills: number
+  /** Messages that are older than any that a run makes. */
+  readonly old: number
   /** Log lines that must not be: faults, and what the database called a deadlock. */
   readonly faults: readonly string[]
 }
@@ -84,7 +94,9 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       PATH: process.env['PATH'] ?? '',
       DRAIN_SECONDS: '1',
       LOG_LEVEL: 'info',
+      ...options.settings,
     }
+    const began = Date.now()
     // All at once, on an empty database.
     for (let n = 0; n < REPLICAS; n += 1) replicas.push(startReplica({ env, heard: log.hear }))
     await untilReady(replicas)
@@ -92,12 +104,12 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       replicas,
       ca: cert,
       callers: options.callers ?? { email: 18, sms: 10 },
-      thinkMs: 200,
+      thinkMs: options.thinkMs ?? 200,
       random,
     })
-    await suffer(options, replicas, postgres)
-    await platform.stop()
     const store = lookInto(url)
+    await suffer(options, replicas, postgres, store)
+    await platform.stop()
     await atRest(store)
     say('at rest')
     // One that is still starting does not end in order.
@@ -106,7 +118,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     const judgement = judge({
       answers: platform.record,
       arrivals: sinks.arrivals,
-      rows: await store.rows(),
+      rows: await store.rows(began),
       recipientHash: createStoreKeys(SECRET).recipientHash,
     })
     return {
@@ -117,6 +129,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       waits: waitsOf(judgement, sinks.arrivals),
       starts: replicas.reduce((sum, each) => sum + each.starts(), 0),
       ownersLeft: await store.owners(),
+      old: await store.history(),
       kills: options.blows.filter(blow => blow.is === 'kill').length,
       faults: [...log.faults, ...((await postgres.log()).match(/deadlock detected/g) ?? [])],
     }
@@ -132,14 +145,17 @@ async function suffer(
   { seconds, blows, say }: ChaosOptions,
   replicas: readonly Replica[],
   postgres: PostgresRig,
+  store: SharedStore,
 ): Promise<void> {
   const began = performance.now()
   const until = (at: number) => pause(Math.max(0, began + at * 1000 - performance.now()))
   const struck = blows.map(async blow => {
     await until(blow.at)
-    const whom = blow.is === 'crash' ? '' : ` replica ${blow.replica}`
+    const whom = 'replica' in blow ? ` replica ${blow.replica}` : ''
     say(`${String(blow.at).padStart(4)} s  ${blow.is}${whom}`)
     if (blow.is === 'crash') return postgres.crash()
+    if (blow.is === 'snapshot') return store.holdSnapshot(blow.seconds)
+    if (blow.is === 'history') return store.addHistory(blow.rows)
     const replica = replicas[blow.replica]
     if (blow.is !== 'stop') return replica?.kill(blow.is === 'kill' ? 'SIGKILL' : 'SIGTERM')
     replica?.kill('SIGSTOP')
