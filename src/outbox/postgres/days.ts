@@ -13,8 +13,6 @@ const MOST_PARTITIONS = 60
 const LOCK_WAIT_MS = 50
 /** Held while partitions are made, so that replicas do it one after the other. */
 const MAKING_LOCK = 7_310_928_442
-/** Held by the replica that drops. */
-const DROPPING_LOCK = 7_310_928_443
 
 /** A partition: the end of its tables' names, and its first moment and the first one after it, ms since the epoch. */
 interface Days {
@@ -74,10 +72,6 @@ export function missingDay(error: unknown): number | null {
  * before the upgrade. What is in use stays until the next time.
  */
 export async function dropDays(client: Client, before: number): Promise<void> {
-  const { rows } = await client.query<{ ours: boolean }>(
-    `SELECT pg_try_advisory_lock(${DROPPING_LOCK}) AS ours`,
-  )
-  if (rows[0]?.ours !== true) return
   for (const { name, from, to, hasMessages } of await listDays(client)) {
     if (from >= before) continue
     if (hasMessages && to > before && (await hasSince(client, `courier_finished_${name}`, before))) continue
@@ -86,7 +80,6 @@ export async function dropDays(client: Client, before: number): Promise<void> {
   }
   const [earlier] = (await runStatement(client, EARLIER_IS_PRUNED)).rows
   if (earlier?.['is_pruned'] === true) await tryAlone(client, 'TRUNCATE courier_earlier')
-  await client.query(`SELECT pg_advisory_unlock(${DROPPING_LOCK})`)
 }
 
 /** Says whether a message ended since a moment. The last page of the table tells it as a rule: a day is written in its order. */

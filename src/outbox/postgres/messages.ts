@@ -99,8 +99,10 @@ async function lockKnown(
     asked.length === 0 ? Promise.resolve({ rows: [] }) : runStatement(client, SENT_TO, asked),
     countBacklog,
   )
-  // One that another transaction ended while we waited for its lock has left the live messages. Then it is read where it is now.
-  const read = hasLeft(first.rows, now) ? await readKnown() : first
+  // One whose life is over may have ended while we waited for its lock, and have left the live messages: it is looked for again.
+  const isOutlived = (each: Record<string, unknown>) =>
+    each['state'] === 'queued' && (each['expires_at'] as number) <= now
+  const read = first.rows.some(isOutlived) ? await readKnown() : first
   const endable = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
   const latest = new Map(endable.map(row => [row.seq, row]))
   // A message that ended while we waited for its lock cannot be ended again.
@@ -129,19 +131,9 @@ const SKEW_MS = 60_000
 
 /** Says for how long after its end a message can answer for any of these, ms: a superseded one does for its whole life. */
 function answersFor(messages: readonly Acceptance[]): number {
-  return messages.reduce(
-    (longest, { message, dedupeWindowMs = DEDUPE_WINDOW_MS }) =>
-      Math.max(longest, dedupeWindowMs + SKEW_MS, message.expiresAt - message.arrivedAt + SKEW_MS),
-    0,
-  )
-}
-
-/** Says whether a duplicate whose life is over was not locked. */
-function hasLeft(read: readonly Record<string, unknown>[], now: number): boolean {
-  const locked = new Set(read.filter(each => each['dedupe_key'] === null).map(each => each['seq']))
-  return read.some(
-    each => each['state'] === 'queued' && (each['expires_at'] as number) <= now && !locked.has(each['seq']),
-  )
+  const lives = messages.map(({ message }) => message.expiresAt - message.arrivedAt)
+  const windows = messages.map(({ dedupeWindowMs = DEDUPE_WINDOW_MS }) => dedupeWindowMs)
+  return Math.max(...lives, ...windows) + SKEW_MS
 }
 
 /**
@@ -184,8 +176,10 @@ export function createSettle(options: WriterOptions) {
     // An end that is written already lies among the finished ones.
     const found = new Set(read.rows.map(row => row['lease_token']))
     const written = calls.filter(({ token }) => mayBeWritten.has(token) && !found.has(token))
-    const ended = written.length === 0 ? [] : await readEnded(client, written)
-    const rows = new Map([...read.rows.map(rowOf), ...ended].map(row => [`${row.id} ${row.leaseToken}`, row]))
+    const [ids, tokens] = [written.map(({ id }) => id), written.map(({ token }) => token)]
+    const ended = written.length === 0 ? [] : (await runStatement(client, ENDED_UNDER, ids, tokens)).rows
+    const all = [...read.rows, ...ended].map(rowOf)
+    const rows = new Map(all.map(row => [`${row.id} ${row.leaseToken}`, row]))
     const settled = calls.map(({ id, token, settlement }) =>
       settleMessage(unit, rows.get(`${id} ${token}`), settlement, mayBeWritten.has(token)),
     )
@@ -201,12 +195,6 @@ export function createSettle(options: WriterOptions) {
     for (const token of tokens) uncertain.delete(token)
     return settled
   }
-}
-
-/** Reads messages that ended under these leases. */
-async function readEnded(client: Client, calls: readonly Takes<'settle'>[]): Promise<readonly Row[]> {
-  const [ids, tokens] = [calls.map(({ id }) => id), calls.map(({ token }) => token)]
-  return (await runStatement(client, ENDED_UNDER, ids, tokens)).rows.map(rowOf)
 }
 
 /** Keeps providers' delivery reports with their messages, those that came together in one commit. */
@@ -243,41 +231,17 @@ async function lockReported(
   const begun = beginTransaction(client)
   const recent = Math.min(...reports.map(({ at }) => at)) - RECENT_MS
   for (const since of [recent, 0]) {
-    // One that has ended since the first look was locked by nobody, and is found by the second one.
     const asked = reports.filter(each => messageOf(each) === undefined)
     if (asked.length === 0) break
-    const [, read] = await awaitStatements(
-      begun,
-      runStatement(
-        client,
-        REPORTED,
-        asked.map(({ providerId }) => providerId ?? null),
-        asked.map(({ channel }) => channel),
-        asked.map(({ id }) => id ?? ''),
-        since,
-      ),
-    )
-    rows.push(...(await withLatestReports(client, read.rows)))
+    const providerIds = asked.map(({ providerId }) => providerId ?? null)
+    const channels = asked.map(({ channel }) => channel)
+    const ids = asked.map(({ id }) => id ?? '')
+    const find = () => runStatement(client, REPORTED, providerIds, channels, ids, since)
+    // The first time it may have waited for locks. The second time it sees what was done meanwhile.
+    const [, , { rows: found }] = await awaitStatements(begun, find(), find())
+    rows.push(...found.map(rowOf))
   }
   return reports.map(messageOf)
-}
-
-/** Adds what was reported since their end to messages that are locked, so that nobody else reports on them meanwhile. */
-async function withLatestReports(client: Client, locked: readonly Record<string, unknown>[]): Promise<Row[]> {
-  const ended = locked.filter(row => row['final_at'] !== null)
-  const ids = ended.map(row => row['id'])
-  const ends = ended.map(row => row['final_at'])
-  const read = ended.length === 0 ? [] : (await runStatement(client, LATEST_REPORTS, ids, ends)).rows
-  const latest = new Map(read.map(row => [row['id'], row]))
-  return locked.map(row => {
-    const report = latest.get(row['id'])
-    if (report === undefined) return rowOf(row)
-    return rowOf({
-      ...row,
-      receipt_status: report['receipt_status'],
-      provider_id: row['provider_id'] ?? report['provider_id'],
-    })
-  })
 }
 
 /** Makes the actions of people on a message that waits. */
@@ -333,36 +297,28 @@ const ENDED_UNDER = statement(
 )`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
       WHERE m.id = leased.id AND m.lease_token = leased.token) AS m`
-const SINCE = "(m.final_at IS NULL OR m.final_at >= $4::bigint) AND (m.part <> 'earlier' OR $4::bigint = 0)"
+const SINCE = '(m.final_at IS NULL OR m.final_at >= $4::bigint)'
 /** Written so that no index by channel looks as if it could serve it. */
-const OF_CHANNEL = "m.channel || '' = asked.channel"
+const REPORTED_ON = `m.channel || '' = asked.channel AND ${SINCE} AND (m.part <> 'earlier' OR $4::bigint = 0)`
+/** Reports on a message wait for each other by an advisory lock: to lock a row of an old day would write its page. */
 const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
-      SELECT DISTINCT coalesce(p.part, o.part) AS part, coalesce(p.id, o.id) AS id, coalesce(p.final_at, o.final_at) AS final_at
+      SELECT DISTINCT coalesce(p.id, o.id) AS id
       FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id)
       LEFT JOIN LATERAL (
-        SELECT m.part, m.id, m.final_at FROM courier_rows m
-        WHERE ${isText(['m.provider_id', 'asked.provider_id'])} AND ${OF_CHANNEL} AND ${SINCE}
-        UNION ALL SELECT 'finished', r.id, r.final_at FROM courier_reports r
+        SELECT m.id, m.final_at FROM courier_rows m
+        WHERE ${isText(['m.provider_id', 'asked.provider_id'])} AND ${REPORTED_ON}
+        UNION ALL SELECT r.id, r.final_at FROM courier_reports r
         WHERE ${isText(['r.provider_id', 'asked.provider_id'])} AND r.channel = asked.channel AND r.final_at >= $4::bigint
-        ORDER BY 3 DESC NULLS FIRST LIMIT 1) AS p ON true
+        ORDER BY 2 DESC NULLS FIRST LIMIT 1) AS p ON true
       LEFT JOIN LATERAL (
-        SELECT m.part, m.id, m.final_at FROM courier_rows m
-        WHERE p.id IS NULL AND m.id = asked.id AND ${OF_CHANNEL} AND ${SINCE}) AS o ON true
+        SELECT m.id FROM courier_rows m WHERE p.id IS NULL AND m.id = asked.id AND ${REPORTED_ON}) AS o ON true
+    ), ours AS MATERIALIZED (
+      SELECT pg_advisory_xact_lock(key) FROM (SELECT hashtextextended(id, 8444) AS key FROM found ORDER BY 1) AS sorted
     ), live AS MATERIALIZED (
-      SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.id = ANY(ARRAY(SELECT id FROM found WHERE part = 'live'))
-      ORDER BY m.seq FOR UPDATE
-    ), finished AS MATERIALIZED (
-      SELECT ${ROW_COLUMNS} FROM found JOIN courier_finished m ON m.id = found.id AND m.final_at = found.final_at
-      WHERE found.part = 'finished' ORDER BY m.seq FOR UPDATE OF m
-    ), earlier AS MATERIALIZED (
-      SELECT ${ROW_COLUMNS} FROM courier_earlier m WHERE m.id = ANY(ARRAY(SELECT id FROM found WHERE part = 'earlier'))
-      ORDER BY m.seq FOR UPDATE
+      SELECT FROM courier_live WHERE id = ANY(ARRAY(SELECT id FROM found)) ORDER BY seq FOR UPDATE
     )
-    SELECT * FROM earlier UNION ALL SELECT * FROM finished UNION ALL SELECT * FROM live`
-const LATEST_REPORTS = statement(
-  'latest-reports',
-)`SELECT r.* FROM unnest($1::text[], $2::bigint[]) AS asked(id, final_at)
-    CROSS JOIN LATERAL (SELECT r.id, r.provider_id, r.receipt ->> 'status' AS receipt_status FROM courier_reports r
-      WHERE r.id = asked.id AND r.final_at = asked.final_at) AS r`
+    SELECT ${ROW_COLUMNS} FROM found CROSS JOIN LATERAL (
+      SELECT * FROM courier_messages m WHERE m.id = found.id AND ${SINCE}) AS m
+    WHERE (SELECT count(*) FROM ours) + (SELECT count(*) FROM live) >= 0`
 const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`

@@ -19,7 +19,7 @@ import {
 } from '../schema-version.ts'
 import { type Client, MAY_NOT_CREATE } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
-import { BACK_TO_ONE_TABLE, POSTGRES_SCHEMA } from './schema.ts'
+import { backToOneTable, GROWS, POSTGRES_SCHEMA } from './schema.ts'
 
 /** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
@@ -163,7 +163,8 @@ export async function migrateBack(client: Client): Promise<void> {
     client,
     count => `${count} replicas are running: end all of them first, and repeat the command then`,
   )
-  await client.query(BACK_TO_ONE_TABLE)
+  const [size] = (await client.query<{ grows: boolean }>(GROWS)).rows
+  await client.query(backToOneTable(size?.grows === true))
   await writeMeta(client, 'schema', '3')
   await writeMeta(client, 'min-writer', '1')
   await client.query('COMMIT')

@@ -8,6 +8,13 @@ export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, att
   final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, begun, attempted_by, outdated, masked_recipient,
   answer, provider_id, receipt, charges, timeline, payload`
 
+/** The same with what was reported since a message ended, of the table called `m`. */
+const WITH_REPORTS = COLUMNS.replace(
+  'provider_id, receipt',
+  `coalesce(provider_id, (SELECT r.provider_id FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at)) AS provider_id,
+  coalesce((SELECT r.receipt FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at), receipt) AS receipt`,
+)
+
 /**
  * Makes the condition by which a day's index is asked for texts: the index holds 32 bits of each, so that it is short.
  * @param texts pairs of a column and what it is to be.
@@ -32,6 +39,18 @@ export function finishFrom(source: string): string {
 /** Two transactions that both write a counter for the first time make one of them fail by its key; connect.ts knows it by this name. */
 export const QUOTA_COUNTERS = 'courier_quota_counters'
 
+const INDEXES_OF_ONE_TABLE = `CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
+CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key, recipient_hash) WHERE final_at IS NULL;
+CREATE INDEX courier_message_recipient ON courier_messages (recipient_hash, dedupe_key, (-seq));
+CREATE INDEX courier_message_group ON courier_messages ((${LIVE_GROUP})) WHERE (${LIVE_GROUP}) IS NOT NULL;
+CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;
+CREATE INDEX courier_message_waiting ON courier_messages (channel, rank, due_at) WHERE ready = 0;
+CREATE INDEX courier_message_expiry ON courier_messages (channel, expires_at) WHERE ready IS NOT NULL;
+CREATE INDEX courier_message_lease ON courier_messages (channel, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX courier_message_oldest ON courier_messages (channel, arrived_at) WHERE final_at IS NULL;
+CREATE INDEX courier_message_arrival ON courier_messages (arrived_at, channel, kind, state);
+CREATE INDEX courier_message_provider ON courier_messages (provider_id) WHERE provider_id IS NOT NULL;
+CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at IS NOT NULL;`
 /**
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers and many rows need:
@@ -88,18 +107,7 @@ CREATE TABLE courier_messages (
   payload bytea
 ) WITH (fillfactor = 70);
 
-CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
-CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key, recipient_hash) WHERE final_at IS NULL;
-CREATE INDEX courier_message_recipient ON courier_messages (recipient_hash, dedupe_key, (-seq));
-CREATE INDEX courier_message_group ON courier_messages ((${LIVE_GROUP})) WHERE (${LIVE_GROUP}) IS NOT NULL;
-CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;
-CREATE INDEX courier_message_waiting ON courier_messages (channel, rank, due_at) WHERE ready = 0;
-CREATE INDEX courier_message_expiry ON courier_messages (channel, expires_at) WHERE ready IS NOT NULL;
-CREATE INDEX courier_message_lease ON courier_messages (channel, lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX courier_message_oldest ON courier_messages (channel, arrived_at) WHERE final_at IS NULL;
-CREATE INDEX courier_message_arrival ON courier_messages (arrived_at, channel, kind, state);
-CREATE INDEX courier_message_provider ON courier_messages (provider_id) WHERE provider_id IS NOT NULL;
-CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at IS NOT NULL;
+${INDEXES_OF_ONE_TABLE}
 
 CREATE TABLE courier_quota_counters (
   name text PRIMARY KEY,
@@ -163,37 +171,8 @@ CREATE TABLE courier_events (
   `
 ALTER TABLE courier_messages RENAME TO courier_earlier;
 
-CREATE TABLE courier_live (
-  seq bigint PRIMARY KEY DEFAULT nextval('courier_messages_seq_seq'),
-  arrived_at bigint NOT NULL,
-  expires_at bigint NOT NULL,
-  due_at bigint,
-  final_at bigint,
-  lease_until bigint,
-  attempts integer NOT NULL,
-  ambiguous integer NOT NULL,
-  rank smallint NOT NULL,
-  ready smallint,
-  begun boolean NOT NULL,
-  outdated boolean NOT NULL DEFAULT false,
-  id text NOT NULL,
-  channel text NOT NULL,
-  kind text NOT NULL,
-  purpose text NOT NULL,
-  state text NOT NULL,
-  lease_token text,
-  dedupe_key text NOT NULL,
-  recipient_hash text NOT NULL,
-  group_key text,
-  attempted_by text,
-  masked_recipient text NOT NULL,
-  answer text,
-  provider_id text,
-  receipt jsonb,
-  charges jsonb,
-  timeline jsonb,
-  payload bytea
-);
+CREATE TABLE courier_live (LIKE courier_earlier INCLUDING DEFAULTS);
+ALTER TABLE courier_live ADD PRIMARY KEY (seq), ALTER seq SET DEFAULT nextval('courier_messages_seq_seq');
 CREATE TABLE courier_finished (LIKE courier_live) PARTITION BY RANGE (final_at);
 ALTER TABLE courier_live SET (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
@@ -230,45 +209,25 @@ CREATE VIEW courier_rows AS
   SELECT 'live' AS part, ${COLUMNS} FROM courier_live
   UNION ALL SELECT 'finished', ${COLUMNS} FROM courier_finished
   UNION ALL SELECT 'earlier', ${COLUMNS} FROM courier_earlier;
-CREATE VIEW courier_messages AS SELECT ${COLUMNS.replace(
-    'provider_id, receipt',
-    `coalesce(provider_id, (SELECT r.provider_id FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at)) AS provider_id,
-  coalesce((SELECT r.receipt FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at), receipt) AS receipt`,
-  )} FROM courier_rows m;
+CREATE VIEW courier_messages AS SELECT ${WITH_REPORTS} FROM courier_rows m;
 `,
 ]
 
-/** Takes the tables from version 4 back to version 3, with all that they hold. A table that grows to a multiple gets its indexes afterwards. */
-export const BACK_TO_ONE_TABLE = `
+const INDEX_NAMES = [...INDEXES_OF_ONE_TABLE.matchAll(/INDEX (\w+)/g)].map(([, name]) => name).join(', ')
+/** Whether the one table grows to a multiple of what it is: then its indexes are made afterwards. */
+export const GROWS = `SELECT coalesce(sum(pg_relation_size(inhrelid)), 0) > pg_relation_size('courier_earlier') AS grows
+  FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass`
+/** Makes the SQL that takes the tables from version 4 back to version 3, with all that they hold. */
+export function backToOneTable(grows: boolean): string {
+  return `
 DROP VIEW courier_messages, courier_rows;
-SET LOCAL maintenance_work_mem = '256MB';
-DO $$
-DECLARE
-  indexes text[] := '{}';
-  made text;
-BEGIN
-  IF (SELECT sum(pg_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass)
-      > pg_relation_size('courier_earlier') THEN
-    SELECT array_agg(pg_get_indexdef(indexrelid)) INTO indexes FROM pg_index
-      WHERE indrelid = 'courier_earlier'::regclass AND NOT indisprimary;
-    FOR made IN SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'courier_earlier'::regclass AND NOT indisprimary LOOP
-      EXECUTE 'DROP INDEX ' || made;
-    END LOOP;
-  END IF;
-  INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS.replace(
-    'provider_id, receipt',
-    'coalesce(m.provider_id, r.provider_id), coalesce(r.receipt, m.receipt)',
-  )
-    .replace('seq, id, channel', 'm.seq, m.id, m.channel')
-    .replace('final_at', 'm.final_at')} FROM courier_finished m
-    LEFT JOIN courier_reports r ON r.id = m.id AND r.final_at = m.final_at;
-  INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS} FROM courier_live;
-  FOREACH made IN ARRAY indexes LOOP
-    EXECUTE made;
-  END LOOP;
-END $$;
+${grows ? `DROP INDEX ${INDEX_NAMES};` : ''}
+INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${WITH_REPORTS} FROM courier_finished m;
+INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS} FROM courier_live;
 DROP TABLE courier_live, courier_finished, courier_reports;
 ALTER TABLE courier_earlier RENAME TO courier_messages;
-`
+SET LOCAL maintenance_work_mem = '256MB';
+${grows ? INDEXES_OF_ONE_TABLE : ''}`
+}
 
 export const POSTGRES_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }

@@ -92,7 +92,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
 
 /** Writes delivery reports: with a live message, or beside a finished one. The provider's id is written where a row has none. */
 function writeReceipts(client: Client, { receipts, changed }: UnitOfWork): Promise<QueryResult>[] {
-  const reports = [...receipts].map(([row, { receipt, providerId }]) => ({
+  const rows = [...receipts].map(([row, { receipt, providerId }]) => ({
     seq: row.seq,
     id: row.id,
     channel: row.channel,
@@ -101,42 +101,15 @@ function writeReceipts(client: Client, { receipts, changed }: UnitOfWork): Promi
     provider_id: providerId,
     receipt,
   }))
-  const write = (into: Statement, rows: readonly object[]) =>
-    rows.length === 0 ? [] : [runStatement(client, into, JSON.stringify(rows))]
-  return [
-    ...write(
-      KEEP_RECEIPTS,
-      reports.filter(({ final_at }) => final_at === null),
-    ),
-    ...write(
-      ADD_REPORTS,
-      reports.filter(({ final_at }) => final_at !== null),
-    ),
-  ]
+  return rows.length === 0 ? [] : [runStatement(client, KEEP_RECEIPTS, JSON.stringify(rows))]
 }
 
 function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<QueryResult>[] {
-  const write = (into: Statement, rows: readonly Row[]) =>
-    rows.length === 0
-      ? []
-      : [
-          runStatement(
-            client,
-            into,
-            JSON.stringify(rows.map(row => ({ seq: row.seq, ...changesOf(row, now) }))),
-          ),
-        ]
   const rows = [...changed].filter(({ seq }) => seq !== undefined)
-  return [
-    ...write(
-      FINISH,
-      rows.filter(({ finalAt }) => finalAt !== null),
-    ),
-    ...write(
-      CHANGE,
-      rows.filter(({ finalAt }) => finalAt === null),
-    ),
-  ]
+  if (rows.length === 0) return []
+  const changes = rows.map(row => ({ seq: row.seq, ...changesOf(row, now) }))
+  const into = rows.some(({ finalAt }) => finalAt !== null) ? CHANGE_AND_FINISH : CHANGE
+  return [runStatement(client, into, JSON.stringify(changes))]
 }
 
 /** The columns of new messages; one that was superseded within its own transaction has no payload any more. */
@@ -164,13 +137,11 @@ function insertStored({ stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
       payload,
     }
   })
-  const [live, ended] = [
-    rows.filter(({ payload }) => payload !== undefined),
-    rows.filter(({ payload }) => payload === undefined),
-  ]
-  const write = (into: Statement, those: readonly object[]) =>
-    those.length === 0 ? [] : [{ ...into, values: [JSON.stringify(those)] }]
-  return [...write(STORE, live), ...write(STORE_FINISHED, ended)]
+  const store = (into: Statement, isLive: boolean) => {
+    const those = rows.filter(({ payload }) => (payload !== undefined) === isLive)
+    return those.length === 0 ? [] : [{ ...into, values: [JSON.stringify(those)] }]
+  }
+  return [...store(STORE, true), ...store(STORE_FINISHED, false)]
 }
 
 /** Makes the columns of a row that may change. What is null is left out: less to write and to read as JSON. */
@@ -198,15 +169,17 @@ function changesOf(row: Row, now: number): Record<string, unknown> {
 const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempted_by text, attempts integer, ambiguous integer,
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`
-const CHANGE = statement(
-  'change-messages',
-)`UPDATE courier_live m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun, attempted_by = r.attempted_by,
-      attempts = r.attempts, ambiguous = r.ambiguous, due_at = r.due_at, lease_until = r.lease_until,
-      lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges, timeline = r.timeline
-    FROM json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
-/** Moves messages that have ended from the live ones to their day. */
-const FINISH = statement('finish-messages')`WITH ended AS (
-    DELETE FROM courier_live m USING json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq
+const CHANGES = `json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
+const CHANGE_LIVE = `UPDATE courier_live m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun,
+      attempted_by = r.attempted_by, attempts = r.attempts, ambiguous = r.ambiguous, due_at = r.due_at,
+      lease_until = r.lease_until, lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
+      timeline = r.timeline FROM ${CHANGES}`
+const CHANGE = statement('change-messages')`${CHANGE_LIVE}`
+/** Also moves the messages that have ended from the live ones to their day. */
+const CHANGE_AND_FINISH = statement(
+  'finish-messages',
+)`WITH changed AS (${CHANGE_LIVE} AND r.final_at IS NULL), ended AS (
+    DELETE FROM courier_live m USING ${CHANGES} AND r.final_at IS NOT NULL
     RETURNING ${KEPT_COLUMNS}, r.state, r.attempts, r.ambiguous, r.final_at, r.lease_token, r.begun, r.attempted_by, r.outdated,
       r.answer, r.provider_id, r.timeline
   ) ${finishFrom('ended')}`
@@ -226,19 +199,19 @@ const STORE_FINISHED = statement('store-finished')`${finishFrom(
   `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt
     FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,
 )}`
-const KEEP_RECEIPTS = statement(
-  'write-receipts',
-)`UPDATE courier_live m SET receipt = r.receipt, provider_id = coalesce(m.provider_id, r.provider_id)
-    FROM json_to_recordset($1::json) AS r(seq bigint, provider_id text, receipt jsonb) WHERE m.seq = r.seq`
 /** What had ended before the table was split has no days: it is changed where it lies. */
-const ADD_REPORTS = statement('add-reports')`WITH given AS MATERIALIZED (
+const KEEP_RECEIPTS = statement('write-receipts')`WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, provider_id text, receipt jsonb)
+  ), live AS (
+    UPDATE courier_live m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
+    FROM given g WHERE m.seq = g.seq
   ), earlier AS (
     UPDATE courier_earlier m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
     FROM given g WHERE m.seq = g.seq RETURNING m.seq
   )
   INSERT INTO courier_reports AS kept (final_at, id, channel, provider_id, receipt)
-    SELECT final_at, id, channel, provider_id, receipt FROM given WHERE seq NOT IN (SELECT seq FROM earlier)
+    SELECT final_at, id, channel, provider_id, receipt FROM given
+    WHERE final_at IS NOT NULL AND seq NOT IN (SELECT seq FROM earlier)
     ON CONFLICT (id, final_at) DO UPDATE SET receipt = excluded.receipt, provider_id = coalesce(kept.provider_id, excluded.provider_id)`
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
