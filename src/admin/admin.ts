@@ -97,8 +97,8 @@ function hashOf(
   const recipient = readTypedRecipient(typed)
   const address = parseAddress(recipient, true)
   if (address !== null) return hash('email', address)
-  const number = createPhoneParser({ countries: '*', defaultAreaCode })(recipient, undefined)
-  return number.ok ? hash('sms', number.number) : null
+  const read = createPhoneParser({ countries: '*', defaultAreaCode })(recipient, undefined)
+  return typeof read === 'string' ? null : hash('sms', read.number)
 }
 
 const NO_BACKUP: Failure = {

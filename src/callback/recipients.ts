@@ -41,6 +41,15 @@ export function createRecipientReader(
   parsePhone: (text: string, areaCode: string | undefined) => PhoneVerdict,
   routedAddresses = false,
 ): ReadRecipients {
+  const readAddress = (text: string): Recipient | RecipientFault => {
+    const to = parseAddress(text, routedAddresses)
+    return to === null ? 'recipient' : { to, masked: maskAddress(to) }
+  }
+  const readNumber = (text: string, areaCode: string | undefined): Recipient | RecipientFault => {
+    const read = parsePhone(text, areaCode)
+    if (typeof read === 'string') return read
+    return { to: read.number, masked: maskNumber(read.number), country: read.country }
+  }
   return (channel, to, areaCode) => {
     const valid = new Map<string, Recipient>()
     const invalid = new Set<string>()
@@ -49,24 +58,14 @@ export function createRecipientReader(
       const trimmed = trimBlanks(part)
       // An empty place between two commas, or after the last one, is nobody.
       if (trimmed === '' || invalid.has(trimmed)) continue
-      if (channel === 'email') {
-        const address = parseAddress(trimmed, routedAddresses)
-        if (address === null) {
-          invalid.add(trimmed)
-          continue
-        }
-        const same = address.toLowerCase()
-        if (!valid.has(same)) valid.set(same, { to: address, masked: maskAddress(address) })
+      const read = channel === 'email' ? readAddress(trimmed) : readNumber(trimmed, areaCode)
+      if (typeof read === 'string') {
+        invalid.add(trimmed)
+        faults.add(read)
         continue
       }
-      const verdict = parsePhone(trimmed, areaCode)
-      if (verdict.ok) {
-        const { number, country } = verdict
-        if (!valid.has(number)) valid.set(number, { to: number, masked: maskNumber(number), country })
-      } else {
-        invalid.add(trimmed)
-        faults.add(verdict.why)
-      }
+      const same = read.to.toLowerCase()
+      if (!valid.has(same)) valid.set(same, read)
     }
     const why =
       faults.has('recipient') || faults.size === 0 ? 'recipient' : faults.has('country') ? 'country' : 'area'
@@ -235,13 +234,7 @@ export function maskAddress(address: string): string {
 }
 
 /** A number that SMS can be sent to, or which part of it is wrong. */
-type PhoneVerdict =
-  | { readonly ok: true; readonly number: string; readonly country: CountryCode }
-  | { readonly ok: false; readonly why: RecipientFault }
-
-const NO_RECIPIENT: PhoneVerdict = { ok: false, why: 'recipient' }
-const NO_COUNTRY: PhoneVerdict = { ok: false, why: 'country' }
-const NO_AREA: PhoneVerdict = { ok: false, why: 'area' }
+type PhoneVerdict = { readonly number: string; readonly country: CountryCode } | RecipientFault
 
 /**
  * The characters are checked first, because libphonenumber-js reads `13800138000;139…` as one number and skips letters
@@ -286,41 +279,37 @@ export function createPhoneParser(
 ): (text: string, areaCode: string | undefined) => PhoneVerdict {
   return (text, areaCode) => {
     const trimmed = trimBlanks(text)
-    if (trimmed.length > 32 || !NUMBER.test(trimmed)) return NO_RECIPIENT
+    if (trimmed.length > 32 || !NUMBER.test(trimmed)) return 'recipient'
     const area = areaCode === undefined ? rules.defaultAreaCode : AREA.exec(areaCode)?.[1]
-    if (areaCode !== undefined && area === undefined) return NO_AREA
+    if (areaCode !== undefined && area === undefined) return 'area'
     const international = trimmed.startsWith('+')
       ? trimmed
       : /^00[1-9]/.test(trimmed)
         ? `+${trimmed.slice(2)}`
         : null
-    if (international === null && area === undefined) return NO_AREA
+    if (international === null && area === undefined) return 'area'
     const parsed =
       international === null ? parseNational(trimmed, area ?? '') : parsePhoneNumberFromString(international)
     if (parsed === undefined || parsed === null)
-      return international === null && !isCallingCode(area ?? '') ? NO_AREA : NO_RECIPIENT
-    if (areaCode !== undefined && !parsed.number.startsWith(`+${area}`)) return NO_AREA
+      return international === null && countryOfAreaCode(area ?? '') === null ? 'area' : 'recipient'
+    if (areaCode !== undefined && !parsed.number.startsWith(`+${area}`)) return 'area'
     // A number has a type if and only if it is valid; to ask for both would try its country's patterns twice.
     const type = parsed.getType()
-    if (type === undefined) return NO_RECIPIENT
+    if (type === undefined) return 'recipient'
     const { country } = parsed
-    if (country === undefined) return NO_COUNTRY
-    if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return NO_RECIPIENT
-    if (parsed.ext !== undefined) return NO_RECIPIENT
-    if (rules.countries !== '*' && !rules.countries.has(country)) return NO_COUNTRY
-    return { ok: true, number: parsed.number, country }
+    if (country === undefined) return 'country'
+    if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return 'recipient'
+    if (parsed.ext !== undefined) return 'recipient'
+    if (rules.countries !== '*' && !rules.countries.has(country)) return 'country'
+    return { number: parsed.number, country }
   }
-}
-
-function isCallingCode(area: string): boolean {
-  return countryOfAreaCode(area) !== null
 }
 
 /** Parses a national number under its calling code; an area code such as 1684 is a calling code and the start of the number. */
 function parseNational(text: string, area: string) {
-  return isCallingCode(area)
-    ? parsePhoneNumberFromString(text, { defaultCallingCode: area })
-    : parsePhoneNumberFromString(`+${area}${text}`)
+  return countryOfAreaCode(area) === null
+    ? parsePhoneNumberFromString(`+${area}${text}`)
+    : parsePhoneNumberFromString(text, { defaultCallingCode: area })
 }
 
 /**

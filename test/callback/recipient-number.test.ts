@@ -25,7 +25,7 @@ t.test('a Chinese number in every form of the contract is the same number', asyn
     ['013800138000', '86'],
   ]
   for (const [to, area] of forms)
-    t.same(china(to, area), { ok: true, number: '+8613800138000', country: 'CN' }, `${to} ${area}`)
+    t.same(china(to, area), { number: '+8613800138000', country: 'CN' }, `${to} ${area}`)
 })
 
 t.test('the example mobile number of every country is read, nationally and internationally', async t => {
@@ -39,32 +39,35 @@ t.test('the example mobile number of every country is read, nationally and inter
     )
       continue
     const parsed = anywhere(number.number, undefined)
-    t.ok(parsed.ok && parsed.number === number.number, `${country} ${number.number}`)
+    t.ok(typeof parsed === 'object' && parsed.number === number.number, `${country} ${number.number}`)
     t.equal(
-      parsed.ok && parsed.country,
+      typeof parsed === 'object' && parsed.country,
       countryOf(number.number),
       'the country that its words and its route go by',
     )
     const national = anywhere(number.nationalNumber, number.countryCallingCode)
-    t.ok(national.ok && national.number === number.number, `${country} national ${number.nationalNumber}`)
+    t.ok(
+      typeof national === 'object' && national.number === number.number,
+      `${country} national ${number.nationalNumber}`,
+    )
     read += 1
   }
   t.ok(read > 200, `${read} countries`)
 })
 
 t.test('a number with + wins, and a contradicting area code is a wrong one', async t => {
-  t.same(anywhere('+447400123456', '86'), { ok: false, why: 'area' })
-  t.same(anywhere('+447400123456', '44'), { ok: true, number: '+447400123456', country: 'GB' })
-  t.same(anywhere('+16847331234', '1684'), { ok: true, number: '+16847331234', country: 'AS' })
-  t.same(anywhere('7331234', '1684'), { ok: true, number: '+16847331234', country: 'AS' })
+  t.same(anywhere('+447400123456', '86'), 'area')
+  t.same(anywhere('+447400123456', '44'), { number: '+447400123456', country: 'GB' })
+  t.same(anywhere('+16847331234', '1684'), { number: '+16847331234', country: 'AS' })
+  t.same(anywhere('7331234', '1684'), { number: '+16847331234', country: 'AS' })
 })
 
 t.test('an area code that is missing or none is told from a country that is not allowed', async t => {
-  t.same(anywhere('13800138000', undefined), { ok: false, why: 'area' })
-  t.same(anywhere('13800138000', 'abc'), { ok: false, why: 'area' })
-  t.same(anywhere('13800138000', '999'), { ok: false, why: 'area' })
-  t.same(anywhere('13800138000', '0'), { ok: false, why: 'area' })
-  t.same(china('+447400123456', undefined), { ok: false, why: 'country' })
+  t.same(anywhere('13800138000', undefined), 'area')
+  t.same(anywhere('13800138000', 'abc'), 'area')
+  t.same(anywhere('13800138000', '999'), 'area')
+  t.same(anywhere('13800138000', '0'), 'area')
+  t.same(china('+447400123456', undefined), 'country')
 })
 
 t.test('what is not a mobile number is not sent to', async t => {
@@ -93,14 +96,13 @@ t.test('what is not a mobile number is not sent to', async t => {
     ['-13800138000', '86'],
     [`1380013800${'0'.repeat(40)}`, '86'],
   ]
-  for (const [to, area] of wrong)
-    t.same(anywhere(to, area), { ok: false, why: 'recipient' }, JSON.stringify([to, area]))
+  for (const [to, area] of wrong) t.same(anywhere(to, area), 'recipient', JSON.stringify([to, area]))
 })
 
 t.test('a text of more than 32 characters is no number, whatever stands between its digits', async t => {
   const written = (length: number) => `138${' '.repeat(length - 11)}00138000`
-  t.same(china(written(32), '86'), { ok: true, number: '+8613800138000', country: 'CN' })
-  t.same(china(written(33), '86'), { ok: false, why: 'recipient' })
+  t.same(china(written(32), '86'), { number: '+8613800138000', country: 'CN' })
+  t.same(china(written(33), '86'), 'recipient')
 })
 
 t.test('a number without a country is refused, though the library calls it mobile', async t => {
@@ -112,7 +114,7 @@ t.test('a number without a country is refused, though the library calls it mobil
     '+979123456789',
     '+87031234567',
   ]) {
-    t.notOk(anywhere(to, undefined).ok, to)
+    t.type(anywhere(to, undefined), 'string', to)
   }
 })
 
@@ -120,7 +122,7 @@ t.test('whatever goes in, only E.164 comes out', async () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), fc.option(fc.string(), { nil: undefined }), (to, area) => {
       const verdict = anywhere(to, area)
-      return !verdict.ok || /^\+[1-9]\d{6,14}$/.test(verdict.number)
+      return typeof verdict === 'string' || /^\+[1-9]\d{6,14}$/.test(verdict.number)
     }),
     { numRuns: 1000 },
   )
@@ -130,7 +132,7 @@ t.test('whatever goes in, only E.164 comes out', async () => {
       fc.stringMatching(/^(\+|00)?[0-9]{1,4}$/),
       (to, area) => {
         const verdict = anywhere(to, area)
-        return !verdict.ok || /^\+[1-9]\d{6,14}$/.test(verdict.number)
+        return typeof verdict === 'string' || /^\+[1-9]\d{6,14}$/.test(verdict.number)
       },
     ),
     { numRuns: 1000 },
