@@ -1,21 +1,4 @@
-/** A callback that was admitted. */
-export interface AdmittedCallback {
-  /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
-  noteBodyRead(): boolean
-  /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
-  noteStored(): number
-  /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
-  end(): void
-  /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
-  withdraw(): void
-}
-
-interface AdmissionOptions {
-  /** ms, never set. */
-  readonly monotonic: () => number
-  /** Octets of a body whose length is not known beforehand. */
-  readonly bodyLimit: number
-}
+import { BODY_LIMIT } from './body.ts'
 
 /** The memory that all admitted callbacks may need together, octets: the image's 512 MB leave that much beside everything else. */
 const MOST_MEMORY = 64 * 1024 * 1024
@@ -52,6 +35,8 @@ const LATEST = 0.3
 const LONGER = 0.1
 
 export type Admission = ReturnType<typeof createAdmission>
+/** A callback that was admitted. */
+export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>
 
 /**
  * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
@@ -62,8 +47,10 @@ export type Admission = ReturnType<typeof createAdmission>
  * standing one (it stays long instead of draining), only as many are admitted as are stored in time at the measured rate: a queue
  * that drains is good, a standing one only adds to everybody's wait (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue
  * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
+ *
+ * @param monotonic ms, never set.
  */
-export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
+export function createAdmission(monotonic: () => number) {
   /** What all admitted callbacks need together: octets of memory, and those of them that are not stored yet, the oldest first. */
   let memory = 0
   const unstored = new Set<{ readonly since: number }>()
@@ -82,7 +69,7 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
   /** When a callback was last refused because the queue was full. */
   let fullAt = Number.NEGATIVE_INFINITY
   /** The callbacks whose bodies are still coming, the oldest first. */
-  const incoming = new Set<{ readonly since: number; readonly setAside: () => void }>()
+  const incoming = new Set<{ readonly since: number }>()
 
   /** The time of the commits that a callback may have to wait for, ms. */
   const commitsMs = (): number => COMMITS * (commitMs ?? 0)
@@ -121,7 +108,7 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
     for (const body of incoming) {
       if (now - body.since < SLOW_BODY_MS) break
       incoming.delete(body)
-      body.setAside()
+      unstored.delete(body)
     }
     noteArrival(now)
     const most = Math.max(isStanding(now) && storedPerMs > 0 ? few() : burst, storedPerMs * inTimeMs())
@@ -140,8 +127,9 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
   }
 
   return {
-    /** @param octets of its body; undefined: not known. @returns null: it is refused. */
-    admit(octets: number | undefined = bodyLimit): AdmittedCallback | null {
+    /** @param given octets of its body; Infinity: not known. @returns null: it is refused. */
+    admit(given: number) {
+      const octets = Math.min(given, BODY_LIMIT)
       const now = monotonic()
       if (mustRefuse(octets, now)) return null
       let held = MEMORY_EACH + octets
@@ -149,15 +137,17 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
       let awaitsStore = true
       memory += held
       // A slow body does not count until it has come.
-      const body = { since: now, setAside: () => void unstored.delete(body) }
+      const body = { since: now }
       unstored.add(body)
       incoming.add(body)
+      /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
       const noteStored = (): number => {
         const at = monotonic()
         if (awaitsStore && unstored.delete(body)) countStored(at)
         awaitsStore = false
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
+      /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
       const end = (): void => {
         if (!isInside) return
         isInside = false
@@ -167,7 +157,8 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
         noteStored()
       }
       return {
-        noteBodyRead() {
+        /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
+        noteBodyRead(): boolean {
           incoming.delete(body)
           const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
           if (memory - held + needs > MOST_MEMORY) return false
@@ -181,8 +172,9 @@ export function createAdmission({ monotonic, bodyLimit }: AdmissionOptions) {
         },
         noteStored,
         end,
-        withdraw() {
-          body.setAside()
+        /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
+        withdraw(): void {
+          unstored.delete(body)
           end()
         },
       }

@@ -99,6 +99,7 @@ export function createAuthentication(options: AuthenticationOptions) {
   }
 
   return {
+    authenticateKey,
     /** A test send from the private listener, which has authenticated its caller itself. */
     operatorAsCaller: (channel: Channel): Caller => ({ channel, corpId }) as Caller,
     /** Says whether POST_SIGNATURE=required would refuse nothing of a channel; only `observe` counts for it. */

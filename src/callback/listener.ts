@@ -67,7 +67,6 @@ export function createPublicListener(options: PublicListenerOptions) {
   const { tls, onNotHttp, onBadUrl, callerOf, descriptors, idleLimitMs = IDLE_LIMIT_MS } = options
   const most = Math.min(MOST_UNAUTHENTICATED, descriptors.forStrangers)
   const unauthenticated = createUnauthenticatedConnections(most)
-  const arrivals = createArrivals()
   const app: FastifyInstance = Fastify({
     serverFactory: (handler: RequestListener) => {
       const guarded = rejectPipelining(
@@ -78,7 +77,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
       const closing = closeIdleConnections(closeInSteps(listener), idleLimitMs)
-      return createServer(tls, closing, unauthenticated, arrivals, descriptors)
+      return createServer(tls, closing, unauthenticated, descriptors)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -101,37 +100,13 @@ export function createPublicListener(options: PublicListenerOptions) {
     },
     schemaController: schemaCompilers(schema => ajv.compile(schema)),
   } as object)
-  return { app, unauthenticated, isAccepting: arrivals.isAccepting }
+  return { app, unauthenticated }
 }
-
-/**
- * Notes the turns of the event loop in which a connection came. A turn accepts one connection, however many wait in the kernel;
- * so while they come, turns have to be short, or callers wait unseen and leave before anybody refuses them.
- */
-function createArrivals() {
-  /** Turns for which it is remembered: this one, and the next, whose connection may come after other events of it. */
-  let turns = 0
-  const endTurn = () => {
-    turns -= 1
-    if (turns > 0) setImmediate(endTurn)
-  }
-  return {
-    note(): void {
-      if (turns === 0) setImmediate(endTurn)
-      turns = 2
-    },
-    /** Says whether a connection came in this turn or the last one, so that the next may wait behind it. */
-    isAccepting: (): boolean => turns > 0,
-  }
-}
-
-type Arrivals = ReturnType<typeof createArrivals>
 
 function createServer(
   tls: object | undefined,
   handler: RequestListener,
   unauthenticated: UnauthenticatedConnections,
-  arrivals: Arrivals,
   descriptors: Descriptors,
 ): Server {
   const limits = {
@@ -146,22 +121,25 @@ function createServer(
   const server =
     tls === undefined
       ? http.createServer(limits, handler)
-      : createTlsServer({ ...limits, ...tls }, handler, arrivals)
+      : createTlsServer({ ...limits, ...tls }, handler, unauthenticated)
   // A caller may end its side behind its request and wait for the answer; Node would end ours, too, and lose it.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', descriptors.note)
-  server.on('connection', arrivals.note)
   server.maxConnections = MOST_CONNECTIONS
-  server.on('connection', socket => unauthenticated.add(socket))
+  server.on('connection', unauthenticated.add)
   // Node would answer 417 to each without asking anybody, pipelined or not. An expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', handler)
   return server
 }
 
-function createTlsServer(options: object, handler: RequestListener, arrivals: Arrivals): Server {
+function createTlsServer(
+  options: object,
+  handler: RequestListener,
+  { isAccepting }: UnauthenticatedConnections,
+): Server {
   const limits = { handshakeTimeout: READ_LIMIT_MS, allowHalfOpen: true }
   const server = https.createServer({ ...limits, ...options }, handler)
-  delayHandshake(server, READ_LIMIT_MS, arrivals)
+  delayHandshake(server, READ_LIMIT_MS, isAccepting)
   renewTicketKeys(server, TICKET_KEY_MS)
   return server
 }
@@ -341,7 +319,7 @@ function destroyWithoutStacks(socket: Socket): void {
  *
  * @param limitMs how long the first bytes may take; the handshake has its own limit from then on.
  */
-function delayHandshake(server: TlsServer, limitMs: number, { isAccepting }: Arrivals): void {
+function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => boolean): void {
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
   const inSlices = createTimeSlices(HANDSHAKES_MS, monotonic, isAccepting)

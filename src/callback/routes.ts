@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
@@ -30,9 +31,7 @@ export interface CallbackRoutesOptions {
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
   readonly emit: Emit
-  readonly unauthenticated: Pick<UnauthenticatedConnections, 'markAuthenticated' | 'isAuthenticated'>
-  /** Says whether a connection came in this turn of the event loop, so that others may wait for the next one. */
-  readonly isAccepting: () => boolean
+  readonly unauthenticated: UnauthenticatedConnections
   /** While it is true, every answer closes its connection. */
   readonly isDraining: () => boolean
 }
@@ -56,7 +55,7 @@ const SLICE_MS = 10
 const BEAT_MS = 200
 const LEFT_AFTER_MS = 1000
 
-type Send = (reply: FastifyReply, status: number, given: Answer) => void
+type Send = ReturnType<typeof createSender>
 
 const CHANNELS: readonly Channel[] = ['email', 'sms']
 const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT']
@@ -70,9 +69,9 @@ const OTHER_METHOD: Answer = createAnswer('method', 'GET validates, POST sends')
  * constant answer for everything else.
  */
 export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOptions): void {
-  const { emit, isDraining, isAccepting, descriptors } = options
+  const { emit, isDraining, unauthenticated, descriptors } = options
   const send = createSender(options)
-  const inSlices = createTimeSlices(SLICE_MS, monotonic, isAccepting)
+  const inSlices = createTimeSlices(SLICE_MS, monotonic, unauthenticated.isAccepting)
   const { mostUnreadMs, stop } = createUnreadClock(BEAT_MS, monotonic)
   app.addHook('onClose', async () => stop())
   const refuse = (request: FastifyRequest, reply: FastifyReply, given: Answer) => {
@@ -101,9 +100,14 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     // It is answered before its body is read; otherwise a stranger's body would be parsed.
     refuse(request, reply, NOT_FOUND)
   })
+  const refuseNow = {
+    email: createOverloadRefusal('email', options),
+    sms: createOverloadRefusal('sms', options),
+  }
+  refuseWhenBehind(app.server, options, refuseNow)
   for (const channel of CHANNELS) {
     const url = `/callback/:corpId/:key/${channel}`
-    channelRoutes(app, channel, url, options, send, inSlices, mostUnreadMs)
+    channelRoutes(app, channel, url, options, send, refuseNow[channel], inSlices, mostUnreadMs)
     app.route({
       method: OTHER_METHODS,
       url,
@@ -133,8 +137,8 @@ const OVERLOADED = answerUnavailable('too many callbacks at once')
  */
 function createOverloadRefusal(
   channel: Channel,
-  { headers, errorStatus, emit }: CallbackRoutesOptions,
-): (request: FastifyRequest, reply: FastifyReply) => void {
+  { headers, errorStatus, emit, isDraining, descriptors }: CallbackRoutesOptions,
+) {
   const status = statusOfAnswer(channel, OVERLOADED, errorStatus)
   const body = encodeAnswer(OVERLOADED)
   const kept = {
@@ -149,16 +153,46 @@ function createOverloadRefusal(
     emit({ type: 'overloaded', channel, answer: OVERLOADED, times })
     times = 0
   }
-  return (request, reply) => {
+  return (request: IncomingMessage, response: ServerResponse): void => {
     times += 1
     if (times === 1) setImmediate(report)
-    dropBody(request, reply)
-    const isLast = reply.hasHeader('connection')
-    reply
-      .hijack()
-      .raw.writeHead(status, isLast ? closing : kept)
-      .end(body, 'latin1')
+    const isLast =
+      isDraining() || descriptors.isSpare(request.socket) || bodyLengthOf(request.headers) > BODY_LIMIT
+    response.writeHead(status, isLast ? closing : kept).end(body, 'latin1')
   }
+}
+
+type RefuseNow = ReturnType<typeof createOverloadRefusal>
+
+const CALLBACK_URL = /^\/callback\/([^/?]+)\/([^/?]+)\/(email|sms)(?=\?|$)/
+
+/**
+ * Refuses new callers who know the key before anything else is done for them, while connections come faster than they are accepted: that
+ * takes half of what it takes later, and whoever is not accepted gets no answer.
+ */
+function refuseWhenBehind(
+  server: Server,
+  { authentication, unauthenticated }: CallbackRoutesOptions,
+  refuseNow: Readonly<Record<Channel, RefuseNow>>,
+): void {
+  const [serve] = server.listeners('request') as RequestListener[]
+  if (serve === undefined) throw new Error('the server does not listen to its requests')
+  server.removeAllListeners('request')
+  server.on('request', (request, response) => {
+    const { socket, method, url = '' } = request
+    const mayRefuse =
+      method === 'POST' && unauthenticated.isBehind() && !unauthenticated.isAuthenticated(socket)
+    const [, corpId = '', key = '', name] = mayRefuse ? (CALLBACK_URL.exec(url) ?? []) : []
+    const channel = name as Channel | undefined
+    if (
+      channel === undefined ||
+      !authentication.authenticateKey(credentialsOf(channel, { corpId, key }, request)).ok
+    )
+      return serve(request, response)
+    unauthenticated.markAuthenticated(socket)
+    // The kernel answers what is not read by a reset, and the caller loses the answer with it.
+    request.resume().once('end', () => refuseNow[channel](request, response))
+  })
 }
 
 /** GET and POST of one channel. */
@@ -168,16 +202,16 @@ function channelRoutes(
   url: string,
   options: CallbackRoutesOptions,
   send: Send,
+  refuseNow: RefuseNow,
   inSlices: ReturnType<typeof createTimeSlices>,
   mostUnreadMs: () => number,
 ): void {
-  const { authentication, receive, schemas, emit, unauthenticated } = options
+  const { authentication, admission, receive, schemas, emit, unauthenticated, descriptors } = options
   const respond = createResponder(channel, options, send)
-  const refuseNow = createOverloadRefusal(channel, options)
 
   app.get(url, (request, reply) => {
     request.startedAt = performance.now()
-    const result = authentication.authenticateValidation(credentialsOf(channel, request))
+    const result = authentication.authenticateValidation(credentialsOf(channel, request.params, request.raw))
     if (result.ok) unauthenticated.markAuthenticated(request.raw.socket)
     dropBody(request, reply)
     respond(request, reply, result, { answer: result.ok ? OK : result.answer })
@@ -185,14 +219,40 @@ function channelRoutes(
 
   app.post(url, {
     schema: { body: schemas[channel] },
-    onRequest: createAdmitPost(channel, options, respond, refuseNow, mostUnreadMs),
+    /** Authenticates a POST and admits it, before its body is read. */
+    onRequest(request, reply, next) {
+      request.startedAt = performance.now()
+      request.unreadMs = mostUnreadMs()
+      const { socket } = request.raw
+      const octets = bodyLengthOf(request.headers)
+      const admit = () => (descriptors.isSpare(socket) ? null : admission.admit(octets))
+      // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
+      const early = unauthenticated.isAuthenticated(socket) ? admit() : undefined
+      if (early === null) return refuseNow(request.raw, reply.hijack().raw)
+      const result = authentication.authenticatePost(credentialsOf(channel, request.params, request.raw))
+      request.authentication = result
+      if (!result.ok) {
+        early?.withdraw()
+        dropBody(request, reply)
+        return respond(request, reply, result, result)
+      }
+      unauthenticated.markAuthenticated(socket)
+      const admitted = early ?? admit()
+      if (admitted === null) return refuseNow(request.raw, reply.hijack().raw)
+      request.admitted = admitted
+      // The callback ends when it was answered, and when its connection broke.
+      reply.raw.once('close', admitted.end)
+      // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
+      if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
+      next()
+    },
     handler: (request, reply) => {
       const { authentication: result, admitted } = request
       if (result === null || !result.ok || admitted === null) throw new Error('a callback was not admitted')
-      if (!admitted.noteBodyRead()) return refuseNow(request, reply)
+      if (!admitted.noteBodyRead()) return refuseNow(request.raw, reply.hijack().raw)
       const begin = request.unreadMs > LEFT_AFTER_MS ? inTurnAfterNext : inSlices
       begin(() => {
-        if (hasLeft(request)) return refuseNow(request, reply)
+        if (hasLeft(request)) return refuseNow(request.raw, reply.hijack().raw)
         receive(result.caller, request.body as CallbackBody, admitted.noteStored)
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
@@ -223,59 +283,17 @@ function hasLeft({ startedAt, unreadMs, raw: { socket } }: FastifyRequest): bool
   return socket.destroyed || socket.readableEnded
 }
 
-/** Makes the hook that authenticates a POST and admits it, before its body is read. */
-function createAdmitPost(
-  channel: Channel,
-  { authentication, admission, unauthenticated, descriptors }: CallbackRoutesOptions,
-  respond: Respond,
-  refuseNow: ReturnType<typeof createOverloadRefusal>,
-  mostUnreadMs: () => number,
-): (request: FastifyRequest, reply: FastifyReply, next: () => void) => void {
-  return (request, reply, next) => {
-    request.startedAt = performance.now()
-    request.unreadMs = mostUnreadMs()
-    const { socket } = request.raw
-    const octets = bodyLengthOf(request)
-    const admit = () => (descriptors.isSpare(socket) ? null : admission.admit(octets))
-    // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
-    const early = unauthenticated.isAuthenticated(socket) ? admit() : undefined
-    if (early === null) return refuseNow(request, reply)
-    const result = authentication.authenticatePost(credentialsOf(channel, request))
-    request.authentication = result
-    if (!result.ok) {
-      early?.withdraw()
-      dropBody(request, reply)
-      return respond(request, reply, result, result)
-    }
-    unauthenticated.markAuthenticated(socket)
-    const admitted = early ?? admit()
-    if (admitted === null) return refuseNow(request, reply)
-    request.admitted = admitted
-    // The callback ends when it was answered, and when its connection broke.
-    reply.raw.once('close', admitted.end)
-    // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
-    if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
-    next()
-  }
-}
-
 /** By this name `callback-courier check` validates the URLs: it is served as the platform is, and not taken for it. */
 export const CHECK_AGENT = 'callback-courier-check'
 
-type Respond = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  result: AuthenticationResult,
-  reception: Pick<Reception, 'answer'> & Partial<Reception>,
-) => void
-
 /** Answers a callback and reports it. */
-function createResponder(
-  channel: Channel,
-  { errorStatus, emit }: CallbackRoutesOptions,
-  send: Send,
-): Respond {
-  return (request, reply, result, { answer: given, kind = 'none', ids = [] }) => {
+function createResponder(channel: Channel, { errorStatus, emit }: CallbackRoutesOptions, send: Send) {
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    result: AuthenticationResult,
+    { answer: given, kind = 'none', ids = [] }: Pick<Reception, 'answer'> & Partial<Reception>,
+  ): void => {
     const method = request.method === 'GET' ? 'GET' : 'POST'
     emit({
       type: 'callback',
@@ -295,26 +313,25 @@ function createResponder(
   }
 }
 
-function credentialsOf(channel: Channel, request: FastifyRequest): Credentials {
-  const { corpId, key } = request.params as { readonly corpId: string; readonly key: string }
-  const { url = '' } = request.raw
+/** @param params `corpId` and `key` of the URL. */
+function credentialsOf(channel: Channel, params: unknown, request: IncomingMessage): Credentials {
+  const { url = '', headers, socket } = request
   const question = url.indexOf('?')
-  const forwarded = request.headers['x-forwarded-for']
+  const forwarded = headers['x-forwarded-for']
   return {
+    ...(params as Pick<Credentials, 'corpId' | 'key'>),
     channel,
-    corpId,
-    key,
     query: question < 0 ? '' : url.slice(question + 1),
-    socketAddress: request.socket.remoteAddress ?? '',
+    socketAddress: socket.remoteAddress ?? '',
     forwardedFor: typeof forwarded === 'string' ? forwarded : undefined,
   }
 }
 
 /** Sends the answers that are ready in one tick together, at its end. */
-function createSender({ headers, emit }: CallbackRoutesOptions): Send {
+function createSender({ headers, emit }: CallbackRoutesOptions) {
   const atEndOfTick = createEndOfTickBatch()
   // Gives nothing back: Fastify would listen for the end of a reply that a handler returns, at some microseconds each.
-  return (reply, status, given) =>
+  return (reply: FastifyReply, status: number, given: Answer): void =>
     atEndOfTick(() => {
       try {
         sendAnswer(reply, status, given, headers)
@@ -339,10 +356,12 @@ export function sendAnswer(
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(encodeAnswer(given))
 }
 
-/** Reads how many octets a body has, from the request's head; undefined when the head does not say. */
-function bodyLengthOf({ headers }: FastifyRequest): number | undefined {
-  const { 'content-length': length, 'transfer-encoding': coding } = headers
-  return coding === undefined ? Math.min(Number(length ?? 0), BODY_LIMIT) : undefined
+/** Reads how many octets a body has, from the request's head; Infinity when the head does not say. */
+function bodyLengthOf({
+  'content-length': length,
+  'transfer-encoding': coding,
+}: IncomingHttpHeaders): number {
+  return coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY
 }
 
 /**
@@ -350,8 +369,7 @@ function bodyLengthOf({ headers }: FastifyRequest): number | undefined {
  * than another TLS handshake. A body that is larger, or of unknown length, is not waited for.
  */
 function dropBody(request: FastifyRequest, reply: FastifyReply): void {
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
-  if (coding !== undefined || Number(length ?? 0) > BODY_LIMIT) reply.header('connection', 'close')
+  if (bodyLengthOf(request.headers) > BODY_LIMIT) reply.header('connection', 'close')
 }
 
 /** Builds the answer to a body that cannot be read or is not right: it names the field by JSON pointer, never its value. */

@@ -3,6 +3,14 @@ import { isIPv6, type Socket } from 'node:net'
 /** The size of the networks that count as one source: one machine, or one customer, may have that many addresses. */
 const SOURCE: NetworkSize = { octets: 3, groups: 3 }
 
+/**
+ * Connections are behind when one came in every turn of the event loop for so long, ms; when they were just so lately, for less. A burst of
+ * hundreds, after which nobody comes, is accepted to its end.
+ */
+const BEHIND_AFTER_MS = 1000
+const BEHIND_AGAIN_AFTER_MS = 200
+const LATELY_MS = 2000
+
 interface Connection {
   readonly name: string
   readonly socket: Socket
@@ -25,6 +33,7 @@ export function createUnauthenticatedConnections(most: number) {
   const connections = new Map<string, Connection>()
   const shares = createShares()
   const authenticated = new WeakSet<Socket>()
+  const arrivals = createArrivals()
 
   function remove(connection: Connection | undefined): void {
     // The name of a connection that is gone may belong to another one already.
@@ -36,6 +45,7 @@ export function createUnauthenticatedConnections(most: number) {
   return {
     /** A connection came in, before TLS. */
     add(socket: Socket): void {
+      arrivals.note()
       const name = nameOf(socket)
       const connection = { name, socket, source: networkOf(socket.remoteAddress ?? '', SOURCE) }
       remove(connections.get(name))
@@ -60,11 +70,58 @@ export function createUnauthenticatedConnections(most: number) {
     markAuthenticated(socket: Socket): void {
       if (authenticated.has(socket)) return
       authenticated.add(socket)
+      arrivals.noteKey()
       remove(connections.get(nameOf(socket)))
     },
     /** Says whether a callback with the right key came over this connection. */
     isAuthenticated: (socket: Socket): boolean => authenticated.has(socket),
     count: (): number => connections.size,
+    /** Says whether a connection came in this turn of the event loop or the last one, so that the next may wait behind it. */
+    isAccepting: arrivals.isAccepting,
+    /** Says whether the platform's connections come faster than they are accepted, and have done so for a while. */
+    isBehind: arrivals.isBehind,
+  }
+}
+
+/**
+ * Notes the turns of the event loop in which a connection came. A turn accepts one connection, however many wait in the kernel;
+ * so while they come, turns have to be short, or callers wait unseen and leave before anybody refuses them.
+ */
+function createArrivals() {
+  /** Turns for which it is remembered: this one, and the next, whose connection may come after other events of it. */
+  let turns = 0
+  /** Since when one came in every turn, how many did, and on how many the key was shown meanwhile. */
+  let since = 0
+  let came = 0
+  let known = 0
+  let behindAt = Number.NEGATIVE_INFINITY
+  const endTurn = () => {
+    turns -= 1
+    if (turns > 0) setImmediate(endTurn)
+  }
+  return {
+    note(): void {
+      if (turns === 0) {
+        setImmediate(endTurn)
+        since = performance.now()
+        came = 0
+        known = 0
+      }
+      turns = 2
+      came += 1
+    },
+    noteKey(): void {
+      known += 1
+    },
+    isAccepting: (): boolean => turns > 0,
+    isBehind(): boolean {
+      // Strangers who come by thousands must not have the platform refused.
+      if (turns === 0 || known * 2 < came) return false
+      const now = performance.now()
+      if (now - since < (now - behindAt < LATELY_MS ? BEHIND_AGAIN_AFTER_MS : BEHIND_AFTER_MS)) return false
+      behindAt = now
+      return true
+    },
   }
 }
 
@@ -127,7 +184,7 @@ export interface NetworkSize {
  */
 export function networkOf(address: string, { octets, groups }: NetworkSize): string {
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
-  if (!isIPv6(plain)) return plain.split('.').slice(0, octets).join('.')
+  if (!plain.includes(':') || !isIPv6(plain)) return plain.split('.').slice(0, octets).join('.')
   const [head = '', tail] = (plain.split('%', 1)[0] ?? '').toLowerCase().split('::')
   const all = head === '' ? [] : head.split(':')
   if (tail !== undefined) {

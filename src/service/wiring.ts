@@ -10,7 +10,6 @@ import { refuseBounced } from '../bounces/refusing.ts'
 import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } from '../bounces/source.ts'
 import { createAdmission } from '../callback/admission.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
-import { BODY_LIMIT } from '../callback/body.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
@@ -123,7 +122,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
     ),
   })
-  const admission = createAdmission({ monotonic, bodyLimit: BODY_LIMIT })
+  const admission = createAdmission(monotonic)
   const descriptors = createDescriptors(openFileLimit() ?? Number.POSITIVE_INFINITY, monotonic)
   const reports = createCarrierReports({
     clock,
@@ -259,7 +258,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   // The public listener.
   const headers = answerHeaders(tls !== undefined)
   const proxies = config.TRUSTED_PROXIES
-  const { app, unauthenticated, isAccepting } = createPublicListener({
+  const { app, unauthenticated } = createPublicListener({
     tls,
     callerOf: proxies.length === 0 ? undefined : createSourceNetworks([], proxies).callerOf,
     descriptors,
@@ -280,7 +279,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     headers,
     emit,
     unauthenticated,
-    isAccepting,
     isDraining: () => isDraining,
   })
   const receipts = { outbox, headers, now: clock.now, emit }

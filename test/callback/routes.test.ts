@@ -1,8 +1,9 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Admission, AdmittedCallback } from '../../src/callback/admission.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
-import type { Authentication, Caller } from '../../src/callback/authenticate.ts'
+import type { Authentication, Caller, Credentials } from '../../src/callback/authenticate.ts'
 import { BODY_LIMIT } from '../../src/callback/body.ts'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
@@ -27,9 +28,11 @@ async function listen(
   receive: CallbackRoutesOptions['receive'],
   {
     authenticate = () => true,
+    isBehind = () => false,
     emit = () => {},
   }: {
     readonly authenticate?: () => boolean
+    readonly isBehind?: () => boolean
     readonly emit?: Emit
   } = {},
 ) {
@@ -42,7 +45,7 @@ async function listen(
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
   const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
-  const { app, unauthenticated, isAccepting } = createPublicListener({
+  const { app, unauthenticated } = createPublicListener({
     tls: undefined,
     callerOf: undefined,
     onNotHttp: () => {},
@@ -51,7 +54,9 @@ async function listen(
   })
   callbackRoutes(app, {
     authentication: {
+      authenticateKey: ({ key }: Credentials) => (key === 'key' ? accepted : refused),
       authenticatePost: () => (authenticate() ? accepted : refused),
+      authenticateValidation: () => accepted,
     } as unknown as Authentication,
     admission: { admit },
     descriptors,
@@ -60,8 +65,7 @@ async function listen(
     errorStatus: 'code',
     headers: {},
     emit,
-    unauthenticated,
-    isAccepting,
+    unauthenticated: { ...unauthenticated, isBehind },
     isDraining: () => false,
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -77,7 +81,7 @@ const accept: CallbackRoutesOptions['receive'] = async () => ({
 })
 
 t.test('a callback that is not let in is refused before its body has come', async t => {
-  const asked: (number | undefined)[] = []
+  const asked: number[] = []
   const url = await listen(
     t,
     octets => {
@@ -100,7 +104,7 @@ t.test('a callback that is not let in is refused before its body has come', asyn
   const chunked = await openRaw(url)
   chunked.write(`${POST}Transfer-Encoding: chunked\r\n\r\n`)
   t.match(await chunked.ended(), /^HTTP\/1\.1 503 /, 'a body of unknown length is not waited for')
-  t.same(asked, [2000, 0, undefined])
+  t.same(asked, [2000, 0, Number.POSITIVE_INFINITY])
 })
 
 t.test('whoever was let in is out again, whatever becomes of the callback', async t => {
@@ -197,6 +201,54 @@ t.test(
       20,
     )
     t.ok(overloads.length < 20, `${overloads.length} reports`)
+  },
+)
+
+t.test(
+  'while connections come faster than they are accepted, a new one that shows the key is refused first of all',
+  async t => {
+    let admitted = 0
+    let isBehind = true
+    const events: ServiceEvent[] = []
+    const url = await listen(
+      t,
+      () => {
+        admitted += 1
+        return {
+          noteBodyRead: () => true,
+          noteStored: () => Number.POSITIVE_INFINITY,
+          end() {},
+          withdraw() {},
+        }
+      },
+      accept,
+      { authenticate: () => !isBehind, isBehind: () => isBehind, emit: event => void events.push(event) },
+    )
+    const body = JSON.stringify(smsBody())
+    const post = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`
+    const [known, slow, stranger, validating] = await Promise.all(
+      Array.from({ length: 4 }, () => openRaw(url)),
+    )
+    known?.write(post)
+    await known?.says(/HTTP\/1\.1 503 .*"err_code":5031002,/s)
+    slow?.write(post.replace('Host', 'Connection: close\r\nHost').slice(0, -10))
+    await sleep(50)
+    t.equal(slow?.text(), '', 'not before all has come: the kernel would take the answer back')
+    slow?.socket.end(post.slice(-10))
+    t.match(await slow?.ended(), /HTTP\/1\.1 503 .*"err_code":5031002,/s)
+    stranger?.write(post.replace('/key/', '/other/'))
+    await stranger?.says(/HTTP\/1\.1 403 /)
+    validating?.write('GET /callback/corp/key/sms HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await validating?.says(/HTTP\/1\.1 200 /)
+    t.equal(admitted, 0)
+    isBehind = false
+    known?.write(post)
+    await known?.says(/HTTP\/1\.1 200 /)
+    for (const each of [known, stranger, validating]) each?.socket.destroy()
+    t.same(
+      events.flatMap(each => (each.type === 'overloaded' ? [each.times] : [])),
+      [1, 1],
+    )
   },
 )
 

@@ -119,3 +119,37 @@ t.test('any order of comings and goings is counted right', async t => {
   }
   t.ok(open.size > 10)
 })
+
+t.test(
+  'connections of the platform are behind when they have come in every turn for a second, and then sooner',
+  async t => {
+    let port = 0
+    /** One connection in every turn of the event loop. @returns after how many ms they were behind. */
+    const come = async (
+      connections: ReturnType<typeof createUnauthenticatedConnections>,
+      showsKey: (n: number) => boolean,
+      mostMs: number,
+    ) => {
+      const began = performance.now()
+      for (let n = 0; performance.now() - began < mostMs && !connections.isBehind(); n += 1) {
+        const socket = from('192.0.2.1', (port += 1))
+        connections.add(socket)
+        if (showsKey(n)) connections.markAuthenticated(socket)
+        socket.destroy()
+        await new Promise(setImmediate)
+      }
+      return performance.now() - began
+    }
+    const connections = createUnauthenticatedConnections(10)
+    const first = await come(connections, () => true, 5000)
+    t.ok(first >= 1000 && first < 5000, `${first} ms`)
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    t.notOk(connections.isBehind(), 'a turn without one')
+    const again = await come(connections, n => n % 2 === 0, 1000)
+    t.ok(again >= 200 && again < 1000, `${again} ms`)
+    const strangers = createUnauthenticatedConnections(10)
+    await come(strangers, n => n % 3 === 0, 1100)
+    t.notOk(strangers.isBehind(), 'most are strangers')
+  },
+)
