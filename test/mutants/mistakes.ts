@@ -67,7 +67,7 @@ export const mistakes: readonly Mistake[] = [
     instead: "return check !== 'wrong' ? { ...result, signature: check } : refuseSignature(check)",
     tests: ['test/callback/authenticate.test.ts'],
   },
-  { text: 'const same = address.toLowerCase()', instead: 'const same = address', tests: ['test/callback'] },
+  { text: 'const same = read.to.toLowerCase()', instead: 'const same = read.to', tests: ['test/callback'] },
   {
     text: "faults.has('recipient') || faults.size === 0 ? 'recipient'",
     instead: "faults.size === 0 ? 'recipient'",
@@ -79,18 +79,18 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback'],
   },
   {
-    text: 'if (areaCode !== undefined && area === undefined) return NO_AREA',
-    instead: 'if (areaCode === undefined && area === undefined) return NO_AREA',
+    text: "if (areaCode !== undefined && area === undefined) return 'area'",
+    instead: "if (areaCode === undefined && area === undefined) return 'area'",
     tests: ['test/callback/recipient-number.test.ts'],
   },
   {
-    text: "if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return NO_RECIPIENT",
-    instead: "if (type !== 'MOBILE') return NO_RECIPIENT",
+    text: "if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return 'recipient'",
+    instead: "if (type !== 'MOBILE') return 'recipient'",
     tests: ['test/callback/recipient-number.test.ts'],
   },
   {
-    text: "if (rules.countries !== '*' && !rules.countries.has(country)) return NO_COUNTRY",
-    instead: "if (rules.countries === '*' || !rules.countries.has(country)) return NO_COUNTRY",
+    text: "if (rules.countries !== '*' && !rules.countries.has(country)) return 'country'",
+    instead: "if (rules.countries === '*' || !rules.countries.has(country)) return 'country'",
     tests: ['test/callback/recipient-number.test.ts'],
   },
   {
@@ -552,6 +552,11 @@ export const mistakes: readonly Mistake[] = [
     text: 'if (memory - held + needs > MOST_MEMORY)',
     instead: 'if (memory + needs > MOST_MEMORY)',
     tests: ['test/callback/admission.test.ts'],
+  },
+  {
+    text: 'if (turns === 0 || known * 2 < came) return false',
+    instead: 'if (turns === 0) return false',
+    tests: ['test/callback/unauthenticated-connections.test.ts'],
   },
   {
     text: 'options.answerWithinMs - (clock.now() - arrivedAt)',
