@@ -277,6 +277,15 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
     },
 
+    'robot-posted'({ robot, alarms, outcome, isDropped }) {
+      const line = { event: 'robot', robot, alarms, outcome: outcome.is }
+      if (outcome.is === 'sent') return log.info(line, 'a group was told of alarms')
+      const why = { ...line, code: outcome.code, reply: outcome.reply }
+      if (isDropped)
+        log.error(why, 'a group is not told of these alarms: look at the robot in SMS_GATEWAYS_FILE')
+      else rarely.warn(`robot/${robot}`, why, 'a group could not be told of alarms: it is tried again')
+    },
+
     // Who was refused at the private listener, and what operators do in the console.
     'admin-refused'({ reason }) {
       // Every browser comes without a password first.

@@ -203,6 +203,16 @@ type WebhookEvent =
   | { readonly type: 'webhooks-dropped'; readonly count: number }
   | { readonly type: 'webhooks-store-failed'; readonly error: Error }
 
+/** Robots of groups, which are told of alarms. */
+interface RobotEvent {
+  readonly type: 'robot-posted'
+  readonly robot: string
+  readonly alarms: number
+  readonly outcome: Outcome
+  /** These alarms are not posted any more. */
+  readonly isDropped: boolean
+}
+
 /** The store and the process. */
 type SystemEvent =
   /** The store could not take something. */
@@ -259,6 +269,7 @@ export type ServiceEvent =
   | AlertEvent
   | BounceEvent
   | WebhookEvent
+  | RobotEvent
   | SystemEvent
   | AdminEvent
 export type EventType = ServiceEvent['type']

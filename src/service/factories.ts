@@ -16,12 +16,14 @@ import {
 import { type Config, ConfigError, type Mailbox } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
 import { messageKinds } from '../messages/kinds.ts'
-import type { Channel } from '../messages/message.ts'
+import type { Channel, NewMessage } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
 import type { Enterprise, Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
+import { createRobots, type Robots } from '../providers/http-gateway/robots.ts'
 import { modulesOf } from '../providers/list.ts'
+import { proxyOf } from '../providers/module.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
@@ -74,6 +76,33 @@ export function openRecipientReader(config: Config): ReadRecipients {
     createPhoneParser({ countries: routedCountries(wanted, config.SMS_ROUTES), defaultAreaCode: area }),
     config.ROUTED_ADDRESSES,
   )
+}
+
+/** Opens the robots of groups; null: there are none. */
+export function openRobots(config: Config, renderer: Renderer, clock: Clock, emit: Emit): Robots | null {
+  const { SMS_GATEWAYS: gateways = [], SMS_GATEWAY_SECRETS: secrets = new Map() } = config
+  const robots = gateways.filter(({ channel }) => channel === 'chat')
+  if (robots.length === 0) return null
+  return createRobots({
+    robots,
+    secrets,
+    clock,
+    proxy: proxyOf(config),
+    textOf: message => alarmText(renderer, message),
+    onPost: post => emit({ type: 'robot-posted', ...post }),
+  })
+}
+
+/** Puts an alarm into words as its mail or SMS does, without a mail's footer. */
+function alarmText({ render, viewMail }: Renderer, message: NewMessage): string {
+  try {
+    if (message.channel === 'email') return viewMail(message).text.split(/^-- $/m)[0]?.trim() ?? ''
+    const outgoing = render(message)
+    return outgoing.channel === 'sms' ? outgoing.text() : ''
+  } catch {
+    // Its carriers send templates, and nothing puts it into words.
+    return message.kind
+  }
 }
 
 /** Lists the allowed countries that a route leads to. */

@@ -28,6 +28,7 @@ import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/i
 import { createLinkPolicy } from '../messages/links.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
+import { tellRobots } from '../providers/http-gateway/robots.ts'
 import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
@@ -44,6 +45,7 @@ import {
   openOutbox,
   openRecipientReader,
   openRenderer,
+  openRobots,
   openSmsTemplates,
   openStoreKeys,
   requireTemplates,
@@ -163,7 +165,10 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const { store, waiting } = await openStoreWhenThere(config, open, { log, emit, clock })
   if (waiting !== null) resources.push({ close: () => waiting.close() })
   resources.push(store)
-  const outbox = config.BOUNCE_REFUSE ? { ...store, accept: refuseBounced(store, clock.now) } : store
+  const accept = config.BOUNCE_REFUSE ? refuseBounced(store, clock.now) : store.accept
+  const robots = openRobots(config, renderer, clock, emit)
+  if (robots !== null) resources.unshift(robots)
+  const outbox = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
   if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })

@@ -146,6 +146,22 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'webhooks-posted', result: 'failed', events: 2, reason: 'http-500' },
     { type: 'webhooks-posted', result: 'gone', events: 2, reason: 'http-410' },
   ],
+  'robot-posted': [
+    {
+      type: 'robot-posted',
+      robot: 'dingtalk',
+      alarms: 2,
+      outcome: { is: 'sent', reply: 'accepted, 0' },
+      isDropped: false,
+    },
+    {
+      type: 'robot-posted',
+      robot: 'dingtalk',
+      alarms: 2,
+      outcome: { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' },
+      isDropped: true,
+    },
+  ],
   'webhooks-dropped': [{ type: 'webhooks-dropped', count: 500 }],
   'webhooks-store-failed': [{ type: 'webhooks-store-failed', error: new Error('no room') }],
   'bounce-mailbox': [

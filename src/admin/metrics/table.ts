@@ -196,6 +196,12 @@ export const COUNTERS: readonly CounterRow[] = [
     },
   },
   {
+    name: 'robot_posts_total',
+    help: 'Posts of alarms to groups, by robot and outcome.',
+    labels: ['robot', 'outcome'],
+    count: { 'robot-posted': ({ robot, outcome }) => ({ robot, outcome: outcome.is }) },
+  },
+  {
     name: 'admin_refusals_total',
     help: 'Requests to the private listener that were not let in.',
     labels: ['reason'],

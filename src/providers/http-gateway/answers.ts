@@ -2,6 +2,7 @@ import { type Context, createContext, Script } from 'node:vm'
 import type { FaultScope } from '../../messages/message.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
 import { type CodeVerdict, faultOfReport, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
+import type { HttpAnswer } from '../http-client.ts'
 import { objectOf, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
@@ -125,6 +126,10 @@ export interface GatewayAnswer {
 export interface GatewayReply extends Received {
   readonly status: number
   readonly retryAfter: string | undefined
+}
+
+export function readReply({ statusCode: status, retryAfter, body: text }: HttpAnswer): GatewayReply {
+  return { status, retryAfter, text, json: parseJson(text) }
 }
 
 /**

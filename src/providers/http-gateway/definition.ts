@@ -10,6 +10,8 @@ import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest 
 export interface Gateway {
   /** Its name in routes, log, metrics and console. */
   readonly name: string
+  /** `chat`: the robot of a group, which is told of alarms. */
+  readonly channel: 'sms' | 'chat'
   /** Where its API is; requests go there and nowhere else. */
   readonly origin: string
   readonly request: GatewayRequest
@@ -23,6 +25,7 @@ export interface Gateway {
 }
 
 interface WrittenGateway {
+  readonly channel?: Gateway['channel']
   readonly request: WrittenRequest
   readonly check?: string
   readonly answer?: GatewayAnswer
@@ -98,6 +101,7 @@ export const GATEWAY_FILE = {
   propertyNames: { pattern: '^[a-z][a-z0-9-]{0,30}$' },
   additionalProperties: only(
     {
+      channel: { enum: ['sms', 'chat'] },
       request: REQUEST,
       check: TEMPLATE,
       answer: only({
@@ -160,7 +164,7 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
 
 /** @throws RequestFault */
 function compileGateway(name: string, written: WrittenGateway): Gateway {
-  const { request: given, answer = {}, reports, limits = {} } = written
+  const { channel = 'sms', request: given, answer = {}, reports, limits = {} } = written
   const origin = originOf(given.url, ['request', 'url'])
   const request = compileRequest(given, ['request'])
   let check: GatewayRequest | undefined
@@ -171,8 +175,19 @@ function compileGateway(name: string, written: WrittenGateway): Gateway {
     check = compileRequest({ url: written.check, method: 'GET', headers }, ['check'])
   }
   const variables = [...request.variables, ...(check?.variables ?? [])]
+  if (channel === 'chat') checkRobot(written, variables)
   const secrets = variables.filter(each => each.startsWith('secrets.')).map(each => each.slice(8))
-  return { name, origin, request, check, answer, reports, limits, secrets: [...new Set(secrets)] }
+  return { name, channel, origin, request, check, answer, reports, limits, secrets: [...new Set(secrets)] }
+}
+
+/** A post to a group is about no message, and nobody reports on it. @throws RequestFault */
+function checkRobot(written: WrittenGateway, variables: readonly string[]): void {
+  for (const part of ['check', 'reports'] as const)
+    if (written[part] !== undefined)
+      throw new RequestFault([part], 'is of an SMS carrier, and not of a robot')
+  for (const name of variables)
+    if (!/^(?:text|now|nonce|secrets\..*)$/.test(name))
+      throw new RequestFault(['request'], `says ${name}, which a post to a group does not have`)
 }
 
 /** Scheme, host and port stand as they are in the file: no value of a message says where it goes. */

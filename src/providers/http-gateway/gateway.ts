@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
 import { isObject } from '../../runtime/json-object.ts'
@@ -25,9 +24,9 @@ import type { Outcome, Provider, ScopeNames, Verification } from '../provider.ts
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
-import { createGatewayReceipts, type GatewayReply, gatewayOutcome, parseJson } from './answers.ts'
+import { createGatewayReceipts, type GatewayReply, gatewayOutcome, readReply } from './answers.ts'
 import { type Gateway, parseGateways } from './definition.ts'
-import { type GatewayRequest, RequestFault } from './request.ts'
+import { fixedScope, RequestFault, usesVariable } from './request.ts'
 
 // Settings
 
@@ -36,7 +35,7 @@ const gatewaySettings = {
   SMS_GATEWAYS: settingWithReader(parseGateways, {
     secret: true,
     meaning:
-      'SMS carriers with an HTTP API, by name, as YAML or JSON: see docs/sms-gateways.md. As a rule a file, SMS_GATEWAYS_FILE.',
+      'SMS carriers with an HTTP API and robots of groups, by name, as YAML or JSON: see docs/sms-gateways.md. As a rule a file, SMS_GATEWAYS_FILE.',
     example: '{"my-gateway": {"request": {"url": "https://sms.example.com/send", "json": "{}"}}}',
   }),
   SMS_GATEWAY_SECRETS: settingWithReader(readSecrets, {
@@ -100,18 +99,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
   const { name, origin } = gateway
   const concurrency = gateway.limits.concurrency ?? 20
   const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
-  const call: Call = (request, signal, expiresAt) =>
-    api.request(
-      request,
-      ({ statusCode: status, retryAfter, body: text }) => ({
-        status,
-        retryAfter,
-        text,
-        json: parseJson(text),
-      }),
-      signal,
-      expiresAt,
-    )
+  const call: Call = (request, signal, expiresAt) => api.request(request, readReply, signal, expiresAt)
   return createSmsProvider({
     name,
     concurrency,
@@ -146,7 +134,8 @@ function packMessage(
   const seconds = Math.max(1, Math.floor((message.expiresAt - clock.now()) / 1000))
   try {
     return gateway.request({
-      ...fixedScope(settings, gateway.request),
+      ...fixedScope(settings.secrets, gateway.request),
+      report_url: settings.reportUrl ?? null,
       id: message.id,
       to: message.to,
       number: message.to.slice(1),
@@ -170,22 +159,6 @@ function packMessage(
   }
 }
 
-/** Says whether a request says this value, or a part of it. */
-function usesVariable({ variables }: GatewayRequest, name: string): boolean {
-  return variables.some(each => each === name || each.startsWith(`${name}.`))
-}
-
-/** Values that no message has. Those that take time to make are made for a request that says them. */
-function fixedScope({ secrets, reportUrl }: GatewaySettings, request: GatewayRequest) {
-  return {
-    secrets: Object.fromEntries(secrets),
-    report_url: reportUrl ?? null,
-    // By the machine's clock, which a signature is checked against, to the second: 2026-11-22T21:00:00Z.
-    ...(usesVariable(request, 'now') && { now: new Date().toISOString().replace(/\.\d+/, '') }),
-    ...(usesVariable(request, 'nonce') && { nonce: randomBytes(16).toString('hex') }),
-  }
-}
-
 async function sendRequest(
   call: Call,
   { gateway, secrets, clock }: GatewaySettings,
@@ -203,7 +176,7 @@ async function sendRequest(
 async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verification> {
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
-  const request = check?.(fixedScope(settings, check)) ?? {
+  const request = check?.({ ...fixedScope(secrets, check), report_url: settings.reportUrl ?? null }) ?? {
     method: 'HEAD',
     path: '/',
     headers: {},
@@ -237,7 +210,8 @@ export const httpGateway: ProviderFamily<'http-gateway', 'sms', typeof gatewaySe
   channel: 'sms',
   settings: gatewaySettings,
   findFaults,
-  members: ({ SMS_GATEWAYS: gateways = [] }) => gateways.map(moduleOf),
+  members: ({ SMS_GATEWAYS: gateways = [] }) =>
+    gateways.filter(({ channel }) => channel === 'sms').map(moduleOf),
 }
 
 function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewaySettings, typeof LIMITS> {

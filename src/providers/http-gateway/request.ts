@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { type Compiled, createEngine, type Scope, templateFaultOf } from '../../words/template-engine.ts'
 import type { HttpRequest } from '../http-client.ts'
 
@@ -64,6 +64,8 @@ const FILTERS = {
   sha1: (value: unknown) => createHash('sha1').update(printed(value)).digest('hex'),
   hmac_sha1: (value: unknown, key: unknown) =>
     createHmac('sha1', printed(key)).update(printed(value)).digest('hex'),
+  /** A digest in the form that many signatures have. */
+  hex_to_base64: (value: unknown) => Buffer.from(printed(value), 'hex').toString('base64'),
 }
 
 const engines = new Map<string, ReturnType<typeof createEngine>>()
@@ -110,6 +112,21 @@ export function compileRequest(written: WrittenRequest, path: readonly string[])
   })
   const compiled = [place, ...headers.map(([, value]) => value), ...(body?.parts ?? [])]
   return Object.assign(render, { variables: [...new Set(compiled.flatMap(({ variables }) => variables))] })
+}
+
+/** Says whether a request says this value, or a part of it. */
+export function usesVariable({ variables }: Pick<GatewayRequest, 'variables'>, name: string): boolean {
+  return variables.some(each => each === name || each.startsWith(`${name}.`))
+}
+
+/** Makes the values that no message has. Those that take time to make are made for a request that says them. */
+export function fixedScope(secrets: ReadonlyMap<string, string>, request: GatewayRequest): Scope {
+  return {
+    secrets: Object.fromEntries(secrets),
+    // By the machine's clock, which a signature is checked against, to the second: 2026-11-22T21:00:00Z.
+    ...(usesVariable(request, 'now') && { now: new Date().toISOString().replace(/\.\d+/, '') }),
+    ...(usesVariable(request, 'nonce') && { nonce: randomBytes(16).toString('hex') }),
+  }
 }
 
 /** Path and query as they are sent, from the first slash. @throws RequestFault */

@@ -1,0 +1,164 @@
+import type { NewMessage } from '../../messages/message.ts'
+import type { Acceptance, Accepted, Outbox } from '../../outbox/outbox.ts'
+import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import { createHttpApi, type HttpApiSettings, type HttpLimits, outcomeWithoutAnswer } from '../http-client.ts'
+import type { Outcome } from '../provider.ts'
+import { gatewayOutcome, readReply } from './answers.ts'
+import type { Gateway } from './definition.ts'
+import { fixedScope } from './request.ts'
+
+export interface RobotsOptions extends Pick<HttpApiSettings, 'proxy' | 'ca'> {
+  /** The gateways whose channel is `chat`. */
+  readonly robots: readonly Gateway[]
+  readonly secrets: ReadonlyMap<string, string>
+  readonly clock: Clock
+  /** Puts an alarm into words. */
+  readonly textOf: (message: NewMessage) => string
+  readonly onPost: (post: RobotPost) => void
+  /** How long alarms are collected for one post, ms: groups take 20 posts a minute. */
+  readonly collectMs?: number
+}
+
+/** What became of one post to a group. */
+export interface RobotPost {
+  readonly robot: string
+  readonly alarms: number
+  readonly outcome: Outcome
+  /** They are not posted any more: the robot refuses them, or has taken nothing for too long. */
+  readonly isDropped: boolean
+}
+
+const COLLECT_MS = 10_000
+/** An alarm that no post has taken for so long, ms, is no news any more; its mail or SMS has gone its own way. */
+const STALE_MS = 15 * 60_000
+/** WeCom takes 2,048 octets of text, DingTalk and Feishu 20,000. */
+const MOST_OCTETS = 2000
+const MOST_OF_ONE = 400
+/** The most alarms that one robot has waiting: beyond them the post says how many more there are. */
+const MOST_WAITING = 200
+const LAST_POST_MS = 2000
+const LIMITS: HttpLimits = { connectMs: 5000, answerMs: 10_000, bodyMs: 5000 }
+
+interface Waiting {
+  readonly text: string
+  readonly since: number
+}
+
+export type Robots = ReturnType<typeof createRobots>
+
+/**
+ * Posts alarms to groups of DingTalk, Feishu, WeCom and the like, beside the mails and SMS that they are about. What is collected is in
+ * memory alone: a crash loses a post, and never the message.
+ */
+export function createRobots({ robots, textOf, collectMs = COLLECT_MS, ...options }: RobotsOptions) {
+  const posters = robots.map(robot => createPoster(robot, collectMs, options))
+  return {
+    /** Takes the messages of a callback, or of a device's alert, with what the store made of them. */
+    note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void {
+      const stored = messages.filter(
+        ({ message }, at) => message.purpose === 'alarm' && accepted[at]?.is === 'stored',
+      )
+      const texts = new Set(stored.map(({ message }) => textOf(message)))
+      for (const text of texts) for (const { add } of posters) add(text)
+    },
+    /** Posts what is left, within two seconds. */
+    close: () => Promise.all(posters.map(({ close }) => close())),
+  }
+}
+
+/** Makes the acceptance of messages that tells robots of those that were stored. */
+export function tellRobots(accept: Outbox['accept'], robots: Robots): Outbox['accept'] {
+  return async messages => {
+    const accepted = await accept(messages)
+    robots.note(messages, accepted)
+    return accepted
+  }
+}
+
+function createPoster(
+  robot: Gateway,
+  collectMs: number,
+  { secrets, clock, onPost, proxy, ca }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
+) {
+  const { name, origin, limits } = robot
+  const used = { ...LIMITS, ...(limits.seconds !== undefined && { answerMs: limits.seconds * 1000 }) }
+  const api = createHttpApi({ baseUrl: origin, connections: 1, limits: used, clock, proxy, ca })
+  let waiting: Waiting[] = []
+  /** Those beyond MOST_WAITING. */
+  let more = 0
+  let timer: NodeJS.Timeout | undefined
+  let posting: Promise<void> | undefined
+
+  function schedule(afterMs: number): void {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      posting = post().finally(() => (posting = undefined))
+    }, afterMs).unref()
+  }
+
+  async function post(): Promise<void> {
+    const posted = waiting
+    const unnamed = more
+    waiting = []
+    more = 0
+    const outcome = await ask(joinTexts(posted, unnamed))
+    const now = clock.now()
+    const mayWait = outcome.is !== 'sent' && outcome.is !== 'rejected'
+    const fresh = mayWait ? posted.filter(({ since }) => now - since < STALE_MS) : []
+    onPost({
+      robot: name,
+      alarms: posted.length + unnamed,
+      outcome,
+      isDropped: outcome.is !== 'sent' && fresh.length === 0,
+    })
+    waiting = [...fresh, ...waiting]
+    if (fresh.length > 0) more += unnamed
+    if (waiting.length > 0)
+      schedule(Math.max(collectMs, 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0))
+  }
+
+  async function ask(text: string): Promise<Outcome> {
+    const request = robot.request({ ...fixedScope(secrets, robot.request), text })
+    const result = await api.request(request, readReply)
+    if (!('value' in result)) return outcomeWithoutAnswer(result, name)
+    return gatewayOutcome(robot.answer, result.value, {
+      to: '',
+      secrets: [...secrets.values()],
+      now: clock.now(),
+    })
+  }
+
+  return {
+    add(text: string): void {
+      if (waiting.some(each => each.text === text)) return
+      if (waiting.length < MOST_WAITING) waiting.push({ text, since: clock.now() })
+      else more += 1
+      if (posting === undefined) schedule(collectMs)
+    },
+    async close(): Promise<void> {
+      clearTimeout(timer)
+      await withTimeout(LAST_POST_MS, posting ?? (waiting.length > 0 ? post() : Promise.resolve()))
+      clearTimeout(timer)
+      await api.close()
+    },
+  }
+}
+
+/** Joins alarms to the text of one post, as many as find room. A device cannot call a group together: Feishu reads `<at …>`. */
+function joinTexts(alarms: readonly Waiting[], unnamed: number): string {
+  const texts: string[] = []
+  let octets = 0
+  for (const { text } of alarms) {
+    const own = shorten(text.replace(/<(?=\/?at\b)/gi, '‹'))
+    octets += Buffer.byteLength(own) + 2
+    if (octets > MOST_OCTETS - 20) break
+    texts.push(own)
+  }
+  const left = alarms.length - texts.length + unnamed
+  return [...texts, ...(left > 0 ? [`… +${left}`] : [])].join('\n\n')
+}
+
+function shorten(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= MOST_OF_ONE ? text : `${characters.slice(0, MOST_OF_ONE - 1).join('')}…`
+}

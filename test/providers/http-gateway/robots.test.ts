@@ -1,0 +1,226 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { NewMessage } from '../../../src/messages/message.ts'
+import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
+import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
+import { createRobots, type RobotPost } from '../../../src/providers/http-gateway/robots.ts'
+import { mailBody, smsBody, startRig, until } from '../../rigs/service.ts'
+import { gatewayOf } from './rig.ts'
+
+const SECRETS = {
+  dingtalk_token: 'tok+/1',
+  dingtalk_secret: 'SEC0d51',
+  feishu_hook: 'hook-0d51',
+  feishu_secret: 'feishu-0d51',
+  wecom_key: 'key-0d51',
+}
+
+interface Post {
+  readonly url: URL
+  readonly json: Record<string, unknown>
+}
+
+/** What each group's platform answers, by its published description: success and refusals stand in the body of HTTP 200. */
+const GROUPS: Readonly<
+  Record<
+    string,
+    {
+      readonly text: (post: Post) => unknown
+      readonly refuse: (post: Post) => object | null
+      readonly ok: object
+    }
+  >
+> = {
+  dingtalk: {
+    ok: { errcode: 0, errmsg: 'ok' },
+    text: ({ json }) => (json['text'] as { readonly content: unknown }).content,
+    refuse({ url, json }) {
+      const { access_token: token, timestamp = '', sign } = Object.fromEntries(url.searchParams)
+      if (url.pathname !== '/robot/send' || token !== SECRETS.dingtalk_token)
+        return { errcode: 300001, errmsg: 'token is not exist' }
+      const digest = createHmac('sha256', SECRETS.dingtalk_secret)
+        .update(`${timestamp}\n${SECRETS.dingtalk_secret}`)
+        .digest('base64')
+      const isFresh = /^\d{13}$/.test(timestamp) && Math.abs(Date.now() - Number(timestamp)) < 3_600_000
+      if (!isFresh || sign !== digest) return { errcode: 310000, errmsg: 'sign not match' }
+      return json['msgtype'] === 'text' ? null : { errcode: 40035, errmsg: 'invalid parameter' }
+    },
+  },
+  feishu: {
+    ok: { StatusCode: 0, StatusMessage: 'success', code: 0, data: {}, msg: 'success' },
+    text: ({ json }) => (json['content'] as { readonly text: unknown }).text,
+    refuse({ url, json }) {
+      if (url.pathname !== `/open-apis/bot/v2/hook/${SECRETS.feishu_hook}`)
+        return { code: 19001, data: {}, msg: 'param invalid: incoming webhook access token invalid' }
+      const timestamp = String(json['timestamp'])
+      const digest = createHmac('sha256', `${timestamp}\n${SECRETS.feishu_secret}`)
+        .update('')
+        .digest('base64')
+      const isFresh = /^\d{10}$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) < 3600
+      if (!isFresh || json['sign'] !== digest)
+        return {
+          code: 19021,
+          data: {},
+          msg: 'sign match fail or timestamp is not within one hour from current time',
+        }
+      return json['msg_type'] === 'text' ? null : { code: 9499, data: {}, msg: 'Bad Request' }
+    },
+  },
+  wecom: {
+    ok: { errcode: 0, errmsg: 'ok' },
+    text: ({ json }) => (json['text'] as { readonly content: unknown }).content,
+    refuse({ url, json }) {
+      if (url.pathname !== '/cgi-bin/webhook/send' || url.searchParams.get('key') !== SECRETS.wecom_key)
+        return { errcode: 93000, errmsg: 'invalid webhook url' }
+      const { content } = json['text'] as { readonly content: string }
+      return Buffer.byteLength(content) <= 2048
+        ? null
+        : { errcode: 40058, errmsg: 'content exceed max length' }
+    },
+  },
+}
+
+/** A group's platform. `refusal` is answered to the next posts in the place of what it would say. */
+async function startGroup(t: Test, name: string) {
+  const group = GROUPS[name]
+  if (group === undefined) throw new Error(`no ${name}`)
+  const texts: string[] = []
+  const rig = { texts, refusals: [] as object[], url: '', asked: 0 }
+  const server = http.createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    const url = new URL(request.url ?? '', 'http://localhost')
+    const post = { url, json: JSON.parse(body) as Post['json'] }
+    rig.asked += 1
+    const refusal = rig.refusals.shift() ?? group.refuse(post)
+    if (refusal === null) texts.push(String(group.text(post)))
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(refusal ?? group.ok))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close().closeAllConnections())
+  rig.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return rig
+}
+
+/** The example of docs/gateways/ for a group, at this address. */
+function exampleOf(name: string, url: string): string {
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/gateways', `${name}.yaml`), 'utf8')
+  return text.replace(/https:\/\/(?:oapi\.dingtalk\.com|open\.feishu\.cn|qyapi\.weixin\.qq\.com)(?=\/)/g, url)
+}
+
+async function openRobot(t: Test, name: string, secrets: object = SECRETS) {
+  const group = await startGroup(t, name)
+  const posts: RobotPost[] = []
+  let now = 0
+  const robots = createRobots({
+    robots: [gatewayOf(exampleOf(name, group.url))],
+    secrets: new Map(Object.entries(secrets)),
+    clock: { now: () => now },
+    textOf: ({ content }) => content.plain ?? '',
+    onPost: post => posts.push(post),
+    collectMs: 20,
+  })
+  t.teardown(() => robots.close())
+  const tell = (
+    texts: readonly string[],
+    is: Accepted['is'] = 'stored',
+    purpose: NewMessage['purpose'] = 'alarm',
+  ) =>
+    robots.note(
+      texts.map(plain => ({ message: { purpose, content: { plain } } }) as Acceptance),
+      texts.map(() => ({ is }) as Accepted),
+    )
+  const pass = (ms: number): void => {
+    now += ms
+  }
+  return { group, posts, robots, tell, pass }
+}
+
+for (const name of Object.keys(GROUPS))
+  t.test(`${name}: the example posts what was collected, signed as published`, async t => {
+    const { group, posts, tell } = await openRobot(t, name)
+    tell(['Freezer "T2": 11.5 > 8', 'door\nopen', 'door\nopen'])
+    tell(['door\nopen', '<at user_id="all">all</at>'])
+    tell(['607182'], 'stored', 'code')
+    tell(['nobody stored it'], 'over-quota')
+    await until(() => posts.length === 1, 'the post')
+    t.same(group.texts, ['Freezer "T2": 11.5 > 8\n\ndoor\nopen\n\n‹at user_id="all">all‹/at>'])
+    t.match(posts, [{ robot: name, alarms: 3, isDropped: false, outcome: { is: 'sent' } }])
+  })
+
+for (const name of Object.keys(GROUPS))
+  t.test(`${name}: a wrong secret is a refusal, and told without the secret`, async t => {
+    const wrong = Object.fromEntries(Object.keys(SECRETS).map(each => [each, 'canary-wrong-1']))
+    const { posts, tell } = await openRobot(t, name, wrong)
+    tell(['door open'])
+    await until(() => posts.length === 1, 'the post')
+    t.match(posts, [{ outcome: { is: 'retry', whose: 'ours' }, isDropped: false }])
+    t.notMatch(JSON.stringify(posts), /canary/)
+  })
+
+t.test(
+  'a post that was not taken comes again with what came meanwhile, until it is no news any more',
+  async t => {
+    const { group, posts, tell, pass } = await openRobot(t, 'feishu')
+    group.refusals.push({ code: 11232, msg: 'frequency limited' }, { code: 11232, msg: 'frequency limited' })
+    tell(['first'])
+    await until(() => posts.length === 1, 'the refusal')
+    tell(['second'])
+    await until(() => group.texts.length === 1, 'the post')
+    t.same(group.texts, ['first\n\nsecond'])
+    group.refusals.push({ code: 11232, msg: 'frequency limited' })
+    tell(['third'])
+    pass(16 * 60_000)
+    await until(() => posts.at(-1)?.isDropped === true, 'it is given up')
+    tell(['fourth'])
+    await until(() => group.texts.length === 2, 'the next one')
+    t.same(group.texts[1], 'fourth')
+  },
+)
+
+t.test('a flood of alarms makes one post that is short enough, and says how many more there are', async t => {
+  const { group, posts, tell } = await openRobot(t, 'wecom')
+  tell(Array.from({ length: 5000 }, (_, n) => `第${n}台设备：${'警'.repeat(500)}`))
+  await until(() => posts.length === 1, 'the post')
+  t.equal(group.texts.length, 1)
+  t.match(group.texts[0], /…\n\n… \+4999$/)
+  t.match(posts, [{ alarms: 5000 }])
+})
+
+t.test('what a robot does not have is refused at its line', async t => {
+  const request =
+    'channel: chat\n  request:\n    url: https://robot.example.com/\n    json: \'{"text": "{{ text }}"}\''
+  t.match(parseGateways(`r:\n  ${request}`), { value: [{ channel: 'chat' }] })
+  t.match(parseGateways(`r:\n  ${request.replace('text }}', 'to }}')}`), {
+    fault: 'line 3: r/request says to, which a post to a group does not have',
+  })
+  t.match(parseGateways(`r:\n  ${request}\n  check: https://robot.example.com/`), {
+    fault: 'line 6: r/check is of an SMS carrier, and not of a robot',
+  })
+})
+
+t.test('an alarm is mailed and posted once for all its recipients; a code never is', async t => {
+  const group = await startGroup(t, 'dingtalk')
+  const rig = await startRig(t, {
+    SMS_GATEWAYS: exampleOf('dingtalk', group.url),
+    SMS_GATEWAY_SECRETS: JSON.stringify(SECRETS),
+  })
+  const params = { type: '8', productName: 'Freezer T2', username: 'Lin', time: '2026-11-20 14:32:05' }
+  const alarm = mailBody({ to: 'a@example.com,b@example.com', subject: 'Device alarm', email_param: params })
+  t.equal((await rig.post('email', alarm)).errCode, 0)
+  t.equal((await rig.post('email', alarm)).errCode, 0, 'the same again')
+  t.equal((await rig.post('sms', smsBody({ to: '13800138001' }, { code: '607182' }))).errCode, 0)
+  await rig.service().close()
+  t.equal(group.texts.length, 1)
+  t.match(group.texts[0], /Freezer T2/)
+  t.notMatch(group.texts[0], /607182|example\.com/)
+  t.match(
+    rig.events().filter(each => each['event'] === 'robot'),
+    [{ robot: 'dingtalk', alarms: 1, outcome: 'sent' }],
+  )
+  for (const line of rig.log) for (const secret of Object.values(SECRETS)) t.notOk(line.includes(secret))
+})
