@@ -126,14 +126,10 @@ function settingsOf(
   paths: typeof DEFAULT_PATHS,
 ): Emulator['settings'] {
   return {
-    DDQ_HOST: '127.0.0.1',
-    DDQ_PORT: String(ddqPort),
+    DDQ_URL: `http://127.0.0.1:${ddqPort}?auth=${paths.authenticate}&subscribe=${paths.subscribe}&any-product=${ANY_PRODUCT}`,
     DDQ_AUTH_URL: baseUrl,
     DDQ_APP_ID: app.appId,
     DDQ_APP_SECRET: app.appSecret,
-    DDQ_AUTH_PATH: paths.authenticate,
-    DDQ_SUBSCRIBE_PATH: paths.subscribe,
-    DDQ_ANY_PRODUCT: ANY_PRODUCT,
   }
 }
 

@@ -215,7 +215,7 @@ async function checkPublicUrls(config: Config, ca: string | undefined): Promise<
 
 /** Checks device alerts, whose module is loaded only when they are on. */
 async function checkAlertsIfOn(config: Config): Promise<readonly CheckResult[]> {
-  if (config.DDQ_HOST === undefined) return []
+  if (config.DDQ_URL === undefined) return []
   const { checkAlerts } = await import('./check/alerts.ts')
   const renderer = openRenderer(config, silent)
   try {

@@ -28,7 +28,7 @@ export const ddq: Command = {
 
 type Needed = Extract<SettingName, `DDQ_${string}` | 'TLS_CA_FILE'>
 const NAMES = settingNames.filter((name): name is Needed => /^(?:DDQ_|TLS_CA_FILE$)/.test(name))
-const NEEDED = ['DDQ_HOST', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
+const NEEDED = ['DDQ_URL', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
 
 async function tail(
   io: Io,
@@ -46,7 +46,7 @@ async function tail(
   trustAuthorities(given.TLS_CA_FILE, io.readFile)
   const settings = given as Required<{ [K in keyof typeof given]: NonNullable<(typeof given)[K]> }>
   const connection = openDdq(settings)
-  const any = product ?? settings.DDQ_ANY_PRODUCT
+  const any = product ?? settings.DDQ_URL.anyProduct
   const kinds = ['online-state', 'attributes', 'event', 'alert'] as const
   const report = (sentence: Sentence) => writeLine(io, 'stderr', sentence)
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
@@ -72,7 +72,7 @@ async function tail(
         }),
       ),
     onSubscribed: topics =>
-      report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_HOST })),
+      report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_URL.origin })),
     onRefused: (topic, why) => report(say('{about}: {what}', { about: topic, what: translateText(why) })),
     onEnd: ({ why }, waitMs) =>
       report(say('{why}; again in {n} s', { why: translateText(why), n: (waitMs / 1000).toFixed(1) })),

@@ -62,47 +62,63 @@ interface Replacement {
   readonly by: SettingName
   /** Makes what to put into the new one from the texts of the old ones; null: they say nothing. */
   readonly write: (...texts: readonly (string | undefined)[]) => string | null
-  /** What to say of it, where it is a secret. */
+  /** What to show of it, where it is a secret. */
   readonly form?: string
 }
 
 /** The version that reads them no more. */
 const GONE_WITH = '1.3'
 
-/** Old settings that are entries of a list now, and what stands before them there. */
-const ENTRIES = {
-  ADMIN_TOKENS: { ADMIN_TOKEN: 'admin', METRICS_TOKEN: 'metrics/prometheus', STATUS_TOKEN: 'status/program' },
-  CALLBACK_KEYS: {
-    EMAIL_CALLBACK_KEY: 'email',
-    SMS_CALLBACK_KEY: 'sms',
-    EMAIL_CALLBACK_KEY_PREVIOUS: 'email-previous',
-    SMS_CALLBACK_KEY_PREVIOUS: 'sms-previous',
-  },
-  QUOTAS: {
-    QUOTA_RECIPIENT_PER_10_MINUTES: 'recipient-10m',
-    QUOTA_RECIPIENT_PER_DAY: 'recipient-day',
-    QUOTA_ALARM_RECIPIENT_PER_HOUR: 'alarm-recipient-hour',
-    QUOTA_SMS_PREFIX_PER_10_MINUTES: 'sms-prefix-10m',
-    QUOTA_SMS_COUNTRY_PER_DAY: 'sms-country-day',
-    QUOTA_SMS_PER_MINUTE: 'sms-minute',
-    QUOTA_SMS_PER_DAY: 'sms-day',
-    QUOTA_EMAIL_PER_MINUTE: 'email-minute',
-    QUOTA_EMAIL_PER_DAY: 'email-day',
-  },
-} as const
+/** Old settings that are an entry of a new one, and what stands before their text there. */
+const ENTRIES: Readonly<Record<string, readonly [by: SettingName, before: string]>> = {
+  ADMIN_TOKEN: ['ADMIN_TOKENS', 'admin:'],
+  METRICS_TOKEN: ['ADMIN_TOKENS', 'metrics/prometheus:'],
+  STATUS_TOKEN: ['ADMIN_TOKENS', 'status/program:'],
+  EMAIL_CALLBACK_KEY: ['CALLBACK_KEYS', 'email:'],
+  SMS_CALLBACK_KEY: ['CALLBACK_KEYS', 'sms:'],
+  EMAIL_CALLBACK_KEY_PREVIOUS: ['CALLBACK_KEYS', 'email-previous:'],
+  SMS_CALLBACK_KEY_PREVIOUS: ['CALLBACK_KEYS', 'sms-previous:'],
+  QUOTA_RECIPIENT_PER_10_MINUTES: ['QUOTAS', 'recipient-10m='],
+  QUOTA_RECIPIENT_PER_DAY: ['QUOTAS', 'recipient-day='],
+  QUOTA_ALARM_RECIPIENT_PER_HOUR: ['QUOTAS', 'alarm-recipient-hour='],
+  QUOTA_SMS_PREFIX_PER_10_MINUTES: ['QUOTAS', 'sms-prefix-10m='],
+  QUOTA_SMS_COUNTRY_PER_DAY: ['QUOTAS', 'sms-country-day='],
+  QUOTA_SMS_PER_MINUTE: ['QUOTAS', 'sms-minute='],
+  QUOTA_SMS_PER_DAY: ['QUOTAS', 'sms-day='],
+  QUOTA_EMAIL_PER_MINUTE: ['QUOTAS', 'email-minute='],
+  QUOTA_EMAIL_PER_DAY: ['QUOTAS', 'email-day='],
+}
 
-const REPLACED: readonly Replacement[] = Object.entries(ENTRIES).flatMap(([by, entries]) =>
-  Object.entries(entries).map(([old, place]) => ({
+const REPLACED: readonly Replacement[] = [
+  ...Object.entries(ENTRIES).map(([old, [by, before]]) => ({
     old: [old],
-    by: by as SettingName,
-    ...(by === 'QUOTAS'
-      ? { write: (limit = '') => `${place}=${limit.trim()}` }
-      : {
-          write: (secret = '') => `${place}:${secret.trim()}`,
-          form: `${place}:${old.replace(/^.*_(?=TOKEN|KEY)|_PREVIOUS$/g, '')}`,
-        }),
+    by,
+    write: (text?: string) => `${before}${text?.trim()}`,
+    form: `${before}…`,
   })),
-)
+  {
+    old: [
+      'DDQ_HOST',
+      'DDQ_PORT',
+      'DDQ_TLS',
+      'DDQ_AUTH_PATH',
+      'DDQ_SUBSCRIBE_PATH',
+      'DDQ_HEARTBEAT',
+      'DDQ_ANY_PRODUCT',
+    ],
+    by: 'DDQ_URL',
+    write(host, port = '80', tls = 'off', ...values) {
+      if (host === undefined) return null
+      const query = ['auth', 'subscribe', 'heartbeat', 'any-product'].flatMap((name, at) => {
+        const value = values[at]?.trim().replace(/[%&#+]/g, encodeURIComponent)
+        return value === undefined ? [] : [`${name}=${value}`]
+      })
+      const name = host.includes(':') ? `[${host}]` : host
+      const origin = `${/^(on|true|yes|1)$/i.test(tls.trim()) ? 'https' : 'http'}://${name}:${port.trim()}`
+      return [origin, ...(query.length === 0 ? [] : [query.join('&')])].join('?')
+    },
+  },
+]
 
 /** New settings that hold several values, to which old ones are added. */
 const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS', 'QUOTAS'])
@@ -137,7 +153,7 @@ export function readReplacedSettings(
       const olds = old.map(name => read(name, isSecret))
       const names = old.filter((_name, at) => olds[at] !== undefined)
       const text = names.length === 0 ? null : write(...olds)
-      return names.length === 0 ? [] : [{ names, text, shown: text === null ? null : (form ?? text) }]
+      return names.length === 0 ? [] : [{ names, text, shown: text !== null && isSecret ? form : text }]
     })
     if (set.length === 0) continue
     const name = set.flatMap(({ names }) => names).join(', ')

@@ -30,7 +30,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...listenerFaults(s),
     ...adminTokenFaults(s, wrong),
     ...dkimFaults(s),
-    ...(s.DDQ_HOST === undefined ? [] : alertFaults(s)),
+    ...(s.DDQ_URL === undefined ? [] : alertFaults(s)),
     ...(s.EVENTS_URL === undefined ? [] : missingSettings(s, { EVENTS_SECRET: NO_SIGNING_SECRET })),
     ...exampleFaults(s),
   ]
@@ -146,7 +146,7 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
 }
 
 function alertFaults(s: Partly): readonly SettingFault[] {
-  const because = (needed: string) => `device alerts are on (DDQ_HOST), so set ${needed}`
+  const because = (needed: string) => `device alerts are on (DDQ_URL), so set ${needed}`
   return missingSettings(s, {
     DDQ_AUTH_URL: because("the platform API's address"),
     DDQ_APP_ID: because("the application's identifier"),
@@ -370,11 +370,11 @@ function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
       remedy: 'use a server with TLS, and leave it out',
     }
   yield* smsAdvice(s)
-  if (s.ALERTS !== undefined && s.DDQ_HOST === undefined)
+  if (s.ALERTS !== undefined && s.DDQ_URL === undefined)
     yield {
       name: 'ALERTS',
       sentence: 'ALERTS is set, but nobody is told of anything',
-      remedy: 'set DDQ_HOST as well',
+      remedy: 'set DDQ_URL as well',
     }
 }
 

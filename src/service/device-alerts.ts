@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Config, ConfigError } from '../config/config.ts'
 import { type AlertRow, parseAlertTable } from '../devices/alert-table.ts'
 import { type Alerts, createAlerts } from '../devices/alerts.ts'
-import type { DdqEndpoint, Heartbeat, Timings } from '../devices/ddq-client.ts'
+import type { Timings } from '../devices/ddq-client.ts'
 import { type KnownTopic, topicFor } from '../devices/message.ts'
 import type { Source } from '../devices/occurrence.ts'
 import { createCredential, openPlatform } from '../devices/platform-api.ts'
@@ -14,7 +14,7 @@ import { type Clock, monotonic } from '../runtime/clock.ts'
 import { matchLocale } from '../words/catalog.ts'
 import { openRecipientReader } from './factories.ts'
 
-/** The parts of device alerts, from the settings. This file is loaded only when DDQ_HOST is set. */
+/** The parts of device alerts, from the settings. This file is loaded only when DDQ_URL is set. */
 
 /** The times of the contract's client sample, ms; the timeout of an answer is ours. */
 export const DDQ_TIMINGS: Timings = {
@@ -24,21 +24,16 @@ export const DDQ_TIMINGS: Timings = {
   answerMs: 10_000,
 }
 
-/** The settings that say where DDQ is, and who we are there. */
-type DdqSetting = Exclude<Extract<keyof Config, `DDQ_${string}`>, 'DDQ_ANY_PRODUCT'>
-
 /** The endpoint of DDQ and the credential to log in there; `close` closes the connections to the platform's API. */
-export function openDdq(settings: Pick<Config, DdqSetting>) {
-  const { DDQ_HOST: host, DDQ_PORT: port, DDQ_TLS: tls, DDQ_AUTH_URL: baseUrl } = settings
-  const { DDQ_APP_ID: appId = '', DDQ_APP_SECRET: appSecret = '' } = settings
-  if (host === undefined || baseUrl === undefined) throw new Error('DDQ_HOST and DDQ_AUTH_URL are needed')
+export function openDdq(settings: Pick<Config, Extract<keyof Config, `DDQ_${string}`>>) {
+  const {
+    DDQ_URL: endpoint,
+    DDQ_AUTH_URL: baseUrl,
+    DDQ_APP_ID: appId = '',
+    DDQ_APP_SECRET: appSecret = '',
+  } = settings
+  if (endpoint === undefined || baseUrl === undefined) throw new Error('DDQ_URL and DDQ_AUTH_URL are needed')
   const platform = openPlatform({ baseUrl })
-  const endpoint: DdqEndpoint = {
-    origin: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    authenticatePath: settings.DDQ_AUTH_PATH,
-    subscribePath: settings.DDQ_SUBSCRIBE_PATH,
-    heartbeat: settings.DDQ_HEARTBEAT as Heartbeat,
-  }
   const credential = createCredential(() => platform.logInAsApp({ appId, appSecret }), monotonic)
   return { endpoint, appId, credential, close: platform.close }
 }
@@ -81,7 +76,7 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
 const TOPICS: Readonly<Record<Source, KnownTopic>> = { state: 'online-state', event: 'event', alert: 'alert' }
 
 /** The topics to subscribe to: each once. */
-export function topicsOf(rows: readonly AlertRow[], anyProduct: string): readonly string[] {
+export function topicsOf(rows: readonly AlertRow[], anyProduct = '+'): readonly string[] {
   return [...new Set(rows.map(({ source, product }) => topicFor(TOPICS[source], product ?? anyProduct)))]
 }
 
@@ -108,7 +103,7 @@ export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
     ddq: {
       ...ddq,
       timings: DDQ_TIMINGS,
-      topics: topicsOf(rows, config.DDQ_ANY_PRODUCT),
+      topics: topicsOf(rows, config.DDQ_URL?.anyProduct),
       random,
       now: monotonic,
     },

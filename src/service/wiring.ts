@@ -118,7 +118,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   // Those who hear of events: the log, metrics, and the parts that decide by events.
   const health = createServiceHealth(clock.now)
   const metrics = createMetrics({
-    deviceAlerts: config.DDQ_HOST !== undefined,
+    deviceAlerts: config.DDQ_URL !== undefined,
     webhooks: config.EVENTS_URL !== undefined,
     reporting: modulesOf(config).flatMap(({ name, openReceipts }) =>
       openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
@@ -148,7 +148,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const renderer = openRenderer(config, log)
   resources.push(renderer)
   // Alerts are loaded only when they are on. Their table is read before anything is opened: a wrong row refuses the start.
-  const alerting = config.DDQ_HOST === undefined ? undefined : await import('./device-alerts.ts')
+  const alerting = config.DDQ_URL === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
   const templates = await openSmsTemplates(config, log.child({ event: 'templates' }), () =>
     begunDelivery?.tryNow('sms'),
@@ -376,7 +376,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     /** It answers in the private listener's place until that one listens; null: the store was there at once. */
     waiting,
     delivery,
-    /** It is null unless DDQ_HOST is set. */
+    /** It is null unless DDQ_URL is set. */
     alerts,
     /** It is null unless BOUNCE_IMAP_URL is set. */
     bounceMailbox,

@@ -115,6 +115,50 @@ export function readImapUrl(text: string): ParsedSetting<ImapAddress> {
   }
 }
 
+/** The platform's data subscription service: where it is, and what the platform does not publish of it. */
+export interface DdqAddress {
+  /** Scheme, host and port. */
+  readonly origin: string
+  readonly authenticatePath: string
+  readonly subscribePath: string
+  readonly heartbeat: 'ping' | 'settings' | `post:/${string}`
+  /** What stands for any product in a topic. */
+  readonly anyProduct: string
+}
+
+const DDQ_PARAMETERS = [
+  ['auth', /^\/[\x21-\x7e]{0,199}$/, '/auth'],
+  ['subscribe', /^\/[\x21-\x7e]{0,199}$/, '/subscribe'],
+  ['heartbeat', /^(ping|settings|post:\/[\x21-\x7e]{0,199})$/, 'ping'],
+  ['any-product', /^[\x21-\x7e]{1,32}$/, '+'],
+] as const
+
+/** `DDQ_URL`: `http[s]://host[:port]`, with `?auth=/path&subscribe=/path&heartbeat=ping&any-product=+` where they are others. */
+export function readDdqUrl(text: string): ParsedSetting<DdqAddress> {
+  const url = parseUrl(text, 'https:', 'http:')
+  const given = new URLSearchParams(url?.search.replaceAll('+', '%2B'))
+  const [auth, subscribe, heartbeat, anyProduct] = DDQ_PARAMETERS.map(([name, form, usual]) => {
+    const value = given.get(name) ?? usual
+    given.delete(name)
+    return form.test(value) ? value : undefined
+  })
+  if (url === null || url.pathname !== '/' || url.username !== '' || url.hash !== '' || given.size > 0)
+    return {
+      fault: `must look like http://ddq.example.com, with no path; behind ? it knows ${DDQ_PARAMETERS.map(([name]) => name).join(', ')}`,
+    }
+  if (auth === undefined || subscribe === undefined || heartbeat === undefined || anyProduct === undefined)
+    return { fault: 'must name paths such as /subscribe, and as heartbeat ping, settings or post:/path' }
+  return {
+    value: {
+      origin: url.origin,
+      authenticatePath: auth,
+      subscribePath: subscribe,
+      heartbeat: heartbeat as DdqAddress['heartbeat'],
+      anyProduct,
+    },
+  }
+}
+
 /** `EVENTS_URL`: a query may hold what the receiver knows us by; a user or a password stands in no URL. */
 export function readEventsUrl(text: string): ParsedSetting<string> {
   const url = URL.parse(text.trim())

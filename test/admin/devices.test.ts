@@ -37,7 +37,7 @@ t.test('a subscription that is away is worth a line once it is away for longer t
   t.same(lines(subscribed), well)
   t.same(away(60_000), well, 'it comes back by itself')
   t.same(away(200_000), [
-    'fail: No device alert has come for 3 min 20 s: unreachable, ECONNREFUSED. It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.',
+    'fail: No device alert has come for 3 min 20 s: unreachable, ECONNREFUSED. It is tried again every 5 s: look at DDQ_URL and the network.',
   ])
   t.match(away(200_000, { lastEnd: { is: 'refused', why: 'log in: HTTP 401' } }), [
     /refused, log in: HTTP 401\. This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET/,

@@ -23,14 +23,10 @@ t.test(
     const quiet = await startProcess(t, { ...common, DATABASE_URL: `${settings['DATABASE_URL']}-quiet` })
     const service = await startProcess(t, {
       ...common,
-      DDQ_HOST: '127.0.0.1',
-      DDQ_PORT: String(hostile.port),
-      DDQ_TLS: 'off',
+      DDQ_URL: `http://127.0.0.1:${hostile.port}`,
       DDQ_AUTH_URL: hostile.authUrl,
       DDQ_APP_ID: 'application-1',
       DDQ_APP_SECRET: 'canary-application-secret',
-      DDQ_AUTH_PATH: '/auth',
-      DDQ_SUBSCRIBE_PATH: '/subscribe',
       ALERTS: 'state * 0 - ann@example.com',
     })
     for (const each of [quiet, service]) await probe(each, ca, 1500)

@@ -31,7 +31,7 @@ t.test('tail prints each message on a line, with every digit, and needs no other
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { code, out, err } = await tailing(t, ['--count', '3'], { ...emulator.settings })
-  await until(() => err().includes('subscribed to 4 topics at 127.0.0.1'))
+  await until(() => err().includes('subscribed to 4 topics at http://127.0.0.1'))
   emulator.ddq.setFault('garbage', true)
   emulator.devices.perform('9007199254740993', 'alarm', 'rule-door')
   emulator.devices.perform('1144502133', 'attributes')
@@ -82,11 +82,11 @@ t.test('it follows the topics it is told, until it is ended', async t => {
 })
 
 t.test('what is missing or wrong is said', async t => {
-  const missing = await command(['ddq', 'tail'], { DDQ_HOST: '127.0.0.1' })
+  const missing = await command(['ddq', 'tail'], { DDQ_URL: 'http://127.0.0.1' })
   t.equal(missing.code, 1)
   t.match(missing.err, /DDQ_AUTH_URL is missing[^]*DDQ_APP_ID is missing[^]*DDQ_APP_SECRET is missing/)
   t.notMatch(missing.err, /CORP_ID/)
-  t.match(await command(['ddq', 'tail'], { DDQ_PORT: 'x' }), { code: 1, err: /DDQ_PORT must be/ })
+  t.match(await command(['ddq', 'tail'], { DDQ_URL: 'x' }), { code: 1, err: /DDQ_URL must look/ })
   for (const argv of [['ddq'], ['ddq', 'head'], ['ddq', 'tail', '--count', '0'], ['ddq', 'tail', 'x']])
     t.match(await command(argv), { code: 2, err: /callback-courier ddq/ })
 })

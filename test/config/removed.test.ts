@@ -89,6 +89,13 @@ t.test('what set traces is told once a name, and degrades nothing', t => {
   t.end()
 })
 
+const DEVICES = {
+  DDQ_AUTH_URL: 'https://api.example.com',
+  DDQ_APP_ID: 'application-1',
+  DDQ_APP_SECRET: 'a secret of the application',
+  ALERTS: 'alert * 30 - ops@example.com',
+}
+
 /** What 1.0.0 was told, by group, and what it is called now. */
 const REPLACED: readonly (readonly [old: Record<string, string>, now: Record<string, string>])[] = [
   [
@@ -118,6 +125,26 @@ const REPLACED: readonly (readonly [old: Record<string, string>, now: Record<str
     { QUOTA_SMS_PER_DAY: '500', QUOTA_EMAIL_PER_DAY: 'off', QUOTAS: 'sms-minute=7, email-day=off' },
     { QUOTAS: 'sms-day=500 email-day=off sms-minute=7' },
   ],
+  [
+    { DDQ_HOST: 'ddq.example.com', ...DEVICES },
+    { DDQ_URL: 'http://ddq.example.com:80', ...DEVICES },
+  ],
+  [
+    {
+      DDQ_HOST: '2001:db8::7',
+      DDQ_PORT: '8080',
+      DDQ_TLS: 'on',
+      DDQ_AUTH_PATH: '/a&b',
+      DDQ_SUBSCRIBE_PATH: '/sub',
+      DDQ_HEARTBEAT: 'post:/x',
+      DDQ_ANY_PRODUCT: '#+',
+      ...DEVICES,
+    },
+    {
+      DDQ_URL: 'https://[2001:db8::7]:8080?auth=/a%26b&subscribe=/sub&heartbeat=post:/x&any-product=%23%2B',
+      ...DEVICES,
+    },
+  ],
 ]
 
 t.test('settings of 1.0.0 mean what they meant, and the start says what they are called now', t => {
@@ -125,15 +152,16 @@ t.test('settings of 1.0.0 mean what they meant, and the start says what they are
     const [{ warnings, ...before }, { warnings: none, ...after }] = [removed(old), removed(now)]
     t.same(before, after)
     const said = warnings.filter(({ name }) => !none.some(each => each.name === name))
-    t.equal(said.length, Object.keys(now).length)
+    t.equal(said.length, 1)
     for (const name of Object.keys(old))
       if (!(name in now)) t.match(said.map(({ sentence }) => sentence).join(), name)
-    for (const secret of Object.values(old)) t.notMatch(said.map(describeAdvice).join(), `:${secret}`)
+    for (const secret of Object.values(old).filter(({ length }) => length > 15))
+      t.notMatch(said.map(describeAdvice).join(), secret)
   }
   t.match(removed({ ADMIN_TOKEN: 'Yv7gQm2sLp9rTzKx' }).warnings, [
     {
       sentence: 'ADMIN_TOKEN will not be read from 1.3 on',
-      remedy: 'put admin:TOKEN into ADMIN_TOKENS instead',
+      remedy: 'put admin:… into ADMIN_TOKENS instead',
     },
   ])
   t.throws(() => removed({ ADMIN_TOKEN: 'short' }), /ADMIN_TOKENS \(ADMIN_TOKEN\) must be name:token/)

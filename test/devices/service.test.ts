@@ -185,12 +185,12 @@ t.test('a wrong table refuses the start, with its lines, before anything is open
   await t.rejects(readFile(join(directory, 'outbox.db')), 'no store was made')
 })
 
-t.test('without DDQ_HOST nothing of it runs', async t => {
-  const { start, emulator, log } = await serving(t, 'alert * 0 - ann@example.com', { DDQ_HOST: '' })
+t.test('without DDQ_URL nothing of it runs', async t => {
+  const { start, emulator, log } = await serving(t, 'alert * 0 - ann@example.com', { DDQ_URL: '' })
   const service = await start()
   await new Promise(resolve => setTimeout(resolve, 100))
   t.equal(emulator.ddq.statistics().connections, 0)
   t.notMatch(await (await fetch(`${service.adminUrl}/metrics`)).text(), /callback_courier_ddq/)
   t.notMatch(await (await fetch(`${service.adminUrl}/console`)).text(), 'Device alerts')
-  t.ok(log.some(({ message }) => String(message).includes('set DDQ_HOST as well')))
+  t.ok(log.some(({ message }) => String(message).includes('set DDQ_URL as well')))
 })

@@ -332,7 +332,7 @@ function* deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAle
           ? say(
               'This is ours to mend: look at DDQ_APP_ID, DDQ_APP_SECRET and the topics in ALERTS; “check” tries the login.',
             )
-          : say('It is tried again every 5 s: look at DDQ_HOST, DDQ_PORT and the network.'),
+          : say('It is tried again every 5 s: look at DDQ_URL and the network.'),
     })
   for (const { topic, why } of refused)
     yield warn(

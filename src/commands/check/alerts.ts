@@ -14,15 +14,15 @@ export async function checkAlerts(
   config: Config,
   locales: readonly string[],
 ): Promise<readonly CheckResult[]> {
-  const { DDQ_HOST, DDQ_AUTH_URL } = config
-  if (DDQ_HOST === undefined || DDQ_AUTH_URL === undefined) return []
+  const { DDQ_URL, DDQ_AUTH_URL } = config
+  if (DDQ_URL === undefined || DDQ_AUTH_URL === undefined) return []
   let results: CheckResult[]
   try {
     const rows = readAlerts(config, locales)
     const people = new Set(
       rows.flatMap(({ recipients }) => recipients.map(({ channel, to }) => `${channel} ${to}`)),
     )
-    const topics = topicsOf(rows, config.DDQ_ANY_PRODUCT)
+    const topics = topicsOf(rows, DDQ_URL.anyProduct)
     results = [checkOk(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

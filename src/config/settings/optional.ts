@@ -1,4 +1,3 @@
-import { readSwitch } from '../../settings/readers.ts'
 import {
   type Group,
   integerSetting,
@@ -6,34 +5,26 @@ import {
   settingWithReader,
   textSetting,
 } from '../../settings/setting.ts'
-import { readApiUrl, readEventsUrl, readSigningSecrets } from '../../settings/urls.ts'
-
-const PATH = { pattern: '^/[\\x21-\\x7e]{0,199}$', form: 'a path such as /subscribe' } as const
+import { readApiUrl, readDdqUrl, readEventsUrl, readSigningSecrets } from '../../settings/urls.ts'
 
 /** Alerts of devices, which the platform does not send by itself. */
 export const alerts = {
   title: 'Tell people of device alerts',
   about:
-    'Off unless DDQ_HOST is set. Then these are needed: DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET and ALERTS.',
+    'Off unless DDQ_URL is set. Then these are needed: DDQ_AUTH_URL, DDQ_APP_ID, DDQ_APP_SECRET and ALERTS.',
   settings: {
-    DDQ_HOST: textSetting({
-      pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$',
-      form: 'a host name or an address, without http:// and without a port',
+    DDQ_URL: settingWithReader(readDdqUrl, {
       meaning:
-        "The platform's data subscription service (DDQ). Set it to be told of device alerts by mail and SMS (docs/alerts.md); without it nothing of this runs.",
-      example: 'ddq.example.com',
-    }),
-    DDQ_PORT: integerSetting({
-      minimum: 1,
-      maximum: 65_535,
-      default: 80,
-      meaning: 'Its port; 80 on the public cloud.',
-    }),
-    DDQ_TLS: settingWithReader(readSwitch, {
-      default: 'off',
-      meaning:
-        'on: connect with TLS. off: in the clear, as the public cloud does on port 80; then the credential can be read on the way.',
-      example: 'on',
+        "The platform's data subscription service (DDQ). Set it to be told of device alerts by mail and SMS (docs/alerts.md); without it nothing of this runs. On port 80, as on the public cloud, it is http, and the credential can be read on the way. What the platform does not publish is guessed; what differs stands behind a ?, with & between:",
+      parts: {
+        'auth=/auth': 'Path of the authentication request.',
+        'subscribe=/subscribe': 'Path of the subscription request.',
+        'any-product=+':
+          'What stands for any product in a topic. Not used when every row of ALERTS names its product.',
+        'heartbeat=ping':
+          'What is sent each second to keep the connection alive: an HTTP/2 PING; settings: an empty SETTINGS frame; post:/path: a POST.',
+      },
+      example: 'http://ddq.example.com?subscribe=/v2/subscribe',
     }),
     DDQ_AUTH_URL: settingWithReader(readApiUrl, {
       meaning: "The platform API's address, for the login that DDQ asks for.",
@@ -49,34 +40,6 @@ export const alerts = {
       secret: true,
       meaning: 'The secret of the application DDQ_APP_ID.',
       example: 'the-secret-of-the-application',
-    }),
-    DDQ_AUTH_PATH: textSetting({
-      ...PATH,
-      default: '/auth',
-      meaning:
-        'Path of the authentication request. The platform does not publish it: the default is a guess, ask for yours.',
-    }),
-    DDQ_SUBSCRIBE_PATH: textSetting({
-      ...PATH,
-      default: '/subscribe',
-      meaning:
-        'Path of the subscription request. The platform does not publish it: the default is a guess, ask for yours.',
-    }),
-    DDQ_ANY_PRODUCT: textSetting({
-      pattern: '^[\\x21-\\x7e]{1,32}$',
-      form: 'up to 32 characters without spaces',
-      default: '+',
-      meaning:
-        'What stands for any product in a topic. The platform does not publish one: the default is a guess. Not used when every row of ALERTS names its product.',
-      example: '*',
-    }),
-    DDQ_HEARTBEAT: textSetting({
-      pattern: '^(ping|settings|post:/[\\x21-\\x7e]{0,199})$',
-      form: 'ping, settings or post:/path',
-      default: 'ping',
-      meaning:
-        'What is sent each second to keep the connection alive: an HTTP/2 PING, an empty SETTINGS frame, or a POST to a path.',
-      example: 'post:/heartbeat',
     }),
     ALERTS: textSetting({
       minLength: 1,

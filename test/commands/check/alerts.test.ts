@@ -35,6 +35,6 @@ t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
   t.notMatch(JSON.stringify(findings), /a@example\.com|wrong-secret/)
 })
 
-t.test('without DDQ_HOST there is nothing to say', async t => {
+t.test('without DDQ_URL there is nothing to say', async t => {
   t.same(await checkAlerts(load(enough), locales), [])
 })

@@ -69,7 +69,7 @@ t.test('check says in Chinese what is wrong', async t => {
       QUOTAS: 'sms-day=off sms-minute=off email-day=off email-minute=off',
     },
     { ...env, ALIYUN_ACCESS_KEY_ID: 'x', SMS_ROUTES: 'CN=aliyun,fax' },
-    { ...env, DDQ_HOST: 'ddq.example.com', ALERTS: 'offline * 0 -' },
+    { ...env, DDQ_URL: 'http://ddq.example.com', ALERTS: 'offline * 0 -' },
   ]
   const made = 'connect ECONNREFUSED ENOENT EISDIR example.com tmpfs overlay topic product recipient'.split(
     ' ',
