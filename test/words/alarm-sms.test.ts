@@ -53,3 +53,15 @@ t.test('words are shortened at a value, never inside one', async t => {
   t.equal(shorten(text, text.length), text)
   t.equal(shorten('温度高于零下十五度持续五分钟', 10), '温度高于零下十...')
 })
+
+t.test(
+  "the platform's own text stands on a line of its own in Arabic, behind a brand that may be Latin",
+  async t => {
+    for (const plain of ['تمت ترقية أجهزتك يوم الأحد.', 'Your devices will be updated on Sunday.']) {
+      const content = { plain, words: 'plain', locale: 'ar' } as const
+      const outgoing = renderer.render(messageOf('sms', 'plain', content, { purpose: 'plain' }))
+      const text = outgoing.channel === 'sms' ? outgoing.text() : ''
+      t.match(text, `:\n${plain}`, 'its direction is that of its own first letter')
+    }
+  },
+)
