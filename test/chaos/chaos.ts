@@ -63,6 +63,7 @@ export interface Findings extends Judgement {
 const SECRET = 'chaos-run-store-secret-0123456789'
 const REPLICAS = 3
 const REST_WITHIN_MS = 120_000
+const REMOVED_WITHIN_MS = 150_000
 
 /**
  * Three replicas on one Postgres under load, each a process of its own, while they are killed, stopped and replaced
@@ -112,6 +113,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     await platform.stop()
     await atRest(store)
     say('at rest')
+    const old = await untilRemoved(store)
     // One that is still starting does not end in order.
     await untilReady(replicas)
     await Promise.all(replicas.map(each => each.end()))
@@ -129,7 +131,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       waits: waitsOf(judgement, sinks.arrivals),
       starts: replicas.reduce((sum, each) => sum + each.starts(), 0),
       ownersLeft: await store.owners(),
-      old: await store.history(),
+      old,
       kills: options.blows.filter(blow => blow.is === 'kill').length,
       faults: [...log.faults, ...((await postgres.log()).match(/deadlock detected/g) ?? [])],
     }
@@ -177,6 +179,14 @@ async function atRest(store: SharedStore): Promise<void> {
     if (performance.now() > end) throw new Error(`${live} messages are still live ${REST_WITHIN_MS} ms later`)
     await pause(250)
   }
+}
+
+/** Waits for messages that are old enough to be removed: replicas look for some once a minute. @returns how many are left */
+async function untilRemoved(store: SharedStore): Promise<number> {
+  const end = performance.now() + REMOVED_WITHIN_MS
+  let old = await store.history()
+  for (; old > 0 && performance.now() < end; old = await store.history()) await pause(1000)
+  return old
 }
 
 function waitsOf(
