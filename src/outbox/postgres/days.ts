@@ -19,17 +19,13 @@ interface Days {
   readonly name: string
   readonly from: number
   readonly to: number
-  /** Whether the table of messages is there; otherwise only that of the reports. */
-  readonly hasMessages: boolean
 }
 
 async function listDays(client: Client): Promise<readonly Days[]> {
   const { rows } = await runStatement(client, LIST_DAYS)
   return rows.map(row => {
-    const [from = 0, to = 0] = [...String(row['bounds']).matchAll(/\('?(-?\d+)'?\)/g)].map(([, at]) =>
-      Number(at),
-    )
-    return { name: String(row['name']), from, to, hasMessages: Boolean(row['has_messages']) }
+    const [from = 0, to = 0] = (String(row['bounds']).match(/-?\d+/g) ?? []).map(Number)
+    return { name: String(row['name']), from, to }
   })
 }
 
@@ -69,14 +65,17 @@ export function missingDay(error: unknown): number | null {
 
 /**
  * Drops the partitions of which every message ended before `before`, ms since the epoch, and empties what is left of the table of
- * before the upgrade. What is in use stays until the next time.
+ * before the upgrade. When one is in use, all stay until the next time.
  */
 export async function dropDays(client: Client, before: number): Promise<void> {
-  for (const { name, from, to, hasMessages } of await listDays(client)) {
-    if (from >= before) continue
-    if (hasMessages && to > before && (await hasSince(client, `courier_finished_${name}`, before))) continue
-    const isGone = await tryAlone(client, `DROP TABLE IF EXISTS courier_finished_${name}`)
-    if (isGone) await tryAlone(client, `DROP TABLE IF EXISTS courier_reports_${name}`)
+  for (const { name, from, to } of await listDays(client)) {
+    const isOld =
+      to <= before || (from < before && !(await hasSince(client, `courier_finished_${name}`, before)))
+    if (
+      isOld &&
+      !(await tryAlone(client, `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name}`))
+    )
+      return
   }
   const [earlier] = (await runStatement(client, EARLIER_IS_PRUNED)).rows
   if (earlier?.['is_pruned'] === true) await tryAlone(client, 'TRUNCATE courier_earlier')
@@ -106,9 +105,7 @@ async function tryAlone(client: Client, sql: string): Promise<boolean> {
 
 const LIST_DAYS = statement(
   'list-days',
-)`SELECT substring(c.relname FROM '\\d+$') AS name, max(pg_get_expr(c.relpartbound, c.oid)) AS bounds,
-    bool_or(i.inhparent = 'courier_finished'::regclass) AS has_messages
-  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent IN ('courier_finished'::regclass, 'courier_reports'::regclass) GROUP BY 1 ORDER BY 1`
+)`SELECT substring(c.relname FROM '\\d+$') AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'courier_finished'::regclass ORDER BY 1`
 const EARLIER_IS_PRUNED = statement('earlier-is-pruned')`SELECT pg_relation_size('courier_earlier') > 0
     AND (SELECT max(final_at) FROM courier_earlier) IS NULL AS is_pruned`

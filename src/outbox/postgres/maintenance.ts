@@ -17,25 +17,29 @@ const DAY_MS = 24 * 3600_000
 const PRUNE_EVERY_MS = 60_000
 
 /**
- * Sees to the partitions, and prunes a step of the other tables, at most every minute, or at every call while there is more. A step that fails is logged: it must not take along
- * what was claimed before it, since that would wait for the end of its lease.
+ * Sees to the partitions every minute, and prunes a step of the other tables as often, or at every call while there is more. A
+ * failure is logged: it must not take along what was claimed before it, since that would wait for the end of its lease.
  */
 export function createPruning(
   { retentionDays, clock, log }: Required<Pick<StoreOptions, 'retentionDays' | 'clock' | 'log'>>,
   connections: Pick<Connections, 'use'>,
 ): () => Promise<void> {
-  let prunedAt = Number.NEGATIVE_INFINITY
+  let seenAt = Number.NEGATIVE_INFINITY
+  let hasMore = false
   return async () => {
     const now = clock.now()
-    if (Math.abs(now - prunedAt) < PRUNE_EVERY_MS) return
-    prunedAt = now
+    const isDue = Math.abs(now - seenAt) >= PRUNE_EVERY_MS
+    if (!isDue && !hasMore) return
+    hasMore = false
+    if (isDue) seenAt = now
+    const retentionMs = retentionDays * DAY_MS
     try {
-      const more = await connections.use(async client => {
+      await connections.use(async client => {
+        hasMore = await prune(client, now, retentionMs)
+        if (!isDue) return
         await makeDays(client, retentionDays, [now, now + DAY_MS])
-        await dropDays(client, now - retentionDays * DAY_MS)
-        return prune(client, now, retentionDays * DAY_MS)
+        await dropDays(client, now - retentionMs)
       })
-      if (more) prunedAt = Number.NEGATIVE_INFINITY
     } catch (error) {
       log({ doing: 'prune', message: toError(error).message })
     }
