@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { everyEvent, view } from '../admin/every-event.ts'
+import { englishIn } from '../language/english.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -143,6 +144,27 @@ t.test('every alert stands in docs/operations.md with what to do', async t => {
     t.match(operations, `### ${alert}\n`)
     t.match(rules, `runbook: docs/operations.md#${alert.toLowerCase()}`)
   }
+})
+
+t.test('the Chinese rules are the same rules, and speak Chinese', t => {
+  const chinese = read('docker/prometheus-rules.zh-CN.yaml')
+  const blank = (text: string) =>
+    text.replaceAll(/^ *#.*\n/gm, '').replaceAll(/^( +(?:summary|description|runbook):).*$/gm, '$1')
+  t.equal(blank(chinese), blank(rules))
+  const wordsOf = (text: string) => text.match(/^ +(?:summary|description|runbook): .*$/gm) ?? []
+  const english = wordsOf(rules)
+  for (const [at, text] of wordsOf(chinese).entries()) {
+    const runbook = /runbook: (.*)$/.exec(text)?.[1]
+    t.same((text.match(/\{\{.*?\}\}/g) ?? []).sort(), (english[at]?.match(/\{\{.*?\}\}/g) ?? []).sort(), text)
+    if (runbook === undefined) {
+      t.match(text, /\p{Script=Han}/u)
+      t.same(englishIn(text.replaceAll(/\{\{.*?\}\}|^ +\w+:/g, ''), ['webhooks']), [], text)
+    } else {
+      const [page = '', section = ''] = runbook.split('#')
+      t.match(read(page).toLowerCase(), `### ${section}\n`)
+    }
+  }
+  t.end()
 })
 
 const promtool = spawnSync('promtool', ['--version']).error === undefined
