@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
+import type { ReceiverOptions } from '../callback/receive.ts'
 import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback/recipients.ts'
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
@@ -12,11 +13,12 @@ import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
-import { type Failure, failureOf, sendFailure } from './failure.ts'
+import { type Failure, failureOf, RequestRefused, sendFailure } from './failure.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
-import { statusRoutes } from './status/routes.ts'
+import { API } from './status/openapi.ts'
+import { NO_RECIPIENT, statusRoutes } from './status/routes.ts'
 import { createStatus } from './status/status.ts'
 
 export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'testSend' | 'emit'> {
@@ -27,7 +29,7 @@ export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'te
   readonly renderer: Renderer
   /** Says whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
   readonly requiredIsSafe: (channel: Channel) => boolean
-  readonly recipientHash: (channel: Channel, recipient: string) => string
+  readonly keys: ReceiverOptions['keys']
 }
 
 /** The private listener with all that is on it: health, metrics, console. */
@@ -44,7 +46,8 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   app.get('/metrics', async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.scrape(view)),
   )
-  const recipientHash = (typed: string) => hashOf(typed, options.recipientHash, config.DEFAULT_AREA_CODE)
+  const recipientHash = (typed: string) => hashesOf(typed, options)?.[0] ?? null
+  forgetRoute(app, options)
   const status = createStatus(view)
   await app.register(statusRoutes, { status, recipientHash, view })
   const { channels } = view
@@ -88,17 +91,46 @@ function guardOf(config: Config, now: () => number, emit: Emit) {
   }
 }
 
-/** A recipient that an operator typed in full, as the store knows it; null: neither an address nor a number. */
-function hashOf(
-  typed: string,
-  hash: AdminOptions['recipientHash'],
-  defaultAreaCode: string | undefined,
-): string | null {
+/** The hashes under which the store may know a recipient that an operator typed in full; null: neither an address nor a number. */
+function hashesOf(typed: string, options: Pick<AdminOptions, 'keys' | 'config'>): readonly string[] | null {
+  const { keys, config } = options
   const recipient = readTypedRecipient(typed)
   const address = parseAddress(recipient, true)
-  if (address !== null) return hash('email', address)
-  const read = createPhoneParser({ countries: '*', defaultAreaCode })(recipient, undefined)
-  return typeof read === 'string' ? null : hash('sms', read.number)
+  if (address !== null)
+    return [keys.recipientHash('email', address), keys.formerHash?.('email', address) ?? []].flat()
+  const parsePhone = createPhoneParser({ countries: '*', defaultAreaCode: config.DEFAULT_AREA_CODE })
+  const number = parsePhone(recipient, undefined)
+  return typeof number === 'string' ? null : [keys.recipientHash('sms', number.number)]
+}
+
+/** More messages than wait for one recipient. */
+const MOST_WAITING = 1000
+
+/** `POST /api/v1/forget`: cancels what waits for a recipient, and removes what has ended. What is being sent is left. */
+function forgetRoute(app: FastifyInstance, options: AdminOptions): void {
+  const { queries, actions } = options.outbox
+  app.post(`${API}/forget`, async ({ operator, body }) => {
+    if (operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
+    const hashes = hashesOf(String((body as { recipient?: unknown } | null)?.recipient), options)
+    if (hashes === null) throw new RequestRefused(NO_RECIPIENT)
+    let [messages, live] = [0, 0]
+    for (const recipientHash of hashes) {
+      const filter = { recipientHash, limit: MOST_WAITING }
+      for (const { id, channel, kind } of await queries.listMessages({ ...filter, state: 'queued' }))
+        if (await actions.cancelMessage(id))
+          options.emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+      messages += await actions.forgetRecipient(recipientHash)
+      live += (await queries.listMessages(filter)).length
+    }
+    options.emit({ type: 'operator-forgot', operator, messages })
+    return { messages, live }
+  })
+}
+
+const NO_OPERATOR: Failure = {
+  status: 403,
+  error: 'no-operator',
+  message: 'only an operator may do this: set ADMIN_TOKENS, and come with an operator’s password',
 }
 
 const NO_BACKUP: Failure = {

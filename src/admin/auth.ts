@@ -118,7 +118,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     }
     const role = roleOf(holder)
     if (role === 'operator') {
-      request.operator = holder
+      request.operator = `${holder}${userIn(request.headers['x-forwarded-user'])}`
       if (mark === null) reply.header('set-cookie', marks.cookieFor(holder))
     } else if (!OPENED[role](request)) return { reason: `${role}-token` }
     onAuthenticated?.(request.raw.socket)
@@ -216,6 +216,14 @@ function tokenIn(header: string | undefined): string | null {
   const pair = Buffer.from(rest, 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   return colon < 0 ? null : pair.slice(colon + 1)
+}
+
+/**
+ * The user for whom a proxy with a token of its own asks, as single sign-on has it: `/ann@example.com`. It stands behind the name of
+ * the token, so whoever has another token cannot claim to be that proxy's user.
+ */
+function userIn(header: string | string[] | undefined): string {
+  return typeof header === 'string' && /^[\w.@+-]{1,100}$/.test(header) ? `/${header}` : ''
 }
 
 /** Makes a function that says whose a token is, by name; null: nobody's. */

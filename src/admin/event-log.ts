@@ -299,6 +299,9 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
     'operator-backup'({ operator }) {
       log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken')
     },
+    'operator-forgot'({ operator, messages }) {
+      log.info({ event: 'operator', operator, did: 'forget', messages }, 'a recipient was forgotten')
+    },
     'operator-action'({ operator, action, channel, kind, ids }) {
       log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`)
     },

@@ -247,10 +247,12 @@ type AdminEvent =
   | { readonly type: 'admin-refused'; readonly reason: AdminRefusal }
   /** An operator took a copy of the store. */
   | { readonly type: 'operator-backup'; readonly operator: string }
+  /** An operator had so many messages of a recipient forgotten. */
+  | { readonly type: 'operator-forgot'; readonly operator: string; readonly messages: number }
   /** An operator did something in the console. */
   | {
       readonly type: 'operator-action'
-      /** A name of ADMIN_TOKENS; `admin` has the password without a name, and `local` needed none. */
+      /** A name of ADMIN_TOKENS, with `/` and the user for whom it asked; `admin` has the password without a name, and `local` needed none. */
       readonly operator: string
       readonly action: 'retry' | 'cancel' | 'test-send' | 'allow-again'
       readonly channel: Channel

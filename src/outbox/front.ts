@@ -111,6 +111,7 @@ export function createFront(
       retryMessage: id => call('retryMessage', { now: clock.now(), id }),
       cancelMessage: id => call('cancelMessage', { now: clock.now(), id }),
       allowAgain: id => call('allowAgain', { now: clock.now(), id }),
+      forgetRecipient: recipientHash => call('forgetRecipient', { recipientHash }),
     },
   }
 }

@@ -29,6 +29,7 @@ export interface Operations {
   retryMessage: { takes: { now: number; id: string }; gives: boolean }
   cancelMessage: { takes: { now: number; id: string }; gives: boolean }
   allowAgain: { takes: { now: number; id: string }; gives: boolean }
+  forgetRecipient: { takes: { recipientHash: string }; gives: number }
   probeCommit: { takes: { now: number }; gives: boolean }
   addEvent: { takes: Pick<QueuedEvent, 'type' | 'at' | 'data'>; gives: void }
   removeEvents: { takes: { seqs: readonly number[] }; gives: void }
@@ -67,6 +68,7 @@ export const STORE_OPERATIONS = {
   retryMessage: { writes: true, sharesCommit: false },
   cancelMessage: { writes: true, sharesCommit: false },
   allowAgain: { writes: true, sharesCommit: false },
+  forgetRecipient: { writes: true, sharesCommit: false },
   probeCommit: { writes: true, sharesCommit: false },
   addEvent: { writes: true, sharesCommit: false },
   removeEvents: { writes: true, sharesCommit: false },

@@ -480,6 +480,8 @@ export interface OperatorActions {
   cancelMessage(id: string): Promise<boolean>
   /** Forgets that mails to the recipient of this message came back. False when nothing was known. */
   allowAgain(id: string): Promise<boolean>
+  /** Removes a recipient's messages that have ended, and what is noted of mails that came back and of alarms. @returns how many messages */
+  forgetRecipient(recipientHash: string): Promise<number>
 }
 
 export type { Content }

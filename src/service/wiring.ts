@@ -363,7 +363,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     renderer,
     emit,
     requiredIsSafe: authentication.requiredIsSafe,
-    recipientHash: storeKeys.recipientHash,
+    keys: storeKeys,
     testSend: async (channel, body) => {
       const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)
       return { err_code: answer.err_code, err_msg: answer.err_msg, ids }

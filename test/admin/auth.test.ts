@@ -23,6 +23,7 @@ async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
   )
   let sends = 0
   app.get('/console', async () => 'page')
+  app.get('/whoami', async ({ operator }) => operator)
   app.post('/console/send', async () => `${(sends += 1)}`)
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
@@ -105,6 +106,16 @@ t.test('everything else needs the token: by Bearer, or as the password of Basic'
   for (const headers of [chinese, { ...chinese, host: 'evil.example' }, { ...chinese, ...bearer('wrong') }])
     t.same(englishIn((await ask('/console', headers)).body), [])
   t.same(englishIn((await ask('/nowhere', { ...chinese, ...bearer(TOKEN) })).body), [])
+})
+
+t.test('a proxy names the user it asks for, behind the name of its own token', async t => {
+  const { ask } = await listen(t)
+  const asked = async (headers: Record<string, string>) =>
+    (await ask('/whoami', { ...bearer(TOKEN), ...headers })).body
+  t.equal(await asked({ 'x-forwarded-user': 'ann@example.com' }), 'admin/ann@example.com')
+  for (const user of ['', 'ann bob', 'bob/ann', 'a'.repeat(101), 'ann,bob'])
+    t.equal(await asked({ 'x-forwarded-user': user }), 'admin', user)
+  t.equal((await ask('/whoami', { 'x-forwarded-user': 'ann@example.com' })).status, 401)
 })
 
 t.test('a path that does not exist is not told apart from one that does, without the token', async t => {

@@ -186,6 +186,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
   'operator-backup': [{ type: 'operator-backup', operator: 'ann' }],
+  'operator-forgot': [{ type: 'operator-forgot', operator: 'ann', messages: 3 }],
   'operator-action': [
     {
       type: 'operator-action',

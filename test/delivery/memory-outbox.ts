@@ -187,6 +187,7 @@ export function createMemoryOutbox(
         }),
       cancelMessage: async () => false,
       allowAgain: async () => false,
+      forgetRecipient: async () => 0,
     },
     recover(at) {
       for (const row of rows.values()) {

@@ -7,6 +7,7 @@ import { bouncing } from './contract/bouncing.ts'
 import { claiming } from './contract/claiming.ts'
 import { enterprises } from './contract/enterprises.ts'
 import { events } from './contract/events.ts'
+import { forgetting } from './contract/forgetting.ts'
 import { interleavings } from './contract/interleavings.ts'
 import { memos } from './contract/memos.ts'
 import { quotas } from './contract/quotas.ts'
@@ -58,6 +59,7 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     events,
     secrets,
     enterprises,
+    forgetting,
     admin,
     walk,
   ]) {

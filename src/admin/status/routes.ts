@@ -23,7 +23,7 @@ const NO_SUCH_MESSAGE: Failure = {
   error: 'not-found',
   message: 'no such message; it may have been pruned',
 }
-const NO_RECIPIENT: Failure = {
+export const NO_RECIPIENT: Failure = {
   status: 400,
   error: 'invalid',
   message: 'body.recipient is neither a mail address nor a phone number in full (+86…)',

@@ -1,7 +1,7 @@
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo } from '../outbox.ts'
-import { BOUNCE_NOTE } from '../rules.ts'
+import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
 import type { NewEvent } from '../unit.ts'
 import {
   awaitStatements,
@@ -11,6 +11,7 @@ import {
   statement,
   type Write,
 } from './connect.ts'
+import { isText } from './schema.ts'
 
 /** Writes memos in the place of those of their names, in the open transaction. */
 export function writeMemos(client: Client, memos: readonly Memo[]): Promise<QueryResult>[] {
@@ -27,6 +28,15 @@ export async function readMemos(client: Client, names: readonly string[]): Promi
 /** Forgets that mails to the recipient of a message came back. @returns whether anything was known. */
 export async function allowAgain(client: Client, { id }: Takes<'allowAgain'>): Promise<boolean> {
   return (await runStatement(client, FORGET_BOUNCES, id)).rowCount === 1
+}
+
+/** Removes what a recipient's messages that have ended left. */
+export async function forgetRecipient(
+  client: Client,
+  { recipientHash }: Takes<'forgetRecipient'>,
+): Promise<number> {
+  const { rows } = await runStatement(client, FORGET, recipientHash, bounceNote(recipientHash))
+  return Number(rows[0]?.['messages'])
 }
 
 /**
@@ -53,6 +63,13 @@ const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, e
 const READ_MEMOS = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
 const FORGET_BOUNCES = statement('forget-bounces')`DELETE FROM courier_memos WHERE name IN
     (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
+const FORGET = statement('forget')`WITH finished AS (
+      DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id
+    ), earlier AS (DELETE FROM courier_earlier WHERE recipient_hash = $1 RETURNING id
+    ), ended AS (SELECT id FROM finished UNION ALL SELECT id FROM earlier
+    ), reports AS (DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)
+    ), noted AS (DELETE FROM courier_memos WHERE name = $2 OR substr(value, length(value) - 33, 32) IN (SELECT id FROM ended))
+    SELECT count(*) AS messages FROM ended`
 const TAKE = statement('take-leader-lease')`INSERT INTO courier_leader_leases AS held (name, owner, until)
     VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until

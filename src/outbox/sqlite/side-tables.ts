@@ -4,7 +4,7 @@ import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo } from '../outbox.ts'
 import { createQuotaLedger, type QuotaLedger, toCounter } from '../quota.ts'
-import { BOUNCE_NOTE } from '../rules.ts'
+import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
 import { type CountChanges, createCountChanges, type NewEvent } from '../unit.ts'
 
 /** How many messages of each channel live. */
@@ -81,6 +81,23 @@ export function createMemos(db: DatabaseSync) {
       }
       return found
     },
+  }
+}
+
+/**
+ * Makes the function that removes what a recipient's messages that have ended left, in the open transaction. The memo about an alarm
+ * ends with the id of its message (devices/suppression.ts).
+ */
+export function createForgetRecipient(db: DatabaseSync) {
+  const ended =
+    'FROM messages WHERE substr(recipient_hash, 1, 8) = substr(?1, 1, 8) AND recipient_hash = ?1 AND final_at IS NOT NULL'
+  const deleteMemos = db.prepare(
+    `DELETE FROM memos WHERE name = ?2 OR substr(value, length(value) - 33, 32) IN (SELECT id ${ended})`,
+  )
+  const deleteEnded = db.prepare(`DELETE ${ended}`)
+  return ({ recipientHash }: Takes<'forgetRecipient'>): number => {
+    deleteMemos.run(recipientHash, bounceNote(recipientHash))
+    return Number(deleteEnded.run(recipientHash).changes)
   }
 }
 

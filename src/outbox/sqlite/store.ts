@@ -10,7 +10,13 @@ import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
 import { classifySqliteError, writeMeta } from './open.ts'
 import { createAdminQueries, createReadSummary } from './queries.ts'
-import { createCounters, createEventQueue, createMemos, type LiveMessages } from './side-tables.ts'
+import {
+  createCounters,
+  createEventQueue,
+  createForgetRecipient,
+  createMemos,
+  type LiveMessages,
+} from './side-tables.ts'
 import { correctClock, endLeases, keepSecretChecks } from './start.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
 import { createProgressCount, type ProgressCount, recordLoss, watermarkPath } from './watermark.ts'
@@ -252,6 +258,7 @@ function createHandlers(
     readSummary: createReadSummary(db, live, deps.path),
     readMemos: ({ names }) => memos.read(names),
     allowAgain: ({ id }) => memos.forgetBounces(id),
+    forgetRecipient: createForgetRecipient(db),
     probeCommit() {
       // Random, since SQLite does not write a page that stays the same.
       writeMeta(db, 'probe', randomBytes(PROBE_BYTES))
