@@ -101,11 +101,10 @@ export async function runChecks(
 
 /** Gives the settings that providers are opened by, without those whose files they could not use. */
 function withoutFiles(config: Config, faulty: ReadonlySet<string>): Config {
-  const hasNoCertificate = faulty.has('SMTP_CLIENT_CERT_FILE') || faulty.has('SMTP_CLIENT_KEY_FILE')
   return {
     ...config,
     ...(faulty.has('DKIM_KEY_FILE') && { DKIM_KEY_FILE: undefined }),
-    ...(hasNoCertificate && { SMTP_CLIENT_CERT_FILE: undefined }),
+    ...(faulty.has('SMTP_CLIENT_CERT_FILE') && { SMTP_CLIENT_CERT_FILE: undefined }),
   }
 }
 

@@ -87,6 +87,7 @@ const ENTRIES: Readonly<Record<string, readonly [by: SettingName, before: string
   QUOTA_SMS_PER_DAY: ['QUOTAS', 'sms-day='],
   QUOTA_EMAIL_PER_MINUTE: ['QUOTAS', 'email-minute='],
   QUOTA_EMAIL_PER_DAY: ['QUOTAS', 'email-day='],
+  TWILIO_MESSAGING_SERVICE_SID: ['TWILIO_FROM', ''],
 }
 
 const REPLACED: readonly Replacement[] = [
@@ -96,6 +97,22 @@ const REPLACED: readonly Replacement[] = [
     write: (text?: string) => `${before}${text?.trim()}`,
     form: `${before}…`,
   })),
+  ...(['email', 'sms'] as const).map(channel => ({
+    old: [`${channel.toUpperCase()}_WORDS`],
+    by: 'PLATFORM_WORDS' as const,
+    write: (words?: string) => (words === 'platform' ? channel : null),
+  })),
+  {
+    old: ['TWILIO_API_KEY_SID', 'TWILIO_API_KEY_SECRET'],
+    by: 'TWILIO_API_KEY',
+    write: (sid = '', secret = '') => `${sid.trim()}:${secret}`,
+    form: 'SID:SECRET',
+  },
+  {
+    old: ['DKIM_SELECTOR', 'DKIM_DOMAIN'],
+    by: 'DKIM_NAME',
+    write: (selector = '', domain = '') => `${selector.trim()}._domainkey.${domain.trim()}`,
+  },
   {
     old: [
       'DDQ_HOST',
@@ -121,7 +138,7 @@ const REPLACED: readonly Replacement[] = [
 ]
 
 /** New settings that hold several values, to which old ones are added. */
-const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS', 'QUOTAS'])
+const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS', 'QUOTAS', 'PLATFORM_WORDS'])
 
 /** What stands in settings of earlier versions, under the names of this one. */
 export interface ReplacedSettings {
@@ -163,9 +180,10 @@ export function readReplacedSettings(
     if (isBefore(version, GONE_WITH)) {
       from[by] = name
       warnings.push({ name, sentence: `${name} will not be read from ${GONE_WITH} on`, remedy })
-      if (given[by] !== undefined && !LISTS.has(by) && parts.some(part => part !== given[by]))
+      const all = new Set([...parts, given[by] ?? []].flat())
+      if (all.size > 1 && !LISTS.has(by))
         faults.push({ name: by, problem: `and ${name} are both set`, remedy: 'remove one of them' })
-      else if (parts.length > 0) texts[by] = [...parts, given[by] ?? []].flat().join(' ')
+      else if (all.size > 0) texts[by] = [...all].join(' ')
     } else if (isSecret) faults.push({ name, problem: 'is not read any more', remedy })
     else
       removed.push({

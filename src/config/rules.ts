@@ -244,10 +244,11 @@ const GUESSABLE = {
 }
 
 function dkimFaults(s: Partly): readonly SettingFault[] {
-  const remedy = 'DKIM needs DKIM_DOMAIN, DKIM_SELECTOR and DKIM_KEY_FILE, or none of them'
-  const needed = { DKIM_DOMAIN: remedy, DKIM_SELECTOR: remedy, DKIM_KEY_FILE: remedy }
-  const faults = missingSettings(s, needed)
-  return faults.length < Object.keys(needed).length ? faults : []
+  const needed = {
+    DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
+    DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
+  }
+  return missingSettings(s, needed)
 }
 
 function isExample(name: SettingName, value: unknown): boolean {

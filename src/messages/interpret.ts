@@ -18,12 +18,9 @@ import { defuseLinks, findLinks, findLinksInText, type LinkPolicy } from './link
 import type { Channel, Content, Purpose } from './message.ts'
 import { countSegments } from './sms-segments.ts'
 
-/** The words that a message is sent in when the platform sent plain text as well. */
-type WordsPolicy = 'ours' | 'platform'
-
 export interface InterpreterOptions {
-  readonly emailWords: WordsPolicy
-  readonly smsWords: WordsPolicy
+  /** Channels in which the platform's plain text is sent, when it sent some. */
+  readonly platformWords?: ReadonlySet<Channel>
   readonly linkPolicy: LinkPolicy
   /** Plain SMS text longer than this is unusable. How long our own words are is only known once rendered. */
   readonly smsMaxSegments?: number
@@ -69,8 +66,8 @@ const MAX_LINKS = 100
  */
 export function createInterpreter(options: InterpreterOptions): Interpret {
   const prefersPlain = {
-    email: options.emailWords === 'platform',
-    sms: options.smsWords === 'platform',
+    email: options.platformWords?.has('email') === true,
+    sms: options.platformWords?.has('sms') === true,
   }
   return (channel, body) => {
     const keys = KEYS[channel]

@@ -15,8 +15,7 @@ export interface ChannelSettings extends ReceiptSettings {
   readonly SMS_ROUTES: SmsRoutes | undefined
   readonly MAIL_FROM: Mailbox | undefined
   readonly MAIL_BOUNCE_TO: string | undefined
-  readonly DKIM_DOMAIN: string | undefined
-  readonly DKIM_SELECTOR: string | undefined
+  readonly DKIM_NAME: { readonly selector: string; readonly domain: string } | undefined
   readonly DKIM_KEY_FILE: string | undefined
   readonly HTTPS_PROXY: string | undefined
   readonly NO_PROXY: string | undefined

@@ -5,6 +5,7 @@ import { readFrom } from '../settings/senders.ts'
 import {
   integerSetting,
   missingSettings,
+  type ParsedSetting,
   type SettingFault,
   settingWithReader,
   textSetting,
@@ -46,27 +47,16 @@ const twilioSettings = {
     meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
     example: 'the-auth-token-of-the-account',
   }),
-  TWILIO_API_KEY_SID: textSetting({
-    pattern: '^SK[0-9a-fA-F]{32}$',
-    form: 'SK and 32 hex digits',
-    meaning: 'Instead of the Auth Token: an API key. Without an Auth Token there are no delivery reports.',
-    example: 'SK00000000000000000000000000000000',
-  }),
-  TWILIO_API_KEY_SECRET: textSetting({
-    minLength: 1,
+  TWILIO_API_KEY: settingWithReader(readApiKey, {
     secret: true,
-    meaning: "The API key's secret.",
-    example: 'the-secret-of-the-api-key',
+    meaning:
+      'Instead of the Auth Token: an API key and its secret, with a colon between. Without an Auth Token there are no delivery reports.',
+    example: 'SK00000000000000000000000000000000:the-secret-of-the-api-key',
   }),
   TWILIO_FROM: settingWithReader(readFrom, {
-    meaning: 'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it.',
+    meaning:
+      'Who SMS are from: a Twilio number, or a name of up to 11 letters where the country allows it. Or a messaging service (MG…), which chooses the sender.',
     example: '+15005550006',
-  }),
-  TWILIO_MESSAGING_SERVICE_SID: textSetting({
-    pattern: '^MG[0-9a-fA-F]{32}$',
-    form: 'MG and 32 hex digits',
-    meaning: 'Instead of TWILIO_FROM: a messaging service that chooses the sender.',
-    example: 'MG00000000000000000000000000000000',
   }),
   TWILIO_API_URL: settingWithReader(readApiUrl, {
     default: 'https://api.twilio.com',
@@ -89,21 +79,19 @@ function* findFaults(s: Partial<Values<typeof twilioSettings>>): Generator<Setti
   const because = 'SMS is on (SMS_TOKEN)'
   yield* missingSettings(s, {
     TWILIO_ACCOUNT_SID: `${because}, so name your Twilio account (AC…)`,
-    TWILIO_AUTH_TOKEN:
-      s.TWILIO_API_KEY_SID === undefined &&
-      `${because}: set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET`,
-    TWILIO_API_KEY_SECRET: s.TWILIO_API_KEY_SID !== undefined && 'it belongs to TWILIO_API_KEY_SID',
-    TWILIO_API_KEY_SID: s.TWILIO_API_KEY_SECRET !== undefined && 'it belongs to TWILIO_API_KEY_SECRET',
-    TWILIO_FROM:
-      s.TWILIO_MESSAGING_SERVICE_SID === undefined &&
-      `${because}: set it to a number of yours, or set TWILIO_MESSAGING_SERVICE_SID`,
+    TWILIO_AUTH_TOKEN: s.TWILIO_API_KEY === undefined && `${because}: set it, or TWILIO_API_KEY`,
+    TWILIO_FROM: `${because}: set it to a number of yours, or to a messaging service`,
   })
-  if (s.TWILIO_FROM !== undefined && s.TWILIO_MESSAGING_SERVICE_SID !== undefined)
-    yield {
-      name: 'TWILIO_FROM',
-      problem: 'and TWILIO_MESSAGING_SERVICE_SID are both set',
-      remedy: 'remove one of them',
-    }
+}
+
+/** The name and the secret of an API key, from `SK…:secret`. */
+function readApiKey(
+  text: string,
+): ParsedSetting<{ readonly apiKeySid: string; readonly apiKeySecret: string }> {
+  const [, apiKeySid, apiKeySecret] = /^(SK[0-9a-fA-F]{32}):(.+)$/.exec(text.trim()) ?? []
+  return apiKeySid === undefined || apiKeySecret === undefined
+    ? { fault: 'must be SK and 32 hex digits, a colon, and the secret of the key' }
+    : { value: { apiKeySid, apiKeySecret } }
 }
 
 /** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */
@@ -498,15 +486,11 @@ export const twilio = defineProvider({
   longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
   async open(config, { clock, limits }) {
     if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return undefined
-    const { TWILIO_API_KEY_SID: apiKeySid, TWILIO_API_KEY_SECRET: apiKeySecret } = config
     const receipts = receiptUrl(config)
     return createTwilioProvider({
       accountSid: config.TWILIO_ACCOUNT_SID,
-      login:
-        apiKeySid === undefined || apiKeySecret === undefined
-          ? { authToken: config.TWILIO_AUTH_TOKEN ?? '' }
-          : { apiKeySid, apiKeySecret },
-      sender: senderOf(config),
+      login: config.TWILIO_API_KEY ?? { authToken: config.TWILIO_AUTH_TOKEN ?? '' },
+      sender: config.TWILIO_FROM,
       apiUrl: config.TWILIO_API_URL,
       proxy: proxyOf(config),
       concurrency: config.TWILIO_CONCURRENCY,
@@ -527,9 +511,3 @@ export const twilio = defineProvider({
     return url === undefined ? undefined : createTwilioReceipts(url, config.TWILIO_AUTH_TOKEN ?? '')
   },
 })
-
-function senderOf(config: TwilioConfig): SmsSender | undefined {
-  const { TWILIO_FROM: from, TWILIO_MESSAGING_SERVICE_SID: messagingServiceSid } = config
-  if (from !== undefined) return { from }
-  return messagingServiceSid === undefined ? undefined : { messagingServiceSid }
-}

@@ -33,12 +33,12 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
   }
   const dkim = readNamed('DKIM_KEY_FILE')
   if (dkim !== undefined) faults.push(...dkimFaults(dkim))
-  const client = { cert: readNamed('SMTP_CLIENT_CERT_FILE'), key: readNamed('SMTP_CLIENT_KEY_FILE') }
-  if (client.cert !== undefined && client.key !== undefined && !isPair(client))
+  const client = readNamed('SMTP_CLIENT_CERT_FILE')
+  if (client !== undefined && !isPair({ cert: client, key: client }))
     faults.push({
       name: 'SMTP_CLIENT_CERT_FILE',
       problem:
-        'and SMTP_CLIENT_KEY_FILE hold no certificate and its key, in PEM and without a passphrase: no mail server would know us by them',
+        'holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
     })
   const authorities = readNamed('TLS_CA_FILE')
   if (authorities !== undefined && readAuthorities(authorities) === null)

@@ -215,8 +215,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     pollVerdict:
       sharedLeases && createVerdictPoller({ queries, verdicts, clock, emit, forMs: config.ANSWER_WITHIN_MS }),
     interpret: createInterpreter({
-      emailWords: config.EMAIL_WORDS,
-      smsWords: config.SMS_WORDS,
+      platformWords: config.PLATFORM_WORDS,
       linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),
       smsMaxSegments: config.SMS_MAX_SEGMENTS,
     }),

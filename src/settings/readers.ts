@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
+import type { Channel } from '../messages/message.ts'
 import { type ParsedSetting, splitList } from './setting.ts'
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -37,6 +38,26 @@ export function readDomain(text: string): ParsedSetting<string> {
   const domain = text.trim().toLowerCase()
   if (domain.includes('.') && HOST_NAME.test(domain)) return { value: domain }
   return { fault: 'must be a host name such as www.example.com, without https:// and without a path' }
+}
+
+/** `DKIM_NAME`: selector and domain, from the name under which the public key stands in the DNS. */
+export function readDkimName(
+  text: string,
+): ParsedSetting<{ readonly selector: string; readonly domain: string }> {
+  const [, selector, domain = ''] =
+    /^([A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?)\._domainkey\.(.+)$/.exec(text.trim()) ?? []
+  const read = readDomain(domain)
+  return selector === undefined || 'fault' in read
+    ? { fault: 'must be a name such as courier._domainkey.example.com' }
+    : { value: { selector, domain: read.value } }
+}
+
+/** A list of channels. */
+export function readChannels(text: string): ParsedSetting<ReadonlySet<Channel>> {
+  const channels = splitList(text)
+  return channels.every(each => each === 'email' || each === 'sms')
+    ? { value: new Set(channels) }
+    : { fault: 'must be email, sms or both' }
 }
 
 /** Secrets parted by spaces or line ends. */

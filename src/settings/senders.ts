@@ -28,12 +28,15 @@ function parseSender(text: unknown): SmsSender | null {
   return NUMBER.test(text) || SHORT_CODE.test(text) || NAME.test(text) ? { from: text } : null
 }
 
-/** `TWILIO_FROM`: a number, a short code or an alphanumeric sender id. */
-export function readFrom(text: string): ParsedSetting<string> {
+/** `TWILIO_FROM`: a number, a short code, an alphanumeric sender id or a messaging service. */
+export function readFrom(text: string): ParsedSetting<SmsSender> {
   const who = parseSender(text.trim())
-  return who !== null && 'from' in who
-    ? { value: who.from }
-    : { fault: 'must be a number such as +15005550006, or a name of up to 11 letters and digits' }
+  return who === null
+    ? {
+        fault:
+          'must be a number such as +15005550006, a name of up to 11 letters and digits, or a messaging service (MG…)',
+      }
+    : { value: who }
 }
 
 /** A JSON object, or null for anything else. */

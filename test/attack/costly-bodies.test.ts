@@ -13,8 +13,6 @@ const LONGEST_NAME = 1000
 const MOST_MS = 50
 
 const interpret = createInterpreter({
-  emailWords: 'ours',
-  smsWords: 'ours',
   linkPolicy: createLinkPolicy({ httpsOnly: false, hosts: [] }),
 })
 const renderer = rendererFor()

@@ -301,7 +301,7 @@ t.test('a start that fails says which setting is wrong, never its value', async 
     { CALLBACK_KEYS: `email:${CODE} with spaces` },
     { ADMIN_TOKENS: 'canary short' },
     { STORE_SECRET: CODE },
-    { TWILIO_API_KEY_SID: AUTH_TOKEN },
+    { TWILIO_API_KEY: AUTH_TOKEN },
     { PLUGIN_SENDERS: `{"${CODE}":` },
     { EMAIL_TOKEN_FILE: `/nowhere/${'x'.repeat(5)}` },
     { TLS_KEY_FILE: sinks.settings['TLS_CERT_FILE'] ?? '' },

@@ -281,7 +281,7 @@ t.test('DKIM: the key and what the DNS has', async t => {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const path = join(t.testdir(), 'dkim.pem')
   writeFileSync(path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
-  const dkim = { ...env, DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: path }
+  const dkim = { ...env, DKIM_NAME: 's1._domainkey.example.com', DKIM_KEY_FILE: path }
   const p = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
   const about = async (resolveTxt: ResolveTxt) =>
     (await found(dkim, { resolveTxt })).filter(line => line.includes(' DKIM: '))
@@ -307,11 +307,9 @@ t.test('files that settings name are tried, and the rest is checked all the same
     ...env,
     DATABASE_URL: `file:${t.testdirName}`,
     TEMPLATES_DIR: '/nowhere',
-    DKIM_DOMAIN: 'example.com',
-    DKIM_SELECTOR: 's1',
+    DKIM_NAME: 's1._domainkey.example.com',
     DKIM_KEY_FILE: '/nowhere/dkim.pem',
     SMTP_CLIENT_CERT_FILE: '/nowhere/client.pem',
-    SMTP_CLIENT_KEY_FILE: '/nowhere/client.key',
     TLS_CA_FILE: '/nowhere/ca.pem',
   })
   for (const pattern of [

@@ -34,15 +34,13 @@ t.test('a channel that is on says what it lacks', t => {
 t.test('an API key, a messaging service and a list of countries will do', t => {
   const env = {
     ...without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE'),
-    TWILIO_API_KEY_SID: `SK${'0'.repeat(31)}1`,
-    TWILIO_API_KEY_SECRET: 'key-secret',
-    TWILIO_MESSAGING_SERVICE_SID: `MG${'0'.repeat(31)}1`,
+    TWILIO_API_KEY: `SK${'0'.repeat(31)}1:key-secret`,
+    TWILIO_FROM: `MG${'0'.repeat(31)}1`,
     SMS_COUNTRIES: 'CN',
   }
   t.same(load(env).warnings, [])
-  t.match(faultsIn({ ...env, TWILIO_API_KEY_SECRET: '' }), [/^TWILIO_API_KEY_SECRET/])
-  t.match(faultsIn({ ...env, TWILIO_AUTH_TOKEN: 'x', TWILIO_API_KEY_SID: '' }), [/^TWILIO_API_KEY_SID/])
-  t.match(faultsIn({ ...env, TWILIO_FROM: '+15005550006' }), [/remove one of them/])
+  for (const wrong of [`SK${'0'.repeat(32)}:`, 'key-secret', ':key-secret'])
+    t.match(faultsIn({ ...env, TWILIO_API_KEY: wrong }), [/^TWILIO_API_KEY must be SK and 32 hex digits/])
   t.end()
 })
 
@@ -146,8 +144,8 @@ t.test('postgres needs the secret that all instances share', t => {
 })
 
 t.test('DKIM is all or nothing', t => {
-  t.match(faultsIn({ ...enough, DKIM_DOMAIN: 'example.com' }), [/^DKIM_SELECTOR is/, /^DKIM_KEY_FILE is/])
-  const all = { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: 'dkim.pem' }
+  t.match(faultsIn({ ...enough, DKIM_NAME: 's1._domainkey.example.com' }), [/^DKIM_KEY_FILE is/])
+  const all = { DKIM_NAME: 's1._domainkey.example.com', DKIM_KEY_FILE: 'dkim.pem' }
   t.same(faultsIn({ ...enough, ...all }), [])
   t.end()
 })

@@ -169,11 +169,12 @@ t.test('where the store is', t => {
 })
 
 t.test('senders of SMS', t => {
-  reads(t, 'TWILIO_FROM', { '+15005550006': '+15005550006', Example: 'Example', '12345': '12345' }, [
-    'A name too long for it',
-    '+0123',
-    '123456789',
-  ])
+  reads(
+    t,
+    'TWILIO_FROM',
+    { '+15005550006': { from: '+15005550006' }, Example: { from: 'Example' }, '12345': { from: '12345' } },
+    ['A name too long for it', '+0123', '123456789'],
+  )
   const service = `MG${'a'.repeat(32)}`
   reads(
     t,

@@ -170,7 +170,7 @@ const WHOLE = [
   'off: nobody will know whether an SMS reached its phone. Only an API key is set, and Twilio signs its reports with the Auth Token',
   'off: nobody will know whether an SMS reached its phone. Twilio is not told where to report',
   'SMS is on (SMS_TOKEN), so name your Twilio account (AC…)',
-  'SMS is on (SMS_TOKEN): set it, or TWILIO_API_KEY_SID and TWILIO_API_KEY_SECRET',
+  'SMS is on (SMS_TOKEN): set it, or TWILIO_API_KEY',
   'X1 (there are X2, X3); built in and X4',
   'X1 (there are X2, X3); built in',
   '/mail/X1 must be the words, or the name of a kind that has them; X2 is none',

@@ -11,8 +11,7 @@ import { createLinkPolicy } from '../../src/messages/links.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const linkPolicy = createLinkPolicy({ httpsOnly: false, hosts: [] })
-const reader = (options: Partial<InterpreterOptions> = {}) =>
-  createInterpreter({ emailWords: 'ours', smsWords: 'ours', linkPolicy, ...options })
+const reader = (options: Partial<InterpreterOptions> = {}) => createInterpreter({ linkPolicy, ...options })
 const interpret = reader()
 const email = (email_param: object, rest: object = {}) => ({
   subject: 'S',
@@ -164,7 +163,7 @@ t.test('an unknown type is delivered as plain text, or refused without any', asy
 })
 
 t.test("the platform's words are said where the settings prefer them", async t => {
-  const platform = reader({ emailWords: 'platform', smsWords: 'platform' })
+  const platform = reader({ platformWords: new Set(['email', 'sms']) })
   t.equal(read(platform('email', email({ type: 5, code: '1' }, { plain_email: 'P' }))).content.words, 'plain')
   t.equal(read(platform('email', email({ type: 5, code: '1' }))).content.words, 'ours')
   t.equal(read(platform('sms', sms({ type: 1, code: '1' }, { plain_sms: 'P' }))).content.words, 'plain')

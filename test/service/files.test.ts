@@ -30,7 +30,7 @@ function folder(t: Test, files: Readonly<Record<string, string>>): (name: string
   return name => join(directory, name)
 }
 
-const dkim = { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 's1' }
+const dkim = { DKIM_NAME: 's1._domainkey.example.com' }
 
 t.test('a start says all that is wrong at once: settings, and every file that they name', async t => {
   const path = folder(t, { 'dkim.pem': 'nonsense', 'ca.pem': 'nonsense' })
@@ -42,7 +42,6 @@ t.test('a start says all that is wrong at once: settings, and every file that th
     TLS_KEY_FILE: path('.'),
     DKIM_KEY_FILE: path('dkim.pem'),
     SMTP_CLIENT_CERT_FILE: path('dkim.pem'),
-    SMTP_CLIENT_KEY_FILE: path('dkim.pem'),
     TLS_CA_FILE: path('ca.pem'),
     TEMPLATES_DIR: path('absent'),
     TWILIO_AUTH_TOKEN: '',
@@ -53,7 +52,7 @@ t.test('a start says all that is wrong at once: settings, and every file that th
     /^BRAND_COLOR must be/,
     /^DATABASE_URL names \S+, which is a directory: name a file in it/,
     /^DKIM_KEY_FILE holds no private key in PEM.*unsigned/,
-    /^SMTP_CLIENT_CERT_FILE and SMTP_CLIENT_KEY_FILE hold no certificate and its key/,
+    /^SMTP_CLIENT_CERT_FILE holds no certificate and its key/,
     /^TEMPLATES_DIR names \S+absent, which cannot be read \(ENOENT\): it is not there/,
     /^TLS_CA_FILE holds no certificate/,
     /^TLS_CERT_FILE names \S+absent\.pem, which cannot be read \(ENOENT\): it is not there/,

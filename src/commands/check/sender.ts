@@ -26,7 +26,7 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
     ]
   return await Promise.all([
     checkSpf(bounce, resolveTxt),
-    checkDmarc({ from, bounce, dkim: config.DKIM_DOMAIN }, resolveTxt),
+    checkDmarc({ from, bounce, dkim: config.DKIM_NAME?.domain }, resolveTxt),
   ])
 }
 
@@ -91,7 +91,7 @@ function checkPolicy(record: string, domain: string, { from, bounce, dkim }: Dom
   return checkOk(
     'DMARC',
     what,
-    `the bounce address is of ${bounce}, so only a DKIM signature of ${from} passes: let your mail server sign, or set DKIM_DOMAIN`,
+    `the bounce address is of ${bounce}, so only a DKIM signature of ${from} passes: let your mail server sign, or set DKIM_NAME`,
   )
 }
 
@@ -162,9 +162,9 @@ export async function checkDkim(
   readFile: (path: string) => string,
   resolveTxt: ResolveTxt,
 ): Promise<readonly CheckResult[]> {
-  const { DKIM_KEY_FILE: path, DKIM_DOMAIN: domain, DKIM_SELECTOR: selector } = config
-  if (path === undefined || domain === undefined || selector === undefined) return []
-  return [await judgeKey({ path, domain, selector }, readFile, resolveTxt)]
+  const { DKIM_KEY_FILE: path, DKIM_NAME: name } = config
+  if (path === undefined || name === undefined) return []
+  return [await judgeKey({ path, ...name }, readFile, resolveTxt)]
 }
 
 async function judgeKey(
@@ -217,7 +217,7 @@ async function judgeKey(
     return checkFailure(
       'DKIM',
       `the key under ${name} is another one`,
-      'publish the public half of DKIM_KEY_FILE, or change DKIM_SELECTOR',
+      'publish the public half of DKIM_KEY_FILE, or change DKIM_NAME',
     )
   return checkOk('DKIM', `signs for ${domain}; the DNS has the same key`)
 }

@@ -2,7 +2,9 @@ import { providerSettings } from '../../providers/list.ts'
 import {
   readAddress,
   readAreaCode,
+  readChannels,
   readColor,
+  readDkimName,
   readDomain,
   readHosts,
   readLocale,
@@ -17,7 +19,6 @@ import {
   readSendersByCountry,
 } from '../../settings/senders.ts'
 import {
-  choiceSetting,
   type Group,
   integerSetting,
   type Settings,
@@ -45,25 +46,14 @@ export const mail = {
       meaning: 'Where answers of readers go, when not to MAIL_FROM.',
       example: 'Example Support <support@example.com>',
     }),
-    DKIM_DOMAIN: settingWithReader(readDomain, {
-      meaning: 'Signs mails with DKIM, when your mail server does not: the domain. All three or none.',
-      example: 'example.com',
-    }),
-    DKIM_SELECTOR: textSetting({
-      pattern: '^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$',
-      form: 'letters, digits, dots and hyphens',
-      meaning: 'DKIM: the selector, under which the public key stands in the DNS.',
-      example: 'courier',
+    DKIM_NAME: settingWithReader(readDkimName, {
+      meaning:
+        'Signs mails with DKIM, when your mail server does not: the name under which the public key stands in the DNS. Needs DKIM_KEY_FILE.',
+      example: 'courier._domainkey.example.com',
     }),
     DKIM_KEY_FILE: textSetting({
-      meaning: 'DKIM: PEM file of the private key.',
+      meaning: 'DKIM: PEM file of the private key. Needs DKIM_NAME.',
       example: '/secrets/dkim.pem',
-    }),
-    EMAIL_WORDS: choiceSetting(['ours', 'platform'], {
-      default: 'ours',
-      meaning:
-        "Whose words mails use. platform: the platform's own plain text, when it sends one, in this service's layout.",
-      example: 'platform',
     }),
   },
 } as const satisfies Group<Settings>
@@ -116,11 +106,6 @@ export const sms = {
       meaning:
         'Countries that SMS may go to, in two letters. Left out: the country of DEFAULT_AREA_CODE. * opens every country, and your bill with them.',
       example: 'CN, HK, SG',
-    }),
-    SMS_WORDS: choiceSetting(['ours', 'platform'], {
-      default: 'ours',
-      meaning: "Whose words SMS use. platform: the platform's own plain text, when it sends one.",
-      example: 'platform',
     }),
     SMS_MAX_SEGMENTS: integerSetting({
       minimum: 1,
@@ -194,6 +179,12 @@ export const words = {
       defaultFrom: fromSender('name'),
       meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
       example: 'Example',
+    }),
+    PLATFORM_WORDS: settingWithReader(readChannels, {
+      default: '',
+      meaning:
+        "Channels, email or sms or both, in which the platform's own plain text is sent, when there is one; mails keep this service's layout.",
+      example: 'email, sms',
     }),
     BRAND_URL: settingWithReader(readBrandUrl, {
       meaning: 'Your web site, at the foot of mails.',

@@ -78,13 +78,14 @@ export async function openAccessTokens(
 }
 
 async function readClientCertificate(config: Values<typeof smtpSettings>) {
-  const { SMTP_CLIENT_CERT_FILE: cert, SMTP_CLIENT_KEY_FILE: key } = config
-  if (cert === undefined || key === undefined) return undefined
-  return { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') }
+  const { SMTP_CLIENT_CERT_FILE: file } = config
+  if (file === undefined) return undefined
+  const pem = await readFile(file, 'utf8')
+  return { cert: pem, key: pem }
 }
 
 async function readDkimKey(config: ChannelSettings) {
-  const { DKIM_DOMAIN: domain, DKIM_SELECTOR: selector, DKIM_KEY_FILE: file } = config
-  if (domain === undefined || selector === undefined || file === undefined) return undefined
-  return { domain, selector, privateKey: await readFile(file, 'utf8') }
+  const { DKIM_NAME: name, DKIM_KEY_FILE: file } = config
+  if (name === undefined || file === undefined) return undefined
+  return { ...name, privateKey: await readFile(file, 'utf8') }
 }

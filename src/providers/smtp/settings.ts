@@ -61,13 +61,8 @@ export const smtpSettings = {
   SMTP_CLIENT_CERT_FILE: textSetting({
     minLength: 1,
     meaning:
-      'For a mail server that knows us by a certificate: the file with ours (PEM, with its chain). Read at start.',
+      'For a mail server that knows us by a certificate: the file with ours, its chain, and its key (PEM, without a passphrase). Read at start.',
     example: '/etc/courier/client.pem',
-  }),
-  SMTP_CLIENT_KEY_FILE: textSetting({
-    minLength: 1,
-    meaning: "The file with that certificate's key (PEM, without a passphrase).",
-    example: '/etc/courier/client-key.pem',
   }),
   SMTP_LOGIN_WITHOUT_TLS: settingWithReader(readSwitch, {
     default: 'off',
@@ -88,8 +83,6 @@ export const smtpSettings = {
 export function* findSmtpFaults(settings: Given): Generator<SettingFault> {
   yield* missingSettings(settings, {
     SMTP_URL: 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587',
-    SMTP_CLIENT_CERT_FILE: settings.SMTP_CLIENT_KEY_FILE !== undefined && 'SMTP_CLIENT_KEY_FILE needs it',
-    SMTP_CLIENT_KEY_FILE: settings.SMTP_CLIENT_CERT_FILE !== undefined && 'SMTP_CLIENT_CERT_FILE needs it',
   })
   const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
   if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)

@@ -45,7 +45,7 @@ t.test('check says in Chinese what is wrong', async t => {
       ...env,
       ADMIN_HOST: '0.0.0.0',
       ADMIN_TOKENS: 'metrics/prometheus:aaaaaaaaaaaaaaaaaaaa',
-      DKIM_DOMAIN: 'example.com',
+      DKIM_NAME: 's1._domainkey.example.com',
     },
     {
       ...env,

@@ -19,7 +19,7 @@ async function look(settings: Record<string, string>) {
 
 t.test('delivery reports: where they go, or why there are none', async t => {
   const url = { PUBLIC_URL: 'https://courier.example.com' }
-  const key = { TWILIO_API_KEY_SID: `SK${'0'.repeat(32)}`, TWILIO_API_KEY_SECRET: 'key-secret' }
+  const key = { TWILIO_API_KEY: `SK${'0'.repeat(32)}:key-secret` }
   t.same(await look(url), [
     'ok receipts: Twilio reports what becomes of each SMS to https://courier.example.com/receipt/twilio',
   ])

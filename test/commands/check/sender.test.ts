@@ -49,7 +49,7 @@ t.test('bounces to another domain: SPF is looked up there, and DMARC then hangs 
     /^ok SPF: mailer\.net/,
     /^ok DMARC: .* → .*bounce address is of mailer\.net, so only a DKIM signature of mail\.corp\.com passes/,
   ])
-  const signed = { ...elsewhere, DKIM_DOMAIN: 'corp.com', DKIM_SELECTOR: 's1', DKIM_KEY_FILE: 'dkim.pem' }
+  const signed = { ...elsewhere, DKIM_NAME: 's1._domainkey.corp.com', DKIM_KEY_FILE: 'dkim.pem' }
   t.match(await look(texts, signed), [/^ok SPF/, /^ok DMARC: corp\.com has p=quarantine$/])
   const above = { MAIL_BOUNCE_TO: 'bounces@corp.com' }
   t.match((await look(dns({ 'corp.com': ['v=spf1 mx -all'], ...DMARC }), above))[1], /p=quarantine$/)

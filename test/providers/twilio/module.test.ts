@@ -42,10 +42,8 @@ t.test('an API key and a messaging service instead', async t => {
   const request = await sendWith(t, {
     PUBLIC_URL: 'https://courier.example.com',
     TWILIO_AUTH_TOKEN: '',
-    TWILIO_API_KEY_SID: KEY_SID,
-    TWILIO_API_KEY_SECRET: KEY_SECRET,
-    TWILIO_FROM: '',
-    TWILIO_MESSAGING_SERVICE_SID: service,
+    TWILIO_API_KEY: `${KEY_SID}:${KEY_SECRET}`,
+    TWILIO_FROM: service,
   })
   t.equal(request?.username, KEY_SID)
   t.match(request?.form, { MessagingServiceSid: service })
