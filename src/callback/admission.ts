@@ -56,6 +56,8 @@ export function createAdmission(monotonic: () => number) {
   const unstored = new Set<{ readonly since: number }>()
   /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
   let commitMs: number | undefined
+  /** The time of the commits that a callback may have to wait for, ms. */
+  let commitsMs = 0
   /** Callbacks that are stored in a ms, measured since the queue became long; 0: not known yet. */
   let storedPerMs = 0
   let window = { since: 0, stored: 0 }
@@ -71,47 +73,40 @@ export function createAdmission(monotonic: () => number) {
   /** The callbacks whose bodies are still coming, the oldest first. */
   const incoming = new Set<{ readonly since: number }>()
 
-  /** The time of the commits that a callback may have to wait for, ms. */
-  const commitsMs = (): number => COMMITS * (commitMs ?? 0)
-  const inTimeMs = (): number => Math.min(WAIT_MS + commitsMs(), MOST_WAIT_MS)
   const isDrained = (now: number): boolean =>
     now - shortSince > DRAINED_AFTER_MS || now - cameAt > FORGOTTEN_AFTER_MS
   const isStanding = (now: number): boolean =>
-    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs())
+    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs)
 
-  /** Callbacks that are no queue; as soon as the rate is known, no more than are stored in time. */
-  const few = (): number => (storedPerMs === 0 ? FEW : Math.min(FEW, storedPerMs * MOST_WAIT_MS))
-
-  /** Says whether few are unstored, and none of them has waited for long: where little CPU is left, few are a queue, too. */
-  function isShort(now: number): boolean {
-    const [oldest] = unstored
-    return unstored.size < few() && (oldest === undefined || now - oldest.since < inTimeMs())
-  }
-
-  /** Notes that a callback comes, and since when the queue is short or long. When it gets long, the rate is measured anew. */
-  function noteArrival(now: number): void {
-    const wasDrained = isDrained(now)
-    cameAt = now
-    if (isShort(now)) {
-      shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
-      return
-    }
-    shortSince = Number.POSITIVE_INFINITY
-    if (!wasDrained) return
-    longSince = now
-    burst = stored < FEW ? FIRST_BURST : BURST
-    storedPerMs = 0
-    window = { since: now, stored: 0 }
-  }
-
+  /**
+   * Says whether a callback that comes must be refused, and notes since when the queue is short or long. When it gets long, the rate is
+   * measured anew.
+   */
   function mustRefuse(octets: number, now: number): boolean {
     for (const body of incoming) {
       if (now - body.since < SLOW_BODY_MS) break
       incoming.delete(body)
       unstored.delete(body)
     }
-    noteArrival(now)
-    const most = Math.max(isStanding(now) && storedPerMs > 0 ? few() : burst, storedPerMs * inTimeMs())
+    const inTimeMs = Math.min(WAIT_MS + commitsMs, MOST_WAIT_MS)
+    // So many are no queue; as soon as the rate is known, no more than are stored in time.
+    const few = storedPerMs === 0 ? FEW : Math.min(FEW, storedPerMs * MOST_WAIT_MS)
+    const [oldest] = unstored
+    const wasDrained = isDrained(now)
+    cameAt = now
+    // Where little CPU is left, few that have waited for long are a queue, too.
+    if (unstored.size < few && (oldest === undefined || now - oldest.since < inTimeMs))
+      shortSince = wasDrained ? Number.NEGATIVE_INFINITY : Math.min(shortSince, now)
+    else {
+      shortSince = Number.POSITIVE_INFINITY
+      if (wasDrained) {
+        longSince = now
+        burst = stored < FEW ? FIRST_BURST : BURST
+        storedPerMs = 0
+        window = { since: now, stored: 0 }
+      }
+    }
+    const most = Math.max(isStanding(now) && storedPerMs > 0 ? few : burst, storedPerMs * inTimeMs)
     if (unstored.size < most) return memory + MEMORY_EACH + octets > MOST_MEMORY
     fullAt = now
     return true
@@ -120,7 +115,7 @@ export function createAdmission(monotonic: () => number) {
   function countStored(now: number): void {
     stored += 1
     window.stored += 1
-    if (now - window.since < WINDOW_MS + commitsMs()) return
+    if (now - window.since < WINDOW_MS + commitsMs) return
     const latest = window.stored / (now - window.since)
     storedPerMs = storedPerMs === 0 ? latest : storedPerMs + (latest - storedPerMs) * LATEST
     window = { since: now, stored: 0 }
@@ -184,6 +179,7 @@ export function createAdmission(monotonic: () => number) {
       const latest = Math.max(0, ms - calls * CALL_MS)
       if (commitMs === undefined || latest < commitMs) commitMs = latest
       else commitMs += (latest - commitMs) * LONGER
+      commitsMs = COMMITS * commitMs
     },
   }
 }

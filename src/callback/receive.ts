@@ -305,9 +305,6 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
 
-  const checkFilled = () => {
-    if (!places.includes(undefined)) filled.resolve()
-  }
   const stop = () => {
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
@@ -320,7 +317,7 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         places[at] = verdict
-        checkFilled()
+        if (!places.includes(undefined)) filled.resolve()
       })
     },
     /** Fills place `at` without waiting. @param verdict null: there will be none. */
@@ -331,7 +328,7 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
     /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
     async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
-      checkFilled()
+      if (!places.includes(undefined)) filled.resolve()
       await filled.promise
       clearTimeout(timer)
       stop()

@@ -225,19 +225,19 @@ function channelRoutes(
       request.unreadMs = mostUnreadMs()
       const { socket } = request.raw
       const octets = bodyLengthOf(request.headers)
-      const admit = () => (descriptors.isSpare(socket) ? null : admission.admit(octets))
+      const isSpare = descriptors.isSpare(socket)
       // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
-      const early = unauthenticated.isAuthenticated(socket) ? admit() : undefined
+      const early = unauthenticated.isAuthenticated(socket) && (isSpare ? null : admission.admit(octets))
       if (early === null) return refuseNow(request.raw, reply.hijack().raw)
       const result = authentication.authenticatePost(credentialsOf(channel, request.params, request.raw))
       request.authentication = result
       if (!result.ok) {
-        early?.withdraw()
+        if (early) early.withdraw()
         dropBody(request, reply)
         return respond(request, reply, result, result)
       }
       unauthenticated.markAuthenticated(socket)
-      const admitted = early ?? admit()
+      const admitted = early || (isSpare ? null : admission.admit(octets))
       if (admitted === null) return refuseNow(request.raw, reply.hijack().raw)
       request.admitted = admitted
       // The callback ends when it was answered, and when its connection broke.
@@ -252,7 +252,11 @@ function channelRoutes(
       if (!admitted.noteBodyRead()) return refuseNow(request.raw, reply.hijack().raw)
       const begin = request.unreadMs > LEFT_AFTER_MS ? inTurnAfterNext : inSlices
       begin(() => {
-        if (hasLeft(request)) return refuseNow(request.raw, reply.hijack().raw)
+        // An end that comes sooner than after a second only says that the caller has nothing more to send.
+        const mayHaveLeft = performance.now() - request.startedAt + request.unreadMs > LEFT_AFTER_MS
+        const { socket } = request.raw
+        if (mayHaveLeft && (socket.destroyed || socket.readableEnded))
+          return refuseNow(request.raw, reply.hijack().raw)
         receive(result.caller, request.body as CallbackBody, admitted.noteStored)
           .then(reception => respond(request, reply, result, reception))
           .catch((error: Error) => void reply.send(error))
@@ -272,15 +276,6 @@ function channelRoutes(
 /** Runs a task when the event loop has looked at all connections once more: what was read with the end behind it is known to have ended. */
 function inTurnAfterNext(task: () => void): void {
   setImmediate(() => setImmediate(task))
-}
-
-/**
- * Says whether the caller of a request has left: it may have waited for over a second, and its connection has ended by now. An end
- * that comes sooner only says that the caller has nothing more to send.
- */
-function hasLeft({ startedAt, unreadMs, raw: { socket } }: FastifyRequest): boolean {
-  if (performance.now() - startedAt + unreadMs <= LEFT_AFTER_MS) return false
-  return socket.destroyed || socket.readableEnded
 }
 
 /** By this name `callback-courier check` validates the URLs: it is served as the platform is, and not taken for it. */

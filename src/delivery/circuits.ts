@@ -69,7 +69,6 @@ export function createCircuits(random: () => number) {
   const circuits = new Map<string, Circuit>()
 
   function* those({ names }: Pick<AttemptedPart, 'names'>): Generator<Circuit> {
-    if (circuits.size === 0) return
     const used = names()
     for (const scope of SCOPES) {
       const circuit = circuits.get(`${scope} ${used[scope] ?? ''}`)
@@ -85,6 +84,7 @@ export function createCircuits(random: () => number) {
   }
 
   function forgetTrial(part: AttemptedPart): void {
+    if (circuits.size === 0) return
     for (const circuit of those(part)) if (circuit.trial?.by === part) circuit.trial = null
   }
 
@@ -117,6 +117,7 @@ export function createCircuits(random: () => number) {
       now: number,
     ): (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null {
       let found: (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null = null
+      if (circuits.size === 0) return found
       for (const { fault, until, trial } of those(part)) {
         const isTried = trial !== null && now - trial.begunAt < TRIAL_MS
         if (now >= until && !isTried) continue
@@ -127,12 +128,14 @@ export function createCircuits(random: () => number) {
     },
     /** An attempt begins: it is the trial of those circuits whose rest is over. */
     beginAttempt(part: AttemptedPart, now: number): void {
+      if (circuits.size === 0) return
       for (const circuit of those(part)) if (now >= circuit.until) circuit.trial = { by: part, begunAt: now }
     },
     /** The attempt never began. */
     forgetTrial,
     /** Takes the outcome of an attempt. @returns the faults that it has begun or ended */
     record(outcome: Outcome, part: AttemptedPart, now: number): readonly PartialFaultChange[] {
+      if (outcome.is === 'sent' && circuits.size === 0) return []
       if (outcome.is === 'sent') {
         const over = [...those(part)].map(({ fault }) => ({ is: 'over' as const, fault }))
         for (const { fault } of over) circuits.delete(`${fault.scope} ${fault.name}`)

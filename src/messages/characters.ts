@@ -28,9 +28,12 @@ const BLANKS = /[\p{Zs}\t\u115f\u1160\u2800\u3164\uffa0]{2,}/gu
 /** Characters that nobody can read off and type. */
 const NOT_IN_CODES = /[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
-/** Says whether nobody would see anything of `text`: white space, joiners, marks of direction, fillers, a Braille blank. */
-export function isBlank(text: string): boolean {
-  return !VISIBLE.test(text)
+/**
+ * Says whether a value is absent. The contract contradicts itself about that: null, "" and blank all are, and blank is a text of which
+ * nobody would see anything: white space, joiners, marks of direction, fillers, a Braille blank.
+ */
+export function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && !VISIBLE.test(value))
 }
 
 /** Says why `text` cannot stand on one line (subject, code, name), or null when it can. */

@@ -3,7 +3,7 @@ import {
   findCodeFault,
   findLineFault,
   findTextFault,
-  isBlank,
+  isAbsent,
   trimBlanks,
 } from './characters.ts'
 import {
@@ -230,11 +230,6 @@ function readText(value: unknown, findFault: (text: string) => string | null): F
   const text = value.trim()
   const fault = findTextFault(text) ?? findFault(text)
   return fault === null ? { text } : { fault }
-}
-
-/** Says whether a value is absent. The contract contradicts itself about that: null, "" and blank all are. */
-function isAbsent(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && isBlank(value))
 }
 
 /**

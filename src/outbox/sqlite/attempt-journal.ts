@@ -69,8 +69,6 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
   const free: number[] = []
   let used = 0
   let closed = false
-  const write = (slot: number, bytes: Buffer): void =>
-    void writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
 
   return {
     /**
@@ -84,7 +82,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
       bytes.write(id, 'latin1')
       bytes.write(provider, ID_BYTES, 'latin1')
       try {
-        write(slot, bytes)
+        writeSync(file, bytes, 0, SLOT_BYTES, HEADER_BYTES + slot * SLOT_BYTES)
       } catch (error) {
         if (known === undefined) free.push(slot)
         throw new StoreUnavailable('the journal of attempts cannot be written', { cause: error })
@@ -97,7 +95,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
       if (known?.lease !== lease) return
       delete begun[id]
       try {
-        write(known.slot, EMPTY_SLOT)
+        writeSync(file, EMPTY_SLOT, 0, SLOT_BYTES, HEADER_BYTES + known.slot * SLOT_BYTES)
         free.push(known.slot)
       } catch {
         // The slot stays in use, and its message counts as begun: it may be sent once more, and is not lost.
