@@ -1,3 +1,4 @@
+import { replacementOf } from '../config/earlier.ts'
 import { describeSetting } from '../config/pages.ts'
 import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
 import { nearestName } from '../config/sources.ts'
@@ -38,7 +39,7 @@ export const settings: Command = {
 function nearestNames(name: string): readonly string[] {
   const words = name.split('_').filter(word => word.length > 2)
   const near = [
-    nearestName(name, settingNames) ?? [],
+    replacementOf(name) ?? nearestName(name, settingNames) ?? [],
     settingNames.filter(each => each.includes(name)),
     settingNames.filter(each => words.some(word => each.split('_').includes(word))),
   ]

@@ -45,6 +45,11 @@ const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
     remedy: 'take it out; sms-day in QUOTAS limits SMS, your carrier knows the prices',
     isBrake: false,
   },
+  TWILIO_CONCURRENCY: {
+    problem: 'is not read any more',
+    remedy: 'take it out; requests to Twilio at the same time are as many as pay, 200 at most',
+    isBrake: false,
+  },
   ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),
 }
 
@@ -176,10 +181,10 @@ export function readReplacedSettings(
     const name = set.flatMap(({ names }) => names).join(', ')
     const parts = set.flatMap(({ text }) => text ?? [])
     const shown = set.flatMap(({ shown }) => shown ?? []).join(' ')
-    const remedy = shown === '' ? 'take it out' : `put ${shown} into ${by} instead`
+    const remedy = shown === '' ? 'take it out' : `put \`${shown}\` into ${by} instead`
     if (isBefore(version, GONE_WITH)) {
       from[by] = name
-      warnings.push({ name, sentence: `${name} will not be read from ${GONE_WITH} on`, remedy })
+      warnings.push({ name: by, sentence: `${name} will not be read from ${GONE_WITH} on`, remedy })
       const all = new Set([...parts, given[by] ?? []].flat())
       if (all.size > 1 && !LISTS.has(by))
         faults.push({ name: by, problem: `and ${name} are both set`, remedy: 'remove one of them' })
@@ -206,7 +211,12 @@ function isBefore(version: string, other: string): boolean {
   return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }
 
+/** The setting that has another one's place now. */
+export function replacementOf(name: string): SettingName | undefined {
+  return REPLACED.find(({ old }) => old.includes(name.replace(/_FILE$/, '')))?.by
+}
+
 /** Says whether a name was one of a setting once. */
 export function wasSetting(name: string): boolean {
-  return Object.hasOwn(REMOVED, name) || REPLACED.some(({ old }) => old.includes(name.replace(/_FILE$/, '')))
+  return Object.hasOwn(REMOVED, name) || replacementOf(name) !== undefined
 }

@@ -3,7 +3,6 @@ import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result
 import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
 import {
-  integerSetting,
   missingSettings,
   type ParsedSetting,
   type SettingFault,
@@ -62,13 +61,6 @@ const twilioSettings = {
     default: 'https://api.twilio.com',
     meaning: "Twilio's API.",
     example: 'https://api.dublin.ie1.twilio.com',
-  }),
-  TWILIO_CONCURRENCY: integerSetting({
-    minimum: 1,
-    maximum: 2000,
-    default: 200,
-    meaning:
-      'Requests to Twilio at the same time, at most. Fewer are used when more do not pay, or when it asks for fewer.',
   }),
 } as const
 
@@ -493,7 +485,6 @@ export const twilio = defineProvider({
       sender: config.TWILIO_FROM,
       apiUrl: config.TWILIO_API_URL,
       proxy: proxyOf(config),
-      concurrency: config.TWILIO_CONCURRENCY,
       // The URL has our id, since a report may be here before Twilio's answer has told its own.
       statusCallback: id => receipts && `${receipts}?id=${id}`,
       clock,

@@ -39,6 +39,7 @@ t.test('an unknown name gets the nearest ones', async t => {
   t.equal(out, '')
   t.match(err, /^There is no setting SMPT_URL\.\nNear to it: SMTP_URL, /)
   t.match((await command(['settings', 'dkim'])).err, /DKIM_KEY_FILE/)
+  t.match((await command(['settings', 'QUOTA_SMS_PER_DAY'])).err, /\nNear to it: QUOTAS[,\n]/)
   t.equal((await command(['settings', 'QQ'])).err, 'There is no setting QQ.\n')
   t.match((await command(['settings', 'dkim'], CHINESE)).err, /^没有名为 dkim 的设置。\n相近的有：/)
 })

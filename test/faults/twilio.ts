@@ -44,7 +44,7 @@ async function under(
   fault: (request: TwilioRequest) => CarrierFault | undefined,
   { count, lastsMs, limits }: { count: number; lastsMs: number; limits: typeof QUICK },
 ): Promise<Stage> {
-  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300', TWILIO_CONCURRENCY: '20' }, { limits })
+  const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, { limits })
   const { asked, met } = counting((request: TwilioRequest) =>
     request.method === 'POST' ? fault(request) : undefined,
   )
