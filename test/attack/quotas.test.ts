@@ -83,7 +83,7 @@ t.test('an alarm is not held back by the quotas of codes and links', async t => 
     const alarm = { type: 8, username: 'Ann', productName: `Pump ${n}`, url: null }
     t.equal((await rig.post('email', mailBody({ subject: `Alarm ${n}` }, alarm))).errCode, 0)
   }
-  t.equal(rig.smtp.mails.length, 30)
+  await until(() => rig.smtp.mails.length === 30, 'all were sent', 20_000)
   t.equal((await link(rig)).errCode, 0)
   t.ok(isOverQuota(await link(rig)), 'while links are')
 })
@@ -97,7 +97,12 @@ t.test(
         'email',
         mailBody({ to, subject: `Alarm ${n}` }, { type: 8, username: 'Ann', productName: `Pump ${n}` }),
       )
-    const answers = await Promise.all(Array.from({ length: 130 }, (_, n) => alarm(n, 'ann@example.com')))
+    const answers: Answer[] = []
+    // All at once would be refused in part where the machine is busy.
+    for (let n = 0; n < 130; n += 13)
+      answers.push(
+        ...(await Promise.all(Array.from({ length: 13 }, (_, at) => alarm(n + at, 'ann@example.com')))),
+      )
     const sent = answers.filter(({ errCode }) => errCode === 0).length
     // Two hours meet in the middle of the test at worst.
     t.ok(sent >= 100 && sent <= 101, `${sent} of 130 alarms`)
@@ -113,7 +118,7 @@ t.test(
     const many = await sms(rig, { to })
     t.equal(many.errCode, 0)
     // Those that found no place in memory are answered for before they are sent.
-    await until(() => rig.twilio.messages.length >= 600, 'what passed', 20_000)
+    await until(() => rig.twilio.messages.length >= 600, 'what passed', 60_000)
     await pause(100)
     const passed = rig.twilio.messages.length
     t.ok(passed >= 600 && passed <= 602, `${passed} SMS of 800`)

@@ -47,9 +47,12 @@ export function watchTwins(
       t.comment(
         `${ours.length} good codes: p50 ${percentile(ours, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms; undisturbed ${percentile(usual, 0.5).toFixed(0)} and ${usualP99.toFixed(0)} ms`,
       )
-      // On a busy machine the work for refused ones itself takes time, which is none on a quiet one.
-      const busyMs = patient(50) - 50
-      t.ok(p99 <= 1.2 * usualP99 + busyMs, `p99 ${p99} ms, undisturbed ${usualP99} ms`)
+      // Two that were sent together met the same hiccups of the machine. On a busy one the work for refused codes itself takes time.
+      const later = percentile(
+        ours.map((ms, n) => ms - (usual[n] ?? 0)),
+        0.99,
+      )
+      t.ok(later <= 0.2 * usualP99 + patient(50) - 50, `p99 ${later} ms later than the undisturbed one`)
     },
   }
 }
