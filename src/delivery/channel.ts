@@ -297,6 +297,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /** Makes messages due that wait until a carrier may be asked: one may be. Codes come first, and of them those that none has refused. */
   function bringForward(most: number): void {
+    // What was refused for itself behind many others may have been refused for the same.
+    refusedTurnAt = Number.NEGATIVE_INFINITY
     const rankOf = (id: string): number => {
       const { purpose, waitsFor } = left.get(id) ?? {}
       return (purpose === 'code' ? 0 : 2) + (waitsFor === 'rest' ? 0 : 1)

@@ -94,10 +94,10 @@ export function createFront(
     }),
     queries: {
       async readSummary(since, stepMs) {
-        const { counts, ...rest } = await call('readSummary', { since, stepMs })
+        const { counts, series, ...rest } = await call('readSummary', { since, stepMs })
         const isMessage = ({ state }: { readonly state: string }) => state !== BOUNCED
         const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
-        return { ...rest, counts: counts.filter(isMessage), bounced }
+        return { ...rest, counts: counts.filter(isMessage), series: series.filter(isMessage), bounced }
       },
       listMessages: filter => call('listMessages', { filter }),
       findMessage: id => call('findMessage', { id }),

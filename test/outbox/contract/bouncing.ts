@@ -48,13 +48,14 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
       providerId: null,
       receipt: { status: 'undelivered', errorCode: '5.1.1', at: store.clock.now() },
     })
-    const { bounced, counts } = await store.outbox.queries.readSummary(0, MINUTE)
+    const { bounced, counts, series } = await store.outbox.queries.readSummary(0, MINUTE)
     t.equal(bounced, 1)
-    t.same(
-      counts.map(({ state, count }) => [state, count]),
-      [['sent', 1]],
-      'messages alone are counted by state',
-    )
+    for (const counted of [counts, series])
+      t.same(
+        counted.map(({ state, count }) => [state, count]),
+        [['sent', 1]],
+        'messages alone are counted by state',
+      )
     t.same(
       (await store.outbox.events?.readEvents(10))?.events.map(({ type }) => type),
       ['message.ended', 'message.reported'],
