@@ -279,7 +279,7 @@ const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
     ), endable AS MATERIALIZED (
       SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY(ARRAY(
         SELECT g.seq FROM unnest($3::text[]) AS asked(key)
-        CROSS JOIN LATERAL (SELECT seq FROM courier_live WHERE group_key = asked.key) AS g
+        CROSS JOIN LATERAL (SELECT seq FROM courier_live WHERE group_key = asked.key OFFSET 0) AS g
         UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
       ORDER BY m.seq FOR UPDATE
     )
@@ -291,12 +291,12 @@ const SENT_TO = statement(
       WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
 const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
-    ORDER BY m.seq FOR UPDATE OF m`
+    ORDER BY -m.seq DESC FOR UPDATE OF m`
 const ENDED_UNDER = statement(
   'ended-under',
 )`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
-      WHERE m.id = leased.id AND m.lease_token = leased.token) AS m`
+      WHERE m.id = leased.id AND m.lease_token = leased.token OFFSET 0) AS m`
 const SINCE = '(m.final_at IS NULL OR m.final_at >= $4::bigint)'
 /** Written so that no index by channel looks as if it could serve it. */
 const REPORTED_ON = `m.channel || '' = asked.channel AND ${SINCE} AND (m.part <> 'earlier' OR $4::bigint = 0)`
@@ -311,14 +311,14 @@ const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
         WHERE ${isText(['r.provider_id', 'asked.provider_id'])} AND r.channel = asked.channel AND r.final_at >= $4::bigint
         ORDER BY 2 DESC NULLS FIRST LIMIT 1) AS p ON true
       LEFT JOIN LATERAL (
-        SELECT m.id FROM courier_rows m WHERE p.id IS NULL AND m.id = asked.id AND ${REPORTED_ON}) AS o ON true
+        SELECT m.id FROM courier_rows m WHERE p.id IS NULL AND m.id = asked.id AND ${REPORTED_ON} OFFSET 0) AS o ON true
     ), ours AS MATERIALIZED (
       SELECT pg_advisory_xact_lock(key) FROM (SELECT hashtextextended(id, 8444) AS key FROM found ORDER BY 1) AS sorted
     ), live AS MATERIALIZED (
-      SELECT FROM courier_live WHERE id = ANY(ARRAY(SELECT id FROM found)) ORDER BY seq FOR UPDATE
+      SELECT FROM courier_live WHERE id = ANY(ARRAY(SELECT id FROM found)) ORDER BY -seq DESC FOR UPDATE
     )
     SELECT ${ROW_COLUMNS} FROM found CROSS JOIN LATERAL (
-      SELECT * FROM courier_messages m WHERE m.id = found.id AND ${SINCE}) AS m
+      SELECT * FROM courier_messages m WHERE m.id = found.id AND ${SINCE} OFFSET 0) AS m
     WHERE (SELECT count(*) FROM ours) + (SELECT count(*) FROM live) >= 0`
 const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`

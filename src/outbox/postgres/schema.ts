@@ -68,7 +68,7 @@ CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at
  *
  * Statistics that were made while nothing waited tell the planner that no message is live, and then walking through all
  * of those that are looks as cheap as looking one up. So the statements name no order that another index could serve
- * (`-seq`).
+ * (`-seq`), and look for one message after the other (`LATERAL … OFFSET 0`, which is not made a join).
  *
  * An index with random keys costs a page of WAL for each page of it that is touched after a checkpoint. So a day has two of them,
  * of 20 octets a message; ids begin with the time, and are appended.
