@@ -1,16 +1,18 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
 import type { KindResult } from './once.ts'
 import {
   type CommandIo,
   formatPairs,
+  formatUsage,
   parseOptions,
   type SandboxCommandOptions,
-  USAGE,
   usualOrFreePort,
   waitForAbort,
 } from './options.ts'
 import type { Sandbox } from './sandbox.ts'
+import { speak } from './words.ts'
 
 /** How long `--once` waits for the messages, ms. Ending the sandbox takes a little longer. */
 const ONCE_WITHIN_MS = 40_000
@@ -20,19 +22,21 @@ const ONCE_WITHIN_MS = 40_000
  * arrive as it should or could not start; 2 for a wrong command line or an installation without dev dependencies.
  */
 export async function runSandboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  const { language = 'en' } = io
+  const usage = formatUsage(language)
   const parsed = parseOptions(argv)
   if (parsed.is === 'help') {
-    io.stdout.write(USAGE)
+    io.stdout.write(usage)
     return 0
   }
   if (parsed.is === 'fault') {
-    io.stderr.write(`${parsed.fault}\n\n${USAGE}`)
+    io.stderr.write(`${parsed.fault}\n\n${usage}`)
     return 2
   }
   const modules = await loadModules()
   if (!modules) {
     io.stderr.write(
-      'The sandbox needs the development dependencies, which are not installed here (the image leaves them out): run "npm ci" in a checkout.\n',
+      `${speak(language, 'The sandbox needs the development dependencies, which are not installed here (the image leaves them out): run "npm ci" in a checkout.')}\n`,
     )
     return 2
   }
@@ -42,7 +46,7 @@ export async function runSandboxCommand(argv: readonly string[], io: CommandIo):
       : serve(modules, parsed.options, io))
   } catch (error) {
     io.stderr.write(
-      `The sandbox could not go on: ${error instanceof Error ? error.message : String(error)}\n`,
+      `${speak(language, 'The sandbox could not go on: {why}', { why: error instanceof Error ? error.message : String(error) })}\n`,
     )
     return 1
   }
@@ -81,9 +85,9 @@ async function serve(modules: Modules, options: SandboxCommandOptions, io: Comma
     changed = () => page.changed()
     const address = await page.listen(options.ports.page ?? (await usualOrFreePort(8025)))
     sandbox.linkDevicesTo(address)
-    io.stdout.write(describeAddresses(address, sandbox))
+    io.stdout.write(describeAddresses(address, sandbox, io.language))
     await waitForAbort(io.signal)
-    io.stdout.write('Ending; nothing is kept.\n')
+    io.stdout.write(`${speak(io.language ?? 'en', 'Ending; nothing is kept.')}\n`)
     return 0
   } finally {
     await page.close()
@@ -91,24 +95,30 @@ async function serve(modules: Modules, options: SandboxCommandOptions, io: Comma
   }
 }
 
-function describeAddresses(page: string, { about }: Pick<Sandbox, 'about'>): string {
-  const pairs = formatPairs([
+function describeAddresses(
+  page: string,
+  { about }: Pick<Sandbox, 'about'>,
+  language: ReaderLanguage = 'en',
+): string {
+  const pairs = [
     ['See and play', page],
     ...(about.devicesUrl === null ? [] : [['Devices', about.devicesUrl] as const]),
     ['E-mail URL', about.urls.email],
     ['E-mail Token', about.tokens.email],
     ['SMS URL', about.urls.sms],
     ['SMS Token', about.tokens.sms],
-    ['Certificate', `${about.certFile} (self-signed)`],
+    ['Certificate', speak(language, '{file} (self-signed)', { file: about.certFile })],
     ...about.carriers.map(({ title, url }) => [title, url] as const),
     ['Health, metrics', about.adminUrl],
     ...(about.consoleUrl === null ? [] : [['Console', about.consoleUrl] as const]),
-  ])
-  return `\n${pairs}\nNothing leaves this machine. Ctrl-C ends it.\n`
+  ] as const
+  const spoken = formatPairs(pairs.map(([name, value]) => [speak(language, name), value]))
+  return `\n${spoken}\n${speak(language, 'Nothing leaves this machine. Ctrl-C ends it.')}\n`
 }
 
 /** Sends each kind once and prints how it went. */
 async function runOnce(modules: Modules, options: SandboxCommandOptions, io: CommandIo): Promise<number> {
+  const { language = 'en' } = io
   // Any free ports will do, and two runs at the same time must not want the same ones.
   const sandbox = await modules.startSandbox({
     ...options,
@@ -117,17 +127,20 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
   })
   try {
     const rows = await modules.sendEachKindOnce(sandbox, ONCE_WITHIN_MS)
-    io.stdout.write(modules.formatResults(rows, await saveFiles(rows, options.save)))
+    io.stdout.write(modules.formatResults(rows, await saveFiles(rows, options.save), io.language))
     const faults = modules.listFaults(rows, modules.countExpected(sandbox.standIns))
     if (faults.length === 0) {
       const sent = rows.filter(row => row.arrived !== null).length
-      io.stdout.write(`\nAll ${sent} messages arrived exactly once, as they should.\n`)
+      const all = speak(language, 'All {sent} messages arrived exactly once, as they should.', { sent })
+      io.stdout.write(`\n${all}\n`)
       return 0
     }
-    io.stderr.write(`\nNot all is well:\n${faults.map(line => `  ${line}\n`).join('')}`)
+    io.stderr.write(`\n${speak(language, 'Not all is well:')}\n${faults.map(line => `  ${line}\n`).join('')}`)
     const log = sandbox.log().filter(line => !line.includes('"level":30'))
     if (log.length > 0)
-      io.stderr.write(`\nThe last warnings of the service's log:\n${log.slice(-12).join('\n')}\n`)
+      io.stderr.write(
+        `\n${speak(language, "The last warnings of the service's log:")}\n${log.slice(-12).join('\n')}\n`,
+      )
     return 1
   } finally {
     await sandbox.close()

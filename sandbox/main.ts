@@ -18,7 +18,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 const [first, ...rest] = process.argv.slice(2)
-const io = { stdout: process.stdout, stderr: process.stderr, signal: ending.signal }
+const { languageOfTerminal } = await import('../src/language/choose.ts')
+const language = languageOfTerminal(process.env)
+const io = { stdout: process.stdout, stderr: process.stderr, signal: ending.signal, language }
 async function runCommand(): Promise<number> {
   if (first === 'emulate') return (await import('./emulator/command.ts')).runEmulateCommand(rest, io)
   return (await import('./command.ts')).runSandboxCommand(process.argv.slice(2), io)

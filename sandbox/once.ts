@@ -1,12 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackAnswer } from '../src/commands/callback-client.ts'
+import { recognize } from '../src/language/recognize.ts'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
 import type { Channel } from '../src/messages/message.ts'
+import { columnsOf, padColumn } from '../src/runtime/terminal.ts'
 import type { SentCallback } from './callback-sender.ts'
 import { SMTP_USER } from './carriers/smtp.ts'
 import type { ReceivedMail } from './carriers/stand-in.ts'
 import { SAMPLE_KINDS, type SampleCallback, type SampleKind } from './sample-callbacks.ts'
 import type { Sandbox } from './sandbox.ts'
 import { type CarriedSms, ENVELOPE_SENDER, type SmsCarrier, type StandIns } from './stand-ins.ts'
+import { speak } from './words.ts'
 
 /** A callback that was sent once, and what became of it. */
 export interface KindResult {
@@ -184,24 +188,29 @@ function unescapeHtml(html: string): string {
 }
 
 /** Formats results as a table. @param paths for each result the file to look at. */
-export function formatResults(results: readonly KindResult[], paths: readonly string[]): string {
-  const head = ['channel', 'kind', 'by', 'err_code', 'ms', 'arrived', 'where to look']
+export function formatResults(
+  results: readonly KindResult[],
+  paths: readonly string[],
+  language: ReaderLanguage = 'en',
+): string {
+  const say = (text: string) => speak(language, text)
+  const head = ['channel', 'kind', 'by', 'err_code', 'ms', 'arrived', 'where to look'].map(say)
   const cells = results.map(({ channel, kind, carrier, callback: { answer }, arrived, faults }, at) => [
-    channel,
-    kind,
-    carrier ?? '-',
+    say(channel),
+    language === 'en' ? kind : recognize(speak(language, kind)),
+    carrier === null ? '-' : say(carrier),
     answer.is === 'answered' ? String(answer.errCode ?? '-') : '-',
     String(answer.ms),
-    faults.length > 0 ? 'WRONG' : arrived === null ? '-' : 'once',
+    faults.length > 0 ? say('WRONG') : arrived === null ? '-' : say('once'),
     paths[at] ?? '',
   ])
   const widths = head.map((title, column) =>
-    Math.max(title.length, ...cells.map(row => (row[column] ?? '').length)),
+    Math.max(columnsOf(title), ...cells.map(row => columnsOf(row[column] ?? ''))),
   )
   const line = (row: readonly string[]) =>
     row
       .map((cell, column) =>
-        head[column] === 'ms' ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        head[column] === 'ms' ? cell.padStart(widths[column] ?? 0) : padColumn(cell, widths[column] ?? 0),
       )
       .join('  ')
       .trimEnd()

@@ -4,21 +4,36 @@ import { parseArgs } from 'node:util'
 import type { Io } from '../src/commands/command.ts'
 import { settingNames, settingOf } from '../src/config/settings.ts'
 import { nearestName } from '../src/config/sources.ts'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
+import { columnsOf, fillLines, padColumn } from '../src/runtime/terminal.ts'
+import { speak } from './words.ts'
 
-export const USAGE = `npm run sandbox -- [options]
+/** Each option with the name of its value, and what it does. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  '--once':
+    'play each kind once, SMS by each carrier, print a table, end; the exit code is 0 only when each arrived exactly once',
+  '--save DIR': 'with --once: where to keep what arrived (default data/sandbox)',
+  '--port N': 'port of the callbacks (8443, or a free one)',
+  '--admin-port N': 'port of health, metrics and console (9090, or a free one)',
+  '--page-port N': 'port of the page (8025, or a free one)',
+  '--devices-port N': 'port of the page of devices that raise alerts (8026, or a free one)',
+  '--set NAME=VALUE':
+    "a setting of the service, such as --set LOCALE=zh-CN; may be repeated. Not those of mail server, carriers and certificate, which are the sandbox's own",
+}
 
-  The real service against a mail server and SMS carriers of this machine, and a page that shows what arrived.
-  Needs no account, no certificate and no setting; nothing leaves the machine and nothing is kept.
-
-  --once               play each kind once, SMS by each carrier, print a table, end; the exit code is 0 only when each arrived exactly once
-  --save DIR           with --once: where to keep what arrived (default data/sandbox)
-  --port N             port of the callbacks (8443, or a free one)
-  --admin-port N       port of health, metrics and console (9090, or a free one)
-  --page-port N        port of the page (8025, or a free one)
-  --devices-port N     port of the page of devices that raise alerts (8026, or a free one)
-  --set NAME=VALUE     a setting of the service, such as --set LOCALE=zh-CN; may be repeated. Not those of mail server,
-                       carriers and certificate, which are the sandbox's own
-`
+/** The text that `--help` prints. */
+export function formatUsage(language: ReaderLanguage): string {
+  const about = speak(
+    language,
+    'The real service against a mail server and SMS carriers of this machine, and a page that shows what arrived. Needs no account, no certificate and no setting; nothing leaves the machine and nothing is kept.',
+  )
+  const margin = ' '.repeat(22)
+  const rows = Object.entries(OPTIONS).map(
+    ([head, text]) => `  ${head.padEnd(20)}${fillLines(speak(language, text), 96).join(`\n${margin}`)}\n`,
+  )
+  const lines = fillLines(about, 116).map(line => `  ${line}\n`)
+  return `npm run sandbox -- [OPTIONS]\n\n${lines.join('')}\n${rows.join('')}`
+}
 
 export interface SandboxCommandOptions {
   readonly once: boolean
@@ -114,7 +129,11 @@ export function usualOrFreePort(port: number): Promise<number> {
 }
 
 /** The environment of the command lines of sandbox and emulator; `signal` ends them. */
-export type CommandIo = Pick<Io, 'stdout' | 'stderr'> & { readonly signal: AbortSignal }
+export type CommandIo = Pick<Io, 'stdout' | 'stderr'> & {
+  readonly signal: AbortSignal
+  /** Of the reader; English unless given. */
+  readonly language?: ReaderLanguage
+}
 
 /** Resolves once the signal is aborted. */
 export async function waitForAbort(signal: AbortSignal): Promise<void> {
@@ -123,6 +142,6 @@ export async function waitForAbort(signal: AbortSignal): Promise<void> {
 
 /** Pairs of a name and a value as the lines of a table without borders. */
 export function formatPairs(pairs: readonly (readonly [name: string, value: string])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length))
-  return pairs.map(([name, value]) => `  ${name.padEnd(width)}  ${value}\n`).join('')
+  const width = Math.max(...pairs.map(([name]) => columnsOf(name)))
+  return pairs.map(([name, value]) => `  ${padColumn(name, width)}  ${value}\n`).join('')
 }

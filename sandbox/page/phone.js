@@ -1,4 +1,5 @@
 import { byId, clock, h } from './dom.js'
+import { translate } from './translate.js'
 
 let last = null
 
@@ -7,7 +8,7 @@ export function showPhone({ sms }) {
   const newest = sms.at(-1)
   if (last === (newest?.id ?? '')) return
   last = newest?.id ?? ''
-  byId('phone-from').textContent = newest?.from ?? 'No messages yet'
+  byId('phone-from').textContent = newest?.from ?? translate('No messages yet')
   byId('phone-time').textContent = newest ? clock(newest.at, false) : '9:41'
   const thread = byId('thread')
   if (!newest) {

@@ -1,4 +1,5 @@
 import { byId, h, post } from './dom.js'
+import { translate } from './translate.js'
 
 const TITLES = { email: 'E-mail', sms: 'SMS' }
 const SERVERS = { email: 'Mail server', sms: 'Carriers' }
@@ -35,8 +36,10 @@ function row(channel, state) {
   })
   const again = chip('Same again', null, () => ({ channel, action: 'again' }), 'soft')
   const forge = chip('Wrong Token', null, () => ({ channel, action: 'forge' }), 'soft')
-  again.button.title = 'Posts the last one once more, unchanged: a duplicate, which nobody should get twice'
-  forge.button.title = 'Validates with a signature that was made with another Token'
+  again.button.title = translate(
+    'Posts the last one once more, unchanged: a duplicate, which nobody should get twice',
+  )
+  forge.button.title = translate('Validates with a signature that was made with another Token')
   return h(
     'div',
     { class: 'row', role: 'group', 'aria-label': `${TITLES[channel]} callback` },
@@ -64,7 +67,7 @@ function chip(title, type, body, more = '') {
     const good = answer.is === 'answered' && answer.errCode === 0
     button.classList.add(good ? 'good' : 'bad')
     const words = answer.is === 'answered' ? `err_code ${answer.errCode}, ${answer.ms} ms` : answer.why
-    byId('last-answer').textContent = `${callback.title}: ${words}`
+    byId('last-answer').textContent = translate(`${callback.title}: ${words}`)
   }
   button.addEventListener('click', send)
   return { button, send }

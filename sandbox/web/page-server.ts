@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname } from 'node:path'
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { CHINESE } from '../words.ts'
 
 /** A page that is served to one person on this machine. */
 export interface Page {
@@ -62,6 +63,7 @@ export function createPageServer(options: PageServerOptions): Page & { readonly 
   }
   app.get('/events', (request, reply) => events.subscribe(request.raw, reply))
   app.get('/state', async () => options.state())
+  app.get('/words.json', async () => CHINESE)
 
   return {
     app,

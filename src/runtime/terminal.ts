@@ -9,7 +9,7 @@ export function forTerminal(text: string): string {
 /** A Chinese character, which a terminal gives two places. */
 const WIDE = /[\p{Script=Han}，。：；、（）？！“”]/gu
 
-function columnsOf(text: string): number {
+export function columnsOf(text: string): number {
   return text.length + (text.match(WIDE) ?? []).length
 }
 

@@ -44,7 +44,7 @@ export function inBrowser(
     })
     tab.on('pageerror', error => faults.push(error.message))
     await tab.goto(address)
-    await tab.getByText('Live', { exact: true }).waitFor()
+    await tab.getByText(/^(?:Live|已连接)$/).waitFor()
     await play(t, tab)
     t.same(strangers, [], 'nothing is asked of anybody else')
     t.same(faults, [], 'no script fails')

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { address, post, status } from './page-rig.ts'
+import { CHINESE } from '../../sandbox/words.ts'
+import { englishIn } from '../language/english.ts'
+import { address, inBrowser, post, status } from './page-rig.ts'
 
 t.test('no other web page can read it or press its buttons', async t => {
   const json = { 'content-type': 'application/json' }
@@ -27,4 +29,55 @@ t.test('what does not exist is not found, and what is nonsense is refused', asyn
   t.match(await post('/play', { channel: 'email', action: 'send', kind: 'no-such-kind' }), { error: String })
   t.match(await post('/play', { channel: 'fax', action: 'send' }), { statusCode: 400 })
   t.match(await post('/fault', { channel: 'sms', name: 'toString' }), { error: String })
+})
+
+/** What a reader of the page reads or hears, but for what arrived, the log and what was answered. */
+const READABLE = `(() => {
+  const page = document.body.cloneNode(true)
+  for (const element of page.querySelectorAll('iframe, pre, code, .preview, .subject, .people, .envelope-line code, .bubble, .log, .msg, h3, script, time')) element.remove()
+  const spoken = [...page.querySelectorAll('[aria-label], [title]')].flatMap(each => [each.getAttribute('aria-label'), each.title])
+  return [...page.querySelectorAll('*')].flatMap(each => [...each.childNodes].filter(node => node.nodeType === 3).map(node => node.data)).concat(spoken).join('\\n')
+})()`
+
+inBrowser(
+  'for a Chinese reader it is in Chinese',
+  async (t, tab) => {
+    const read = async (at: string) => {
+      const text = await tab.evaluate<string>(READABLE)
+      const names = [
+        'callback-courier',
+        'Twilio',
+        'HTML',
+        'GSM',
+        'UCS',
+        'STARTTLS',
+        'HTTP',
+        'example',
+        'com',
+        'err_code',
+        'OK',
+      ]
+      // The faults of carriers are their codes, with what the carriers say of them.
+      const known = text.replaceAll(/^(?:Aliyun|Tencent|Twilio|阿里云|腾讯云)[:：].*$/gm, '')
+      t.same([...new Set(englishIn(known, names))], [], at)
+    }
+    await read('nothing has arrived')
+    await tab.getByRole('button', { name: '登录验证码' }).click()
+    await tab.getByRole('button', { name: '更换手机号' }).click()
+    await tab.locator('.bubble').waitFor()
+    await tab.locator('#mails li').waitFor()
+    await read('a mail and an SMS')
+    for (const name of ['源码', '纯文本', '服务的日志', '接入您自己的程序']) {
+      await tab.getByRole('tab', { name }).click()
+      await read(name)
+    }
+    t.equal(await tab.evaluate('document.documentElement.lang'), 'zh-CN')
+  },
+  { viewport: { width: 1280, height: 800 }, locale: 'zh-CN' },
+)
+
+t.test('its Chinese has the places of the English', async t => {
+  const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
+  for (const [english, chinese] of Object.entries(CHINESE))
+    t.same(placesOf(chinese), placesOf(english), english)
 })

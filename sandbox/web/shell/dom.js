@@ -1,5 +1,7 @@
+import { translate } from './translate.js'
+
 /**
- * Makes an element. Text is always text: nothing that arrived is ever read as HTML here.
+ * Makes an element. Text is always text: nothing that arrived is ever read as HTML here. Words of ours are put into the reader's language.
  * `props`: attributes; `class`, `on…` handlers (functions) and booleans as one expects.
  */
 export function h(tag, props = {}, ...children) {
@@ -7,11 +9,15 @@ export function h(tag, props = {}, ...children) {
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value)
     else if (value === true) element.setAttribute(name, '')
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value)
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, SPOKEN.has(name) ? translate(value) : value)
   }
-  element.append(...children.filter(child => child !== null && child !== undefined))
+  element.append(...children.filter(child => child !== null && child !== undefined).map(translate))
   return element
 }
+
+/** Attributes that a reader reads or hears. */
+const SPOKEN = new Set(['title', 'aria-label'])
 
 export const byId = id => document.getElementById(id)
 
@@ -39,9 +45,9 @@ export function copyButton(text) {
   const button = h('button', { type: 'button', class: 'copy' }, 'Copy')
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(text)
-    button.textContent = 'Copied'
+    button.textContent = translate('Copied')
     setTimeout(() => {
-      button.textContent = 'Copy'
+      button.textContent = translate('Copy')
     }, 1500)
   })
   return button

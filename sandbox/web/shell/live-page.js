@@ -1,4 +1,5 @@
 import { byId, post } from './dom.js'
+import { translate, translatePage } from './translate.js'
 
 /**
  * Runs the frame that both pages have: `show` gets the server's state at the start and after each change, `#link` says
@@ -6,6 +7,7 @@ import { byId, post } from './dom.js'
  * @param ended the words of `#link` when the server is gone.
  */
 export function startPage(show, ended) {
+  translatePage()
   let stale = false
   let fetching = false
 
@@ -26,7 +28,7 @@ export function startPage(show, ended) {
   }
 
   function showConnection(open) {
-    byId('link').textContent = open ? 'Live' : ended
+    byId('link').textContent = translate(open ? 'Live' : ended)
     byId('link').classList.toggle('on', open)
   }
 

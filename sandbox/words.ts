@@ -1,0 +1,15 @@
+import type { ReaderLanguage } from '../src/language/sentence.ts'
+import chinese from './zh-CN.json' with { type: 'json' }
+
+/** What the pages and command lines of the sandbox say, by their English; places stand in braces. */
+export const CHINESE: Readonly<Record<string, string>> = chinese
+
+/** A text of the sandbox in its reader's language. @param values of its places. */
+export function speak(
+  language: ReaderLanguage,
+  text: string,
+  values: Readonly<Record<string, string | number>> = {},
+): string {
+  const words = language === 'en' ? text : (CHINESE[text] ?? text)
+  return words.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place))
+}
