@@ -35,7 +35,8 @@ export function envExample(language: ReaderLanguage): string {
     const shown = example === '' ? [] : [say('Example: {example}', { example }).in(language)]
     return `# ${[first, ...shown].join(language === 'en' ? ' ' : '')}\n${name}=${value}\n`
   })
-  return `${head.map(line => `# ${line.in(language)}\n`).join('')}\n${lines.join('')}`
+  const locale = `# ${say('The language of all commands.').in(language)}\nLC_ALL=zh_CN.UTF-8\n`
+  return `${head.map(line => `# ${line.in(language)}\n`).join('')}\n${lines.join('')}${language === 'en' ? '' : locale}`
 }
 
 /** The pages that list every setting, from the root. */

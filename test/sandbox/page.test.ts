@@ -45,6 +45,14 @@ inBrowser(
     const read = async (at: string) => {
       const text = await tab.evaluate<string>(READABLE)
       const names = [
+        'RCPT TO',
+        'lin.wei',
+        'Lin Wei',
+        'lin',
+        'wei',
+        'corp_id',
+        ' ms',
+        '.eml',
         'callback-courier',
         'Twilio',
         'HTML',
