@@ -1,5 +1,6 @@
 import { build } from '../runtime/build.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
+import names from './earlier.json' with { type: 'json' }
 import { type SettingName, settingOf } from './settings.ts'
 
 /** A setting of an earlier version that is still set. */
@@ -10,18 +11,7 @@ export interface RemovedSetting extends Required<SettingFault> {
 
 const BRAKE = 'is not read any more and holds nothing back'
 
-/** The variables that OpenTelemetry's own programs read, too. */
-const OF_TRACES = [
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_EXPORTER_OTLP_HEADERS_FILE',
-  'OTEL_SERVICE_NAME',
-  'OTEL_RESOURCE_ATTRIBUTES',
-  'OTEL_TRACES_SAMPLER',
-  'OTEL_TRACES_SAMPLER_ARG',
-  'OTEL_SDK_DISABLED',
-]
+/** What the variables that OpenTelemetry's own programs read, too, are answered. */
 const TRACES = {
   problem: 'is not read any more, since this service sends no traces',
   remedy: 'take it out; the timeline of a message (console, `callback-courier find`) says the same',
@@ -50,7 +40,7 @@ const REMOVED: Readonly<Record<string, Omit<RemovedSetting, 'name'>>> = {
     remedy: 'take it out; requests to Twilio at the same time are as many as pay, 200 at most',
     isBrake: false,
   },
-  ...Object.fromEntries(OF_TRACES.map(name => [name, TRACES])),
+  ...Object.fromEntries(names.traces.map(name => [name, TRACES])),
 }
 
 /** Lists the settings that are set and that this version does not have any more. @param given texts by name; none is empty */
@@ -74,31 +64,11 @@ interface Replacement {
 /** The version that reads them no more. */
 const GONE_WITH = '1.3'
 
-/** Old settings that are an entry of a new one, and what stands before their text there. */
-const ENTRIES: Readonly<Record<string, readonly [by: SettingName, before: string]>> = {
-  ADMIN_TOKEN: ['ADMIN_TOKENS', 'admin:'],
-  METRICS_TOKEN: ['ADMIN_TOKENS', 'metrics/prometheus:'],
-  STATUS_TOKEN: ['ADMIN_TOKENS', 'status/program:'],
-  EMAIL_CALLBACK_KEY: ['CALLBACK_KEYS', 'email:'],
-  SMS_CALLBACK_KEY: ['CALLBACK_KEYS', 'sms:'],
-  EMAIL_CALLBACK_KEY_PREVIOUS: ['CALLBACK_KEYS', 'email-previous:'],
-  SMS_CALLBACK_KEY_PREVIOUS: ['CALLBACK_KEYS', 'sms-previous:'],
-  QUOTA_RECIPIENT_PER_10_MINUTES: ['QUOTAS', 'recipient-10m='],
-  QUOTA_RECIPIENT_PER_DAY: ['QUOTAS', 'recipient-day='],
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: ['QUOTAS', 'alarm-recipient-hour='],
-  QUOTA_SMS_PREFIX_PER_10_MINUTES: ['QUOTAS', 'sms-prefix-10m='],
-  QUOTA_SMS_COUNTRY_PER_DAY: ['QUOTAS', 'sms-country-day='],
-  QUOTA_SMS_PER_MINUTE: ['QUOTAS', 'sms-minute='],
-  QUOTA_SMS_PER_DAY: ['QUOTAS', 'sms-day='],
-  QUOTA_EMAIL_PER_MINUTE: ['QUOTAS', 'email-minute='],
-  QUOTA_EMAIL_PER_DAY: ['QUOTAS', 'email-day='],
-  TWILIO_MESSAGING_SERVICE_SID: ['TWILIO_FROM', ''],
-}
-
 const REPLACED: readonly Replacement[] = [
-  ...Object.entries(ENTRIES).map(([old, [by, before]]) => ({
+  // An old setting, the one that its text is an entry of now, and what stands before it there.
+  ...Object.entries(names.entries).map(([old, [by, before]]) => ({
     old: [old],
-    by,
+    by: by as SettingName,
     write: (text?: string) => `${before}${text?.trim()}`,
     form: `${before}…`,
   })),
@@ -152,11 +122,10 @@ export interface ReplacedSettings {
   readonly from: Readonly<Record<string, string>>
   readonly warnings: readonly SettingAdvice[]
   readonly faults: readonly SettingFault[]
-  readonly removed: readonly RemovedSetting[]
 }
 
 /**
- * Reads settings that have another form now. From 1.3 on they are not read: one that is a secret then stops the start.
+ * Reads settings that have another form now. From 1.3 on they are not read, and stop the start, so that none is ignored.
  * @param read gives a setting's text, also a secret's that stands in a file.
  */
 export function readReplacedSettings(
@@ -168,7 +137,6 @@ export function readReplacedSettings(
   const from: Record<string, string> = {}
   const warnings: SettingAdvice[] = []
   const faults: SettingFault[] = []
-  const removed: RemovedSetting[] = []
   for (const by of new Set(REPLACED.map(each => each.by))) {
     const isSecret = settingOf(by)?.secret === true
     const set = REPLACED.filter(each => each.by === by).flatMap(({ old, write, form }) => {
@@ -189,26 +157,13 @@ export function readReplacedSettings(
       if (all.size > 1 && !LISTS.has(by))
         faults.push({ name: by, problem: `and ${name} are both set`, remedy: 'remove one of them' })
       else if (all.size > 0) texts[by] = [...all].join(' ')
-    } else if (isSecret) faults.push({ name, problem: 'is not read any more', remedy })
-    else
-      removed.push({
-        name,
-        problem: BRAKE_OF.has(by) ? BRAKE : 'is not read any more',
-        remedy,
-        isBrake: BRAKE_OF.has(by),
-      })
+    } else faults.push({ name, problem: 'is not read any more', remedy })
   }
-  return { texts, from, warnings, faults, removed }
+  return { texts, from, warnings, faults }
 }
 
-/** New settings that hold messages back. */
-const BRAKE_OF: ReadonlySet<SettingName> = new Set(['QUOTAS'])
-
 function isBefore(version: string, other: string): boolean {
-  const [[major = 0, minor = 0], [otherMajor = 0, otherMinor = 0]] = [version, other].map(each =>
-    each.split('.').map(Number),
-  ) as [number[], number[]]
-  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+  return version.localeCompare(other, 'en', { numeric: true }) < 0
 }
 
 /** The setting that has another one's place now. */

@@ -29,7 +29,10 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...adminTokenFaults(s, wrong),
-    ...dkimFaults(s),
+    ...missingSettings(s, {
+      DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
+      DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
+    }),
     ...(s.DDQ_URL === undefined ? [] : alertFaults(s)),
     ...(s.EVENTS_URL === undefined ? [] : missingSettings(s, { EVENTS_SECRET: NO_SIGNING_SECRET })),
     ...exampleFaults(s),
@@ -241,14 +244,6 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
 const GUESSABLE = {
   problem: 'repeats a few characters, or is one that guessers try',
   remedy: 'make one with `callback-courier token`, which also serves here',
-}
-
-function dkimFaults(s: Partly): readonly SettingFault[] {
-  const needed = {
-    DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
-    DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
-  }
-  return missingSettings(s, needed)
 }
 
 function isExample(name: SettingName, value: unknown): boolean {

@@ -58,7 +58,7 @@ export function mergeSources(sources: SettingSources): MergedSettings {
     faults,
     strayLines,
     warnings,
-    removed: [...findRemovedSettings(all), ...replaced.removed],
+    removed: findRemovedSettings(all),
     from: replaced.from,
   }
 }

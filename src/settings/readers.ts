@@ -71,20 +71,29 @@ export function readSecrets(text: string): ParsedSetting<readonly string[]> {
 /** What a key is of: a channel's URL as it is, or as it was. */
 export type KeyPlace = 'email' | 'sms' | 'email-previous' | 'sms-previous'
 
+/**
+ * Reads entries of a name and a value, each name once; the same entry may stand twice.
+ * @param form has both as groups. @returns null when an entry has another form, or a name two values
+ */
+function readEntries(items: readonly string[], form: RegExp): ReadonlyMap<string, string> | null {
+  const entries = new Map<string, string>()
+  for (const item of items.filter(each => each !== '')) {
+    const [, name, value] = form.exec(item) ?? []
+    if (name === undefined || value === undefined || (entries.get(name) ?? value) !== value) return null
+    entries.set(name, value)
+  }
+  return entries
+}
+
 /** `CALLBACK_KEYS`: keys by their places, from `place:key`. */
 export function readCallbackKeys(text: string): ParsedSetting<ReadonlyMap<KeyPlace, string>> {
-  const keys = new Map<KeyPlace, string>()
-  for (const entry of text.trim().split(/\s+/)) {
-    const [, place, key] = /^((?:email|sms)(?:-previous)?):([A-Za-z0-9._~-]{22,128})$/.exec(entry) ?? []
-    if (place === undefined || key === undefined)
-      return {
+  const keys = readEntries(text.split(/\s+/), /^((?:email|sms)(?:-previous)?):([A-Za-z0-9._~-]{22,128})$/)
+  return keys === null
+    ? {
         fault:
           'must be email:KEY or sms:KEY, or both with a space between them; a key has 22 to 128 characters, each a letter, a digit or one of . _ ~ -',
       }
-    if ((keys.get(place as KeyPlace) ?? key) !== key) return { fault: `has two keys for ${place}` }
-    keys.set(place as KeyPlace, key)
-  }
-  return { value: keys }
+    : { value: keys as ReadonlyMap<KeyPlace, string> }
 }
 
 /** The quotas by the names in answers, metrics and the log, each with its usual limit; 0: none. */
@@ -103,17 +112,13 @@ const QUOTAS = {
 
 /** `QUOTAS`: limits by name, from `name=limit`; `off` is none, and so is 0, which is a fault beside (`listBorneFaults`). */
 export function readQuotas(text: string): ParsedSetting<Readonly<typeof QUOTAS>> {
-  const limits = new Map<string, number>()
-  for (const item of splitList(text)) {
-    const [, name = '', word = ''] = /^([a-z0-9-]+)=(off|\d{1,9})$/i.exec(item) ?? []
-    const limit = word.toLowerCase() === 'off' ? 0 : Number(word)
-    if (!Object.hasOwn(QUOTAS, name) || (limits.get(name) ?? limit) !== limit)
-      return {
-        fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
-      }
-    limits.set(name, limit)
-  }
-  return { value: { ...QUOTAS, ...Object.fromEntries(limits) } }
+  const limits = readEntries(splitList(text.toLowerCase()), /^([a-z0-9-]+)=(off|\d{1,9})$/)
+  if (limits === null || ![...limits.keys()].every(name => Object.hasOwn(QUOTAS, name)))
+    return {
+      fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
+    }
+  const read = [...limits].map(([name, limit]) => [name, limit === 'off' ? 0 : Number(limit)])
+  return { value: { ...QUOTAS, ...Object.fromEntries(read) } }
 }
 
 /** A colour. Without its #, too: in a dotenv file that would begin a comment. */
@@ -177,9 +182,8 @@ export function readMailbox(text: string): ParsedSetting<Mailbox> {
   return { value: name === '' ? { address } : { name, address } }
 }
 
-/** The name of a password's owner; that of a program stands behind what it may open. */
-const NAME = /^(?:(?:metrics|status)\/)?[a-z0-9][a-z0-9._@-]{0,63}$/i
-const TOKEN = /^[\x21-\x7e]{16,256}$/
+/** A password and its owner's name; that of a program stands behind what it may open. `local` is the log's own. */
+const NAMED_TOKEN = /^((?:(?:metrics|status)\/)?(?!local:)[a-z0-9][a-z0-9._@-]{0,63}):([\x21-\x7e]{16,256})$/i
 /** The log's name for whoever has the password without a name, and for whoever uses a console that asks for none. */
 export const UNNAMED = { token: 'admin', nobody: 'local' } as const
 
@@ -193,18 +197,13 @@ export function roleOf(name: string): AdminRole {
 
 /** `ADMIN_TOKENS`: token by its owner's name, from `name:token`, `metrics/name:token`, `status/name:token` or a token alone. */
 export function readAdminTokens(text: string): ParsedSetting<ReadonlyMap<string, string>> {
-  const tokens = new Map<string, string>()
-  for (const entry of text.split(/\s+/).filter(each => each !== '')) {
-    const [, name = '', token = ''] =
-      /^([^:]*):(.*)$/.exec(entry.includes(':') ? entry : `${UNNAMED.token}:${entry}`) ?? []
-    if (!NAME.test(name) || !TOKEN.test(token))
-      return {
+  const items = text.split(/\s+/).filter(each => each !== '')
+  const named = items.map(each => (each.includes(':') ? each : `${UNNAMED.token}:${each}`))
+  const tokens = readEntries(named, NAMED_TOKEN)
+  return tokens === null
+    ? {
         fault:
-          'must be name:token on each line: a name of letters, digits and . _ @ -, with metrics/ or status/ before that of a program, and a token of 16 to 256 visible ASCII characters without spaces',
+          'must be name:token on each line, each name once: letters, digits and . _ @ -, not local, with metrics/ or status/ before that of a program; a token has 16 to 256 visible ASCII characters without spaces',
       }
-    if (name === UNNAMED.nobody || (tokens.get(name) ?? token) !== token)
-      return { fault: 'must have each name once, and not local, which the log uses by itself' }
-    tokens.set(name, token)
-  }
-  return { value: tokens }
+    : { value: tokens }
 }

@@ -191,7 +191,7 @@ t.test('a replaced secret may still stand in a file', t => {
   t.end()
 })
 
-t.test('from 1.3 on the old name of a secret stops the start, and is never ignored', t => {
+t.test('from 1.3 on an old name stops the start, and is never ignored', t => {
   const read = (name: string) => (name === 'EMAIL_CALLBACK_KEY' ? 'kjahsdkjashdkjashdkjahs' : undefined)
   for (const version of ['1.3.0', '1.10.0', '2.0.0']) {
     const { texts, faults, warnings } = readReplacedSettings(read, {}, version)

@@ -109,7 +109,7 @@ t.test('operators and Prometheus have passwords of their own', t => {
   for (const wrong of ['ann', `:${ann}`, 'ann:short', `a b:${ann}`, `ann ${ann}`, `<b>:${ann}`])
     t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
   for (const wrong of [`ann:${ann} ann:${bob}`, `local:${ann}`, `${ann} admin:${bob}`])
-    t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must have each name once/], wrong)
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be .*each name once/], wrong)
   t.same([...(load({ ...open, ADMIN_TOKENS: ann }).ADMIN_TOKENS ?? [])], [['admin', ann]])
   t.match(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
   for (const program of [`metrics/prometheus:${bob}`, `status/shop:${bob}`]) {
