@@ -92,8 +92,7 @@ function guardOf(config: Config, now: () => number, emit: Emit) {
 }
 
 /** The hashes under which the store may know a recipient that an operator typed in full; null: neither an address nor a number. */
-function hashesOf(typed: string, options: Pick<AdminOptions, 'keys' | 'config'>): readonly string[] | null {
-  const { keys, config } = options
+function hashesOf(typed: string, { keys, config }: AdminOptions): readonly string[] | null {
   const recipient = readTypedRecipient(typed)
   const address = parseAddress(recipient, true)
   if (address !== null)
@@ -127,16 +126,11 @@ function forgetRoute(app: FastifyInstance, options: AdminOptions): void {
   })
 }
 
+/** Without a password every user of the machine could take a copy of the store, or have somebody forgotten. */
 const NO_OPERATOR: Failure = {
   status: 403,
   error: 'no-operator',
   message: 'only an operator may do this: set ADMIN_TOKENS, and come with an operator’s password',
-}
-
-const NO_BACKUP: Failure = {
-  status: 403,
-  error: 'no-token',
-  message: 'without ADMIN_TOKENS every user of this machine could take a copy of the store: set it',
 }
 
 /**
@@ -152,7 +146,7 @@ export function backupRoute(
 ): void {
   app.post('/backup', async (request, reply) => {
     const { operator } = request
-    if (operator === UNNAMED.nobody) return sendFailure(request, reply, NO_BACKUP)
+    if (operator === UNNAMED.nobody) return sendFailure(request, reply, NO_OPERATOR)
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))

@@ -61,11 +61,7 @@ export function duplicateKey({ recipientHash, dedupeKey }: Names): string {
 }
 
 /** Lists what the duplicates of a message may be stored under. Until 1.3 that includes the name by which 1.0.0 stored them. */
-export function namesOfDuplicates({
-  recipientHash,
-  formerHash,
-  dedupeKey,
-}: Names & Pick<Acceptance, 'formerHash'>): readonly Names[] {
+export function namesOfDuplicates({ recipientHash, formerHash, dedupeKey }: Acceptance): readonly Names[] {
   const names = [{ recipientHash, dedupeKey }]
   return formerHash === undefined ? names : [...names, { recipientHash: formerHash, dedupeKey }]
 }

@@ -43,7 +43,7 @@ export async function migrateTables(
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
   await requireOwnTables(client)
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
-  if (enterprise !== undefined) await noteEnterprise(client, enterprise)
+  await noteEnterprise(client, enterprise)
   await bringUpToDate(client, schema)
   await keepSecretChecks(client, payloadKeys)
   const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
@@ -116,17 +116,16 @@ async function requireOwnTables(client: Client): Promise<void> {
 
 const COUNT_WAITING = 'SELECT count(*) FROM courier_messages WHERE final_at IS NULL'
 
-async function noteEnterprise(client: Client, enterprise: Enterprise): Promise<void> {
+async function noteEnterprise(client: Client, enterprise: Enterprise | undefined): Promise<void> {
   const noted = await readMeta(client, ENTERPRISE)
-  const note = findEnterpriseNote(noted, enterprise, 'the store')
-  if (note === null) return
-  if (noted !== undefined)
+  const note = enterprise && findEnterpriseNote(noted, enterprise, 'the store')
+  if (note && noted !== undefined)
     await requireNoReplicas(
       client,
       count =>
         `${count} replicas of ${noted} are running: end all of them first, and repeat the command then`,
     )
-  await writeMeta(client, ENTERPRISE, note)
+  if (note) await writeMeta(client, ENTERPRISE, note)
 }
 
 /** Runs the migrations that the tables lack, and writes into the store which versions may write them from then on. */

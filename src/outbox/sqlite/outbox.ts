@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads'
 import { createFront } from '../front.ts'
 import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
-import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
+import { journalPath, openAttemptJournal } from './attempt-journal.ts'
+import { orUnusable } from './open.ts'
 import type { StoreSettings } from './serve-store.ts'
 import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
@@ -34,7 +35,14 @@ const PRUNE_EVERY_MS = 60_000
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
   const { path, enterprise, clock, storeKeys, maxBacklog, retentionDays, keepsEvents = false } = options
   const { emptyWalEveryMs = 60_000, startThread = startWorker } = options
-  await makeDirectory(dirname(path))
+  await mkdir(dirname(path), { recursive: true })
+    .then(() => syncDirectory(dirname(path)))
+    .catch((error: unknown) => {
+      throw new StoreUnusable(
+        `the store's directory ${dirname(path)} cannot be made or written: create it for the service's user`,
+        { cause: error },
+      )
+    })
   const settings: StoreSettings = {
     path,
     enterprise,
@@ -47,7 +55,10 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   }
   const worker = startThread(settings)
   const { loss, isInherited } = await awaitOpen(worker)
-  const journal = openJournal(path)
+  const journal = orUnusable(
+    () => openAttemptJournal(journalPath(path)),
+    `${journalPath(path)} cannot be written: make its directory writable for the service's user`,
+  )
   const thread = createThreadCalls(worker, options)
   const front = createFront(thread.call, options)
   const timer = setInterval(() => thread.maintain(clock.now()), PRUNE_EVERY_MS).unref()
@@ -68,29 +79,6 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       await thread.close()
       journal.close()
     },
-  }
-}
-
-function openJournal(databasePath: string): AttemptJournal {
-  try {
-    return openAttemptJournal(journalPath(databasePath))
-  } catch (error) {
-    throw new StoreUnusable(
-      `${journalPath(databasePath)} cannot be written: make its directory writable for the service's user`,
-      { cause: error },
-    )
-  }
-}
-
-async function makeDirectory(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true })
-    await syncDirectory(path)
-  } catch (error) {
-    throw new StoreUnusable(
-      `the store's directory ${path} cannot be made or written: create it for the service's user`,
-      { cause: error },
-    )
   }
 }
 

@@ -95,7 +95,11 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
       return
     }
     if ('backUpTo' in message) {
-      backingUp = backUp(port, db, message.backUpTo)
+      // The copy also has what is committed meanwhile.
+      backingUp = copyStore(db, message.backUpTo).then(
+        () => send(port, { is: 'backed-up' }),
+        (error: unknown) => send(port, { is: 'backed-up', failure: messageOf(error) }),
+      )
       return
     }
     if ('batch' in message) {
@@ -118,18 +122,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown fault'
 }
 
-/** Copies the store some pages at a time, between commits. The copy also has what is committed meanwhile. */
-async function backUp(port: MessagePort, db: DatabaseSync, path: string): Promise<void> {
-  try {
-    await copyStore(db, path)
-    send(port, { is: 'backed-up' })
-  } catch (error) {
-    send(port, { is: 'backed-up', failure: messageOf(error) })
-  }
-}
-
 /**
- * Copies the store into a file. SQLite copies no first page while a commit runs, which it may in this thread at that moment;
+ * Copies the store into a file, some pages at a time, between commits. SQLite copies no first page while a commit runs, which it may in this thread at that moment;
  * of that, Node makes an error whose code says that there is none, and the copy begins again.
  */
 export async function copyStore(db: DatabaseSync, path: string): Promise<void> {

@@ -3,12 +3,12 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, type OperationName, STORE_OPERATIONS, type Takes } from '../operations.ts'
-import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss, StoreUnusable } from '../outbox.ts'
+import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss } from '../outbox.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createMaintenance, type Maintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
-import { classifySqliteError, writeMeta } from './open.ts'
+import { classifySqliteError, orUnusable, writeMeta } from './open.ts'
 import { createAdminQueries, createReadSummary } from './queries.ts'
 import {
   createCounters,
@@ -19,7 +19,7 @@ import {
 } from './side-tables.ts'
 import { correctClock, endLeases, keepSecretChecks } from './start.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
-import { createProgressCount, type ProgressCount, recordLoss, watermarkPath } from './watermark.ts'
+import { createProgressCount, recordLoss, watermarkPath } from './watermark.ts'
 
 export interface StoreDeps {
   readonly path: string
@@ -79,7 +79,10 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   })
 
   const checkFiles = createFileCheck(path)
-  const progress = openProgress(db, path, live)
+  const progress = orUnusable(
+    () => createProgressCount(db, path, () => live.email + live.sms),
+    `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
+  )
   const { apply, handlers } = createHandlers(db, deps, live, checkFiles)
   const transaction = prepareTransaction(db)
   /** Ends that no claim has reported yet. */
@@ -206,17 +209,6 @@ function toCallFailure(error: unknown, damaged: string): CallFailure {
       return { is: 'unavailable', message: damaged, cause: error }
     default:
       return { is: 'unavailable', message: `the store cannot commit now: ${message}`, cause: error }
-  }
-}
-
-function openProgress(db: DatabaseSync, path: string, live: LiveMessages): ProgressCount {
-  try {
-    return createProgressCount(db, path, () => live.email + live.sms)
-  } catch (error) {
-    throw new StoreUnusable(
-      `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
-      { cause: error },
-    )
   }
 }
 
