@@ -11,7 +11,6 @@ import type { Session } from '../session.ts'
 
 /** Callbacks under way at full speed. */
 const CONNECTIONS = 64
-const WARM_CALLBACKS = 8000
 /** Of an enterprise that is busy all day. */
 const PER_SECOND = 40
 /** How far back the messages reach that the store is filled with, and how many of these days it keeps where it has to prune. */
@@ -69,7 +68,7 @@ export async function measurePostgres(
   try {
     const database = await postgres.pid()
     for (const each of rows) stores.push(await openStore(session, postgres, each))
-    for (const { platform } of stores) await warmUp(platform)
+    for (const { platform } of stores) await platform.warmUp()
     const before = await readChanges(stores)
     for (let round = 1; round <= session.rounds; round++)
       for (const store of stores) {
@@ -118,12 +117,6 @@ async function openStore(session: Session, postgres: PostgresRig, rows: number):
     )
   }
   return { rows, url, client, ...(await openService(session, env)), costs: [] }
-}
-
-/** V8 compiles what callbacks run once it has run so often: each service has to, however slow the machine is just now. */
-async function warmUp(platform: CallbackLoad): Promise<void> {
-  for (let done = 0, tries = 0; done < WARM_CALLBACKS && tries < 10; tries += 1)
-    done += (await platform.saturate(2)).done
 }
 
 async function openService(

@@ -20,7 +20,6 @@ const SMALL = { cores: 0.15, periodUs: 10_000, connections: 16 }
 /** Three small replicas carry so many times what a small one carries; three without a limit answer 99 of 100 in so many ms at half of their rate. */
 const SMALL_TIMES = 1.8
 const SMALL_P99_MS = 100
-const WARM_UP_SECONDS = 4
 
 /**
  * What replicas add up to where the database has cores of its own: a small one beside three small ones, each with a share of a core,
@@ -41,8 +40,8 @@ export async function measureScaling(session: Session): Promise<Figure[]> {
       const services = await startReplicas(session, count, env)
       sides.push(await openSide(session, { name: `${count} small`, services }, SMALL.connections))
     }
-    // V8 compiles what callbacks run before they are limited. Three take as many callbacks each as one does.
-    for (const side of sides) await saturateAll(side, WARM_UP_SECONDS * side.platforms.length)
+    // Before they are limited.
+    for (const { platforms } of sides) await Promise.all(platforms.map(async each => each.warmUp()))
     const [, three] = sides
     if (three === undefined) return []
     for (let round = 1; round <= session.rounds; round++)
