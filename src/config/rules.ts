@@ -85,11 +85,15 @@ function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   ]
 }
 
-/** The faults of a channel's providers: of those with any setting, or else of the first in the list. */
+/** The faults of a channel's providers, of those with any setting. Without one, mail has its only way, and SMS any of several. */
 function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const begun = configuredProviders(channel, s, wrong)
-  const first = providerModules.filter(module => module.channel === channel).slice(0, 1)
-  return (begun.length > 0 ? begun : first).flatMap(module => [...module.findFaults(s)])
+  const all = providerModules.filter(module => module.channel === channel)
+  if (begun.length > 0 || all.length === 1)
+    return (begun.length > 0 ? begun : all).flatMap(module => [...module.findFaults(s)])
+  const firsts = all.map(({ settings }) => Object.keys(settings)[0]).join(', ')
+  const remedy = `name one, and what it needs, beginning with one of ${firsts}; without SMS leave SMS_TOKEN empty`
+  return [{ name: 'SMS_TOKEN', problem: 'is set, and no SMS carrier is', remedy }]
 }
 
 /** The providers of a channel of which anything is set. */
