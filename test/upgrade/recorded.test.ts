@@ -1,5 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { createClock } from '../../src/runtime/clock.ts'
 import { lookInto } from '../chaos/rows.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { type Row, readRows } from '../faults/checker.ts'
@@ -68,7 +71,26 @@ t.test('this release goes on with what earlier ones left', async t => {
       await t.test(each.release, async t => {
         const url = await postgres.url()
         await restorePostgres(each, url)
-        await takeOver(t, url, each.story, () => lookInto(url).rows())
+        const rows = () => lookInto(url).rows()
+        await takeOver(t, url, each.story, rows)
+        const storeKeys = createStoreKeys('canary-store-secret-0123456789')
+        const outbox = await createPostgresOutbox({
+          url,
+          storeKeys,
+          clock: createClock(),
+          maxBacklog: 9,
+          retentionDays: 30,
+        })
+        const before = await rows()
+        const hash = before[0]?.recipientHash ?? ''
+        const own = before.filter(({ recipientHash }) => recipientHash === hash).length
+        t.equal(
+          await outbox.actions.forgetRecipient(hash),
+          own,
+          'who was sent to before the upgrade is forgotten, too',
+        )
+        t.equal((await rows()).length, before.length - own)
+        await outbox.close()
       })
     }
   })

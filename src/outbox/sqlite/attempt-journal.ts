@@ -47,8 +47,6 @@ export function readAttemptJournal(
   return begun
 }
 
-export type AttemptJournal = ReturnType<typeof openAttemptJournal>
-
 /**
  * The messages that are being sent just now, in a small file beside the database. It is written before the first byte of
  * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the

@@ -114,8 +114,6 @@ function bytesOf({ store, commits, stored, live, at }: Mark): Buffer {
   return Buffer.from(`${text}${crc32(text).toString(16)}`.padEnd(BYTES - 1).concat('\n'), 'latin1')
 }
 
-export type ProgressCount = ReturnType<typeof createProgressCount>
-
 /**
  * Compares the database with its watermark, and keeps on record what it lacks, in the open transaction.
  * @param path of the database.
