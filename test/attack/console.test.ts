@@ -197,7 +197,7 @@ t.test(
       const answer = await fetch(`${adminUrl}${path}`, { method })
       t.equal(answer.status, 403, path)
       const text = await answer.text()
-      t.match(text, 'every user of this machine could')
+      t.match(text, /every user of this machine could|only an operator may do this: set ADMIN_TOKENS/)
       t.notMatch(text, key)
     }
     for (const path of ['/console', '/console/send', '/metrics', '/api/calls', '/api/providers'])

@@ -44,7 +44,7 @@ t.test(
     await send('13800138001')
     await report('PORT_NOT_REGISTERED')
     const line =
-      /aliyun took messages that did not arrive, since [\d: -]+, of 1 recipients so far: PORT_NOT_REGISTERED: the signature is not filed/
+      /aliyun took messages that did not arrive, since [\d: -]+UTC, of 1 recipients so far: PORT_NOT_REGISTERED: the signature is not filed/
     const inChinese =
       /aliyun 接收的消息没有送达，目前涉及 1 个收件人：PORT_NOT_REGISTERED：签名未完成运营商的实名制报备/
     t.match(await firstLine(), line)
