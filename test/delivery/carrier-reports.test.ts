@@ -297,6 +297,10 @@ t.test('a code that follows one which was reported undelivered begins with the n
   reports.noteSent(codeTo('ann', now()), 'a', 'id-5')
   report('id-5', 'delivered')
   t.equal(passed(), undefined, 'a carrier by which a later one came works')
+  const nameless = codeTo('cid', now())
+  reports.noteSent(nameless, 'a', undefined)
+  reportOn(reports, 'theirs', 'undelivered', { id: nameless.id })
+  t.match(passed('cid'), { provider: 'a' }, 'a carrier that tells no id reports by ours')
   t.end()
 })
 
