@@ -121,7 +121,14 @@ function createServer(
   const server =
     tls === undefined
       ? http.createServer(limits, handler)
-      : createTlsServer({ ...limits, ...tls }, handler, unauthenticated)
+      : https.createServer(
+          { ...limits, handshakeTimeout: READ_LIMIT_MS, allowHalfOpen: true, ...tls },
+          handler,
+        )
+  if (server instanceof https.Server) {
+    delayHandshake(server, READ_LIMIT_MS, unauthenticated.isAccepting)
+    renewTicketKeys(server, TICKET_KEY_MS)
+  }
   // A caller may end its side behind its request and wait for the answer; Node would end ours, too, and lose it.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', descriptors.note)
@@ -129,18 +136,6 @@ function createServer(
   server.on('connection', unauthenticated.add)
   // Node would answer 417 to each without asking anybody, pipelined or not. An expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', handler)
-  return server
-}
-
-function createTlsServer(
-  options: object,
-  handler: RequestListener,
-  { isAccepting }: UnauthenticatedConnections,
-): Server {
-  const limits = { handshakeTimeout: READ_LIMIT_MS, allowHalfOpen: true }
-  const server = https.createServer({ ...limits, ...options }, handler)
-  delayHandshake(server, READ_LIMIT_MS, isAccepting)
-  renewTicketKeys(server, TICKET_KEY_MS)
   return server
 }
 

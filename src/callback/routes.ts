@@ -175,8 +175,7 @@ function refuseWhenBehind(
   { authentication, unauthenticated }: CallbackRoutesOptions,
   refuseNow: Readonly<Record<Channel, RefuseNow>>,
 ): void {
-  const [serve] = server.listeners('request') as RequestListener[]
-  if (serve === undefined) throw new Error('the server does not listen to its requests')
+  const [serve] = server.listeners('request') as [RequestListener]
   server.removeAllListeners('request')
   server.on('request', (request, response) => {
     const { socket, method, url = '' } = request
