@@ -40,12 +40,14 @@ export async function measureScaling(session: Session): Promise<Figure[]> {
       const services = await startReplicas(session, count, env)
       sides.push(await openSide(session, { name: `${count} small`, services }, SMALL.connections))
     }
-    // Before they are limited.
-    for (const { platforms } of sides) await Promise.all(platforms.map(async each => each.warmUp()))
-    const [, three] = sides
-    if (three === undefined) return []
+    const [one, three] = sides
+    if (one === undefined || three === undefined) return []
+    const warmUp = ({ platforms }: Side) => Promise.all(platforms.map(async each => each.warmUp()))
+    await warmUp(three)
     for (let round = 1; round <= session.rounds; round++)
       p99Ms.push(await measureAtHalf(session, three, round))
+    // Last: a replica that rests for half a minute collects its garbage, and what was compiled goes with it.
+    await warmUp(one)
     for (const pid of sides.flatMap(({ pids }) => pids)) {
       const limit = createCpuLimit(SMALL.cores, SMALL.periodUs)
       if (limit === null) {
