@@ -250,8 +250,10 @@ const GUESSABLE = {
   remedy: 'make one with `callback-courier token`, which also serves here',
 }
 
+/** Says whether a value is the example of its setting, or the key in it. */
 function isExample(name: SettingName, value: unknown): boolean {
-  return value === settingOf(name)?.example
+  const { example } = settingOf(name) ?? {}
+  return value === example || (name === 'CALLBACK_KEYS' && example === `email:${String(value)}`)
 }
 
 /** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */

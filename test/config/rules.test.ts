@@ -149,8 +149,12 @@ t.test('DKIM is all or nothing', t => {
   t.end()
 })
 
-t.test('a secret out of .env.example is nobody’s', t => {
+t.test('a secret out of the docs is nobody’s', t => {
   t.match(faultsIn({ ...enough, ADMIN_TOKENS: 'a-long-random-password' }), [/^ADMIN_TOKENS is the example/])
+  for (const place of ['email', 'sms'])
+    t.match(faultsIn({ ...enough, CALLBACK_KEYS: `${place}:a-key-of-22-or-more-characters` }), [
+      /^CALLBACK_KEYS is the example/,
+    ])
   t.end()
 })
 
