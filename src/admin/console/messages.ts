@@ -229,7 +229,7 @@ function receiptWord({ receipt }: MessageView): Html | string {
 
 function lastReply({ timeline }: MessageView): Sentence | string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : describeReply(last, 120)
+  return last === undefined ? '' : describeReply(last)
 }
 
 async function showMessage({ params }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {

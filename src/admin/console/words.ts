@@ -35,7 +35,7 @@ export const wordsPages: readonly ConsolePage[] = [
       const { kind, locale } = preview
       return {
         is: 'page',
-        title: `${kind}, ${locale}`,
+        title: say('{kind} in {locale}', { kind: translateText(kind), locale }),
         content: wordsDetail(preview, options.renderer.locales),
       }
     },
@@ -74,7 +74,7 @@ ${renderedInFull().map(({ file, line, because }) => html`<p class="soft">${say('
       .filter(kind => kind.channel === channel)
       .map(
         ({ name }) =>
-          html`<tr><th scope="row">${name}</th><td>${languages(channel, name, locales)}</td></tr>`,
+          html`<tr><th scope="row">${translateText(name)}</th><td>${languages(channel, name, locales)}</td></tr>`,
       )}</tbody></table></section>`,
   )}</div>`
 }
@@ -98,6 +98,6 @@ function wordsDetail(preview: Preview, locales: readonly string[]): Html {
 function languages(channel: Channel, kind: string, locales: readonly string[], current?: string): Html {
   return html`<ul class="chips">${locales.map(
     locale =>
-      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${say('{kind} in {locale}', { kind, locale })}">${locale}</a></li>`,
+      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${say('{kind} in {locale}', { kind: translateText(kind), locale })}">${locale}</a></li>`,
   )}</ul>`
 }
