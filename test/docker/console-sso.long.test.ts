@@ -98,11 +98,11 @@ t.test('the console behind Apache with OpenID Connect: the log names the user', 
   const own = `ServerName localhost\nServerRoot ${directory}\nDefaultRuntimeDir ${directory}/run\nPidFile ${directory}/pid\nUser www-data\nErrorLog ${directory}/log\nListen 127.0.0.1:${port}\n`
   writeFileSync(join(directory, 'apache.conf'), `${load}${own}${site}`)
   const apache = spawn('apache2', ['-D', 'FOREGROUND', '-f', join(directory, 'apache.conf')], {
-    stdio: 'inherit',
+    stdio: 'ignore',
   })
   const ended = new Promise(done => apache.once('exit', done))
   t.teardown(async () => {
-    apache.kill('SIGKILL')
+    apache.kill('SIGTERM')
     await ended
   })
 
