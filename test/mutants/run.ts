@@ -32,6 +32,8 @@ const COPIED = [
   'README.md',
   'CHANGELOG.md',
   '.env.example',
+  '.env.example.zh-CN',
+  'README.zh-CN.md',
 ]
 
 const { values } = parseArgs({
