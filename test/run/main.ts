@@ -13,7 +13,8 @@ const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [--seed
 Runs the short tests, or those of another form: all of them, or those of these files and folders. Short tests of
 folders share processes, because starting one and loading the service costs more than most of them take. The files
 of a process run in an order that is drawn from a seed; the seed is printed, and --seed repeats the order. To run
-one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts`
+one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts, and one test of it with
+TAP_GREP='/words of its name/'`
 
 /** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
 const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600
