@@ -3,8 +3,10 @@ import t from 'tap'
 import { openCallbackLoad } from '../../bench/callbacks.ts'
 import { startChild } from '../../bench/child.ts'
 import { openSession } from '../../bench/session.ts'
+import type { Client } from '../../src/outbox/postgres/connect.ts'
+import { makeDays } from '../../src/outbox/postgres/days.ts'
 import { startPostgres } from '../rigs/postgres.ts'
-import { STATISTICS_WITHOUT_BACKLOG } from './samples.ts'
+import { NOON, STATISTICS_WITHOUT_BACKLOG } from './samples.ts'
 
 const MINUTES = Number(process.env['SNAPSHOT_MINUTES'] ?? 30)
 const LIVE_ROWS = 200_000
@@ -41,6 +43,7 @@ t.test('a held snapshot, stale statistics and many live rows', async t => {
       }
       await fill(0)
       await client.query('ALTER TABLE courier_live SET (autovacuum_enabled = off)')
+      await makeDays(client as unknown as Client, 30, [NOON])
       await client.query(STATISTICS_WITHOUT_BACKLOG)
       await fill(LIVE_ROWS)
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
