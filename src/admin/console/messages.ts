@@ -114,16 +114,9 @@ function chooseFilter({ fields }: PageRequest, { recipientHash }: ConsoleOptions
   }
 }
 
-function queryOf({ channel, state, kind, from, to, zone, recipientHash }: Filter): URLSearchParams {
-  const query = new URLSearchParams()
-  if (channel !== undefined) query.set('channel', channel)
-  if (state !== undefined) query.set('state', state)
-  if (kind !== undefined) query.set('kind', kind)
-  if (from !== undefined) query.set('from', from)
-  if (to !== undefined) query.set('to', to)
-  if (zone !== undefined && (from ?? to) !== undefined) query.set('zone', String(zone))
-  if (recipientHash !== undefined) query.set('who', recipientHash)
-  return query
+function queryOf({ before: _page, recipientHash: who, ...filter }: Filter): URLSearchParams {
+  const given = Object.entries({ ...filter, who }).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
@@ -135,7 +128,7 @@ export function filterOf(query: Fields): Filter {
     ...(kind !== undefined && KINDS.includes(kind) ? { kind } : {}),
     ...(isDay(from) ? { from } : {}),
     ...(isDay(to) ? { to } : {}),
-    ...(/^-?\d{1,4}$/.test(zone) ? { zone: Number(zone) } : {}),
+    ...((isDay(from) || isDay(to)) && /^-?\d{1,4}$/.test(zone) ? { zone: Number(zone) } : {}),
     ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
@@ -156,24 +149,10 @@ function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): 
   }
 }
 
-/** Filters of an address by their names there; a recipient stands in it as a hash. */
-const FILTERS = {
-  channel: 'channel',
-  state: 'state',
-  kind: 'kind',
-  from: 'from',
-  to: 'to',
-  zone: 'zone',
-  recipientHash: 'who',
-  before: 'before',
-} as const
-
 /** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
 function unknownFilters(query: Fields, filter: Filter): Html | string {
-  const known = new Set<string>(
-    Object.entries(FILTERS).flatMap(([field, name]) => (field in filter ? [name] : [])),
-  )
-  const unknown = Object.keys(query).filter(name => query[name] !== '' && !known.has(name))
+  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHash' : name)
+  const unknown = Object.keys(query).filter(name => query[name] !== '' && !known(name))
   if (unknown.length === 0) return ''
   return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
 }
