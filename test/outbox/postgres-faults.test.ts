@@ -636,5 +636,12 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     })
     await admin.query('CREATE ROLE reader LOGIN')
     await t.rejects(openAt(url.replace('courier@', 'reader@')), { message: /may not create tables/ })
+    await (await openAt(url)).close()
+    const schema = new URL(url).searchParams.get('options')?.split('=')[1]
+    await admin.query(`CREATE ROLE maker LOGIN; GRANT ALL ON SCHEMA ${schema} TO maker;
+      GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO maker; GRANT ALL ON ALL SEQUENCES IN SCHEMA ${schema} TO maker`)
+    await t.rejects(openAt(url.replace('courier@', 'maker@')), { message: /does not own the tables/ })
+    await admin.query('GRANT courier TO maker')
+    await (await openAt(url.replace('courier@', 'maker@'))).close()
   })
 })

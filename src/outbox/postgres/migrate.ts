@@ -45,6 +45,7 @@ export async function migrateTables(
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await noteEnterprise(client, enterprise)
   await bringUpToDate(client, schema)
+  await requireOwnership(client)
   await keepSecretChecks(client, payloadKeys)
   const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
   await client.query('COMMIT')
@@ -146,6 +147,17 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   if (version > schema.migrations.length) return
   await writeMeta(client, 'schema', String(schema.migrations.length))
   await writeMeta(client, 'min-writer', String(schema.minWriter))
+}
+
+/** Only the owner of a table makes its partitions: another user could write no end from the second day on. */
+async function requireOwnership(client: Client): Promise<void> {
+  const { rows } = await client.query<{ owns: boolean }>(
+    "SELECT pg_has_role(relowner, 'USAGE') AS owns FROM pg_class WHERE oid = to_regclass('courier_finished')",
+  )
+  if (rows[0]?.owns === false)
+    throw new StoreUnusable(
+      'the user of DATABASE_URL does not own the tables of the store: name their owner, or make it a member of that role',
+    )
 }
 
 /** Gives the tables back to 1.0.0, with all that they hold. @throws StoreUnusable when replicas run, or 1.0.0 can take them already. */
