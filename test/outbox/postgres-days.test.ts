@@ -2,6 +2,8 @@ import pg from 'pg'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
+import type { Client } from '../../src/outbox/postgres/connect.ts'
+import { dropDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { lease, NOON, sample, testClock } from './samples.ts'
@@ -49,7 +51,17 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
           "SELECT inhrelid::regclass::text AS day FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass ORDER BY 1",
         )
       ).map(({ day }) => String(day).replace(/.*finished_/, ''))
-    return { clock, outboxes, ask, take, send, days, prune: () => outboxes[0]?.claim('sms', 1, 1000) }
+    return {
+      url,
+      client,
+      clock,
+      outboxes,
+      ask,
+      take,
+      send,
+      days,
+      prune: () => outboxes[0]?.claim('sms', 1, 1000),
+    }
   }
 
   await t.test('an end on a day that nobody foresaw makes its partition, for whoever is first', async t => {
@@ -112,6 +124,39 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     clock.advance(61_000)
     await prune()
     t.notOk((await days()).includes('20261120'))
+  })
+
+  await t.test('a day that another replica has dropped meanwhile is passed by', async t => {
+    const { client, ask, days } = await openStore(1)
+    const query = async (asked: { readonly name?: string }) => {
+      const result = await client.query(asked as never)
+      if (asked.name === 'list-days')
+        await ask('DROP TABLE courier_finished_20261120, courier_reports_20261120')
+      return result
+    }
+    await dropDays(Object.assign(Object.create(client), { query }) as Client, NOON + DAY / 2)
+    t.same(await days(), [])
+  })
+
+  await t.test('a code is known that a replica has ended whose clock is behind', async t => {
+    const { url, clock, outboxes } = await openStore(1)
+    const behind = { now: () => clock.now() - 1_800_000 }
+    const other = await createPostgresOutbox({
+      maxBacklog: 100,
+      retentionDays: 30,
+      url,
+      clock: behind,
+      storeKeys,
+    })
+    t.teardown(() => other.close())
+    const older = sample(clock, { code: '111111' })
+    await outboxes[0]?.accept([older])
+    const newer = sample(clock, { code: '222222' })
+    t.match(await other.accept([newer]), [{ is: 'stored', superseded: [older.message.id] }])
+    const repeated = sample(clock, { code: '111111' })
+    t.match(await outboxes[0]?.accept([repeated]), [
+      { is: 'finished', id: older.message.id, state: 'superseded' },
+    ])
   })
 
   await t.test('with a long retention a partition has several days', async t => {

@@ -85,10 +85,16 @@ export async function dropDays(client: Client, before: number): Promise<void> {
 async function hasSince(client: Client, table: string, moment: number): Promise<boolean> {
   const since = `EXISTS (SELECT FROM ${table} WHERE final_at >= ${moment}`
   const lastPage = `format('(%s,0)', greatest(pg_relation_size('${table}') / 8192 - 1, 0))::tid`
-  const { rows } = await client.query<{ has: boolean }>(
-    `SELECT ${since} AND ctid >= ${lastPage}) OR ${since}) AS has`,
-  )
-  return rows[0]?.has === true
+  try {
+    const { rows } = await client.query<{ has: boolean }>(
+      `SELECT ${since} AND ctid >= ${lastPage}) OR ${since}) AS has`,
+    )
+    return rows[0]?.has === true
+  } catch (error) {
+    // Another replica has dropped it meanwhile.
+    if ((error as { code?: unknown }).code === '42P01') return true
+    throw error
+  }
 }
 
 /** Runs what needs a table for itself, unless it would have to wait for it. @returns whether it was done */

@@ -126,8 +126,8 @@ async function lockKnown(
   return { duplicates, groups, reached, locked: new Set(locked) }
 }
 
-/** Clocks of replicas may differ by so much, ms. */
-const SKEW_MS = 60_000
+/** A replica's clock may be behind by so much, as with a wrong time zone, and its ends are found all the same, ms. */
+const SKEW_MS = 3600_000
 
 /** Says for how long after its end a message can answer for any of these, ms: a superseded one does for its whole life. */
 function answersFor(messages: readonly Acceptance[]): number {
