@@ -126,10 +126,24 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.notOk((await days()).includes('20261120'))
   })
 
+  await t.test('a day with many messages is not read through, and goes when it is over', async t => {
+    const { clock, ask, days, prune } = await openStore(1, 3)
+    await ask(`INSERT INTO courier_finished (seq, id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,
+        expires_at, final_at, dedupe_key, recipient_hash, begun, outdated, masked_recipient)
+      SELECT -n, n, 'email', 'k', 'code', 0, 'sent', 1, 0, 1, 1, ${NOON}, 'd', 'r', true, false, repeat('m', 900)
+      FROM generate_series(1, 10000) AS n`)
+    clock.set(NOON + 3 * DAY + 1000)
+    await prune()
+    t.ok((await days()).includes('20261120'))
+    clock.advance(DAY)
+    await prune()
+    t.notOk((await days()).includes('20261120'))
+  })
+
   await t.test('a day that another replica has dropped meanwhile is passed by', async t => {
     const { client, ask, days } = await openStore(1)
-    const query = async (asked: { readonly name?: string }) => {
-      const result = await client.query(asked as never)
+    const query = async (asked: pg.QueryConfig) => {
+      const result = await client.query(asked)
       if (asked.name === 'list-days')
         await ask('DROP TABLE courier_finished_20261120, courier_reports_20261120')
       return result

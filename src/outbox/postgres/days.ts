@@ -11,6 +11,8 @@ const TABLES = ['courier_finished', 'courier_reports'] as const
 const MOST_PARTITIONS = 60
 /** Dropping a partition stops all writers while it waits for those before it: so long at most, ms. */
 const LOCK_WAIT_MS = 50
+/** Partitions that are larger stay until their last day is over, octets. */
+const LARGE_BYTES = 8_000_000
 /** Held while partitions are made, so that replicas do it one after the other. */
 const MAKING_LOCK = 7_310_928_442
 
@@ -64,13 +66,13 @@ export function missingDay(error: unknown): number | null {
 }
 
 /**
- * Drops the partitions of which every message ended before `before`, ms since the epoch, and empties what is left of the table of
- * before the upgrade. When one is in use, all stay until the next time.
+ * Drops the partitions of which every message surely ended before `before`, ms since the epoch, and empties what is left of the
+ * table of before the upgrade. When one is in use, all stay until the next time.
  */
 export async function dropDays(client: Client, before: number): Promise<void> {
   for (const { name, from, to } of await listDays(client)) {
     const isOld =
-      to <= before || (from < before && !(await hasSince(client, `courier_finished_${name}`, before)))
+      to <= before || (from < before && !(await mayHaveSince(client, `courier_finished_${name}`, before)))
     if (
       isOld &&
       !(await tryAlone(client, `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name}`))
@@ -81,15 +83,13 @@ export async function dropDays(client: Client, before: number): Promise<void> {
   if (earlier?.['is_pruned'] === true) await tryAlone(client, 'TRUNCATE courier_earlier')
 }
 
-/** Says whether a message ended since a moment. The last page of the table tells it as a rule: a day is written in its order. */
-async function hasSince(client: Client, table: string, moment: number): Promise<boolean> {
-  const since = `EXISTS (SELECT FROM ${table} WHERE final_at >= ${moment}`
-  const lastPage = `format('(%s,0)', greatest(pg_relation_size('${table}') / 8192 - 1, 0))::tid`
+/** Says whether a message may have ended since a moment: a large day is not read through for it every minute. */
+async function mayHaveSince(client: Client, table: string, moment: number): Promise<boolean> {
   try {
-    const { rows } = await client.query<{ has: boolean }>(
-      `SELECT ${since} AND ctid >= ${lastPage}) OR ${since}) AS has`,
+    const { rows } = await client.query<{ may: boolean }>(
+      `SELECT pg_relation_size('${table}') > ${LARGE_BYTES} OR EXISTS (SELECT FROM ${table} WHERE final_at >= ${moment}) AS may`,
     )
-    return rows[0]?.has === true
+    return rows[0]?.may === true
   } catch (error) {
     // Another replica has dropped it meanwhile.
     if ((error as { code?: unknown }).code === '42P01') return true
