@@ -4,7 +4,7 @@ import { sampleMessage, samples } from '../../../src/messages/samples.ts'
 import { rendererFor } from '../rendering.ts'
 
 /**
- * Takes the pictures of docs/templates.md: `node test/templates/pictures.ts docs/images`, with the path of a Chromium in
+ * Takes the pictures of docs/templates.md: `node test/words/templates/pictures.ts docs/images`, with the path of a Chromium in
  * CHROMIUM. Each is of a kind in three languages side by side; `all` as a second argument: every kind in every view.
  */
 const SHOWN = ['registration-activation-desktop', 'registration-activation-dark', 'recovery-code-phone']
