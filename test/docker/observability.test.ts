@@ -167,6 +167,19 @@ t.test('the Chinese rules are the same rules, and speak Chinese', t => {
   t.end()
 })
 
+t.test('the Chinese dashboard is the same dashboard, and speaks Chinese', t => {
+  const chinese = read('docker/grafana-dashboard.zh-CN.json')
+  const words = /^ *"(?:title|legendFormat|label|description)": "(.*)",?$/gm
+  t.equal(chinese.replaceAll(words, ''), dashboard.replaceAll(words, ''))
+  for (const [, text = ''] of chinese.matchAll(words))
+    t.same(
+      englishIn(text.replaceAll(/\{\{\w+\}\}/g, ''), ['callback-courier', 'CPU', 'p50', 'p99']),
+      [],
+      text,
+    )
+  t.end()
+})
+
 const promtool = spawnSync('promtool', ['--version']).error === undefined
 t.test(
   'promtool accepts the rules and the scrape',

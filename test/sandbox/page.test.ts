@@ -1,4 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { FEED_FAULTS } from '../../sandbox/emulator/ddq-feed.ts'
+import { RULES } from '../../sandbox/emulator/device-simulator.ts'
+import { SAMPLE_REQUESTS } from '../../sandbox/emulator/page.ts'
 import { CHINESE } from '../../sandbox/words.ts'
 import { englishIn } from '../language/english.ts'
 import { address, inBrowser, post, status } from './page-rig.ts'
@@ -83,6 +88,20 @@ inBrowser(
   },
   { viewport: { width: 1280, height: 800 }, locale: 'zh-CN' },
 )
+
+t.test('the page of the emulated platform has its words in Chinese', async t => {
+  const read = (file: string) =>
+    readFileSync(join(import.meta.dirname, '../../sandbox/emulator/page', file), 'utf8')
+  const shown = [...read('index.html').matchAll(/>([^<>{}]*[a-z]{2}[^<>{}]*)<|aria-label="([^"]*)"/g)]
+  const words = [
+    ...shown.map(([, text, label]) => (text ?? label ?? '').trim()),
+    ...Object.values(SAMPLE_REQUESTS),
+    ...Object.values(FEED_FAULTS),
+    ...RULES.map(({ describe }) => describe),
+  ]
+  t.ok(words.length > 25)
+  for (const each of words.filter(text => text !== 'API')) t.type(CHINESE[each], 'string', each)
+})
 
 t.test('its Chinese has the places of the English', async t => {
   const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()

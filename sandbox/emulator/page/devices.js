@@ -83,6 +83,7 @@ const opened = new Set()
 export function showMessages({ sentMessages }) {
   byId('messages-count').textContent = sentMessages.length || ''
   const rows = sentMessages.toReversed().map(({ at, title, topic, id, payload, receivers }) => {
+    const [device, ...what] = title.split(' ')
     const details = h(
       'details',
       { open: opened.has(id) },
@@ -90,7 +91,7 @@ export function showMessages({ sentMessages }) {
         'summary',
         {},
         h('time', {}, clock(at)),
-        h('b', {}, title),
+        h('b', {}, `${device} `, what.join(' ')),
         h(
           'span',
           { class: receivers > 0 ? 'received' : 'unsubscribed' },
