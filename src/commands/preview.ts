@@ -44,7 +44,7 @@ export const preview: Command = {
           'locale',
         )
       if (out !== undefined) {
-        const index = await writeGallery(renderer, out, locale)
+        const index = await writeGallery(renderer, out, locale, languageOfTerminal(io.env))
         writeLine(io, 'stdout', say('look at {index}', { index }))
         if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
       }

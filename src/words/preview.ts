@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type ReaderLanguage, say } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
 import { countSegments, type Segments } from '../messages/sms-segments.ts'
@@ -26,6 +27,7 @@ export function renderPreview(
  * Writes every kind in every language, mails first, into a directory: `mail/KIND.LOCALE.html` and `.txt`, `sms/KIND.LOCALE.txt`, and
  * `index.html` to look through them.
  * @param locales only these languages
+ * @param language of the index around them.
  * @returns the path of the index
  * @throws Error of node:fs when it cannot be written
  */
@@ -33,6 +35,7 @@ export async function writeGallery(
   renderer: Renderer,
   out: string,
   locales: readonly string[] = renderer.locales,
+  language: ReaderLanguage = 'en',
 ): Promise<string> {
   const all = samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
   await Promise.all(['mail', 'sms'].map(folder => mkdir(join(out, folder), { recursive: true })))
@@ -45,7 +48,7 @@ export async function writeGallery(
     }
   }
   const index = join(out, 'index.html')
-  await writeFile(index, galleryPage(all))
+  await writeFile(index, galleryPage(all, language))
   return index
 }
 
@@ -84,38 +87,40 @@ iframe { width: 100%; height: 660px; border: 1px solid var(--rule); border-radiu
 `
 
 /** The page that shows the gallery's files, kind by kind, each in every language. No script, nothing from elsewhere. */
-function galleryPage(all: readonly Preview[]): string {
+function galleryPage(all: readonly Preview[], language: ReaderLanguage): string {
   const kinds = [...new Set(all.map(({ channel, kind }) => `${channel}/${kind}`))]
   const sections = kinds.map(key => {
     const own = all.filter(({ channel, kind }) => `${channel}/${kind}` === key)
     const id = key.replace('/', '-')
-    return `<section id="${id}"><h2>${escapeHtml(key.replace('/', ': '))}</h2><div class="row">${own.map(figure).join('')}</div></section>`
+    return `<section id="${id}"><h2>${escapeHtml(key.replace('/', ': '))}</h2><div class="row">${own.map(each => figure(each, language)).join('')}</div></section>`
   })
   const links = kinds.map(key => `<a href="#${key.replace('/', '-')}">${escapeHtml(key)}</a>`)
   return [
     '<!DOCTYPE html>',
-    '<html lang="en">',
-    `<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Words and layouts</title><style>${STYLE}</style></head>`,
-    `<body><header><h1>What people get to read</h1><nav>${links.join(' ')}</nav></header>`,
+    `<html lang="${language}">`,
+    `<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${say('Words and layouts').in(language)}</title><style>${STYLE}</style></head>`,
+    `<body><header><h1>${say('What people get to read').in(language)}</h1><nav>${links.join(' ')}</nav></header>`,
     ...sections,
     '</body></html>',
     '',
   ].join('\n')
 }
 
-function figure(one: Preview): string {
+function figure(one: Preview, language: ReaderLanguage): string {
   const name = `${one.kind}.${one.locale}`
   if (one.channel === 'sms') {
     const { encoding, units, segments } = one.size
-    const cost = `${segments} ${segments === 1 ? 'segment' : 'segments'}, ${encoding}, ${units}`
+    const billed =
+      segments === 1 ? say('billed as 1 segment') : say('billed as {n} segments', { n: segments })
+    const cost = `${billed.in(language)}, ${encoding}, ${units}`
     return (
-      `<figure><figcaption>${one.locale} · ${cost} · <a href="sms/${name}.txt">text</a></figcaption>` +
+      `<figure><figcaption>${one.locale} · ${cost} · <a href="sms/${name}.txt">${say('text').in(language)}</a></figcaption>` +
       `<div class="phone"><div class="bubble">${escapeHtml(one.text)}</div></div></figure>`
     )
   }
   const size = `${(Buffer.byteLength(one.mail.html) / 1024).toFixed(1)} KB`
   return (
-    `<figure><figcaption>${one.locale} · ${size} · <a href="mail/${name}.html">html</a> · <a href="mail/${name}.txt">text</a></figcaption>` +
+    `<figure><figcaption>${one.locale} · ${size} · <a href="mail/${name}.html">html</a> · <a href="mail/${name}.txt">${say('text').in(language)}</a></figcaption>` +
     `<iframe src="mail/${name}.html" title="${escapeHtml(name)}" sandbox="" loading="lazy"></iframe></figure>`
   )
 }
