@@ -67,11 +67,15 @@ export function createMailRenderer(options: MailOptions) {
       const cache = caches.get(catalog) ?? { layouts: createPrecompiledLayouts(), kinds: new Map() }
       caches.set(catalog, cache)
       const key = `${sample.name}/${language.tag}`
-      const { known, isPrecompilable } = cache.kinds.get(key) ?? {
-        known: sharedLines(catalog, sample.name, language.tag),
-        isPrecompilable: catalog.isPrecompilable(sample.name, language.tag),
+      let kind = cache.kinds.get(key)
+      if (kind === undefined) {
+        kind = {
+          known: sharedLines(catalog, sample.name, language.tag),
+          isPrecompilable: catalog.isPrecompilable(sample.name, language.tag),
+        }
+        cache.kinds.set(key, kind)
       }
-      cache.kinds.set(key, { known, isPrecompilable })
+      const { known, isPrecompilable } = kind
       if (isPrecompilable && words.text === null) {
         return { subject, ...cache.layouts.encode({ key, scope, words, html, text, known }) }
       }

@@ -1,11 +1,17 @@
 import type { NewMessage } from '../../messages/message.ts'
 import type { Acceptance, Accepted, Outbox } from '../../outbox/outbox.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
-import { createHttpApi, type HttpApiSettings, type HttpLimits, outcomeWithoutAnswer } from '../http-client.ts'
+import {
+  createHttpApi,
+  type HttpApiSettings,
+  type HttpLimits,
+  type HttpRequest,
+  outcomeWithoutAnswer,
+} from '../http-client.ts'
 import type { Outcome } from '../provider.ts'
 import { gatewayOutcome, readReply } from './answers.ts'
 import type { Gateway } from './definition.ts'
-import { fixedScope } from './request.ts'
+import { fixedScope, RequestFault } from './request.ts'
 
 export interface RobotsOptions extends Pick<HttpApiSettings, 'proxy' | 'ca'> {
   /** The gateways whose channel is `chat`. */
@@ -24,7 +30,7 @@ export interface RobotPost {
   readonly robot: string
   readonly alarms: number
   readonly outcome: Outcome
-  /** They are not posted any more: the robot refuses them, or has taken nothing for too long. */
+  /** Some of them are not posted any more: the robot refuses them, or has taken nothing for too long. */
   readonly isDropped: boolean
 }
 
@@ -55,10 +61,11 @@ export function createRobots({ robots, textOf, collectMs = COLLECT_MS, ...option
   return {
     /** Takes the messages of a callback, or of a device's alert, with what the store made of them. */
     note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void {
-      const stored = messages.filter(
-        ({ message }, at) => message.purpose === 'alarm' && accepted[at]?.is === 'stored',
-      )
-      const texts = new Set(stored.map(({ message }) => textOf(message)))
+      // The recipients of one callback share its content, which is put into words once.
+      const alarms = new Map<unknown, NewMessage>()
+      for (const [at, { message }] of messages.entries())
+        if (message.purpose === 'alarm' && accepted[at]?.is === 'stored') alarms.set(message.content, message)
+      const texts = new Set([...alarms.values()].map(textOf))
       for (const text of texts) for (const { add } of posters) add(text)
     },
     /** Posts what is left, within two seconds. */
@@ -88,8 +95,10 @@ function createPoster(
   let more = 0
   let timer: NodeJS.Timeout | undefined
   let posting: Promise<void> | undefined
+  let isClosed = false
 
   function schedule(afterMs: number): void {
+    if (isClosed) return
     timer ??= setTimeout(() => {
       timer = undefined
       posting = post().finally(() => (posting = undefined))
@@ -109,7 +118,7 @@ function createPoster(
       robot: name,
       alarms: posted.length + unnamed,
       outcome,
-      isDropped: outcome.is !== 'sent' && fresh.length === 0,
+      isDropped: outcome.is !== 'sent' && fresh.length < posted.length,
     })
     waiting = [...fresh, ...waiting]
     if (fresh.length > 0) more += unnamed
@@ -118,7 +127,13 @@ function createPoster(
   }
 
   async function ask(text: string): Promise<Outcome> {
-    const request = robot.request({ ...fixedScope(secrets, robot.request), text })
+    let request: HttpRequest
+    try {
+      request = robot.request({ ...fixedScope(secrets, robot.request), text })
+    } catch (error) {
+      if (!(error instanceof RequestFault)) throw error
+      return { is: 'retry', whose: 'ours', code: 'RENDER', reply: `its request ${error.message}` }
+    }
     const result = await api.request(request, readReply)
     if (!('value' in result)) return outcomeWithoutAnswer(result, name)
     return gatewayOutcome(robot.answer, result.value, {
@@ -136,9 +151,9 @@ function createPoster(
       if (posting === undefined) schedule(collectMs)
     },
     async close(): Promise<void> {
+      isClosed = true
       clearTimeout(timer)
       await withTimeout(LAST_POST_MS, posting ?? (waiting.length > 0 ? post() : Promise.resolve()))
-      clearTimeout(timer)
       await api.close()
     },
   }

@@ -182,6 +182,29 @@ t.test(
   },
 )
 
+t.test('a secret that does not fit the URL is said, and ends no process', async t => {
+  const { posts, tell } = await openRobot(t, 'feishu', { ...SECRETS, feishu_hook: '..' })
+  tell(['door open'])
+  await until(() => posts.length > 0, 'the post')
+  t.match(posts, [{ outcome: { is: 'retry', whose: 'ours', code: 'RENDER', reply: /part of its path/ } }])
+})
+
+t.test('alarms that are too old are said to be dropped though others are tried again', async t => {
+  const { group, posts, tell, pass } = await openRobot(t, 'feishu')
+  const busy = { code: 11232, msg: 'frequency limited' }
+  group.refusals.push(busy, busy)
+  tell(['old'])
+  await until(() => posts.length === 1, 'the refusal')
+  pass(16 * 60_000)
+  tell(['new'])
+  await until(() => group.texts.length === 1, 'the post')
+  t.same(
+    posts.map(({ isDropped }) => isDropped),
+    [false, true, false],
+  )
+  t.same(group.texts, ['new'])
+})
+
 t.test('a flood of alarms makes one post that is short enough, and says how many more there are', async t => {
   const { group, posts, tell } = await openRobot(t, 'wecom')
   tell(Array.from({ length: 5000 }, (_, n) => `第${n}台设备：${'警'.repeat(500)}`))
@@ -189,6 +212,24 @@ t.test('a flood of alarms makes one post that is short enough, and says how many
   t.equal(group.texts.length, 1)
   t.match(group.texts[0], /…\n\n… \+4999$/)
   t.match(posts, [{ alarms: 5000 }])
+})
+
+t.test('the recipients of one callback share the words of an alarm, which are made once', async t => {
+  let made = 0
+  const robots = createRobots({
+    robots: [],
+    secrets: new Map(),
+    clock: { now: () => 0 },
+    textOf: () => String((made += 1)),
+    onPost: () => {},
+  })
+  const content = { params: {}, words: 'ours' as const }
+  const acceptance = { message: { purpose: 'alarm', content } } as unknown as Acceptance
+  robots.note(
+    [acceptance, acceptance, acceptance],
+    [1, 2, 3].map(() => ({ is: 'stored', superseded: [] })),
+  )
+  t.equal(made, 1)
 })
 
 t.test('what a robot does not have is refused at its line', async t => {
