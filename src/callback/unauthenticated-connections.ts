@@ -10,6 +10,8 @@ const SOURCE: NetworkSize = { octets: 3, groups: 3 }
 const BEHIND_AFTER_MS = 1000
 const BEHIND_AGAIN_AFTER_MS = 200
 const LATELY_MS = 2000
+/** What a turn counts at most, ms: a process that stood still was not working, and all who came meanwhile may still be served. */
+const LONGEST_TURN_MS = 100
 
 interface Connection {
   readonly name: string
@@ -90,12 +92,17 @@ export function createUnauthenticatedConnections(most: number) {
 function createArrivals() {
   /** Turns for which it is remembered: this one, and the next, whose connection may come after other events of it. */
   let turns = 0
-  /** Since when one came in every turn, how many did, and on how many the key was shown meanwhile. */
-  let since = 0
+  /** For how long one came in every turn, ms, since when this turn lasts, how many came, and on how many the key was shown meanwhile. */
+  let lasted = 0
+  let turnSince = 0
   let came = 0
   let known = 0
   let behindAt = Number.NEGATIVE_INFINITY
+  const turnMs = (now: number) => Math.min(now - turnSince, LONGEST_TURN_MS)
   const endTurn = () => {
+    const now = performance.now()
+    lasted += turnMs(now)
+    turnSince = now
     turns -= 1
     if (turns > 0) setImmediate(endTurn)
   }
@@ -103,7 +110,8 @@ function createArrivals() {
     note(): void {
       if (turns === 0) {
         setImmediate(endTurn)
-        since = performance.now()
+        turnSince = performance.now()
+        lasted = 0
         came = 0
         known = 0
       }
@@ -118,7 +126,8 @@ function createArrivals() {
       // Strangers who come by thousands must not have the platform refused.
       if (turns === 0 || known * 2 < came) return false
       const now = performance.now()
-      if (now - since < (now - behindAt < LATELY_MS ? BEHIND_AGAIN_AFTER_MS : BEHIND_AFTER_MS)) return false
+      const mostMs = now - behindAt < LATELY_MS ? BEHIND_AGAIN_AFTER_MS : BEHIND_AFTER_MS
+      if (lasted + turnMs(now) < mostMs) return false
       behindAt = now
       return true
     },

@@ -151,5 +151,10 @@ t.test(
     const strangers = createUnauthenticatedConnections(10)
     await come(strangers, n => n % 3 === 0, 1100)
     t.notOk(strangers.isBehind(), 'most are strangers')
+    const stopped = createUnauthenticatedConnections(10)
+    await come(stopped, () => true, 20)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
+    await come(stopped, () => true, 20)
+    t.notOk(stopped.isBehind(), 'the process stood still')
   },
 )
