@@ -79,6 +79,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   /** Reads the mailbox until the connection ends, or the signal aborts. */
   async function read(signal: AbortSignal): Promise<void> {
     const client = await connect()
+    // The token may have come after the end.
+    if (signal.aborted) return
     // The end of the connection ends the step that waits for it, and says the same.
     client.on('error', () => {})
     const close = () => client.close()
@@ -153,6 +155,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     onError: () => {},
     onChange(isLeader) {
       if (isLeader) {
+        // Another replica may have read meanwhile: what failed before is not for how long it has failed.
+        failing = null
         const stopping = new AbortController()
         reading = { stopping, ended: repeat(() => step(stopping.signal), stopping.signal) }
       } else reading?.stopping.abort()
@@ -162,8 +166,9 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     start: leadership.start,
     async stop(): Promise<void> {
       await leadership.stop()
-      await reading?.ended
+      // A token that is asked for would be waited for.
       await tokens?.close()
+      await reading?.ended
     },
     status: (): BounceMailboxStatus => ({ leads: leadership.isLeader(), failing }),
   }

@@ -231,7 +231,8 @@ export function openPlatform({ baseUrl, timeoutMs = 10_000, dispatcher }: Platfo
       const result = await send({ method: 'POST', path: '/v2/plugin/app_auth', headers, body })
       return result.ok ? readLogin(result.value) : result
     },
-    close: async (): Promise<void> => own?.close(),
+    /** Ends all connections: an answer that does not come would be waited for. */
+    close: async (): Promise<void> => own?.destroy(),
   }
 }
 

@@ -39,7 +39,7 @@ async function startImap(t: Test, act: (verb: string, tag: string, line: string)
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { port, commands }
+  return { port, commands, connections: () => sockets.size }
 }
 
 interface Login extends Pick<Parameters<typeof createBounceMailbox>[0], 'tokens'> {
@@ -89,6 +89,13 @@ t.test('without a password it logs in with an access token, and says so when the
   await until(() => without.events.length > 0, 'it is said')
   t.match(without.events, [{ is: 'failed', reason: 'invalid_grant' }])
   t.match(without.mailbox.status().failing, { reason: 'invalid_grant' })
+  await without.mailbox.stop()
+  without.mailbox.start()
+  t.equal(
+    without.mailbox.status().failing,
+    null,
+    'it begins anew, as when another replica has read meanwhile',
+  )
 })
 
 t.test('whatever a server does, it is one line of the log, without what we are known by', async t => {
@@ -151,4 +158,30 @@ t.test('which URLs name a mailbox, and which would let a password cross a networ
     t.ok('fault' in read, wrong)
     t.notMatch(JSON.stringify(read), 'can')
   }
+})
+
+t.test('the end of the process waits neither for a mail server nor for a token that do not come', async t => {
+  const silent = await startImap(t, () => '')
+  const { mailbox } = startMailbox(t, silent.port)
+  await until(() => silent.connections() > 0, 'it connects')
+  const begun = performance.now()
+  await mailbox.stop()
+  t.ok(performance.now() - begun < 5000, 'a connection that is being made is given up')
+
+  const { port, connections } = await startImap(t, () => undefined)
+  const token = Promise.withResolvers<{ token: string }>()
+  let asked = 0
+  const asking = startMailbox(t, port, {
+    tokens: {
+      getToken() {
+        asked += 1
+        return token.promise
+      },
+      close: async () => token.resolve({ token: 'canary-token' }),
+    },
+  })
+  await until(() => asked > 0, 'it asks')
+  await asking.mailbox.stop()
+  t.equal(connections(), 0, 'nobody is connected to any more')
+  t.same(asking.events, [])
 })

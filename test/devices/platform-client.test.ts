@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
@@ -260,6 +261,12 @@ t.test('a missing answer is a failure with its reason', async t => {
     ok: false,
     failure: { is: 'unreachable', message: 'no answer within 100 ms' },
   })
+  const waiting = createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 60_000 })
+  const asked = once(silent, 'request')
+  const login = waiting.corpAuth(corp)
+  await asked
+  await waiting.close()
+  t.match(await login, { failure: { is: 'unreachable' } }, 'an end does not wait for the answer')
   silent.closeAllConnections()
   await new Promise(resolve => silent.close(resolve))
   t.match(await slow.corpAuth(corp), {
