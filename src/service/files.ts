@@ -51,6 +51,9 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
 }
 
 function unreadable(name: string, path: string, error: unknown): SettingFault {
+  // Often a private key, pasted where its file is to be named.
+  if (path.includes('-----BEGIN'))
+    return { name, problem: 'holds PEM, and must name the file that does', remedy: 'write it into a file' }
   const { problem, remedy } = judgeUnreadable(error)
   return { name, problem: `names ${path}, which ${problem}`, remedy }
 }

@@ -87,6 +87,14 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
   )
 })
 
+t.test('a key that stands where its file is to be named is not repeated', async t => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const [said = '', ...more] = await refusal({ ...dkim, DKIM_KEY_FILE: pem })
+  t.match(said, /^DKIM_KEY_FILE holds PEM, and must name the file that does: write it into a file$/)
+  t.same(more, [])
+})
+
 t.test('who may not read a file is told who that is, and what to do', async t => {
   t.match(judgeUnreadable(failing('EACCES'), 1000), {
     problem: 'cannot be read (EACCES)',
