@@ -4,7 +4,6 @@ import { type Clock, withTimeout } from '../../runtime/clock.ts'
 import {
   createHttpApi,
   type HttpApiSettings,
-  type HttpLimits,
   type HttpRequest,
   outcomeWithoutAnswer,
 } from '../http-client.ts'
@@ -43,7 +42,6 @@ const MOST_OF_ONE = 400
 /** The most alarms that one robot has waiting: beyond them the post says how many more there are. */
 const MOST_WAITING = 200
 const LAST_POST_MS = 2000
-const LIMITS: HttpLimits = { connectMs: 5000, answerMs: 10_000, bodyMs: 5000 }
 
 interface Waiting {
   readonly text: string
@@ -88,8 +86,7 @@ function createPoster(
   { secrets, clock, onPost, proxy, ca }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
 ) {
   const { name, origin, limits } = robot
-  const used = { ...LIMITS, ...(limits.seconds !== undefined && { answerMs: limits.seconds * 1000 }) }
-  const api = createHttpApi({ baseUrl: origin, connections: 1, limits: used, clock, proxy, ca })
+  const api = createHttpApi({ baseUrl: origin, connections: 1, limits, clock, proxy, ca })
   let waiting: Waiting[] = []
   /** Those beyond MOST_WAITING. */
   let more = 0
@@ -143,6 +140,12 @@ function createPoster(
     })
   }
 
+  /** Posts what came during the post that is under way, too. */
+  async function postTheRest(): Promise<void> {
+    await posting
+    if (waiting.length > 0) await post()
+  }
+
   return {
     add(text: string): void {
       if (waiting.some(each => each.text === text)) return
@@ -153,7 +156,7 @@ function createPoster(
     async close(): Promise<void> {
       isClosed = true
       clearTimeout(timer)
-      await withTimeout(LAST_POST_MS, posting ?? (waiting.length > 0 ? post() : Promise.resolve()))
+      await withTimeout(LAST_POST_MS, postTheRest())
       await api.close()
     },
   }

@@ -89,13 +89,14 @@ async function startGroup(t: Test, name: string) {
   const group = GROUPS[name]
   if (group === undefined) throw new Error(`no ${name}`)
   const texts: string[] = []
-  const rig = { texts, refusals: [] as object[], url: '', asked: 0 }
+  const rig = { texts, refusals: [] as object[], url: '', asked: 0, held: Promise.resolve() }
   const server = http.createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
     const url = new URL(request.url ?? '', 'http://localhost')
     const post = { url, json: JSON.parse(body) as Post['json'] }
     rig.asked += 1
+    await rig.held
     const refusal = rig.refusals.shift() ?? group.refuse(post)
     if (refusal === null) texts.push(String(group.text(post)))
     response.setHeader('content-type', 'application/json').end(JSON.stringify(refusal ?? group.ok))
@@ -181,6 +182,19 @@ t.test(
     t.same(group.texts[1], 'fourth')
   },
 )
+
+t.test('what comes during a post is posted before the end', async t => {
+  const { group, robots, tell } = await openRobot(t, 'feishu')
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  group.held = promise
+  tell(['first'])
+  await until(() => group.asked === 1, 'the post')
+  tell(['second'])
+  const closed = robots.close()
+  answer()
+  await closed
+  t.same(group.texts, ['first', 'second'])
+})
 
 t.test('a secret that does not fit the URL is said, and ends no process', async t => {
   const { posts, tell } = await openRobot(t, 'feishu', { ...SECRETS, feishu_hook: '..' })
