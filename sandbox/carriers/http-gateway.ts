@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type http from 'node:http'
 import { join } from 'node:path'
-import { objectOf, objectsOf, parseJsonObject, textOf } from '../../src/providers/json-answer.ts'
+import { objectOf, objectsOf, parseJson, textOf } from '../../src/providers/json-answer.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
@@ -151,7 +151,7 @@ export function createInfobip({ key }: { readonly key: string }): GatewayDialect
       if (url === '/account/1/balance' && method === 'GET')
         return answerOf(200, { balance: 47.8, currency: 'EUR' })
       if (url !== '/sms/3/messages' || method !== 'POST') return refusal('E404', 'Not found')
-      const [message] = objectsOf(parseJsonObject(body)?.['messages'])
+      const [message] = objectsOf(objectOf(parseJson(body))?.['messages'])
       const [destination] = objectsOf(message?.['destinations'])
       const [to, ref] = [textOf(destination?.['to']), textOf(destination?.['messageId'])]
       const text = textOf(objectOf(message?.['content'])?.['text'])

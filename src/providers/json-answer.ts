@@ -14,15 +14,15 @@ export interface JsonAnswer {
 
 /** Reads an API's answer. */
 export function readJsonAnswer({ statusCode, retryAfter, body }: HttpAnswer): JsonAnswer {
-  return { status: statusCode, retryAfter, body: parseJsonObject(body) }
+  return { status: statusCode, retryAfter, body: objectOf(parseJson(body)) }
 }
 
-/** Reads an answer's body. @returns null when it is no JSON object. */
-export function parseJsonObject(text: string): JsonObject | null {
+/** @returns undefined when it is no JSON. */
+export function parseJson(text: string): unknown {
   try {
-    return objectOf(parseExactly(text))
+    return parseExactly(text)
   } catch {
-    return null
+    return undefined
   }
 }
 

@@ -1,9 +1,8 @@
 import { type Context, createContext, Script } from 'node:vm'
 import type { FaultScope } from '../../messages/message.ts'
-import { parseExactly } from '../../runtime/exact-json.ts'
 import { type CodeVerdict, faultOfReport, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
 import type { HttpAnswer } from '../http-client.ts'
-import { objectOf, textOf } from '../json-answer.ts'
+import { objectOf, parseJson, textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
 import { presentableCode, presentableReply, readWord } from '../reply.ts'
@@ -194,14 +193,6 @@ function readField(value: unknown): unknown {
   if (!text.startsWith('%')) return parseJson(text)
   try {
     return parseJson(decodeURIComponent(text))
-  } catch {
-    return undefined
-  }
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return parseExactly(text)
   } catch {
     return undefined
   }

@@ -2,6 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { FAULT_SCOPES } from '../../messages/message.ts'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
+import type { HttpLimits } from '../http-client.ts'
 import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
@@ -19,18 +20,17 @@ export interface Gateway {
   readonly check: GatewayRequest | undefined
   readonly answer: GatewayAnswer
   readonly reports: GatewayReports | undefined
-  readonly limits: { readonly concurrency?: number; readonly seconds?: number }
+  /** Requests in flight at most; one connection each. */
+  readonly concurrency: number
+  readonly limits: HttpLimits
   /** The names of the secrets that it needs. */
   readonly secrets: readonly string[]
 }
 
-interface WrittenGateway {
-  readonly channel?: Gateway['channel']
+interface WrittenGateway extends Partial<Pick<Gateway, 'channel' | 'answer' | 'reports'>> {
   readonly request: WrittenRequest
   readonly check?: string
-  readonly answer?: GatewayAnswer
-  readonly reports?: GatewayReports
-  readonly limits?: Gateway['limits']
+  readonly limits?: { readonly concurrency?: number; readonly seconds?: number }
 }
 
 const FINDER = {
@@ -147,16 +147,12 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
   if ('fault' in read) return { fault: `line ${read.fault.line}: ${read.fault.reason}` }
   const gateways: Gateway[] = []
   for (const [name, written] of Object.entries(read.value)) {
-    const fault = (path: readonly string[], reason: string) => ({
-      fault: `line ${read.lineAt([name, ...path])}: ${[name, ...path].join('/')} ${reason}`,
-    })
-    const wrong = findWrongFinder(written)
-    if (wrong !== null) return fault(wrong.path, wrong.reason)
     try {
       gateways.push(compileGateway(name, written))
     } catch (error) {
       if (!(error instanceof RequestFault)) throw error
-      return fault(error.path, error.message)
+      const path = [name, ...error.path]
+      return { fault: `line ${read.lineAt(path)}: ${path.join('/')} ${error.message}` }
     }
   }
   return { value: gateways }
@@ -164,7 +160,10 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
 
 /** @throws RequestFault */
 function compileGateway(name: string, written: WrittenGateway): Gateway {
-  const { channel = 'sms', request: given, answer = {}, reports, limits = {} } = written
+  const { channel = 'sms', request: given, answer = {}, reports } = written
+  const { concurrency = 20, seconds = 10 } = written.limits ?? {}
+  const limits: HttpLimits = { connectMs: 5_000, answerMs: seconds * 1000, bodyMs: 5_000 }
+  checkFinders(answer)
   const origin = originOf(given.url, ['request', 'url'])
   const request = compileRequest(given, ['request'])
   let check: GatewayRequest | undefined
@@ -176,8 +175,9 @@ function compileGateway(name: string, written: WrittenGateway): Gateway {
   }
   const variables = [...request.variables, ...(check?.variables ?? [])]
   if (channel === 'chat') checkRobot(written, variables)
-  const secrets = variables.filter(each => each.startsWith('secrets.')).map(each => each.slice(8))
-  return { name, channel, origin, request, check, answer, reports, limits, secrets: [...new Set(secrets)] }
+  const named = variables.filter(each => each.startsWith('secrets.')).map(each => each.slice(8))
+  const secrets = [...new Set(named)]
+  return { name, channel, origin, request, check, answer, reports, concurrency, limits, secrets }
 }
 
 /** A post to a group is about no message, and nobody reports on it. @throws RequestFault */
@@ -199,13 +199,10 @@ function originOf(url: string, path: readonly string[]): string {
   return read.value
 }
 
-function findWrongFinder({ answer: { id, code, words } = {} }: WrittenGateway): {
-  readonly path: readonly string[]
-  readonly reason: string
-} | null {
+/** @throws RequestFault */
+function checkFinders({ id = [], code = [], words = [] }: GatewayAnswer): void {
   for (const [name, finder] of Object.entries({ id, code, words })) {
-    const reason = finder === undefined ? null : findFinderFault(finder)
-    if (reason !== null) return { path: ['answer', name], reason }
+    const reason = findFinderFault(finder)
+    if (reason !== null) throw new RequestFault(['answer', name], reason)
   }
-  return null
 }

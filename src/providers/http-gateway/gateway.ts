@@ -45,9 +45,6 @@ const gatewaySettings = {
   }),
 } as const
 
-/** The facts that the file does not state itself. */
-const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
-
 const SECRETS =
   'must be JSON such as {"my_gateway": "the-secret"}: names of letters, digits and _, each with a text'
 
@@ -96,8 +93,7 @@ type Call = (
 /** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
 export function createGatewayProvider(settings: GatewaySettings): Provider {
   const { gateway, clock } = settings
-  const { name, origin } = gateway
-  const concurrency = gateway.limits.concurrency ?? 20
+  const { name, origin, concurrency } = gateway
   const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
   const call: Call = (request, signal, expiresAt) => api.request(request, readReply, signal, expiresAt)
   return createSmsProvider({
@@ -214,10 +210,8 @@ export const httpGateway: ProviderFamily<'http-gateway', 'sms', typeof gatewaySe
     gateways.filter(({ channel }) => channel === 'sms').map(moduleOf),
 }
 
-function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewaySettings, typeof LIMITS> {
-  const { name, reports } = gateway
-  const { seconds } = gateway.limits
-  const limits = { ...LIMITS, ...(seconds !== undefined && { answerMs: seconds * 1000 }) }
+function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewaySettings, HttpLimits> {
+  const { name, reports, limits } = gateway
   return {
     name,
     channel: 'sms',

@@ -7,7 +7,7 @@ import {
   type HttpApiSettings,
   readRetryAfter,
 } from '../http-client.ts'
-import { type JsonObject, parseJsonObject, textOf } from '../json-answer.ts'
+import { type JsonObject, objectOf, parseJson, textOf } from '../json-answer.ts'
 import { presentableReply } from '../reply.ts'
 import { LoginError, type LoginFailure } from './login.ts'
 
@@ -161,7 +161,7 @@ export function readTokenAnswer(
   { statusCode, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
 ): TokenAnswer | LoginFailure {
-  const answer = parseJsonObject(body)
+  const answer = objectOf(parseJson(body))
   const token = textOf(answer?.['access_token'])
   if (statusCode === 200 && isToken(token)) {
     const refreshToken = textOf(answer?.['refresh_token'])

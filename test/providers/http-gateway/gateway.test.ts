@@ -10,10 +10,10 @@ import {
   findText,
   type GatewayAnswer,
   gatewayOutcome,
-  parseJson,
 } from '../../../src/providers/http-gateway/answers.ts'
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
+import { parseJson } from '../../../src/providers/json-answer.ts'
 import { modulesOf } from '../../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'

@@ -57,7 +57,7 @@ export function open(
   changes: Partial<GatewaySettings> = {},
 ): Provider {
   return createGatewayProvider({
-    gateway: { ...gateway, limits: { concurrency: 2 } },
+    gateway: { ...gateway, concurrency: 2 },
     secrets: new Map(Object.entries(secrets)),
     templates: NO_TEMPLATES,
     reportUrl: 'https://courier.example.com/receipt/x/key',
