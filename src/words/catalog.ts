@@ -13,12 +13,15 @@ export interface Catalog {
   readonly languages: ReadonlyMap<string, WordLanguage>
   /** The language of a `channel/kind` when `tag` is wanted: that or its nearest kin, else the fallback. */
   languageFor(tag: string, kind: string): WordLanguage
-  /** A kind's own html or text, in this language's version first, or the layout. */
-  template(part: Part, name: string, tag: string): Compiled
-  /** Says whether both parts of a mail can be precompiled. */
-  isPrecompilable(name: string, tag: string): boolean
+  /** The layouts of a kind's mails in a language: the same object at every call. */
+  layoutsFor(name: string, tag: string): MailLayouts
   /** The templates that cannot, which takes more time for each mail. */
   readonly renderedInFull: readonly RenderedInFull[]
+}
+
+/** Both parts of a mail: a kind's own html or text, in this language's version first, or the layout. */
+export interface MailLayouts extends Readonly<Record<Part, Compiled>> {
+  readonly isPrecompilable: boolean
 }
 
 /** The operator's template that is rendered in full for every mail, and what for. */
@@ -98,30 +101,43 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     return sources
   }
 
-  /** Finds a kind's template, and compiles it for a language when it is first needed, with the fixed variables printed in. */
-  function createTemplateLookup(
+  /** Finds the templates of a kind, and compiles them for a language when they are first needed, with the fixed variables printed in. */
+  function createLayoutLookup(
     sources: Sources,
     languages: ReadonlyMap<string, WordLanguage>,
-  ): Catalog['template'] {
-    const found = new Map<string, Compiled>()
+  ): Catalog['layoutsFor'] {
+    const found = new Map<string, MailLayouts>()
     const compiled = new Map<string, Compiled>()
-    return (part, name, tag) => {
-      const key = `${tag}/${name}.${part}`
-      const known = found.get(key)
-      if (known !== undefined) return known
-      // Kinds without a file of their own share the layout.
-      const file = fileFor(sources, part, name, tag)
-      const template = compiled.get(`${tag}/${file}`) ?? compile(file, tag)
-      compiled.set(`${tag}/${file}`, template)
-      found.set(key, template)
-      return template
-    }
 
     function compile(file: string, tag: string): Compiled {
       const source = sources.get(file)
       const language = languages.get(tag)
       if (!source || !language) throw new Error(`no ${file} for ${tag}`)
       return source.engine.compile(source.source, layoutVariables, fixedVariables(brand, language))
+    }
+
+    function template(file: string, tag: string): Compiled {
+      const key = `${tag}/${file}`
+      // Kinds without a file of their own share the layout.
+      const template = compiled.get(key) ?? compile(file, tag)
+      compiled.set(key, template)
+      return template
+    }
+
+    return (name, tag) => {
+      const key = `${tag}/${name}`
+      const known = found.get(key)
+      if (known !== undefined) return known
+      const files = { html: fileFor(sources, 'html', name, tag), txt: fileFor(sources, 'txt', name, tag) }
+      // A file that extends the layout may print everything that the layout prints.
+      const used = [files.html, files.txt, 'layout.html', 'layout.txt']
+      const layouts = {
+        html: template(files.html, tag),
+        txt: template(files.txt, tag),
+        isPrecompilable: used.every(file => sources.get(file)?.dependence === undefined),
+      }
+      found.set(key, layouts)
+      return layouts
     }
   }
 
@@ -137,16 +153,10 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
       const sources = loadTemplates(listIn('messages/'), take, languages, english)
-      // A file that extends the layout may print everything that the layout prints.
-      const isPrecompilable = (part: Part, name: string, tag: string) =>
-        [fileFor(sources, part, name, tag), `layout.${part}`].every(
-          file => sources.get(file)?.dependence === undefined,
-        )
       const catalog = {
         languages,
         languageFor: createLanguageLookup(languages, english),
-        template: createTemplateLookup(sources, languages),
-        isPrecompilable: (name: string, tag: string) => PARTS.every(part => isPrecompilable(part, name, tag)),
+        layoutsFor: createLayoutLookup(sources, languages),
         renderedInFull: [...sources].flatMap(([file, { dependence }]) =>
           dependence === undefined ? [] : [{ file, ...dependence }],
         ),

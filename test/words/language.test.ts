@@ -45,6 +45,7 @@ const PRINTING = [
   '{% if code %}a{% else %}b{{ validity }}{% endif %}',
   '{% if code %}{% if validity %}both{% else %}one{% endif %}{% endif %}',
   'a {%- if code -%} x {%- else -%} y {% endif -%}  b\n {{- validity }} c',
+  '{{ brand.name }}: {{ code }}{% if brand.url %} at {{brand.url}}{% else %}, {{ locale.tag }}{% endif %}',
   '{ {{ code }} } %} }}{% if true %}{{ validity }}{% endif %}{% if nil %}no{% endif %}',
 ]
 const OTHERS = [
@@ -54,9 +55,11 @@ const OTHERS = [
   '{% assign what = code | default: validity %}{{ what }}',
   '{{ code | upcase }}',
   '{% raw %}{{ code }}{% endraw %}{{ code }}',
-  '\0{{ code }}\0',
+  '{{ code.size }}{{ code }}',
+  '{{ brand.name.size }}',
+  '\uE000{{ code }}\uE001',
 ]
-const VALUES = ['', '1', 'Ä{{ validity }}', '<b>', '\0validity\0', null]
+const VALUES = ['', '1', 'Ä{{ validity }}', '<b>', '\uE0001\uE001', null]
 
 t.test('words come out as Liquid would have them', async t => {
   for (const words of [...PRINTING, ...OTHERS]) {
@@ -64,7 +67,8 @@ t.test('words come out as Liquid would have them', async t => {
     const compiled = liquid.compile(words, KNOWN)
     for (const code of VALUES)
       for (const validity of VALUES) {
-        const scope = { code, validity, signature: 'Acme' }
+        const brand = { name: 'Acme', url: validity }
+        const scope = { code, validity, brand, locale: { tag: 'en' }, signature: 'Acme' }
         t.equal(say(scope), compiled(scope), `${words} of ${JSON.stringify(scope)}`)
       }
   }

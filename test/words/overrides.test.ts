@@ -277,10 +277,10 @@ t.test('kinds that have no file of their own share a compiled layout', async t =
   const dir = t.testdir({ messages: { 'phone-change.txt': '{{ words.heading }}' } })
   const builtIn = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
   const { catalog } = createCatalogLoader(builtIn, dir, createBrand({ name: 'Northwind' })).load()
-  const layout = catalog.template('txt', 'activation-code', 'en')
-  t.equal(catalog.template('txt', 'recovery-code', 'en'), layout)
-  t.not(catalog.template('txt', 'recovery-code', 'es'), layout)
-  t.not(catalog.template('txt', 'phone-change', 'en'), layout)
+  const layout = catalog.layoutsFor('activation-code', 'en').txt
+  t.equal(catalog.layoutsFor('recovery-code', 'en').txt, layout)
+  t.not(catalog.layoutsFor('recovery-code', 'es').txt, layout)
+  t.not(catalog.layoutsFor('phone-change', 'en').txt, layout)
 })
 
 t.test('the encoded lines are made anew after a reload', async t => {
