@@ -1,5 +1,5 @@
 import type { MessagePayload } from './encryption.ts'
-import { type Row, timelineOf } from './message-row.ts'
+import { type DueMessage, type Row, timelineOf } from './message-row.ts'
 import type {
   Acceptance,
   Accepted,
@@ -186,14 +186,6 @@ export function giveBack(unit: UnitOfWork, row: Row): void {
   noteEnd(unit, row)
 }
 
-/** A due message with what an attempt needs. */
-export interface DueMessage {
-  readonly row: Row
-  readonly masked: string
-  /** Null: it cannot be read. */
-  readonly payload: MessagePayload | null
-}
-
 /** Claims the due messages, each under a lease of its own; those that nobody can send end instead. */
 export function claimMessages(
   unit: UnitOfWork,
@@ -201,7 +193,7 @@ export function claimMessages(
   newLease: () => Lease,
 ): readonly ClaimedMessage[] {
   const claimed: ClaimedMessage[] = []
-  for (const { row, masked, payload } of due) {
+  for (const { row, payload } of due) {
     if (row.expiresAt <= unit.now) {
       // More messages are past their life than one step ends: those at the front of the queue are ended here.
       endOutlived(unit, row)
@@ -212,7 +204,7 @@ export function claimMessages(
     } else {
       const lease = newLease()
       takeLease(unit, row, lease)
-      claimed.push(claimedMessage(row, masked, payload, lease))
+      claimed.push(claimedMessage(row, payload, lease))
     }
   }
   return claimed
@@ -226,8 +218,8 @@ function takeLease(unit: UnitOfWork, row: Row, lease: Lease): void {
   row.attemptedBy = null
 }
 
-function claimedMessage(row: Row, masked: string, payload: MessagePayload, lease: Lease): ClaimedMessage {
-  const { id, channel, kind, purpose, arrivedAt, expiresAt, attempts, ambiguous } = row
+function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): ClaimedMessage {
+  const { id, channel, kind, purpose, masked, arrivedAt, expiresAt, attempts, ambiguous } = row
   const groupKey = row.groupKey ?? undefined
   const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...payload }
   const claimed = { ...message, lease, attempts, ambiguous, groupKey }

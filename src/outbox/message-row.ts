@@ -1,4 +1,5 @@
 import type { Channel, Purpose } from '../messages/message.ts'
+import { type MessagePayload, type PayloadKeys, tryDecrypt } from './encryption.ts'
 import type {
   AttemptRecord,
   ChargedWindows,
@@ -73,6 +74,19 @@ export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: num
     charges: read['charges'] as string | ChargedWindows | null,
     timeline: read['timeline'] as string | readonly AttemptRecord[] | null,
   }
+}
+
+/** A due message with what an attempt needs. */
+export interface DueMessage {
+  readonly row: Row
+  /** Null: it cannot be read. */
+  readonly payload: MessagePayload | null
+}
+
+/** @param read with ROW_COLUMNS and the payload. */
+export function dueMessageOf(read: Readonly<Record<string, unknown>>, keys: PayloadKeys): DueMessage {
+  const row = rowOf(read)
+  return { row, payload: tryDecrypt(keys, row.id, read['payload']) }
 }
 
 /** What both a Row and the view of a message have. */

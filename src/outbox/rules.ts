@@ -117,6 +117,8 @@ export interface AttemptHistory {
   readonly reported?: boolean
 }
 
+type Copies = Pick<AttemptHistory, 'attempts' | 'ambiguous'>
+
 /** A message after a step. `dueAt` is set for `queued` only. */
 export interface MessageState {
   readonly state: State
@@ -138,16 +140,13 @@ export function stateAtAcceptance(lease: Lease | undefined, now: number): Messag
 }
 
 /** A message that is claimed: its attempt counts from the beginning. */
-export function stateAtClaim({
-  attempts,
-  ambiguous,
-}: Pick<AttemptHistory, 'attempts' | 'ambiguous'>): MessageState {
+export function stateAtClaim({ attempts, ambiguous }: Copies): MessageState {
   return { state: 'sending', answer: null, attempts: attempts + 1, ambiguous, dueAt: null }
 }
 
 /** A message that ends outside an attempt. */
 export function stateAtEnd(
-  { attempts, ambiguous }: Pick<AttemptHistory, 'attempts' | 'ambiguous'>,
+  { attempts, ambiguous }: Copies,
   state: FinalState,
   answer: FinalAnswer = null,
 ): MessageState {
@@ -175,7 +174,7 @@ export function afterSettlement(
   const { attempts, ambiguous, reported = false } = tried
   if (settlement.to === 'final') {
     const state = settlement.state === 'unknown' && reported ? 'sent' : settlement.state
-    return { state, answer: settlement.answer, attempts, ambiguous, dueAt: null }
+    return stateAtEnd(tried, state, settlement.answer)
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
   const copies = settlement.ambiguous ?? ambiguous
@@ -186,11 +185,8 @@ export function afterSettlement(
  * The change that a provider's delivery report makes to a message, by the copies that may have been sent.
  * @returns null: its state stays. While it is being sent, the end of its attempt decides.
  */
-export function afterReport(
-  state: State,
-  { attempts, ambiguous }: Pick<AttemptHistory, 'attempts' | 'ambiguous'>,
-): MessageState | null {
-  return state === 'queued' && ambiguous > 0 ? stateAtEnd({ attempts, ambiguous }, 'sent') : null
+export function afterReport(state: State, tried: Copies): MessageState | null {
+  return state === 'queued' && tried.ambiguous > 0 ? stateAtEnd(tried, 'sent') : null
 }
 
 /** The pause before a message goes out again that a dead process may have sent, ms. */
@@ -217,17 +213,11 @@ function stateAtRequeue(
   dueAt: number,
   outdated: boolean,
 ): MessageState {
-  const at = (state: State, due: number | null): MessageState => ({
-    state,
-    answer: null,
-    attempts,
-    ambiguous,
-    dueAt: due,
-  })
-  if (reported && ambiguous > 0) return at('sent', null)
-  if (outdated) return at('superseded', null)
-  if (dueAt >= expiresAt) return at(stateAtExpiry(ambiguous), null)
-  return at('queued', dueAt)
+  const endAs = (state: FinalState) => stateAtEnd({ attempts, ambiguous }, state)
+  if (reported && ambiguous > 0) return endAs('sent')
+  if (outdated) return endAs('superseded')
+  if (dueAt >= expiresAt) return endAs(stateAtExpiry(ambiguous))
+  return { state: 'queued', answer: null, attempts, ambiguous, dueAt }
 }
 
 /** The newest message with the same dedupe key. */

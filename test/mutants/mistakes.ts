@@ -407,13 +407,13 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/outbox/sqlite.test.ts'],
   },
   {
-    text: "if (reported && ambiguous > 0) return at('sent', null)",
-    instead: "if (reported) return at('sent', null)",
+    text: "if (reported && ambiguous > 0) return endAs('sent')",
+    instead: "if (reported) return endAs('sent')",
     tests: ['test/outbox'],
   },
   {
-    text: "if (outdated) return at('superseded', null)",
-    instead: "if (outdated && ambiguous === 0) return at('superseded', null)",
+    text: "if (outdated) return endAs('superseded')",
+    instead: "if (outdated && ambiguous === 0) return endAs('superseded')",
     tests: ['test/outbox'],
   },
   {

@@ -1,7 +1,6 @@
 import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
-import { tryDecrypt } from '../encryption.ts'
-import { ROW_COLUMNS, rowOf } from '../message-row.ts'
+import { dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { SettledByStore } from '../outbox.ts'
 import { claimOrder } from '../rules.ts'
@@ -88,11 +87,8 @@ export function createClaim(deps: ClaimDeps) {
   async function claimDue(client: Client, call: Takes<'claim'>, token: string, oldest: OldestDue) {
     const { now, channel, leaseMs } = call
     const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
-    const due = (await lockDue(client, call, oldest)).map(read => {
-      const row = rowOf(read)
-      const payload = tryDecrypt(writerOptions.payloadKeys, row.id, read['payload'])
-      return { row, masked: read['masked_recipient'] as string, payload }
-    })
+    const { payloadKeys } = writerOptions
+    const due = (await lockDue(client, call, oldest)).map(read => dueMessageOf(read, payloadKeys))
     let leases = 0
     const messages = claimMessages(unit, due, () => {
       leases += 1
@@ -234,7 +230,7 @@ const PROMOTE = statement('promote')`UPDATE courier_live SET ready = 1 WHERE seq
     (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
 const dueOrderedBy = (name: string, order: string) =>
-  statement(name)`SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM courier_live m
+  statement(name)`SELECT ${ROW_COLUMNS}, m.payload FROM courier_live m
     WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
     ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`
 const DUE = {

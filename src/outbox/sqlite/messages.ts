@@ -4,7 +4,6 @@ import {
   acceptMessages,
   cancelMessage,
   claimMessages,
-  type DueMessage,
   duplicateKey,
   endOutlived,
   type KnownMessages,
@@ -15,8 +14,8 @@ import {
   settleMessage,
   takeOver,
 } from '../decide.ts'
-import { encryptPayload, type PayloadKeys, tryDecrypt } from '../encryption.ts'
-import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import { encryptPayload, type PayloadKeys } from '../encryption.ts'
+import { type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Acceptance, BacklogFull, DeliveryReport } from '../outbox.ts'
 import { bounceNote, claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
@@ -158,11 +157,7 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
       const order = claimOrder(Number(first['due_at']), now)
       found.push(...due[order].all(channel, rank, limit - found.length))
     }
-    return found.map(read => {
-      const row = rowOf(read)
-      const payload = tryDecrypt(payloadKeys, row.id, read['payload'])
-      return { row, masked: read['masked_recipient'] as string, payload }
-    })
+    return found.map(read => dueMessageOf(read, payloadKeys))
   }
 }
 
@@ -279,7 +274,7 @@ const PROMOTE = `
   UPDATE messages SET ready = 1 WHERE seq IN
     (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`
 const DUE = `
-  SELECT ${ROW_COLUMNS}, m.masked_recipient, m.payload FROM messages m WHERE m.ready = 1 AND m.channel = ? AND m.rank = ?`
+  SELECT ${ROW_COLUMNS}, m.payload FROM messages m WHERE m.ready = 1 AND m.channel = ? AND m.rank = ?`
 const OLDEST_DUE =
   'SELECT due_at FROM messages WHERE ready = 1 AND channel = ? AND rank = ? ORDER BY seq LIMIT 1'
 /** Values are bound by position: by name the store takes 5 µs more a message. */
