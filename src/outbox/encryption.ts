@@ -60,18 +60,13 @@ export function createStoreKeys(
     return (...fields) =>
       createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
   }
-  const [dedupe, group, recipient, bucket] = ['dedupe', 'group', 'recipient', 'bucket'].map(hash) as [
-    Hash,
-    Hash,
-    Hash,
-    Hash,
-  ]
+  const dedupe = hash('dedupe')
   return {
     payloadKeys,
     dedupeKey: fields => dedupe(...fields),
-    groupKey: group,
-    recipientHash: recipient,
-    bucketHash: bucket,
+    groupKey: hash('group'),
+    recipientHash: hash('recipient'),
+    bucketHash: hash('bucket'),
   }
 }
 
@@ -102,19 +97,16 @@ export function encryptPayload([key]: PayloadKeys, id: string, payload: MessageP
   return Buffer.concat([Buffer.of(VERSION), nonce, head, cipher.final(), cipher.getAuthTag()])
 }
 
-/** @throws when it was changed, encrypted with none of the keys, or belongs to another row. */
-export function decryptPayload(
-  [key, ...others]: PayloadKeys,
-  id: string,
-  encrypted: Uint8Array,
-): MessagePayload {
-  try {
-    return decryptWith(key, id, encrypted)
-  } catch (error) {
-    const [next, ...rest] = others
-    if (next === undefined) throw error
-    return decryptPayload([next, ...rest], id, encrypted)
+/** @returns null: it was changed, encrypted with none of the keys, or belongs to another row. */
+export function tryDecrypt(keys: PayloadKeys, id: string, encrypted: unknown): MessagePayload | null {
+  for (const key of keys) {
+    try {
+      return decryptWith(key, id, encrypted as Uint8Array)
+    } catch {
+      // Another key may read it.
+    }
   }
+  return null
 }
 
 function decryptWith(key: KeyObject, id: string, encrypted: Uint8Array): MessagePayload {
@@ -137,15 +129,6 @@ const CHECK_BYTES = 1 + NONCE_BYTES + JSON.stringify(['', CHECK_PAYLOAD.content]
 /** Makes a value that only the first key can read: kept in the store, it tells whether the secret is still the same. */
 function createSecretCheck(keys: PayloadKeys): Buffer {
   return encryptPayload(keys, SECRET_CHECK, CHECK_PAYLOAD)
-}
-
-/** Null: it was changed, encrypted with none of the keys, or belongs to another row. */
-export function tryDecrypt(keys: PayloadKeys, id: string, encrypted: unknown): MessagePayload | null {
-  try {
-    return decryptPayload(keys, id, encrypted as Uint8Array)
-  } catch {
-    return null
-  }
 }
 
 /** The checks that a store keeps: of the secret that it is written with, and of those that messages may still wait under. */
