@@ -20,16 +20,16 @@ type Call = Parameters<ReturnType<typeof createStore>['runCalls']>[0][number]
 /** The store as its thread has it. */
 function openAt(path: string) {
   const db = openStore(path)
-  const store = createStore(db, {
+  const settings = {
     path,
     payloadKeys: storeKeys.payloadKeys,
     maxBacklog: 9999,
     keepsEvents: false,
-    retentionMs: 1e9,
+    retentionDays: 30,
+    emptyWalEveryMs: 60_000,
     now: clock.now(),
-    damaged: 'the store is damaged',
-    newLeaseToken: () => 'lease',
-  })
+  }
+  const store = createStore(db, settings, () => 'lease')
   store.maintenance.emptyWal()
   const run = (...calls: readonly Call[]) => store.runCalls(calls)
   return {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
-import { type StoreSettings, serveStore } from '../../src/outbox/sqlite/serve-store.ts'
+import { serveStore } from '../../src/outbox/sqlite/serve-store.ts'
+import type { StoreSettings } from '../../src/outbox/sqlite/store.ts'
 import type { StoreThread } from '../../src/outbox/sqlite/thread.ts'
 
 /** The store's end of the port, in this thread: to start one takes ten times as long as most tests of the store. */

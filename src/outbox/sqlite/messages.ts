@@ -16,8 +16,8 @@ import {
 } from '../decide.ts'
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
-import type { Gives, Takes } from '../operations.ts'
-import type { Acceptance, BacklogFull, DeliveryReport } from '../outbox.ts'
+import type { Takes } from '../operations.ts'
+import type { Acceptance, DeliveryReport } from '../outbox.ts'
 import { bounceNote, claimOrder, isLive, rankOfPurpose, readinessOf } from '../rules.ts'
 import { type NewEvent, takeEnded, type UnitOfWork } from '../unit.ts'
 import type { createMemos } from './side-tables.ts'
@@ -25,7 +25,7 @@ import type { createMemos } from './side-tables.ts'
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
 
-export interface MessageDeps {
+interface MessageDeps {
   readonly db: DatabaseSync
   readonly payloadKeys: PayloadKeys
   readonly maxBacklog: number
@@ -36,21 +36,11 @@ export interface MessageDeps {
   readonly addEvent: (event: NewEvent) => void
 }
 
-type Operation = 'accept' | 'claim' | 'settle' | 'writeReceipt' | 'retryMessage' | 'cancelMessage'
-
 /**
  * The operations on messages in the open transaction: each loads the rows that it concerns, has decide.ts change them, and
  * leaves the changes in the unit of work, which `apply` writes.
  */
-export function createMessages(deps: MessageDeps): {
-  readonly apply: (unit: UnitOfWork) => void
-  readonly operations: {
-    readonly [N in Operation]: (
-      call: Takes<N>,
-      unit: UnitOfWork,
-    ) => Gives<N> | (N extends 'accept' ? BacklogFull : never)
-  }
-} {
+export function createMessages(deps: MessageDeps) {
   const { db, maxBacklog } = deps
   const apply = createApply(deps)
   const loadKnown = createLoadKnown(deps)
@@ -60,18 +50,21 @@ export function createMessages(deps: MessageDeps): {
   return {
     apply,
     operations: {
-      accept: ({ messages }, unit) => acceptMessages(unit, loadKnown(messages), messages, maxBacklog),
+      accept: ({ messages }: Takes<'accept'>, unit: UnitOfWork) =>
+        acceptMessages(unit, loadKnown(messages), messages, maxBacklog),
       claim: createClaim(deps, apply),
-      settle: ({ id, token, settlement }, unit) =>
+      settle: ({ id, token, settlement }: Takes<'settle'>, unit: UnitOfWork) =>
         settleMessage(unit, rowFrom(claimed.get(id, token)), settlement),
-      writeReceipt(report, unit) {
+      writeReceipt(report: Takes<'writeReceipt'>, unit: UnitOfWork) {
         const row = findReported(report)
         const noted =
           report.recipients === undefined || row === undefined ? [] : [bounceNote(row.recipientHash)]
         return keepReport(unit, row, report, deps.memos.read(noted))
       },
-      retryMessage: ({ id, now }, unit) => retryMessage(unit, rowFrom(waiting.get(id, now))),
-      cancelMessage: ({ id, now }, unit) => cancelMessage(unit, rowFrom(waiting.get(id, now))),
+      retryMessage: ({ id, now }: Takes<'retryMessage'>, unit: UnitOfWork) =>
+        retryMessage(unit, rowFrom(waiting.get(id, now))),
+      cancelMessage: ({ id, now }: Takes<'cancelMessage'>, unit: UnitOfWork) =>
+        cancelMessage(unit, rowFrom(waiting.get(id, now))),
     },
   }
 }

@@ -6,7 +6,7 @@ import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { journalPath, openAttemptJournal } from './attempt-journal.ts'
 import { orUnusable } from './open.ts'
-import type { StoreSettings } from './serve-store.ts'
+import type { StoreSettings } from './store.ts'
 import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
 

@@ -1,28 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
-import { setTimeout } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
-import type { PayloadKeys } from '../encryption.ts'
+import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
-import { type Enterprise, StoreUnusable } from '../outbox.ts'
+import { StoreUnusable } from '../outbox.ts'
 import { MADE_FROM } from '../schema-version.ts'
-import { adviseOnDamage, closeQuietly, openStore, readMeta } from './open.ts'
+import { closeQuietly, openStore, readMeta } from './open.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
-import { createStore } from './store.ts'
+import { createStore, type StoreSettings } from './store.ts'
 import type { MessageFromWorker, MessageToWorker } from './thread.ts'
-
-export interface StoreSettings {
-  readonly path: string
-  readonly enterprise?: Enterprise | undefined
-  readonly payloadKeys: PayloadKeys
-  readonly maxBacklog: number
-  readonly retentionDays: number
-  readonly keepsEvents: boolean
-  /** ms since the epoch, by the service's clock, at the start. */
-  readonly now: number
-  /** How often the WAL is emptied, ms. */
-  readonly emptyWalEveryMs: number
-}
 
 /** Pages of a backup that are copied while calls wait: about a millisecond. */
 const PAGES_A_STEP = 100
@@ -37,13 +23,14 @@ function openOrReport(port: MessagePort, settings: StoreSettings) {
   let db: DatabaseSync | undefined
   try {
     db = openStore(settings.path, SQLITE_SCHEMA, settings.enterprise)
-    const store = createStore(db, {
-      ...settings,
-      retentionMs: settings.retentionDays * 24 * 3600 * 1000,
-      damaged: adviseOnDamage(settings.path),
-      newLeaseToken: createLeaseTokens(() => thread),
-    })
-    return { db, store }
+    return {
+      db,
+      store: createStore(
+        db,
+        settings,
+        createLeaseTokens(() => thread),
+      ),
+    }
   } catch (error) {
     if (db !== undefined) closeQuietly(db)
     const message =
@@ -82,7 +69,6 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     emptyWal()
     store.close()
     closeQuietly(db)
-    send(port, { is: 'closed' })
     port.close()
   }
   emptyWal()
@@ -127,14 +113,12 @@ function messageOf(error: unknown): string {
  * of that, Node makes an error whose code says that there is none, and the copy begins again.
  */
 export async function copyStore(db: DatabaseSync, path: string): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await backup(db, path, { rate: PAGES_A_STEP })
-      return
-    } catch (error) {
-      if ((error as { errcode?: unknown }).errcode !== 0) throw error
+  await retry(
+    () => backup(db, path, { rate: PAGES_A_STEP }),
+    (error, tries) => {
+      if ((error as { errcode?: unknown }).errcode !== 0) return null
       if (tries === BACKUP_TRIES) throw new Error('commits leave no time to begin a backup', { cause: error })
-      await setTimeout(BACKUP_PAUSE_MS)
-    }
-  }
+      return BACKUP_PAUSE_MS
+    },
+  )
 }

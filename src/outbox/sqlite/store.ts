@@ -3,78 +3,60 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, type OperationName, STORE_OPERATIONS, type Takes } from '../operations.ts'
-import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreLoss } from '../outbox.ts'
+import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreOptions } from '../outbox.ts'
 import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
-import { createMaintenance, type Maintenance } from './maintenance.ts'
+import { createMaintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
-import { classifySqliteError, orUnusable, writeMeta } from './open.ts'
+import { adviseOnDamage, classifySqliteError, orUnusable, writeMeta } from './open.ts'
 import { createAdminQueries, createReadSummary } from './queries.ts'
-import {
-  createCounters,
-  createEventQueue,
-  createForgetRecipient,
-  createMemos,
-  type LiveMessages,
-} from './side-tables.ts'
+import { createCounters, createEventQueue, createForgetRecipient, createMemos } from './side-tables.ts'
 import { correctClock, endLeases, keepSecretChecks } from './start.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
 import { createProgressCount, recordLoss, watermarkPath } from './watermark.ts'
 
-export interface StoreDeps {
+/** What the store's thread is given at its start. */
+export interface StoreSettings extends Pick<StoreOptions, 'enterprise' | 'maxBacklog' | 'retentionDays'> {
   readonly path: string
   readonly payloadKeys: PayloadKeys
-  readonly maxBacklog: number
-  readonly retentionMs: number
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
-  /** ms since the epoch, at the start. */
+  /** ms since the epoch, by the service's clock, at the start. */
   readonly now: number
-  /** The failure of every call once damage was met. */
-  readonly damaged: string
-  readonly newLeaseToken: () => string
+  /** How often the WAL is emptied, ms. */
+  readonly emptyWalEveryMs: number
 }
 
-/** The embedded store behind its thread's port. */
-export interface Store {
-  /** Runs calls: those that write with one commit, then those that only read. */
-  runCalls(calls: readonly StoreCall[]): BatchReplies
-  /** Prunes a step, and shortens a long WAL. @param at the time, where it is known better than from the last call. */
-  maintain(at?: number): void
-  readonly maintenance: Maintenance
-  /** @throws when the store's files are not where they were: what is stored now is gone with the process. */
-  checkFiles(): void
-  /** The loss that the watermark showed within the last day; null: none. */
-  readonly loss: StoreLoss | null
-  /** Closes the files beside the database. */
-  close(): void
-}
+const DAY_MS = 24 * 3600_000
 
 type Handlers = {
   readonly [N in OperationName]: (call: Takes<N>, unit: UnitOfWork) => Gives<N> | BacklogFull
 }
 
 /**
+ * The embedded store behind its thread's port.
+ *
  * @param db from openStore.
  * @throws StoreUnusable when messages wait that were encrypted with another secret, or its watermark cannot be written.
  */
-export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
-  const { path, keepsEvents } = deps
-  const maintenance = createMaintenance(db, deps.retentionMs)
+export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseToken: () => string) {
+  const { path, keepsEvents, retentionDays } = settings
+  const maintenance = createMaintenance(db, retentionDays * DAY_MS)
+  const transaction = prepareTransaction(db)
   const counters = createCounters(db)
   /** Live messages, committed ones only. */
   const live = counters.countLive()
-  inTransaction(db, () => keepSecretChecks(db, deps, live.email + live.sms))
-  const loss = inTransaction(db, () => {
-    const noted = recordLoss(db, path, deps.now)
+  transaction(() => keepSecretChecks(db, settings, live.email + live.sms))
+  const loss = transaction(() => {
+    const noted = recordLoss(db, path, settings.now)
     // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
     // is not used: an attempt that it does not name may have ended in a commit that was lost.
     endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(path)))
     return noted.loss
   })
-  inTransaction(db, () => {
+  transaction(() => {
     const corrected = counters.begin()
-    correctClock(db, corrected.counts, deps.now)
+    correctClock(db, corrected.counts, settings.now)
     counters.write(corrected)
   })
 
@@ -83,11 +65,39 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
     () => createProgressCount(db, path, () => live.email + live.sms),
     `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
   )
-  const { apply, handlers } = createHandlers(db, deps, live, checkFiles)
-  const transaction = prepareTransaction(db)
+  const memos = createMemos(db)
+  const events = createEventQueue(db)
+  const { apply, operations } = createMessages({
+    ...settings,
+    db,
+    newLeaseToken,
+    backlog: () => live.email + live.sms,
+    memos,
+    addEvent: events.addEvent,
+  })
+  const handlers: Handlers = {
+    ...operations,
+    ...createAdminQueries(db),
+    ...events,
+    readSummary: createReadSummary(db, live, path),
+    readMemos: ({ names }) => memos.read(names),
+    allowAgain: ({ id }) => memos.forgetBounces(id),
+    forgetRecipient: createForgetRecipient(db),
+    probeCommit() {
+      // Random, since SQLite does not write a page that stays the same.
+      writeMeta(db, 'probe', randomBytes(PROBE_BYTES))
+      try {
+        checkFiles()
+      } catch {
+        // A commit into a file that nobody finds again is worth nothing; the log says so once a minute.
+        return false
+      }
+      return true
+    },
+  }
   /** Ends that no claim has reported yet. */
   let unreported: readonly SettledByStore[] = []
-  let { now } = deps
+  let { now } = settings
   /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
   let damage: CallFailure | undefined
 
@@ -96,22 +106,20 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
     const counted = counters.begin()
     const ended = [...unreported]
     let stored = 0
-    const values = transaction(
-      () =>
-        calls.map(([name, call]) => {
-          if ('now' in call) now = call.now
-          const at = 'at' in call ? call.at : now
-          const unit = beginUnit(at, { keepsEvents, marksAttempts: false, ended, ...counted })
-          const value = handle(name, call, unit)
-          stored += unit.stored.length
-          apply(unit)
-          return value
-        }),
-      () => {
-        counters.write(counted)
-        progress.write(now, stored)
-      },
-    )
+    const values = transaction(() => {
+      const handled = calls.map(([name, call]) => {
+        if ('now' in call) now = call.now
+        const at = 'at' in call ? call.at : now
+        const unit = beginUnit(at, { keepsEvents, marksAttempts: false, ended, ...counted })
+        const value = handle(name, call, unit)
+        stored += unit.stored.length
+        apply(unit)
+        return value
+      })
+      counters.write(counted)
+      progress.write(now, stored)
+      return handled
+    })
     const { email, sms } = counted.counts.live()
     live.email += email
     live.sms += sms
@@ -127,13 +135,14 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
   }
 
   function noteFailure(error: unknown): CallFailure {
-    const failure = toCallFailure(error, deps.damaged)
+    const failure = toCallFailure(error, path)
     if (classifySqliteError(error) === 'corrupt') damage = failure
     return failure
   }
 
   return {
-    runCalls(calls) {
+    /** Runs calls: those that write with one commit, then those that only read. */
+    runCalls(calls: readonly StoreCall[]): BatchReplies {
       const places = [...calls.keys()]
       const writing = places.filter(at => STORE_OPERATIONS[(calls[at] as StoreCall)[0]].writes)
       const values: unknown[] = calls.map(() => null)
@@ -166,28 +175,30 @@ export function createStore(db: DatabaseSync, deps: StoreDeps): Store {
       }
       return { values, failures }
     },
-    maintain(at = now) {
+    /** Prunes a step, and shortens a long WAL. @param at the time, where it is known better than from the last call. */
+    maintain(at = now): void {
       now = at
-      if (maintenance.isPruneDue(now)) inTransaction(db, () => maintenance.prune(now))
+      if (maintenance.isPruneDue(now)) transaction(() => maintenance.prune(now))
       maintenance.shortenWal()
     },
     maintenance,
     checkFiles,
+    /** The loss that the watermark showed within the last day; null: none. */
     loss,
-    close: () => progress.close(),
+    /** Closes the files beside the database. */
+    close: progress.close,
   }
 }
 
-/** Makes the function that does some work and writes what it counted, with one commit. It throws when that fails, and then nothing is done. */
+/** Makes the function that does some work with one commit. It throws when that fails, and then nothing is done. */
 function prepareTransaction(db: DatabaseSync) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  return <T>(work: () => T, beforeCommit: () => void): T => {
+  return <T>(work: () => T): T => {
     try {
       begin.run()
       const value = work()
-      beforeCommit()
       commit.run()
       return value
     } catch (error) {
@@ -198,7 +209,7 @@ function prepareTransaction(db: DatabaseSync) {
   }
 }
 
-function toCallFailure(error: unknown, damaged: string): CallFailure {
+function toCallFailure(error: unknown, path: string): CallFailure {
   const message = error instanceof Error ? error.message : 'unknown fault'
   switch (classifySqliteError(error)) {
     case null:
@@ -206,14 +217,14 @@ function toCallFailure(error: unknown, damaged: string): CallFailure {
     case 'refused':
       return { is: 'refused', message: `the store cannot hold it: ${message}` }
     case 'corrupt':
-      return { is: 'unavailable', message: damaged, cause: error }
+      return { is: 'unavailable', message: adviseOnDamage(path), cause: error }
     default:
       return { is: 'unavailable', message: `the store cannot commit now: ${message}`, cause: error }
   }
 }
 
 /**
- * Makes the check that the store's files are still where they were. A process that has a file open can write it even when it was
+ * Makes the check that the store's files are still where they were: it throws when what is stored now is gone with the process. One that has a file open can write it even when it was
  * deleted or replaced, and nobody finds it afterwards.
  */
 function createFileCheck(path: string): () => void {
@@ -226,46 +237,4 @@ function createFileCheck(path: string): () => void {
       `the store's files were deleted or replaced under the running service, ${path} or ${path}-wal: what is stored now is lost when it ends`,
     )
   }
-}
-
-function createHandlers(
-  db: DatabaseSync,
-  deps: StoreDeps,
-  live: LiveMessages,
-  checkFiles: () => void,
-): { readonly apply: (unit: UnitOfWork) => void; readonly handlers: Handlers } {
-  const memos = createMemos(db)
-  const events = createEventQueue(db)
-  const { apply, operations } = createMessages({
-    ...deps,
-    db,
-    backlog: () => live.email + live.sms,
-    memos,
-    addEvent: events.addEvent,
-  })
-  const handlers: Handlers = {
-    ...operations,
-    ...createAdminQueries(db),
-    ...events,
-    readSummary: createReadSummary(db, live, deps.path),
-    readMemos: ({ names }) => memos.read(names),
-    allowAgain: ({ id }) => memos.forgetBounces(id),
-    forgetRecipient: createForgetRecipient(db),
-    probeCommit() {
-      // Random, since SQLite does not write a page that stays the same.
-      writeMeta(db, 'probe', randomBytes(PROBE_BYTES))
-      try {
-        checkFiles()
-      } catch {
-        // A commit into a file that nobody finds again is worth nothing; the log says so once a minute.
-        return false
-      }
-      return true
-    },
-  }
-  return { apply, handlers }
-}
-
-function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  return prepareTransaction(db)(work, () => {})
 }

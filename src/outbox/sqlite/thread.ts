@@ -20,7 +20,6 @@ export type MessageFromWorker =
   | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }
   /** The copy is made; or why it is not. */
   | { readonly is: 'backed-up'; readonly failure?: string }
-  | { readonly is: 'closed' }
 
 /** A call on its way: what is called, with what. */
 export type StoreCall = { [N in OperationName]: readonly [N, Takes<N>] }[OperationName]
