@@ -4,7 +4,8 @@ import { Agent, request } from 'undici'
 import { startService } from '../src/service/service.ts'
 import { createCallbacks } from './faults/callbacks.ts'
 import { createDriver, type Driver } from './faults/driver.ts'
-import { backlogOf, pause } from './faults/stage.ts'
+import { backlogOf } from './faults/stage.ts'
+import { patient } from './rigs/patience.ts'
 import { noPostgres, type PostgresRig, startPostgres } from './rigs/postgres.ts'
 import { type Settings, type Sinks, startSinks, until } from './rigs/service.ts'
 import { AUTH_TOKEN } from './rigs/twilio-server.ts'
@@ -52,7 +53,7 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
   const callback = createCallbacks()
 
   await t.test('the same body given to both at once is one message, and one answer', async t => {
-    const { replicas, smtp } = await fleet(t, postgres, { ANSWER_WITHIN_MS: '6000' })
+    const { replicas, smtp } = await fleet(t, postgres, { ANSWER_WITHIN_MS: '25000' })
     const [one, two] = replicas
     smtp.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 100 } : undefined)
     const given = Array.from({ length: 8 }, () => callback('email'))
@@ -63,7 +64,7 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
         [0, 0],
       )
       for (const { askedAt, answeredAt } of answers)
-        t.ok(answeredAt - askedAt < 4000, 'it heard of the end, and did not wait until it had to answer')
+        t.ok(answeredAt - askedAt < 20_000, 'it heard of the end, and did not wait until it had to answer')
     }
     t.equal(smtp.mails.length, given.length)
     t.same(new Set(smtp.mails.map(mail => mail.to[0])), new Set(given.map(each => each.to)))
@@ -179,12 +180,11 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
         const { status, errCode, retryAfter, askedAt, answeredAt } = await driver.post(callback('email'))
         t.match({ status, errCode }, { status: 503, errCode: 5031002 })
         t.ok(Number(retryAfter) > 0)
-        t.ok(answeredAt - askedAt < 2000, 'within the time for an answer')
+        t.ok(answeredAt - askedAt < patient(2000), 'within the time for an answer')
       }
       for (const { adminUrl } of replicas) t.equal((await text(`${adminUrl}/healthz`)).status, 200)
       await postgres.start()
-      for (let tries = 0; (await ready()).includes(503) && tries < 100; tries += 1) await pause(50)
-      t.same(await ready(), [200, 200])
+      await until(async () => !(await ready()).includes(503), 'both are ready', 20_000)
       for (const { driver } of replicas) t.equal((await driver.post(callback('email'))).errCode, 0)
       t.equal(smtp.mails.length, 3)
     },

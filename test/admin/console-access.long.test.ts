@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { noBrowser, openBrowser } from '../rigs/browser.ts'
-import { mailBody, startRig } from '../rigs/service.ts'
+import { mailBody, startRig, until } from '../rigs/service.ts'
 import { lookAtPages } from './accessibility.ts'
 
 t.test('every page, light and dark, wide and narrow', { skip: noBrowser, timeout: 90_000 }, t =>
@@ -22,11 +22,11 @@ t.test(
 
     rig.smtp.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '535 5.7.8 no' } : undefined)
     await rig.post('email', mailBody())
-    await eventually(async () => (await news.innerText()).includes('535'), 'the outage is read out')
+    await until(async () => (await news.innerText()).includes('535'), 'the outage is read out', 15_000)
     const heard = await count(page)
     const shown = () => page.locator('.causes').innerText()
     const before = await shown()
-    await eventually(async () => (await shown()) !== before, 'its duration has gone on')
+    await until(async () => (await shown()) !== before, 'its duration has gone on', 15_000)
     t.equal(await heard(), 0, 'and nothing was read out')
   },
 )
@@ -37,11 +37,4 @@ async function count(page: Page): Promise<() => Promise<unknown>> {
     'window.heard = 0; new MutationObserver(() => { window.heard += 1 }).observe(document.getElementById("news"), { childList: true })',
   )
   return () => page.evaluate('window.heard')
-}
-
-async function eventually(is: () => Promise<boolean>, what: string): Promise<void> {
-  for (const end = Date.now() + 15_000; !(await is()); ) {
-    if (Date.now() > end) throw new Error(`not in time: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
 }

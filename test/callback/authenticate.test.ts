@@ -5,6 +5,7 @@ import {
   type Credentials,
   createAuthentication,
   createSourceNetworks,
+  type SignatureNews,
 } from '../../src/callback/authenticate.ts'
 
 const corpId = 'corp-1'
@@ -91,14 +92,15 @@ t.test('observe never refuses a POST, and says what it saw', async t => {
 
 t.test('observe counts the POSTs of who has the key, and a stranger’s never', async t => {
   const HOUR = 3_600_000
-  for (const more of [
-    { query: '' },
-    { query: 'timestamp=1&signature=2' },
-    { query: sign('1600000000') },
-    { query: '', key: 'wrong' },
-  ]) {
+  for (const [more, came] of [
+    [{ query: '' }, 'absent'],
+    [{ query: 'timestamp=1&signature=2' }, 'wrong'],
+    [{ query: sign('1600000000') }, 'stale'],
+    [{ query: '', key: 'wrong' }, undefined],
+  ] as const) {
     let now = NOW
-    const watched = authentication({ wall: () => now })
+    const news: SignatureNews[] = []
+    const watched = authentication({ wall: () => now, signatureNews: each => news.push(each) })
     for (let post = 0; post < 50; post += 1) {
       now = NOW + (post * 7 * HOUR) / 49
       watched.authenticatePost(credentials({ query: sign(String(Math.floor(now / 1000))) }))
@@ -106,7 +108,9 @@ t.test('observe counts the POSTs of who has the key, and a stranger’s never', 
     t.ok(watched.requiredIsSafe('email'))
     watched.authenticateValidation(credentials())
     watched.authenticatePost(credentials(more))
-    t.equal(watched.requiredIsSafe('email'), 'key' in more, JSON.stringify(more))
+    t.equal(watched.requiredIsSafe('email'), came === undefined, JSON.stringify(more))
+    const told = came === undefined ? [] : [{ is: 'no-longer-safe', channel: 'email', came }]
+    t.same(news, [{ is: 'required-is-safe' }, ...told])
   }
 })
 

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { createClock } from '../../src/runtime/clock.ts'
+import { patient } from '../rigs/patience.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProgram } from '../rigs/process.ts'
 
@@ -15,7 +16,7 @@ const secret = () => `t${randomBytes(16).toString('hex')}x`
 async function until(condition: () => boolean, what: string, withinMs = 20_000): Promise<number> {
   const began = performance.now()
   while (!condition()) {
-    if (performance.now() - began > withinMs) throw new Error(`${what} did not come`)
+    if (performance.now() - began > patient(withinMs)) throw new Error(`${what} did not come`)
     await new Promise(resolve => setTimeout(resolve, 10))
   }
   return performance.now() - began
@@ -86,7 +87,7 @@ t.test(
     first?.child.kill('SIGKILL')
     await until(() => ddq.statistics().connections === 0, 'the death')
     const tookMs = await until(() => ddq.statistics().topics.length === 2, 'another')
-    t.ok(tookMs < 15_000, `took ${Math.round(tookMs)} ms`)
+    t.ok(tookMs < patient(15_000), `took ${Math.round(tookMs)} ms`)
     t.equal(ddq.statistics().connections, 1)
     ddq.setRedelivery(false)
 
@@ -99,7 +100,7 @@ t.test(
     const handedMs = await until(() => second !== undefined && ddq.statistics().connections === 0, 'the end')
     const againMs = await until(() => ddq.statistics().topics.length === 2, 'the third')
     t.ok(
-      handedMs + againMs < 5000,
+      handedMs + againMs < patient(5000),
       `one that ends in order hands over at once: ${Math.round(handedMs + againMs)} ms`,
     )
     t.equal(await second?.exited, 0)

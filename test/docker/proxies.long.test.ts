@@ -18,6 +18,7 @@ import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { freePort } from '../rigs/free-port.ts'
+import { patient } from '../rigs/patience.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { until } from '../rigs/service.ts'
 
@@ -345,7 +346,7 @@ t.test('three replicas behind proxies', { skip, timeout: 240_000 }, async t => {
         replica.kill('SIGKILL')
         await until(() => replica.starts() > before && replica.ready(), 'it is back', 30_000)
         // What was given to a second replica may wait there for its verdict: it can be sent once more only.
-        await pause(2500)
+        await pause(patient(2500))
       }
       for (const replica of replicas) await replica.replace()
       await pause(1000)
@@ -405,7 +406,7 @@ function asProxied(answered: Answered): Answered {
 }
 
 /** A process is killed, and its connections break, within so long, ms. */
-const KILL_MS = 200
+const KILL_MS = patient(200)
 
 /** A balancer of TCP in front, which speaks the PROXY protocol, version 2. */
 async function startBalancer(t: Test, { url }: Running): Promise<string> {

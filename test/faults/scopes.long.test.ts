@@ -6,11 +6,11 @@ import { pause } from './stage.ts'
 /** One fault stays where it belongs, on the running service: beside it a second one that meets no fault. */
 
 t.test('relaying denied for eight domains, one a second: no other mail waits', async t => {
-  const { disturbed } = await openUnreachable(t, 21612)
+  const { disturbed, undisturbed } = await openUnreachable(t, 21612)
   disturbed.smtp.act = ({ step, line }) =>
     step === 'RCPT' && line.includes('.test') ? { is: 'say', reply: '550 5.7.1 relaying denied' } : undefined
   let sent = 0
-  const tooks: Promise<number>[] = []
+  const later: Promise<number>[] = []
   await every(1000, 20_000, () => {
     sent += 1
     const refused = mailBody(
@@ -18,10 +18,13 @@ t.test('relaying denied for eight domains, one a second: no other mail waits', a
       { type: sent % 2 === 0 ? 3 : 5, code: `${sent}` },
     )
     void disturbed.post('email', refused)
-    tooks.push(disturbed.post('email', mailBody({ to: `ann${sent}@example.com` })).then(({ ms }) => ms))
+    const good = mailBody({ to: `ann${sent}@example.com` })
+    // Two that are sent together meet the same hiccups of the machine.
+    const both = Promise.all([disturbed.post('email', good), undisturbed.post('email', good)])
+    later.push(both.then(([ours, usual]) => ours.ms - usual.ms))
   })
-  const longest = Math.max(...(await Promise.all(tooks)))
-  t.ok(longest < 1000, `${longest} ms`)
+  const longest = Math.max(...(await Promise.all(later)))
+  t.ok(longest < 1000, `${longest} ms later than beside no fault`)
   await pause(100)
   t.equal(disturbed.smtp.mails.length, 20)
   t.notOk(disturbed.events().some(({ event }) => event === 'breaker'))

@@ -90,24 +90,24 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
   await t.test('today and tomorrow are made ahead, and what is too old is dropped', async t => {
     const { clock, outboxes, ask, send, days, prune } = await openStore(1, 3)
     const [outbox] = outboxes
+    const said = { channel: 'email', status: 'delivered', errorCode: null } as const
+    const report = (id: string) => outbox?.writeReceipt({ ...said, id, at: clock.now() })
+    const reports = () => ask('SELECT count(*)::int AS reports FROM courier_reports')
     const { message, ...old } = await send(outbox, 0)
-    await outbox?.writeReceipt({
-      channel: 'email',
-      id: message.id,
-      status: 'delivered',
-      errorCode: null,
-      at: clock.now(),
-    })
+    await report(message.id)
     await prune()
     t.same(await days(), ['20261120', '20261121'])
     const young = await send(outbox, DAY)
     clock.set(NOON + 3 * DAY + 1000)
     await prune()
     t.same(await days(), ['20261121', '20261123', '20261124'])
-    t.same(await ask('SELECT count(*)::int AS reports FROM courier_reports'), [{ reports: 0 }])
+    t.same(await reports(), [{ reports: 0 }])
     t.equal(await outbox?.queries.findMessage(message.id), null)
     t.match(await outbox?.queries.findMessage(young.message.id), { state: 'sent' })
     t.match(await outbox?.accept([{ message, ...old }]), [{ is: 'stored' }])
+    await report(young.message.id)
+    t.equal(await outbox?.actions.forgetRecipient(young.recipientHash), 1)
+    t.same(await reports(), [{ reports: 0 }], 'what was reported on a message is forgotten with it')
   })
 
   await t.test('nobody waits for a day that is being read, and it is dropped later', async t => {
@@ -186,6 +186,17 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.same(length, [5, 5, 5])
   })
 
+  await t.test('partitions of another retention stay beside those of this one', async t => {
+    const { url, clock, outboxes, send, days } = await openStore(1)
+    await send(outboxes[0], 2 * DAY)
+    clock.set(NOON + DAY)
+    const limits = { maxBacklog: 1000, retentionDays: 300, statementTimeoutMs: 10_000 }
+    const wider = await createPostgresOutbox({ ...limits, url, clock, storeKeys })
+    t.teardown(() => wider.close())
+    await send(wider)
+    t.same(await days(), ['20261120', '20261121', '20261122'], 'the one of five days has found room for one')
+  })
+
   await t.test('what is left of the table of 1.0.0 is emptied once its last message is too old', async t => {
     const { clock, ask, prune } = await openStore(1, 3)
     await ask(`INSERT INTO courier_earlier (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,
@@ -201,6 +212,7 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.same(await state(), [{ left: 700, has_pages: true }])
     clock.advance(61_000)
     for (let n = 0; n < 3; n += 1) await prune()
+    t.match(await state(), [{ left: 0 }], 'a step at every call while there is more')
     clock.advance(61_000)
     await prune()
     t.same(await state(), [{ left: 0, has_pages: false }])

@@ -1,5 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
+import { patient } from './patience.ts'
 
 /** Bytes over TLS, as an attacker writes them. */
 export interface Raw {
@@ -53,7 +54,7 @@ function record(socket: net.Socket): Raw {
         if (closed) resolve(text())
         else socket.once('close', () => resolve(text()))
       }),
-    says: (pattern, ms = 5000) =>
+    says: (pattern, ms = patient(5000)) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => reject(new Error(`never said ${pattern}: ${text().slice(0, 200)}`)),
