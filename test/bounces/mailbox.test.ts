@@ -12,6 +12,7 @@ async function startServer(t: Test) {
   const sockets: Socket[] = []
   const gone = new Set<number>()
   let count = 2
+  let validity = 7
   const uids = () => Array.from({ length: count }, (_, at) => at + 1).filter(uid => !gone.has(uid))
   const literal = (text: string) => `{${text.length}}\r\n${text}`
 
@@ -23,7 +24,12 @@ async function startServer(t: Test) {
       case 'LIST':
         return ['* LIST () "/" "INBOX"', 'OK']
       case 'SELECT':
-        return [`* ${count} EXISTS`, '* OK [UIDVALIDITY 7]', `* OK [UIDNEXT ${count + 1}]`, 'OK [READ-WRITE]']
+        return [
+          `* ${count} EXISTS`,
+          `* OK [UIDVALIDITY ${validity}]`,
+          `* OK [UIDNEXT ${count + 1}]`,
+          'OK [READ-WRITE]',
+        ]
       case 'CREATE':
         return ['NO Mailbox already exists']
       case 'UID SEARCH':
@@ -83,6 +89,13 @@ async function startServer(t: Test) {
       count += 1
       sockets.at(-1)?.write(`* ${count} EXISTS\r\n`)
     },
+    /** The mailbox is made anew, with one report in it. */
+    renew(): void {
+      sockets.at(-1)?.destroy()
+      validity += 1
+      count = 1
+      gone.clear()
+    },
   }
 }
 
@@ -108,7 +121,8 @@ t.test(
       take: async () => true,
       takeLease: undefined,
       clock: { now: Date.now },
-      random: () => 0.5,
+      // It connects again at once.
+      random: () => -1.49,
       emit: event => {
         if (event.type === 'bounce-mailbox' && event.is === 'failed') failures.push(event.reason)
       },
@@ -121,6 +135,9 @@ t.test(
     const coming = setInterval(server.add, 20)
     t.teardown(() => clearInterval(coming))
     await until(() => server.gone.size >= 20, 'all that come are moved', 10_000)
+    clearInterval(coming)
+    server.renew()
+    await until(() => server.gone.size === 1, 'numbers of a mailbox that was there before say nothing of it')
     t.same(warnings, [])
   },
 )

@@ -134,6 +134,8 @@ t.test('a refused template is left alone, and nothing else is', async t => {
   t.equal(mayAsk(forgotten), null, 'what was mended is tried at once')
   begin(ANN, forgotten).end(REFUSED)
   t.equal(mayAsk(forgotten), null, 'an end that says nothing of it leaves it to the next')
+  attemptOf(REVIEW, forgotten)
+  t.match(mayAsk(forgotten), { until: 4000 }, 'and rests begin anew')
   t.match(attemptOf(SENT, forgotten).faults, [{ is: 'over' }])
   t.same(faults(), [])
 })
