@@ -56,13 +56,19 @@ export type Robots = ReturnType<typeof createRobots>
  */
 export function createRobots({ robots, textOf, collectMs = COLLECT_MS, ...options }: RobotsOptions) {
   const posters = robots.map(robot => createPoster(robot, collectMs, options))
+  const known = new WeakSet<object>()
   return {
-    /** Takes the messages of a callback, or of a device's alert, with what the store made of them. */
+    /** Takes the messages of a callback, or of devices' alerts, with what the store made of them. */
     note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void {
-      // The recipients of one callback share its content, which is put into words once.
-      const alarms = new Map<unknown, NewMessage>()
-      for (const [at, { message }] of messages.entries())
-        if (message.purpose === 'alarm' && accepted[at]?.is === 'stored') alarms.set(message.content, message)
+      // The recipients of one alarm share its parameters. It is posted in the words of its mail, if it has one: an SMS says less, and may
+      // be a carrier's template.
+      const alarms = new Map<object, NewMessage>()
+      for (const [at, { message }] of messages.entries()) {
+        const { params } = message.content
+        const isNew = message.purpose === 'alarm' && accepted[at]?.is === 'stored' && !known.has(params)
+        if (isNew && alarms.get(params)?.channel !== 'email') alarms.set(params, message)
+      }
+      for (const params of alarms.keys()) known.add(params)
       const texts = new Set([...alarms.values()].map(textOf))
       for (const text of texts) for (const { add } of posters) add(text)
     },

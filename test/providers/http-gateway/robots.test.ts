@@ -132,7 +132,7 @@ async function openRobot(t: Test, name: string, secrets: object = SECRETS) {
     purpose: NewMessage['purpose'] = 'alarm',
   ) =>
     robots.note(
-      texts.map(plain => ({ message: { purpose, content: { plain } } }) as Acceptance),
+      texts.map(plain => ({ message: { purpose, content: { plain, params: {} } } }) as Acceptance),
       texts.map(() => ({ is }) as Accepted),
     )
   const pass = (ms: number): void => {
@@ -229,22 +229,34 @@ t.test('a flood of alarms makes one post that is short enough, and says how many
   t.match(posts, [{ alarms: 5000 }])
 })
 
-t.test('the recipients of one callback share the words of an alarm, which are made once', async t => {
-  let made = 0
+t.test('an alarm is put into words once for all who are told of it: in those of its mail', async t => {
+  const made: string[] = []
   const robots = createRobots({
     robots: [],
     secrets: new Map(),
     clock: { now: () => 0 },
-    textOf: () => String((made += 1)),
+    textOf({ channel, recipient }) {
+      made.push(`${channel} ${recipient}`)
+      return ''
+    },
     onPost: () => {},
   })
-  const content = { params: {}, words: 'ours' as const }
-  const acceptance = { message: { purpose: 'alarm', content } } as unknown as Acceptance
-  robots.note(
-    [acceptance, acceptance, acceptance],
-    [1, 2, 3].map(() => ({ is: 'stored', superseded: [] })),
-  )
-  t.equal(made, 1)
+  const note = (params: object, ...recipients: readonly string[]) =>
+    robots.note(
+      recipients.map(recipient => {
+        const channel = recipient.includes('@') ? 'email' : 'sms'
+        const message = { purpose: 'alarm', channel, recipient, content: { params, words: 'ours' } }
+        return { message } as unknown as Acceptance
+      }),
+      recipients.map(() => ({ is: 'stored', superseded: [] })),
+    )
+  const params = { device: '7' }
+  note(params, '+1', 'a@example.com', '+2', 'b@example.com')
+  t.same(made, ['email a@example.com'])
+  note(params, '+3', 'c@example.com')
+  t.equal(made.length, 1, 'nor again for those of its recipients that were stored later')
+  note({ ...params }, '+1')
+  t.same(made.slice(1), ['sms +1'], 'the next alarm, of which nobody gets a mail')
 })
 
 t.test('what a robot does not have is refused at its line', async t => {
