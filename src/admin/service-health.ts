@@ -63,6 +63,16 @@ export interface SignatureCounts {
 
 const NOBODY: RefusedCallers = { count: 0, last: null }
 
+/** A robot whose group is not told of alarms now. */
+export interface FailingRobot {
+  readonly robot: string
+  /** The first post that was not taken since one was, ms since the epoch. */
+  readonly since: number
+  readonly lastAt: number
+  readonly code: string
+  readonly reply: string
+}
+
 export type ServiceHealth = ReturnType<typeof createServiceHealth>
 
 /**
@@ -77,6 +87,7 @@ export function createServiceHealth(now: () => number) {
   const lockedOut: Record<Channel, LockedOut | null> = { email: null, sms: null }
   const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
   const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
+  const robots = new Map<string, FailingRobot>()
   let unreadable: Happened | null = null
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
 
@@ -116,6 +127,11 @@ export function createServiceHealth(now: () => number) {
     },
     'over-quota': countHeld,
     'alert-over-quota': countHeld,
+    'robot-posted'({ robot, outcome }) {
+      if (outcome.is === 'sent') return void robots.delete(robot)
+      const { code, reply } = outcome
+      robots.set(robot, { robot, since: robots.get(robot)?.since ?? now(), lastAt: now(), code, reply })
+    },
     unreadable() {
       unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }
     },
@@ -136,6 +152,8 @@ export function createServiceHealth(now: () => number) {
     heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],
     /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
     outdatedAt: (channel: Channel): number | null => outdatedAt[channel],
+    /** Lists the robots whose last post was not taken. */
+    failingRobots: (): readonly FailingRobot[] => [...robots.values()],
     /** The messages of which the store could not read what it has; null: none. */
     unreadable: (): Happened | null => unreadable,
     /** The store's last failure; null when it has not failed, or has worked since. */

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { causesOf } from '../../src/admin/console/causes.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
+import { viewOf } from '../rigs/view.ts'
 
 t.test('a provider is up or down since its state changed, and keeps its last error', async t => {
   let now = 0
@@ -89,5 +91,38 @@ t.test('a failure of the store is over when a callback is stored, not when one i
   }
   t.match(post(1), { doing: 'accept', message: 'full disk' })
   t.equal(post(0), null)
+  t.end()
+})
+
+t.test('a robot fails until its group takes a post, and the console says so after a minute', t => {
+  let now = 0
+  const view = viewOf({ now: () => now, health: createServiceHealth(() => now) })
+  const post = (outcome: Outcome) =>
+    view.health.handlers['robot-posted']?.({
+      type: 'robot-posted',
+      robot: 'dingtalk',
+      alarms: 1,
+      outcome,
+      isDropped: false,
+    })
+  const lines = () => causesOf(view, null).map(({ text }) => String(text))
+  const refused = { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' } as const
+  post(refused)
+  now += 59_000
+  t.notMatch(lines().join(), 'dingtalk', 'it may have been asked too often')
+  post(refused)
+  now += 2000
+  t.match(
+    lines().at(-1),
+    'The group of dingtalk has been told of no alarm for 1 min 1 s: 310000 sign not match.',
+  )
+  post({ is: 'sent', reply: 'ok' })
+  t.notMatch(lines().join(), 'dingtalk')
+  now += 60_000
+  post(refused)
+  now += 60_000
+  t.match(lines().join(), 'for 1 min 0 s', 'since it failed again')
+  now += 86_400_000
+  t.notMatch(lines().join(), 'dingtalk', 'no alarm came for a day')
   t.end()
 })

@@ -81,6 +81,7 @@ function* findCauses(view: ServiceView, summary: Summary | null): Causes {
   if (deviceAlerts !== null) yield* deviceCauses(deviceAlerts)
   const webhooks = view.webhooks()
   if (webhooks !== null) yield* webhookCauses(webhooks, now)
+  yield* robotCauses(health, now)
   yield* mailboxCauses(view.bounceMailbox(), now)
   if (summary !== null) yield* bounceCauses(summary)
   for (const problem of view.templateProblems())
@@ -130,6 +131,17 @@ function* webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now
       'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
       { time: formatDuration(now - failing.since), reason: translateText(failing.reason), n: waiting },
     )
+}
+
+/** A group that takes too many posts takes them again soon; and after a day without an alarm nobody knows. */
+function* robotCauses(health: ServiceHealth, now: number): Causes {
+  for (const { robot, since, lastAt, code, reply } of health.failingRobots())
+    if (now - since >= TOLD_LATE_MS && now - lastAt <= DAY)
+      yield warn(
+        robot,
+        'The group of {robot} has been told of no alarm for {time}: {reply}. Look at it in SMS_GATEWAYS_FILE. Mails and SMS go their own way.',
+        { robot, time: formatDuration(now - since), reply: describeReply({ code, reply }) },
+      )
 }
 
 function* storeCauses(health: ServiceHealth, summary: Summary | null, now: number): Causes {
