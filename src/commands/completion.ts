@@ -21,9 +21,21 @@ export const completion: Command = {
   },
 }
 
-/** Files are completed where nothing of ours fits. zsh has bash's way of completing, too. */
+/**
+ * zsh has bash's way of completing, too. It completes what an alias stands for, which here is docker or node, so an alias becomes a
+ * function.
+ */
+const ZSH_BEFORE = `(( \${+functions[compdef]} )) || { autoload -Uz compinit && compinit; }
+autoload -Uz bashcompinit && bashcompinit
+if (( \${+aliases[courier]} )); then
+  functions[courier]="\${aliases[courier]} \\"\\$@\\""
+  unalias courier
+fi
+`
+
+/** Files are completed where nothing of ours fits. */
 function formatScript(cases: string, isZsh: boolean): string {
-  return `${isZsh ? 'autoload -Uz bashcompinit && bashcompinit\n' : ''}_callback_courier() {
+  return `${isZsh ? ZSH_BEFORE : ''}_callback_courier() {
   local word="\${COMP_WORDS[COMP_CWORD]}" offered='${Object.keys(helpOf).join(' ')} --help --version'
   if [ "$COMP_CWORD" -gt 1 ]; then case "\${COMP_WORDS[1]}" in
 ${cases}    *) offered='' ;;

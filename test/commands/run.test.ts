@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -110,8 +110,33 @@ t.test('bash completes commands and options', async t => {
   t.equal(await complete('send', 'e'), 'email')
   t.equal(await complete('send', 'email', '--p'), '--param --plain --plugin')
   t.equal(await complete('completion', ''), 'bash zsh --help')
-  t.match((await command(['completion', 'zsh'])).out, script, 'zsh takes the same, by its own bashcompinit')
   t.equal((await command(['completion', 'fish'])).code, 2)
+})
+
+/** Types each line into a zsh with a key behind it, and prints the text that the key is expected to bring. */
+const TYPING = `
+zmodload zsh/zpty
+zpty shell zsh -d -i
+for line in "$@"; do
+  zpty -w -n shell $'\\x15'"\${line%%=*}"$'\\t'
+  zpty -r shell seen "*\${line#*=} *" && print -r -- "\${line#*=}"
+done
+zpty -d shell`
+const noZsh = spawnSync('zsh', ['--version']).status === 0 ? false : 'zsh is not installed'
+
+t.test('zsh completes them, too, of the README’s alias', { skip: noZsh, timeout: 30_000 }, async t => {
+  const { out: script } = await command(['completion', 'zsh'])
+  const alias = "alias courier='docker compose exec courier callback-courier'"
+  const home = t.testdir({ '.zshrc': `${alias}\neval "$(cat "$HOME/script")"\n`, script })
+  const expected = ['courier send', 'courier send --param', 'SMTP_CONNECTIONS']
+  const typed = ['courier sen', 'courier send --para', 'courier settings SMTP_CONN']
+  const lines = typed.map((text, at) => `${text}=${expected[at]}`)
+  const env = { PATH: process.env['PATH'], HOME: home, TERM: 'dumb' }
+  const { stdout } = await promisify(execFile)('zsh', ['-f', '-c', TYPING, 'zsh', ...lines], {
+    env,
+    timeout: 25_000,
+  })
+  t.same(stdout.trim().split('\n'), expected)
 })
 
 t.test('says all that is wrong with the settings, and stops', async t => {
