@@ -27,16 +27,24 @@ export type Config = SettingValues & {
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly faults: readonly SettingFault[]
+  readonly #isFirstStart: boolean
 
-  constructor(faults: readonly SettingFault[]) {
+  /** @param isFirstStart no setting has a value. */
+  constructor(faults: readonly SettingFault[], isFirstStart = false) {
     super(listFaults(faults, 'en'))
     this.faults = faults
+    this.#isFirstStart = isFirstStart
   }
 
   in(language: ReaderLanguage): string {
-    return listFaults(this.faults, language)
+    const faults = listFaults(this.faults, language)
+    return this.#isFirstStart ? `${faults}\n\n${FIRST_START.in(language)}` : faults
   }
 }
+
+const FIRST_START = say(
+  'Nothing is set yet, in the environment or in a file .env of this folder. Copy .env.example (in China .env.example.zh-CN) to .env, fill it in, and start again: README.md, “Run it”.',
+)
 
 function listFaults(faults: readonly SettingFault[], language: ReaderLanguage): string {
   const title =
@@ -85,7 +93,11 @@ export function loadConfig(
       const old = merged.from[fault.name]
       return old === undefined ? fault : { ...fault, name: `${fault.name} (${old})` }
     })
-    throw new ConfigError([...named, ...merged.strayLines])
+    const seen = [merged.faults, merged.strayLines, Object.keys(merged.given)]
+    throw new ConfigError(
+      [...named, ...merged.strayLines],
+      seen.every(({ length }) => length === 0),
+    )
   }
 
   const values = second.values as SettingValues

@@ -147,6 +147,17 @@ t.test('says all that is wrong with the settings, and stops', async t => {
   }
 })
 
+t.test('who has set nothing yet is told how to begin, and nobody else is', async t => {
+  t.match(
+    (await command(['urls'])).err,
+    /\n\nNothing is set yet, .*Copy \.env\.example .*README\.md, “Run it”\.$/m,
+  )
+  t.match((await command(['urls'], { LANG: 'zh_CN.UTF-8' })).err, '请把 .env.example.zh-CN 复制为 .env')
+  const unreadable = { EMAIL_TOKEN_FILE: '/nowhere' }
+  for (const env of [{ CORP_ID: 'c1' }, unreadable])
+    t.notMatch((await command(['urls'], env)).err, 'Nothing is set yet')
+})
+
 t.test('a Token is long, plain, and ends in a letter', async t => {
   const { code, out } = await command(['token'])
   t.equal(code, 0)

@@ -52,6 +52,7 @@ t.test(
         null,
         page,
       )
+      t.notMatch(prose, '你', `${page}: its reader is 您`)
     }
   },
 )

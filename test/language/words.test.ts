@@ -17,6 +17,7 @@ t.test('Chinese has the places of the English sentence, and no English punctuati
   for (const [english, chinese] of Object.entries({ ...zhCN.settings, ...zhCN.said, ...zhCN.recognized })) {
     // What OpenSSL has around its words is of use to nobody.
     if (!english.includes('SSL routines')) t.same(placesOf(chinese), placesOf(english), english)
+    t.notMatch(chinese, '你', `${english}: its reader is 您`)
     t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
     t.notMatch(
       chinese,
