@@ -4,6 +4,7 @@ import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
+import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { everyEvent, view } from './every-event.ts'
@@ -98,6 +99,46 @@ t.test('a store that does not answer is down, and what is not known has no sampl
       [],
       name,
     )
+})
+
+t.test('while the store does not answer, its figures stay, and a fault that is over is over', async t => {
+  const metrics = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
+  const summary = await view.queries.readSummary(0, 1)
+  const seen = async (given: Partial<ServiceView>) =>
+    (await metrics.scrape({ ...view, ...given }))
+      .split('\n')
+      .filter(line => /^callback_courier_(?:partial_fault|backlog\{channel="sms"\}|store_up)/.test(line))
+      .map(line => line.replace(/\{.*\}/, ''))
+  const refusing = (...partialFaults: readonly PartialFault[]) => ({
+    channelStatus: () =>
+      view
+        .channelStatus()
+        .slice(0, 1)
+        .map(each => ({ ...each, partialFaults })),
+  })
+  const fault = {
+    scope: 'country',
+    name: 'US',
+    kind: 'k',
+    since: 0,
+    until: null,
+    code: '1',
+    reply: '',
+  } as const
+  t.same(
+    await seen({
+      ...refusing(fault),
+      queries: { ...view.queries, readSummary: async () => ({ ...summary, backlog: { email: 0, sms: 7 } }) },
+    }),
+    ['callback_courier_backlog 7', 'callback_courier_store_up 1', 'callback_courier_partial_fault 1'],
+  )
+  t.same(
+    await seen({
+      ...refusing(),
+      queries: { ...view.queries, readSummary: () => Promise.reject(new StoreUnavailable('no answer')) },
+    }),
+    ['callback_courier_backlog 7', 'callback_courier_store_up 0'],
+  )
 })
 
 t.test('the time of acceptance is that of messages that were sent, and of no others', async t => {

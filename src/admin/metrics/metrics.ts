@@ -26,12 +26,12 @@ interface Seen extends ServiceView {
 /** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number | null]
 
-/** A gauge that is read at each scrape. A sample that is missing leaves the one of the scrape before. */
+/** A gauge that is read at each scrape. What is not read any more is over; null: nobody knows, and it stays as it was. */
 interface ScrapedRow {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
-  readonly read: (seen: Seen) => readonly Sample[]
+  readonly read: (seen: Seen) => readonly Sample[] | null
 }
 
 /** A figure of the whole service. */
@@ -39,16 +39,19 @@ function figure(name: string, help: string, read: (seen: Seen) => number | null)
   return { name, help, labels: [], read: seen => [[{}, read(seen)]] }
 }
 
-function ofChannels(
+/** A figure of a channel that only the store knows. */
+function ofStore(
   name: string,
   help: string,
-  read: (seen: Seen, channel: Channel) => number | null | undefined,
+  read: (store: Summary, channel: Channel, now: number) => number,
 ): ScrapedRow {
-  const ofChannel = (seen: Seen) => (channel: Channel) => {
-    const value = read(seen, channel)
-    return value === null || value === undefined ? [] : [[{ channel }, value] as const]
+  return {
+    name,
+    help,
+    labels: ['channel'],
+    read: ({ store, now }) =>
+      store && CHANNELS.map(channel => [{ channel }, read(store, channel, now())] as const),
   }
-  return { name, help, labels: ['channel'], read: seen => CHANNELS.flatMap(ofChannel(seen)) }
 }
 
 /** @param at ms since the epoch; null: never. */
@@ -72,20 +75,16 @@ const SCRAPED: readonly ScrapedRow[] = [
     labels: ['version', 'commit'],
     read: ({ build: { version, commit } }) => [[{ version, commit }, 1]],
   },
-  ofChannels(
-    'backlog',
-    'Messages that are queued or being sent.',
-    ({ store }, channel) => store?.backlog[channel],
-  ),
-  ofChannels(
+  ofStore('backlog', 'Messages that are queued or being sent.', ({ backlog }, channel) => backlog[channel]),
+  ofStore(
     'oldest_seconds',
     'Age of the oldest message that is queued or being sent.',
-    ({ store, now }, channel) => store && secondsSince(store.oldest[channel], now()),
+    ({ oldest }, channel, now) => secondsSince(oldest[channel], now),
   ),
-  ofChannels(
+  ofStore(
     'waiting_recipients',
     'Different recipients of the oldest messages that are queued or being sent, of 200 or somewhat more at most.',
-    ({ store }, channel) => store?.waitingRecipients[channel],
+    ({ waitingRecipients }, channel) => waitingRecipients[channel],
   ),
   figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
   figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
@@ -94,11 +93,12 @@ const SCRAPED: readonly ScrapedRow[] = [
     'Messages that the store was found to lack at a start within the last day.',
     ({ storeLoss }) => storeLoss()?.messages ?? 0,
   ),
-  ofChannels(
-    'locked_out_callbacks',
-    'POSTs with the right key that were refused since the last one that was accepted.',
-    ({ health }, channel) => health.lockedOut(channel)?.count ?? 0,
-  ),
+  {
+    name: 'locked_out_callbacks',
+    help: 'POSTs with the right key that were refused since the last one that was accepted.',
+    labels: ['channel'],
+    read: ({ health }) => CHANNELS.map(channel => [{ channel }, health.lockedOut(channel)?.count ?? 0]),
+  },
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),
   ),
@@ -255,9 +255,10 @@ export function createMetrics(on: {
       const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
       const seen = { ...view, store }
       for (const { gauge, read } of scraped) {
-        // What is not read any more is over; while the store does not answer, its figures stay as they were.
-        if (store !== null) gauge.reset()
-        for (const [labels, value] of read(seen)) {
+        const samples = read(seen)
+        if (samples === null) continue
+        gauge.reset()
+        for (const [labels, value] of samples) {
           if (value === null) gauge.remove(labels)
           else gauge.set(labels, value)
         }
