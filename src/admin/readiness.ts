@@ -117,7 +117,7 @@ function degraded(view: ServiceView): readonly Degraded[] {
           breaker !== 'closed' || partialFaults.some(({ recipients }) => recipients !== undefined),
       ),
   ]
-  const refused = view.channels.filter(channel => view.health.lockedOut(channel) !== null)
+  const refused = view.channels.filter(channel => view.health.ofChannel(channel).lockedOut !== null)
   const expiresAt = view.certificate()?.expiresAt ?? Infinity
   const channels = [...new Set([...down.map(({ channel }) => channel), ...refused])].sort()
   return [

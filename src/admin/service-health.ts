@@ -19,29 +19,6 @@ export interface ProviderStatus {
   readonly lastSentAt: number | null
 }
 
-/** The platform's last validation of a channel's URL. */
-export interface Validation {
-  readonly at: number
-  readonly ok: boolean
-  /** The answer to it, when it failed. */
-  readonly reason: string
-}
-
-/** Callers of a channel whose authentication failed. */
-export interface RefusedCallers {
-  readonly count: number
-  /** The latest one, with its answer. */
-  readonly last: { readonly at: number; readonly reason: string } | null
-}
-
-/** POSTs with the right key that were refused, with none accepted since: probably the platform's own. */
-export interface LockedOut {
-  readonly count: number
-  /** ms since the epoch. */
-  readonly since: number
-  readonly why: 'source' | 'signature' | 'stale'
-}
-
 /** How often something has happened since the start. */
 interface Happened {
   readonly count: number
@@ -49,19 +26,43 @@ interface Happened {
   readonly lastAt: number
 }
 
-/** What a quota has held back of a channel since the start: callbacks, which were answered 429, and device alerts. */
-export interface HeldBack extends Happened {
-  readonly quota: string
+/** What became of a channel's callbacks since the start. */
+export interface ChannelHealth {
+  /** The platform's last validation of the URL; `reason`: the answer to it, when it failed. */
+  readonly validation: { readonly at: number; readonly ok: boolean; readonly reason: string } | null
+  /** POSTs by their signature. */
+  readonly signatures: Record<EventOf<'callback'>['signature'], number>
+  /** Callers whose authentication failed, and the latest one with its answer. */
+  readonly refusals: {
+    readonly count: number
+    readonly last: { readonly at: number; readonly reason: string } | null
+  }
+  /** POSTs with the right key that were refused, with none accepted since: probably the platform's own. */
+  readonly lockedOut: {
+    readonly count: number
+    /** ms since the epoch. */
+    readonly since: number
+    readonly why: 'source' | 'signature' | 'stale'
+  } | null
+  /** What quotas have held back, in the order in which they first did: callbacks, which were answered 429, and device alerts. */
+  readonly heldBack: readonly (Happened & { readonly quota: string })[]
+  /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
+  readonly outdatedAt: number | null
 }
 
-/** Counts of a channel's POSTs by their signature. */
-export interface SignatureCounts {
-  readonly right: number
-  readonly wrong: number
-  readonly absent: number
-}
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-const NOBODY: RefusedCallers = { count: 0, last: null }
+function unusedChannel() {
+  const health: Mutable<ChannelHealth> = {
+    validation: null,
+    signatures: { right: 0, wrong: 0, absent: 0 },
+    refusals: { count: 0, last: null },
+    lockedOut: null,
+    heldBack: [],
+    outdatedAt: null,
+  }
+  return health
+}
 
 /** A robot whose group is not told of alarms now. */
 export interface FailingRobot {
@@ -81,44 +82,39 @@ export type ServiceHealth = ReturnType<typeof createServiceHealth>
  */
 export function createServiceHealth(now: () => number) {
   const providers = new Map<string, ProviderStatus>()
-  const validations = new Map<Channel, Validation>()
-  const signatures = { email: { right: 0, wrong: 0, absent: 0 }, sms: { right: 0, wrong: 0, absent: 0 } }
-  const refusals: Record<Channel, RefusedCallers> = { email: NOBODY, sms: NOBODY }
-  const lockedOut: Record<Channel, LockedOut | null> = { email: null, sms: null }
-  const heldBack = { email: new Map<string, HeldBack>(), sms: new Map<string, HeldBack>() }
-  const outdatedAt: Record<Channel, number | null> = { email: null, sms: null }
+  const channels = { email: unusedChannel(), sms: unusedChannel() }
   const robots = new Map<string, FailingRobot>()
   let unreadable: Happened | null = null
   let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
 
   const countHeld = ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
-    const count = (heldBack[channel].get(quota)?.count ?? 0) + 1
-    heldBack[channel].set(quota, { quota, count, lastAt: now() })
+    const health = channels[channel]
+    const before = health.heldBack.find(each => each.quota === quota)
+    const held = { quota, count: (before?.count ?? 0) + 1, lastAt: now() }
+    health.heldBack = before
+      ? health.heldBack.map(each => (each === before ? held : each))
+      : [...health.heldBack, held]
   }
 
   const handlers: EventHandlers = {
     callback({ channel, method, answer, refusal, knowsKey, isCheck, signature, outdated }) {
       // What becomes of an operator's own question says nothing of the platform.
       if (isCheck === true) return
-      if (outdated) outdatedAt[channel] = now()
-      if (refusal !== null)
-        refusals[channel] = {
-          count: refusals[channel].count + 1,
-          last: { at: now(), reason: answer.err_msg },
-        }
-      if (method === 'POST') {
-        if (refusal === null) {
-          signatures[channel][signature] += 1
-          lockedOut[channel] = null
-        } else if (knowsKey && refusal !== 'corp' && refusal !== 'key') {
-          const { count, since } = lockedOut[channel] ?? { count: 0, since: now() }
-          lockedOut[channel] = { count: count + 1, since, why: refusal }
-        }
-        if (refusal === null && answer.err_code === 0) storeFailure = null
-        return
+      const health = channels[channel]
+      const said = { at: now(), reason: answer.err_msg }
+      if (outdated) health.outdatedAt = said.at
+      if (refusal !== null) health.refusals = { count: health.refusals.count + 1, last: said }
+      if (method === 'GET') {
+        // A stranger is not the platform that validates.
+        if (knowsKey) health.validation = { ...said, ok: answer.err_code === 0 }
+      } else if (refusal === null) {
+        health.signatures[signature] += 1
+        health.lockedOut = null
+        if (answer.err_code === 0) storeFailure = null
+      } else if (knowsKey && refusal !== 'corp' && refusal !== 'key') {
+        const { count, since } = health.lockedOut ?? { count: 0, since: said.at }
+        health.lockedOut = { count: count + 1, since, why: refusal }
       }
-      // A stranger is not the platform that validates.
-      if (knowsKey) validations.set(channel, { at: now(), ok: answer.err_code === 0, reason: answer.err_msg })
     },
     attempt(event) {
       // It says nothing of the provider, and would stand in the console's first line as its failure.
@@ -143,15 +139,7 @@ export function createServiceHealth(now: () => number) {
   return {
     handlers,
     providers: (): readonly ProviderStatus[] => [...providers.values()],
-    validation: (channel: Channel): Validation | null => validations.get(channel) ?? null,
-    signatures: (channel: Channel): SignatureCounts => signatures[channel],
-    /** Says since when every POST with the right key is refused; null: the last one was accepted. */
-    lockedOut: (channel: Channel): LockedOut | null => lockedOut[channel],
-    refusals: (channel: Channel): RefusedCallers => refusals[channel],
-    /** Lists what quotas have held back, in the order in which they first did. */
-    heldBack: (channel: Channel): readonly HeldBack[] => [...heldBack[channel].values()],
-    /** Says when somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
-    outdatedAt: (channel: Channel): number | null => outdatedAt[channel],
+    ofChannel: (channel: Channel): ChannelHealth => channels[channel],
     /** Lists the robots whose last post was not taken. */
     failingRobots: (): readonly FailingRobot[] => [...robots.values()],
     /** The messages of which the store could not read what it has; null: none. */

@@ -89,11 +89,14 @@ t.test('every line about what is wrong is in Chinese', async t => {
         { ...down, lastError: { at: now, code: '535', reply: '535 5.7.8', whose: 'ours' } },
         { ...down, provider: 'twilio', lastError: null },
       ],
-      validation: () => ({ at: now, ok: false, reason: '4031001' }),
       failingRobots: () => [
         { robot: 'dingtalk', since: now - 90_000, lastAt: now, code: '310000', reply: '签名不匹配' },
       ],
-      heldBack: () => [{ quota: 'sms-day', count: 3, lastAt: now }],
+      ofChannel: channel => ({
+        ...health.ofChannel(channel),
+        validation: { at: now, ok: false, reason: '4031001' },
+        heldBack: [{ quota: 'sms-day', count: 3, lastAt: now }],
+      }),
       storeFailure: () => ({ at: now, doing: 'accept', message: '28' }),
     },
     storeLoss: () => loss,

@@ -52,7 +52,7 @@ t.test('neither a stranger’s wrong key nor what check asks is a validation of 
       tookMs: 1,
       ids: [],
     })
-    return health.validation('email')
+    return health.ofChannel('email').validation
   }
   t.equal(validate('key'), null, 'a stranger, before the platform')
   t.match(validate(null), { at: 2000, ok: true })
@@ -65,8 +65,8 @@ t.test('neither a stranger’s wrong key nor what check asks is a validation of 
   t.match(validate(null, true), { at: 4000, ok: false, reason: 'signature' }, 'check hides it not')
   t.match(validate(null), { at: 6000, ok: true })
   t.match(validate('signature', true), { at: 6000, ok: true }, 'and brings none')
-  t.equal(health.refusals('email').count, 3)
-  t.equal(health.validation('sms'), null)
+  t.equal(health.ofChannel('email').refusals.count, 3)
+  t.equal(health.ofChannel('sms').validation, null)
   t.end()
 })
 

@@ -524,13 +524,13 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/admin/service-health.test.ts'],
   },
   {
-    text: 'if (knowsKey) validations.set(',
-    instead: 'validations.set(',
+    text: 'if (knowsKey) health.validation = {',
+    instead: 'health.validation = {',
     tests: ['test/admin/service-health.test.ts'],
   },
   {
-    text: 'if (refusal === null && answer.err_code === 0) storeFailure = null',
-    instead: 'if (refusal === null) storeFailure = null',
+    text: 'if (answer.err_code === 0) storeFailure = null',
+    instead: 'storeFailure = null',
     tests: ['test/admin'],
   },
   {

@@ -12,7 +12,7 @@ import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import { describePartialFault } from '../explain.ts'
-import type { LockedOut, ProviderStatus, ServiceHealth } from '../service-health.ts'
+import type { ChannelHealth, ProviderStatus, ServiceHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
 
@@ -193,7 +193,7 @@ function* channelCauses(
   summary: Summary | null,
   now: number,
 ): Causes {
-  const lockedOut = health.lockedOut(channel)
+  const { lockedOut, heldBack, validation } = health.ofChannel(channel)
   if (lockedOut !== null)
     yield { level: 'fail', about: `${channel} callbacks`, text: lockedOutLine(channel, lockedOut) }
   const oldest = summary?.oldest[channel] ?? null
@@ -203,7 +203,7 @@ function* channelCauses(
       about: `${channel} waits`,
       text: backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
     }
-  for (const { quota, count, lastAt } of health.heldBack(channel))
+  for (const { quota, count, lastAt } of heldBack)
     if (!OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
       yield warn(
         `${channel} ${quota}`,
@@ -212,7 +212,6 @@ function* channelCauses(
           : 'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.',
         { quota, count, at: clockTime(lastAt) },
       )
-  const validation = health.validation(channel)
   if (validation !== null && !validation.ok)
     yield warn(
       `${channel} URL`,
@@ -240,7 +239,10 @@ const MEND_LOCKOUT = {
   stale: say('Their time is too far from ours: look at the clock of this machine.'),
 } as const
 
-function lockedOutLine(channel: Channel, { count, since, why }: LockedOut): Sentence {
+function lockedOutLine(
+  channel: Channel,
+  { count, since, why }: NonNullable<ChannelHealth['lockedOut']>,
+): Sentence {
   return joinSentences(
     say('Every {channel} callback with the right key is refused since {at}: {count} so far.', {
       channel: channel === 'email' ? say('e-mail') : say('SMS'),

@@ -1,7 +1,7 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
-import type { HeldBack, RefusedCallers } from '../service-health.ts'
+import type { ChannelHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus } from '../service-view.ts'
 import type { ProviderView, Status } from '../status/status.ts'
 import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
@@ -120,25 +120,23 @@ function platform(sources: Overview): Html {
 }
 
 function callers(channel: Channel, { view: { health }, requiredIsSafe, rotating }: Overview): Html {
-  const validation = health.validation(channel)
-  const { right, wrong, absent } = health.signatures(channel)
+  const { validation, signatures, refusals, heldBack, outdatedAt } = health.ofChannel(channel)
   const safe = requiredIsSafe.includes(channel)
-  const outdatedAt = health.outdatedAt(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
-<dt>${say('Callers refused')}</dt><dd>${refusedLine(health.refusals(channel))}</dd>
-<dt>${say('Over quota')}</dt><dd>${heldLine(health.heldBack(channel))}</dd>
-<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', { right, wrong, absent })}${safe ? html`<br><strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
+<dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>
+<dt>${say('Over quota')}</dt><dd>${heldLine(heldBack)}</dd>
+<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', signatures)}${safe ? html`<br><strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
 
-function refusedLine({ count, last }: RefusedCallers): Html | Sentence {
+function refusedLine({ count, last }: ChannelHealth['refusals']): Html | Sentence {
   if (last === null) return say('none since the start')
   const { at, reason } = last
   return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: translateText(reason) })}`
 }
 
-function heldLine(held: readonly HeldBack[]): Html | Sentence {
+function heldLine(held: ChannelHealth['heldBack']): Html | Sentence {
   if (held.length === 0) return say('none since the start')
   return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
 }

@@ -97,7 +97,8 @@ const SCRAPED: readonly ScrapedRow[] = [
     name: 'locked_out_callbacks',
     help: 'POSTs with the right key that were refused since the last one that was accepted.',
     labels: ['channel'],
-    read: ({ health }) => CHANNELS.map(channel => [{ channel }, health.lockedOut(channel)?.count ?? 0]),
+    read: ({ health }) =>
+      CHANNELS.map(channel => [{ channel }, health.ofChannel(channel).lockedOut?.count ?? 0]),
   },
   ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
     Number(breaker !== 'closed'),

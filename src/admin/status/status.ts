@@ -1,7 +1,7 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
-import type { HeldBack, ProviderStatus, RefusedCallers, Validation } from '../service-health.ts'
+import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
@@ -15,13 +15,10 @@ export interface ProviderView extends ChannelStatus {
 }
 
 /** The platform's latest calls of a channel. */
-export interface ChannelCalls {
+export interface ChannelCalls extends Pick<ChannelHealth, 'refusals' | 'heldBack' | 'validation'> {
   readonly channel: Channel
   /** The time at which its newest message to anybody came, ms since the epoch; null when there is none in the store. */
   readonly newestAt: number | null
-  readonly refusals: RefusedCallers
-  readonly heldBack: readonly HeldBack[]
-  readonly validation: Validation | null
 }
 
 /** Messages, the newest first, and where the next page begins. */
@@ -51,13 +48,14 @@ export function createStatus({ queries, health, channels, channelStatus }: Servi
     readCalls: () =>
       Promise.all(
         channels.map(async (channel): Promise<ChannelCalls> => {
+          const { refusals, heldBack, validation } = health.ofChannel(channel)
           const [newest] = await queries.listMessages({ channel, limit: 1 })
           return {
             channel,
             newestAt: newest?.arrivedAt ?? null,
-            refusals: health.refusals(channel),
-            heldBack: health.heldBack(channel),
-            validation: health.validation(channel),
+            refusals,
+            heldBack,
+            validation,
           }
         }),
       ),
