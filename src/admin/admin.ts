@@ -13,12 +13,11 @@ import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
-import { type Failure, failureOf, RequestRefused, sendFailure } from './failure.ts'
+import { failureOf, NO_OPERATOR, sendFailure } from './failure.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
-import { API } from './status/openapi.ts'
-import { NO_RECIPIENT, statusRoutes } from './status/routes.ts'
+import { statusRoutes } from './status/routes.ts'
 import { createStatus } from './status/status.ts'
 
 export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'testSend' | 'emit'> {
@@ -46,15 +45,11 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   app.get('/metrics', async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.scrape(view)),
   )
-  const recipientHash = (typed: string) => hashesOf(typed, options)?.[0] ?? null
-  forgetRoute(app, options)
-  const status = createStatus(view)
-  await app.register(statusRoutes, { status, recipientHash, view })
   const { channels } = view
-  await app.register(consoleRoutes, {
+  const shown: ConsoleOptions = {
     ...options,
-    status,
-    recipientHash,
+    status: createStatus(view),
+    recipientHashes: typed => hashesOf(typed, options),
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
@@ -64,7 +59,9 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)
       return hasOldKey || config[`${name}_TOKEN_PREVIOUS`] !== undefined
     }),
-  })
+  }
+  await app.register(statusRoutes, shown)
+  await app.register(consoleRoutes, shown)
   return app
 }
 
@@ -102,43 +99,12 @@ function hashesOf(typed: string, { keys, config }: AdminOptions): readonly strin
   return typeof number === 'string' ? null : [keys.recipientHash('sms', number.number)]
 }
 
-/** More messages than wait for one recipient. */
-const MOST_WAITING = 1000
-
-/** `POST /api/v1/forget`: cancels what waits for a recipient, and removes what has ended. What is being sent is left. */
-function forgetRoute(app: FastifyInstance, options: AdminOptions): void {
-  const { queries, actions } = options.outbox
-  app.post(`${API}/forget`, async ({ operator, body }) => {
-    if (operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
-    const hashes = hashesOf(String((body as { recipient?: unknown } | null)?.recipient), options)
-    if (hashes === null) throw new RequestRefused(NO_RECIPIENT)
-    let [messages, live] = [0, 0]
-    for (const recipientHash of hashes) {
-      const filter = { recipientHash, limit: MOST_WAITING }
-      for (const { id, channel, kind } of await queries.listMessages({ ...filter, state: 'queued' }))
-        if (await actions.cancelMessage(id))
-          options.emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
-      messages += await actions.forgetRecipient(recipientHash)
-      live += (await queries.listMessages(filter)).length
-    }
-    options.emit({ type: 'operator-forgot', operator, messages })
-    return { messages, live }
-  })
-}
-
-/** Without a password every user of the machine could take a copy of the store, or have somebody forgotten. */
-const NO_OPERATOR: Failure = {
-  status: 403,
-  error: 'no-operator',
-  message: 'only an operator may do this: set ADMIN_TOKENS, and come with an operator’s password',
-}
-
 /**
  * `POST /backup`: a copy of the embedded store as it is when the answer begins, while the service works on.
  * @param backUp copies the store into a file.
  * @param storePath the store's file: the copy is made beside it, where there is room for one and nobody else reads.
  */
-export function backupRoute(
+function backupRoute(
   app: FastifyInstance,
   backUp: (file: string) => Promise<void>,
   storePath: string,

@@ -26,6 +26,13 @@ export class RequestRefused extends Error {
   }
 }
 
+/** Without a password every user of the machine could take a copy of the store, or have somebody forgotten. */
+export const NO_OPERATOR: Failure = {
+  status: 403,
+  error: 'no-operator',
+  message: 'only an operator may do this: set ADMIN_TOKENS, and come with an operator’s password',
+}
+
 export const NO_SUCH_PAGE: Failure = { status: 404, error: 'not-found', message: 'no such page' }
 
 const UNREADABLE: Readonly<Record<number, Failure>> = {

@@ -159,7 +159,7 @@ t.test('a list keeps its filter: in what the store is asked, in the form, and on
   const asked: object[] = []
   const options = {
     view: viewOf(),
-    recipientHash: () => 'hash-of-ann',
+    recipientHashes: () => ['hash-of-ann'],
     status: {
       async listMessages(filter: object) {
         asked.push(filter)

@@ -234,6 +234,19 @@ t.test('a client that is driven by the document gets what it describes, from eve
     body: { error: 'cross-site' },
   })
 
+  t.match(await call('forgetRecipient', { body: { recipient: 'ann@example.com' } }), {
+    status: 403,
+    body: { error: 'no-operator' },
+  })
+  t.same(
+    (await call('forgetRecipient', { token: ADMIN_TOKEN, body: { recipient: 'ann@example.com' } })).body,
+    {
+      messages: 1,
+      live: 0,
+    },
+  )
+  t.same(await states({ recipient: 'ann@example.com' }), [])
+
   for (const operations of Object.values(document.paths))
     for (const { operationId } of Object.values(operations))
       t.ok(called.has(`${operationId} 200`), operationId)
@@ -288,7 +301,7 @@ t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async 
     ...createStatus({ queries: {}, health: {}, channelStatus: () => [] } as never),
     readSummary,
   }
-  await app.register(statusRoutes, { status, recipientHash: () => null, view: { now: () => 0 } as never })
+  await app.register(statusRoutes, { status, view: { now: () => 0 } } as never)
   t.teardown(() => app.close())
   const { call } = createClient(await app.listen({ host: '127.0.0.1', port: 0 }))
   t.match(await call('readCounts'), { status: 503, body: { error: 'unavailable' } })

@@ -103,14 +103,14 @@ export function csvCell(text: string): string {
   return `"${harmless.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
-function chooseFilter({ fields }: PageRequest, { recipientHash }: ConsoleOptions): PageResponse {
+function chooseFilter({ fields }: PageRequest, { recipientHashes }: ConsoleOptions): PageResponse {
   const { recipient = '', ...rest } = fields
-  const hash = recipient.trim() === '' ? undefined : recipientHash(recipient)
-  if (hash === null)
+  const hashes = recipient.trim() === '' ? [] : recipientHashes(recipient)
+  if (hashes === null)
     return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {
     is: 'redirect',
-    to: `${PLACE}?${queryOf({ ...filterOf(rest), recipientHash: hash }).toString()}`,
+    to: `${PLACE}?${queryOf({ ...filterOf(rest), recipientHash: hashes[0] }).toString()}`,
   }
 }
 

@@ -14,8 +14,8 @@ export interface ConsoleOptions {
   readonly actions: OperatorActions
   readonly renderer: Renderer
   readonly urls: { readonly email?: string; readonly sms?: string }
-  /** Finds the hash of a recipient that an operator typed; null: it is neither an address nor a number. */
-  readonly recipientHash: (typed: string) => string | null
+  /** Finds the hashes of a recipient that was typed in full, the one of new messages first; null: it is neither an address nor a number. */
+  readonly recipientHashes: (typed: string) => readonly string[] | null
   readonly testSend: (
     channel: Channel,
     body: Record<string, unknown> & { to: string },

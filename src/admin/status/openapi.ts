@@ -188,15 +188,17 @@ const failure = object({
   message: { type: 'string', description: 'for people' },
 })
 
+const recipient = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 320,
+  description: 'in full: a mail address, or a number such as +8613800138000',
+}
+
 const search = {
   type: 'object',
   properties: {
-    recipient: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 320,
-      description: 'in full: a mail address, or a number such as +8613800138000',
-    },
+    recipient,
     channel,
     state,
     kind: { type: 'string', minLength: 1, maxLength: 64 },
@@ -217,6 +219,10 @@ const ANSWERS = {
   Providers: object({ providers: list(ref('Provider')) }),
   Calls: object({ channels: list(calls) }),
   Causes: object({ causes: list(cause) }),
+  Forgotten: object({
+    messages: count,
+    live: { ...count, description: 'are being sent, and were left: ask again in a minute' },
+  }),
   Failure: failure,
 } as const
 
@@ -230,6 +236,8 @@ export interface Operation {
   readonly query?: Readonly<Record<string, JsonSchema>>
   readonly body?: JsonSchema
   readonly answer: keyof typeof ANSWERS
+  /** A program's token does not open it. */
+  readonly forOperators?: true
 }
 
 /** The paths of the API and of its document on the private listener. */
@@ -283,6 +291,15 @@ export const API_OPERATIONS = {
       'The first lines of the console: what is wrong, since when, and what to do; one line that all is well when it is',
     answer: 'Causes',
   },
+  forgetRecipient: {
+    method: 'POST',
+    path: '/forget',
+    summary:
+      'Removes what the store has of a recipient, and cancels what waits; with an operator’s token only (docs/privacy.md)',
+    body: object({ recipient }),
+    answer: 'Forgotten',
+    forOperators: true,
+  },
 } as const satisfies Readonly<Record<string, Operation>>
 
 export type OperationId = keyof typeof API_OPERATIONS
@@ -290,7 +307,7 @@ export type OperationId = keyof typeof API_OPERATIONS
 const FAILURES: Readonly<Record<string, string>> = {
   400: 'The request is not as described here; message says which field',
   401: 'No token, or a wrong one',
-  403: 'A token that opens something else, or a page of somebody else',
+  403: 'A token that opens something else, no operator’s token, or a page of somebody else',
   404: 'No such message, or no such path',
   413: 'The body is too large',
   415: 'The body is not JSON',
@@ -325,7 +342,7 @@ export function openApi(): JsonSchema {
       title: 'callback-courier status',
       version: '1',
       description:
-        'What became of messages. Read-only: it shows recipients masked, and no content. On the private listener, with a token of ADMIN_TOKENS (that of status/, or an operator’s) as bearer token. Within version 1 fields may be added, and none is removed.',
+        'What became of messages: recipients are masked, and no content is shown. All but forgetRecipient only read. On the private listener, with a token of ADMIN_TOKENS (that of status/, or an operator’s) as bearer token. Within version 1 fields may be added, and none is removed.',
     },
     servers: [{ url: `http://127.0.0.1:9090${API}` }],
     security: [{ token: [] }],

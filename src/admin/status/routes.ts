@@ -1,21 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
-import type { Channel } from '../../messages/message.ts'
-import type { State } from '../../outbox/outbox.ts'
+import type { ListFilter } from '../../outbox/outbox.ts'
 import { causesOf, DAY } from '../console/causes.ts'
-import { type Failure, RequestRefused } from '../failure.ts'
-import type { ServiceView } from '../service-view.ts'
+import type { ConsoleOptions } from '../console/page.ts'
+import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
 import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
-import type { Status } from './status.ts'
 
-export interface StatusRoutesOptions {
-  readonly status: Status
-  /** Finds the hash of a recipient; null: it is neither an address nor a number. */
-  readonly recipientHash: (typed: string) => string | null
-  readonly view: ServiceView
-}
+type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'status' | 'actions' | 'recipientHashes' | 'emit'>
 
-/** Octets of a search. */
+/** Octets of a body. */
 const BODY_LIMIT = 4096
 
 const NO_SUCH_MESSAGE: Failure = {
@@ -23,38 +17,37 @@ const NO_SUCH_MESSAGE: Failure = {
   error: 'not-found',
   message: 'no such message; it may have been pruned',
 }
-export const NO_RECIPIENT: Failure = {
+const NO_RECIPIENT: Failure = {
   status: 400,
   error: 'invalid',
   message: 'body.recipient is neither a mail address nor a phone number in full (+86…)',
 }
 
-interface Search {
+interface Search extends Omit<ListFilter, 'limit' | 'recipientHash'> {
   readonly recipient?: string
-  readonly channel?: Channel
-  readonly state?: State
-  readonly kind?: string
-  readonly since?: number
-  readonly before?: number
   readonly cursor?: string
 }
 
-/** Serves the status API: read-only JSON, as operations.ts has it. The guard has let the caller in before. */
+/** More messages than wait for one recipient. */
+const MOST_WAITING = 1000
+
+/** Serves the status API: JSON, as openapi.ts has it. The guard has let the caller in before. */
 export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
   const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')
   for (const [name, operation] of Object.entries<Operation>(API_OPERATIONS)) {
-    const { method, path, params, query, body } = operation
+    const { method, path, params, query, body, forOperators } = operation
     app.route({
       method,
       url: `${API}${path.replace(/\{(\w+)\}/g, ':$1')}`,
       bodyLimit: BODY_LIMIT,
       schema: {
-        ...(params === undefined ? {} : { params: { type: 'object', properties: params } }),
-        ...(query === undefined
-          ? {}
-          : { querystring: { type: 'object', properties: query, additionalProperties: false } }),
-        ...(body === undefined ? {} : { body }),
+        params: params && { type: 'object', properties: params },
+        querystring: query && { type: 'object', properties: query, additionalProperties: false },
+        body,
+      },
+      preValidation: async ({ operator }) => {
+        if (forOperators && operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
       },
       handler: request => handlers[name as OperationId](request),
     })
@@ -64,9 +57,17 @@ export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOp
 
 function createHandlers({
   status,
-  recipientHash,
+  recipientHashes,
   view,
+  actions,
+  emit,
 }: StatusRoutesOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
+  function hashesOf(typed: string): readonly string[] {
+    const hashes = recipientHashes(typed)
+    if (hashes === null) throw new RequestRefused(NO_RECIPIENT)
+    return hashes
+  }
+
   return {
     async findMessage({ params }) {
       const found = await status.findMessage((params as { readonly id: string }).id)
@@ -75,11 +76,10 @@ function createHandlers({
     },
     async searchMessages({ body }) {
       const { recipient, cursor, ...filter } = body as Search
-      const hash = recipient === undefined ? undefined : recipientHash(recipient)
-      if (hash === null) throw new RequestRefused(NO_RECIPIENT)
+      const recipientHash = recipient === undefined ? undefined : hashesOf(recipient)[0]
       const { messages, before } = await status.listMessages({
         ...filter,
-        ...(hash === undefined ? {} : { recipientHash: hash }),
+        ...(recipientHash === undefined ? {} : { recipientHash }),
         ...(cursor === undefined ? {} : { before: Number(cursor) }),
       })
       return { messages, cursor: before === null ? null : String(before) }
@@ -101,6 +101,20 @@ function createHandlers({
       const language = languageOfBrowser(headers['accept-language'])
       const causes = causesOf(view, summary)
       return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }
+    },
+    async forgetRecipient({ operator, body }) {
+      const { listMessages } = view.queries
+      let [messages, live] = [0, 0]
+      for (const recipientHash of hashesOf((body as { readonly recipient: string }).recipient)) {
+        const filter = { recipientHash, limit: MOST_WAITING }
+        for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
+          if (await actions.cancelMessage(id))
+            emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+        messages += await actions.forgetRecipient(recipientHash)
+        live += (await listMessages(filter)).length
+      }
+      emit({ type: 'operator-forgot', operator, messages })
+      return { messages, live }
     },
   }
 }
