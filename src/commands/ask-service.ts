@@ -7,45 +7,49 @@ import type { Io } from './command.ts'
 /** An answer of the status API; without one, why, and the HTTP status if somebody answered. */
 type ServiceAnswer = { readonly answer: unknown } | { readonly why: Sentence; readonly status: number | null }
 
-/** The first password that opens what a role may open. */
-export function tokenFor(
-  role: AdminRole,
-  tokens: ReadonlyMap<string, string> = new Map(),
-): string | undefined {
-  return [...tokens].find(([name]) => roleOf(name) === role)?.[1]
+/**
+ * Calls the private listener of the running service with the first password that opens most.
+ * @returns `response` null: nobody answers. @throws ConfigError
+ */
+export async function callService(
+  io: Io,
+  path: string,
+  {
+    headers,
+    ...asked
+  }: Pick<RequestInit, 'method' | 'body'> & {
+    readonly headers?: Readonly<Record<string, string>>
+  },
+): Promise<{ readonly url: string; readonly response: Response | null }> {
+  const { ADMIN_TOKENS: tokens = new Map<string, string>() } = loadSomeSettings(io, ['ADMIN_TOKENS'])
+  const tokenOf = (role: AdminRole) => [...tokens].find(([name]) => roleOf(name) === role)?.[1]
+  const token = tokenOf('operator') ?? tokenOf('status')
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const url = `${adminAddress(io)}${path}`
+  const response = await fetch(url, { ...asked, headers: { ...headers, ...authorization } }).catch(() => null)
+  return { url, response }
 }
 
 /**
- * Makes the function that asks the status API of the running service: with a body by POST, else by GET.
+ * Asks the status API of the running service: with a body by POST, else by GET.
  * @param language of the reader of its sentences. @throws ConfigError
  */
-export function askService(
+export async function askService(
   io: Io,
   language: ReaderLanguage,
-): (path: string, body?: object) => Promise<ServiceAnswer> {
-  const { ADMIN_TOKENS: tokens } = loadSomeSettings(io, ['ADMIN_TOKENS'])
-  const token = tokenFor('operator', tokens) ?? tokenFor('status', tokens)
-  const headers = {
-    'accept-language': language,
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-  }
-  return async (path, body) => {
-    const url = `${adminAddress(io)}${API}${path}`
-    const posted =
-      body === undefined
-        ? { headers }
-        : {
-            method: 'POST',
-            headers: { ...headers, 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          }
-    const response = await fetch(url, posted).catch(() => null)
-    if (response === null)
-      return { why: say('nobody answers at {url}: start the service', { url }), status: null }
-    const { status } = response
-    const answer = (await response.json().catch(() => null)) as { readonly message?: string } | null
-    if (status === 200 && answer !== null) return { answer }
-    const text = translateText(answer?.message ?? 'not JSON')
-    return { why: say('{url} says {status}: {text}', { url, status, text }), status }
-  }
+  path: string,
+  body?: object,
+): Promise<ServiceAnswer> {
+  const { url, response } = await callService(io, `${API}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'accept-language': language, ...(body && { 'content-type': 'application/json' }) },
+    body: JSON.stringify(body),
+  })
+  if (response === null)
+    return { why: say('nobody answers at {url}: start the service', { url }), status: null }
+  const { status } = response
+  const answer = (await response.json().catch(() => null)) as { readonly message?: string } | null
+  if (status === 200 && answer !== null) return { answer }
+  const text = translateText(answer?.message ?? 'not JSON')
+  return { why: say('{url} says {status}: {text}', { url, status, text }), status }
 }

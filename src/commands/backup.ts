@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
-import { adminAddress } from '../config/sources.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
-import { tokenFor } from './ask-service.ts'
+import { callService } from './ask-service.ts'
 import { type Command, type ExitCode, type Io, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = {
@@ -21,19 +20,16 @@ async function backUp(file: string, io: Io): Promise<ExitCode> {
     writeLine(io, 'stderr', say('no backup: {why}', { why }))
     return 1
   }
-  const settings = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET', 'ADMIN_TOKENS'])
-  const { DATABASE_URL: store, ADMIN_TOKENS: tokens } = settings
+  const { DATABASE_URL: store, STORE_SECRET: secret } = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET'])
   if (store?.kind === 'postgres')
     return fail(
       say(
         'the store is Postgres, which has tools of its own: pg_dump --format=custom --file=FILE, or the backups of your database; docs/replicas.md says what to do after a restore',
       ),
     )
-  if (existsSync(file)) return fail(say('{file} exists: name a new file', { file }))
-  const token = tokenFor('operator', tokens)
-  const url = `${adminAddress(io)}/backup`
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await fetch(url, { method: 'POST', headers }).catch(() => null)
+  const exists = say('{file} exists: name a new file', { file })
+  if (existsSync(file)) return fail(exists)
+  const { url, response } = await callService(io, '/backup', { method: 'POST' })
   if (response === null)
     return fail(
       say(
@@ -52,22 +48,20 @@ async function backUp(file: string, io: Io): Promise<ExitCode> {
   try {
     await pipeline(Readable.fromWeb(response.body), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    // Somebody else made it meanwhile: it is theirs, and stays.
+    if (code === 'EEXIST') return fail(exists)
     await unlink(file).catch(() => {})
-    return fail(
-      say('{file} cannot be written ({why})', { file, why: error instanceof Error ? error.message : '?' }),
-    )
+    return fail(say('{file} cannot be written ({why})', { file, why: message }))
   }
-  const secret =
-    settings.STORE_SECRET === undefined
+  const apart =
+    secret === undefined
       ? join(dirname(store?.path ?? ''), 'store.secret')
       : say('the value of {setting}', { setting: 'STORE_SECRET' })
-  writeLine(
-    io,
-    'stdout',
-    say('{file} is written. Keep {secret} apart from it: what waits can be read with it alone.', {
-      file,
-      secret,
-    }),
+  const written = say(
+    '{file} is written. Keep {secret} apart from it: what waits can be read with it alone.',
+    { file, secret: apart },
   )
+  writeLine(io, 'stdout', written)
   return 0
 }

@@ -16,6 +16,7 @@ import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../se
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
+import type { Renderer } from '../words/render.ts'
 import { askService } from './ask-service.ts'
 import { type CallbackClient, createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
@@ -90,10 +91,12 @@ export async function runChecks(
       checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
     ),
     attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
-    unless('TEMPLATES_DIR', 'templates', () => checkRendererTemplates(config)),
+    unless('TEMPLATES_DIR', 'templates', () =>
+      withRenderer(config, renderer => checkTemplates(config, renderer)),
+    ),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('service', () => askForCauses(io, dependencies.language ?? 'en')),
-    attempt('alerts', () => checkAlertsIfOn(config)),
+    attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
   ]
   return (await Promise.all(checks)).flat()
@@ -171,7 +174,7 @@ const CHECKED_HERE = /^(?:store|certificate|words|all|[A-Z_]+)$/
 
 /** Says what the running service has met, such as a carrier's account without money, or callbacks that are refused. */
 async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly CheckResult[]> {
-  const asked = await askService(io, language)('/causes')
+  const asked = await askService(io, language, '/causes')
   if ('why' in asked)
     return asked.status === null || asked.status === 404
       ? []
@@ -184,10 +187,13 @@ async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly 
 
 const FROM_SERVICE = say('the running service says so; its console has the rest')
 
-function checkRendererTemplates(config: Config): readonly CheckResult[] {
+async function withRenderer(
+  config: Config,
+  check: (renderer: Renderer, config: Config) => ReturnType<Check>,
+): Promise<Iterable<CheckResult>> {
   const renderer = openRenderer(config, silent)
   try {
-    return checkTemplates(config, renderer)
+    return await check(renderer, config)
   } finally {
     renderer.close()
   }
@@ -213,15 +219,9 @@ async function checkPublicUrls(config: Config, ca: string | undefined): Promise<
 }
 
 /** Checks device alerts, whose module is loaded only when they are on. */
-async function checkAlertsIfOn(config: Config): Promise<readonly CheckResult[]> {
-  if (config.DDQ_URL === undefined) return []
+async function checkDeviceAlerts({ locales }: Renderer, config: Config): Promise<readonly CheckResult[]> {
   const { checkAlerts } = await import('./check/alerts.ts')
-  const renderer = openRenderer(config, silent)
-  try {
-    return await checkAlerts(config, renderer.locales)
-  } finally {
-    renderer.close()
-  }
+  return await checkAlerts(config, locales)
 }
 
 const WIDTH = 14

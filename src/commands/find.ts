@@ -47,15 +47,14 @@ const NO_RECIPIENT = say('That is neither a mail address nor a phone number in f
 
 async function findMessages(search: object, asJson: boolean, io: Io): Promise<ExitCode> {
   const language = asJson ? 'en' : languageOfTerminal(io.env)
-  const ask = askService(io, language)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
   if (unready?.startsWith('HTTP 503') === true)
     io[asJson ? 'stderr' : 'stdout'].write(`${UNREADY.in(language)}\n\n`)
-  const found = await ask('/messages/search', search)
+  const found = await askService(io, language, '/messages/search', search)
   if ('why' in found) return fail((found.status === 400 ? NO_RECIPIENT : found.why).in(language), io)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
-  const asked = await ask(messages.length > 0 ? '/providers' : '/calls')
+  const asked = await askService(io, language, messages.length > 0 ? '/providers' : '/calls')
   if ('why' in asked) return fail(asked.why.in(language), io)
   const now = Date.now()
   const { providers = [], channels = [] } = asked.answer as {

@@ -6,7 +6,7 @@ import { type Command, readArguments, writeLine } from './command.ts'
 export const forget: Command = {
   async run(argv, io) {
     const [recipient] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
-    const asked = await askService(io, languageOfTerminal(io.env))('/forget', { recipient })
+    const asked = await askService(io, languageOfTerminal(io.env), '/forget', { recipient })
     if ('why' in asked) {
       const typo = say('That is neither a mail address nor a phone number in full (+86…).')
       writeLine(io, 'stderr', asked.status === 400 ? typo : asked.why)

@@ -1,4 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { startService } from '../../src/service/service.ts'
@@ -47,6 +49,20 @@ t.test('a backup of a running service, restored on another machine, sends what w
   })
   t.equal(retried.code, 0, 'and it works on')
   await until(() => standIns.mails().length === 2, 'the message that waited goes out', 20_000)
+})
+
+t.test('a file that somebody else makes meanwhile is left to them', async t => {
+  const file = join(t.testdir(), 'backup.db')
+  const server = createServer((_request, response) => {
+    writeFileSync(file, 'of another backup')
+    response.end('a copy')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const env = { ADMIN_PORT: String(port) }
+  t.match(await command(['backup', file], env), { code: 1, err: /exists: name a new file/ })
+  t.equal(readFileSync(file, 'utf8'), 'of another backup')
 })
 
 t.test('a Postgres has tools of its own, and a store that takes no copy says why', async t => {
