@@ -30,7 +30,6 @@ export interface AdminAuthOptions {
   readonly names: readonly string[]
   /** ms; only differences count. */
   readonly now: () => number
-  readonly limits?: LoginThrottleLimits
   /** Called when a request over a connection had a right token. */
   readonly onAuthenticated?: (socket: Socket) => void
   /** Called for each refused request; never with anything that it brought. */
@@ -91,14 +90,14 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
-  const { host, tokens, names, now, limits, onRefused, onAuthenticated } = options
+  const { host, tokens, names, now, onRefused, onAuthenticated } = options
   const operators = [...tokens.keys()].filter(name => roleOf(name) === 'operator')
   if (operators.length === 0 && !isLoopback(host)) {
     throw new Error('the private listener can be reached from other machines: ADMIN_TOKENS is needed')
   }
   const isOurs = nameCheck(host, names)
   const holderOf = createTokenCheck(tokens)
-  const tries = createLoginThrottle(now, limits)
+  const tries = createLoginThrottle(now)
   const marks = createBrowserMarks(operators)
 
   /** Notes who asks. @returns null when the token is right, or none is needed. */
@@ -240,24 +239,20 @@ function createTokenCheck(tokens: ReadonlyMap<string, string>): (given: string) 
 /** One IPv4 address, and what one subscriber has of IPv6. */
 const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
 
-export interface LoginThrottleLimits {
-  /** ms. */
-  readonly windowMs: number
-  /** Different wrong tokens of a source in a window, after which it is not listened to for the rest of it. */
-  readonly perSource: number
-  /** Sources that are remembered; with one more the oldest is forgotten. */
-  readonly sources: number
-}
-
-/** Ten tries a minute are plenty for a person, and take a guesser 19 years for a hundred million. */
-const LOGIN_THROTTLE_LIMITS: LoginThrottleLimits = { windowMs: 60_000, perSource: 10, sources: 1000 }
+/**
+ * Different wrong tokens of a source in a window, after which it is not listened to for the rest of it: ten tries a minute are
+ * plenty for a person, and take a guesser 19 years for a hundred million. Of more sources the oldest is forgotten.
+ */
+const LOGIN_THROTTLE_LIMITS = { windowMs: 60_000, perSource: 10, sources: 1000 }
 
 /**
  * Slows guesses down: counts each source's different wrong tokens, in fixed windows.
  * @param now ms; only differences count.
  */
-export function createLoginThrottle(now: () => number, limits: LoginThrottleLimits = LOGIN_THROTTLE_LIMITS) {
-  const { windowMs, perSource, sources } = limits
+export function createLoginThrottle(
+  now: () => number,
+  { windowMs, perSource, sources } = LOGIN_THROTTLE_LIMITS,
+) {
   /** Digests of the wrong tokens, by source, the oldest source first. */
   const tries = new Map<string, Set<string>>()
   let windowEnds = now() + windowMs

@@ -101,7 +101,10 @@ export function nextAttempt(
   readonly why: Sentence | null
   readonly lastError?: AttemptGate['lastError']
 } {
-  const pause = firstToEnd(providers.filter(each => each.channel === channel).map(each => pauseOf(each, now)))
+  const carriers = providers.filter(each => each.channel === channel)
+  const pauses = carriers.flatMap(each => pauseOf(each, now) ?? [])
+  // As long as one of them takes messages, nothing pauses.
+  const pause = pauses.length < carriers.length ? null : (pauses.sort((a, b) => a.until - b.until)[0] ?? null)
   if (dueAt !== null && dueAt > Math.max(now, pause?.until ?? now))
     return { at: dueAt, due: say('in {time}', { time: formatDuration(dueAt - now) }), why: null }
   if (pause !== null) return { ...pause, at: null, due: say('when {provider} takes messages again', pause) }
@@ -191,14 +194,6 @@ function pauseOf(
         })
       : say('{provider} keeps failing, and one message is trying it.', { provider })
   return { provider, until, why, lastError }
-}
-
-/** @returns null: one of them takes messages. */
-function firstToEnd([first = null, ...others]: readonly (Pause | null)[]): Pause | null {
-  return others.reduce((found, each) => {
-    if (found === null || each === null) return null
-    return each.until < found.until ? each : found
-  }, first)
 }
 
 function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {

@@ -136,7 +136,7 @@ t.test(
     const page = messagePages.find(({ method, path }) => method === 'POST' && path.endsWith(':id'))
     const events: unknown[] = []
     const options = {
-      status: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
+      view: { queries: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) } },
       actions: { retryMessage: async () => true },
       tryNow: (channel: string) => events.push(`try ${channel}`),
       emit: ({ type }: { readonly type: string }) => events.push(type),

@@ -26,6 +26,8 @@ export interface Cause {
 
 /** A code that waits this long is one that somebody gave up on. */
 const OLD_MS = 60_000
+/** A connection that is lost, and a server that starts again, is back within a minute; what takes longer needs somebody. */
+const LONG_MS = 60_000
 export const DAY = 86_400_000
 
 /**
@@ -104,7 +106,6 @@ function* bounceCauses({ counts, bounced }: Summary): Causes {
     )
 }
 
-/** A mail server that starts again is back within a minute; what takes longer needs somebody. */
 function* mailboxCauses(mailbox: ReturnType<ServiceView['bounceMailbox']>, now: number): Causes {
   const failing = mailbox?.leads === true ? mailbox.failing : null
   if (failing !== null && now - failing.since >= LONG_MS)
@@ -115,9 +116,6 @@ function* mailboxCauses(mailbox: ReturnType<ServiceView['bounceMailbox']>, now: 
     )
 }
 
-/** A receiver that starts again is back within a minute; what takes longer needs somebody. */
-const TOLD_LATE_MS = 60_000
-
 function* webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now: number): Causes {
   if (!leads || failing === null) return
   if (isGone)
@@ -125,7 +123,7 @@ function* webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now
       'events',
       'Other machines are told nothing more: EVENTS_URL answered 410. Start this service again when it takes events.',
     )
-  else if (now - failing.since >= TOLD_LATE_MS)
+  else if (now - failing.since >= LONG_MS)
     yield warn(
       'events',
       'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {n}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
@@ -136,7 +134,7 @@ function* webhookCauses({ leads, isGone, failing, waiting }: WebhooksStatus, now
 /** A group that takes too many posts takes them again soon; and after a day without an alarm nobody knows. */
 function* robotCauses(health: ServiceHealth, now: number): Causes {
   for (const { robot, since, lastAt, code, reply } of health.failingRobots())
-    if (now - since >= TOLD_LATE_MS && now - lastAt <= DAY)
+    if (now - since >= LONG_MS && now - lastAt <= DAY)
       yield warn(
         robot,
         'The group of {robot} has been told of no alarm for {time}: {reply}. Look at it in SMS_GATEWAYS_FILE. Mails and SMS go their own way.',
@@ -217,13 +215,14 @@ function* channelCauses(
       `${channel} URL`,
       'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
       {
-        channel: channel === 'email' ? say('e-mail') : say('SMS'),
+        channel: CHANNELS[channel],
         at: clockTime(validation.at),
         reason: translateText(validation.reason),
       },
     )
 }
 
+const CHANNELS = { email: say('e-mail'), sms: say('SMS') } as const
 /** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
 const HELD_BACK_MS = 15 * 60_000
 /** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
@@ -245,7 +244,7 @@ function lockedOutLine(
 ): Sentence {
   return joinSentences(
     say('Every {channel} callback with the right key is refused since {at}: {count} so far.', {
-      channel: channel === 'email' ? say('e-mail') : say('SMS'),
+      channel: CHANNELS[channel],
       at: clockTime(since),
       count,
     }),
@@ -331,9 +330,6 @@ function downLine(
       : null,
   )
 }
-
-/** A connection that is lost comes back within seconds; what takes longer needs somebody. */
-const LONG_MS = 60_000
 
 function* deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAlertsStatus): Causes {
   if (!leads) return

@@ -29,7 +29,12 @@ export function periodOf(name: string | undefined): Period {
   return PERIODS.find(period => period.name === name) ?? PERIODS[0]
 }
 
-const COLUMNS: readonly { readonly name: Sentence; readonly states: readonly State[] }[] = [
+interface Group {
+  readonly name: Sentence
+  readonly states: readonly State[]
+}
+
+const COLUMNS: readonly Group[] = [
   { name: say('Sent'), states: ['sent'] },
   { name: say('Waiting'), states: LIVE_STATES },
   { name: say('Refused'), states: ['refused'] },
@@ -93,16 +98,12 @@ const HEIGHT = 130
 const FOOT = 1
 
 /** The bands of a bar, from the bottom up. */
-const BANDS = [
+const BANDS: readonly (Group & { readonly css: string })[] = [
   { name: say('sent'), css: 'p-good', states: ['sent'] },
-  { name: say('waiting'), css: 'p-wait', states: ['queued', 'sending'] },
+  { name: say('waiting'), css: 'p-wait', states: LIVE_STATES },
   { name: say('expired'), css: 'p-warn', states: ['expired'] },
   { name: say('refused or unknown'), css: 'p-bad', states: ['refused', 'unknown'] },
-] as const satisfies readonly {
-  readonly name: Sentence
-  readonly css: string
-  readonly states: readonly State[]
-}[]
+]
 
 /** `02:04 UTC`. */
 function edge(at: number): Html {
@@ -125,7 +126,7 @@ export function renderChart(
   const bars = Array.from({ length: steps }, () => BANDS.map(() => 0))
   for (const { at, state, count } of series) {
     const bar = bars[Math.floor((at - first) / stepMs)]
-    const band = BANDS.findIndex(({ states }) => (states as readonly string[]).includes(state))
+    const band = BANDS.findIndex(({ states }) => states.includes(state))
     if (bar !== undefined && band >= 0) bar[band] = (bar[band] ?? 0) + count
   }
   const most = Math.max(0, ...bars.map(bar => bar.reduce((sum, each) => sum + each, 0)))

@@ -38,12 +38,12 @@ interface Filter extends Omit<ListFilter, 'limit' | 'since'> {
 }
 
 export const messagePages: readonly ConsolePage[] = [
-  { method: 'GET', path: PLACE, place: PLACE, menu: say('Messages'), handle: listMessages },
+  { method: 'GET', path: PLACE, menu: say('Messages'), handle: listMessages },
   // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
-  { method: 'POST', path: PLACE, place: PLACE, handle: chooseFilter },
-  { method: 'GET', path: `${PLACE}.csv`, place: PLACE, handle: exportMessages },
-  { method: 'GET', path: PATH, place: PLACE, handle: showMessage },
-  { method: 'POST', path: PATH, place: PLACE, handle: actOnMessage },
+  { method: 'POST', path: PLACE, handle: chooseFilter },
+  { method: 'GET', path: `${PLACE}.csv`, handle: exportMessages },
+  { method: 'GET', path: PATH, handle: showMessage },
+  { method: 'POST', path: PATH, handle: actOnMessage },
 ]
 
 async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
@@ -54,7 +54,6 @@ async function listMessages({ query }: PageRequest, options: ConsoleOptions): Pr
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, view.now())}`
   return {
     is: 'page',
-    title: say('Messages'),
     content,
     liveMs: filter.before === undefined ? LIVE_MS : undefined,
   }
@@ -212,7 +211,7 @@ function lastReply({ timeline }: MessageView): Sentence | string {
 }
 
 async function showMessage({ params }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const row = await options.status.findMessage(params['id'] ?? '')
+  const row = await options.view.queries.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const liveMs = row.finalAt === null ? LIVE_MS : undefined
   return {
@@ -225,9 +224,9 @@ async function showMessage({ params }: PageRequest, options: ConsoleOptions): Pr
 
 async function actOnMessage(
   { operator, params, fields }: PageRequest,
-  { status, actions, emit, tryNow }: ConsoleOptions,
+  { view, actions, emit, tryNow }: ConsoleOptions,
 ): Promise<PageResponse> {
-  const row = await status.findMessage(params['id'] ?? '')
+  const row = await view.queries.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const { id, channel, kind } = row
   const action = fields['do']

@@ -1,9 +1,9 @@
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import { StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import type { Summary } from '../../outbox/outbox.ts'
 import type { ChannelHealth } from '../service-health.ts'
 import type { DeviceAlertsStatus } from '../service-view.ts'
-import type { ProviderView, Status } from '../status/status.ts'
+import type { ProviderView } from '../status/status.ts'
 import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
@@ -25,11 +25,9 @@ export const overviewPages: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: '/console',
-    place: '/console',
     menu: say('Overview'),
     handle: async ({ query }, options) => ({
       is: 'page',
-      title: say('Overview'),
       content: renderOverview(await readOverview(options, periodOf(query['period']))),
       liveMs: LIVE_MS,
     }),
@@ -37,25 +35,17 @@ export const overviewPages: readonly ConsolePage[] = [
 ]
 
 async function readOverview(options: ConsoleOptions, period: Period): Promise<Overview> {
-  const now = options.view.now()
-  const summary = await readSummary(options.status, now - period.lengthMs, period.stepMs)
+  const { view, status, requiredIsSafe } = options
+  const now = view.now()
+  const summary = await status.readSummary(now - period.lengthMs, period.stepMs)
   return {
     ...options,
     now,
     period,
     summary,
-    day: period.lengthMs === DAY ? summary : await readSummary(options.status, now - DAY, DAY),
-    providers: options.status.providers(),
-    requiredIsSafe: options.requiredIsSafe(),
-  }
-}
-
-async function readSummary(status: Status, since: number, stepMs: number): Promise<Summary | null> {
-  try {
-    return await status.readSummary(since, stepMs)
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return null
-    throw error
+    day: period.lengthMs === DAY ? summary : await status.readSummary(now - DAY, DAY),
+    providers: status.providers(),
+    requiredIsSafe: requiredIsSafe(),
   }
 }
 

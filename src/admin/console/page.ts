@@ -50,7 +50,8 @@ export type PageResponse =
       readonly is: 'page'
       /** 200 unless given. */
       readonly status?: number
-      readonly title: Sentence | string
+      /** The page's name in the menu unless given. */
+      readonly title?: Sentence
       readonly content: Html
       /** A page with it is loaded again so often, ms. */
       readonly liveMs?: number
@@ -67,13 +68,11 @@ export type PageResponse =
       readonly name?: string
     }
 
-/** A page of the console: where it is, and how a request for it is answered. */
+/** A page of the console: where it is, and how a request for it is answered. It belongs to the page in the menu whose path its own begins with. */
 export interface ConsolePage {
   readonly method: 'GET' | 'POST'
   /** A pattern of Fastify's. */
   readonly path: string
-  /** Path of the page in the menu that this one belongs to. */
-  readonly place: string
   /** The page's name in the menu; absent: it has no entry. */
   readonly menu?: Sentence
   readonly handle: (request: PageRequest, options: ConsoleOptions) => PageResponse | Promise<PageResponse>

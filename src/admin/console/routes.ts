@@ -16,19 +16,16 @@ const urlsPages: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: '/console/urls',
-    place: '/console/urls',
     menu: say('URLs'),
     handle({ operator }, { view: { channels }, urls }) {
       if (operator === UNNAMED.nobody)
         return {
           is: 'page',
           status: 403,
-          title: say('URLs'),
           content: html`<section class="card"><p>${say('Without a password every user of this machine could read them here: set ADMIN_TOKENS, or run “callback-courier urls”.')}</p></section>`,
         }
       return {
         is: 'page',
-        title: say('URLs'),
         content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
 ${channels.map(channel => html`<details><summary>${say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL')}</summary><p class="copyable"><code>${urls[channel] ?? ''}</code> <button type="button" data-copied="${say('Copied')}" hidden>${say('Copy')}</button></p></details>`)}</section>`,
       }
@@ -48,13 +45,11 @@ const elsewhere: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: '/',
-    place: '/console',
     handle: () => ({ is: 'redirect', to: '/console', status: 302 }),
   },
   {
     method: 'GET',
     path: '/console/*',
-    place: '/console',
     handle: () => notFound(say('There is no such page.'), '/console'),
   },
 ]
@@ -89,9 +84,12 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       .header('content-language', language)
       .send(renderPage({ ...page, menu: MENU, now: options.view.now() }, language))
   }
-  const send = (reply: FastifyReply, place: string, response: PageResponse) => {
+  const send = (reply: FastifyReply, path: string, response: PageResponse) => {
     if (response.is === 'redirect') return reply.redirect(response.to, response.status ?? 303)
-    if (response.is === 'page') return sendPage(reply.code(response.status ?? 200), { ...response, place })
+    if (response.is === 'page') {
+      const { path: place = '', name = '' } = MENU.findLast(each => path.startsWith(each.path)) ?? {}
+      return sendPage(reply.code(response.status ?? 200), { title: name, ...response, place })
+    }
     if (response.policy !== undefined) reply.header('content-security-policy', response.policy)
     if (response.name !== undefined)
       reply.header('content-disposition', `attachment; filename="${response.name}"`)
@@ -102,7 +100,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     const { status, title, text } = faultPage(error)
     return sendPage(reply.code(status), { title, place: '', content: html`<p>${text}</p>` })
   })
-  for (const { method, path, place, handle } of PAGES) {
+  for (const { method, path, handle } of PAGES) {
     app.route({
       method,
       url: path,
@@ -115,7 +113,7 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
           query: fieldsOf(query),
           fields: fieldsOf(body),
         }
-        return send(reply, place, await handle(asked, options))
+        return send(reply, path, await handle(asked, options))
       },
     })
   }
@@ -149,7 +147,6 @@ function layoutFile(name: string, type: string): ConsolePage {
   return {
     method: 'GET',
     path: `/console/${name}`,
-    place: '',
     handle: () => ({ is: 'file', type: `${type}; charset=utf-8`, body }),
   }
 }

@@ -14,11 +14,10 @@ export const sendPages: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: PLACE,
-    place: PLACE,
     menu: say('Test send'),
     handle: (_request, options) => sendPage(options),
   },
-  { method: 'POST', path: PLACE, place: PLACE, handle: sendTest },
+  { method: 'POST', path: PLACE, handle: sendTest },
 ]
 
 function sendPage(
@@ -27,7 +26,7 @@ function sendPage(
   problem: Sentence | null = null,
 ): PageResponse {
   const content = sendForm(sendableKinds(options), result, problem)
-  return { is: 'page', status: problem === null ? 200 : 400, title: say('Test send'), content }
+  return { is: 'page', status: problem === null ? 200 : 400, content }
 }
 
 function sendableKinds({ view }: ConsoleOptions): readonly CallbackKind[] {

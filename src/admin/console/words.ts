@@ -17,18 +17,15 @@ export const wordsPages: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: PLACE,
-    place: PLACE,
     menu: say('Words'),
     handle: (_request, { view, renderer }) => ({
       is: 'page',
-      title: say('Words'),
       content: wordsList(renderer, view.templateProblems()),
     }),
   },
   {
     method: 'GET',
     path: PATH,
-    place: PLACE,
     handle(request, options) {
       const preview = previewOf(request, options)
       if (preview === null) return notFound(say('There are no such words.'), PLACE)
@@ -43,7 +40,6 @@ export const wordsPages: readonly ConsolePage[] = [
   {
     method: 'GET',
     path: `${PATH}/mail`,
-    place: PLACE,
     handle(request, options) {
       const preview = previewOf(request, options)
       if (preview?.channel !== 'email') return notFound(say('There is no such mail.'), PLACE)

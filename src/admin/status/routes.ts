@@ -70,7 +70,7 @@ function createHandlers({
 
   return {
     async findMessage({ params }) {
-      const found = await status.findMessage((params as { readonly id: string }).id)
+      const found = await view.queries.findMessage((params as { readonly id: string }).id)
       if (found === null) throw new RequestRefused(NO_SUCH_MESSAGE)
       return found
     },
@@ -87,7 +87,7 @@ function createHandlers({
     async readCounts({ query }) {
       const { minutes } = query as { readonly minutes: number }
       const since = Math.floor(view.now() / 60_000 - minutes) * 60_000
-      const { backlog, oldest, bytes, counts } = await status.readSummary(since, minutes * 60_000)
+      const { backlog, oldest, bytes, counts } = await view.queries.readSummary(since, minutes * 60_000)
       return { since, backlog, oldest, bytes, outcomes: counts }
     },
     async listProviders() {
@@ -97,7 +97,7 @@ function createHandlers({
       return { channels: await status.readCalls() }
     },
     async readCauses({ headers }) {
-      const summary = await view.queries.readSummary(view.now() - DAY, DAY).catch(() => null)
+      const summary = await status.readSummary(view.now() - DAY, DAY)
       const language = languageOfBrowser(headers['accept-language'])
       const causes = causesOf(view, summary)
       return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }

@@ -1,6 +1,12 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { AdminQueries, ListFilter, MessageView } from '../../outbox/outbox.ts'
+import {
+  type AdminQueries,
+  type ListFilter,
+  type MessageView,
+  StoreUnavailable,
+  type Summary,
+} from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
@@ -31,14 +37,17 @@ export interface MessagePage {
 export type Status = ReturnType<typeof createStatus>
 
 /**
- * Messages and providers as the console shows them, and as the status API tells them to other machines. All that read the
- * store throw StoreUnavailable.
+ * Messages and providers as the console shows them, and as the status API tells them to other machines.
  */
 export function createStatus({ queries, health, channels, channelStatus }: ServiceView) {
   return {
-    findMessage: queries.findMessage,
+    /** It is null while the store does not answer. */
+    readSummary: (since: number, stepMs: number): Promise<Summary | null> =>
+      queries.readSummary(since, stepMs).catch((error: unknown) => {
+        if (error instanceof StoreUnavailable) return null
+        throw error
+      }),
     listMessages: (filter: Omit<ListFilter, 'limit'>) => readPage(queries, filter),
-    readSummary: queries.readSummary,
     providers: (): readonly ProviderView[] =>
       channelStatus().map(status => {
         const seen = health.providers().find(each => each.provider === status.provider)
