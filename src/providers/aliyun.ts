@@ -24,7 +24,7 @@ import {
 } from './json-answer.ts'
 import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
-import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
@@ -72,13 +72,10 @@ const aliyunSettings = {
 /** Aliyun answers within a second as a rule, and its own SDK waits ten. */
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
-/** An AccessKey. */
-export interface AliyunLogin {
+export interface AliyunSettings extends TemplateCarrierSettings {
+  /** The AccessKey. */
   readonly keyId: string
   readonly secret: string
-}
-
-export interface AliyunSettings extends AliyunLogin, TemplateCarrierSettings {
   /** 32 characters that were never sent before. */
   readonly makeNonce?: () => string
 }
@@ -130,7 +127,11 @@ const EMPTY_BODY_HASH = sha256('')
  * @param query the parameters, not encoded.
  * @param headers all headers to sign, in lower case: host as it is sent, and every x-acs-* there is.
  */
-export function signAliyunRequest(query: Query, headers: Query, { keyId, secret }: AliyunLogin): string {
+export function signAliyunRequest(
+  query: Query,
+  headers: Query,
+  { keyId, secret }: Pick<AliyunSettings, 'keyId' | 'secret'>,
+): string {
   const { text, signedHeaders } = canonicalPost(encodeQuery(query), headers, '')
   const signature = hmacSha256(secret, `ACS3-HMAC-SHA256\n${sha256(text)}`).toString('hex')
   return `ACS3-HMAC-SHA256 Credential=${keyId},SignedHeaders=${signedHeaders},Signature=${signature}`
@@ -345,21 +346,9 @@ function dayOf(at: number): string {
 // Delivery reports
 
 /**
- * Reads Aliyun's delivery reports (SmsReport, https://help.aliyun.com/document_detail/101867.html), and those of
- * messages abroad, which look different. They are not signed.
+ * Reads a delivery report (SmsReport, https://help.aliyun.com/document_detail/101867.html), or one of a message abroad, which looks
+ * different. @returns null when it names no message
  */
-export function createAliyunReceipts(keys: readonly string[]): ReceiptSource {
-  return {
-    path: receiptPath('aliyun'),
-    keys,
-    format: 'json',
-    // Aliyun only looks whether `code` is a number; the words are those of its examples.
-    taken: { code: 0, msg: '接收成功' },
-    parseReports: ({ body }) => objectsOf(body).flatMap(report => readReport(report) ?? []),
-  }
-}
-
-/** @returns null when the report names no message */
 function readReport(report: JsonObject): CarrierReport | null {
   const abroad = 'MessageId' in report
   const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])
@@ -451,7 +440,9 @@ export const aliyun = defineTemplateCarrier({
     return { keyId, secret, apiUrl: config.ALIYUN_API_URL, signName: config.ALIYUN_SMS_SIGN_NAME }
   },
   createProvider: createAliyunProvider,
-  createReceipts: createAliyunReceipts,
+  // Aliyun only looks whether `code` is a number; the words are those of its examples.
+  taken: { code: 0, msg: '接收成功' },
+  readReport,
   signature: { setting: 'ALIYUN_SMS_SIGN_NAME', abroad: true },
   lookAt:
     'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',

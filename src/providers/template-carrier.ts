@@ -7,9 +7,16 @@ import {
   type Values,
 } from '../settings/setting.ts'
 import { type HttpApiSettings, type HttpLimits, longestExchangeMs } from './http-client.ts'
+import { type JsonObject, objectsOf } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { Provider } from './provider.ts'
-import { checkUnsignedReceipts, type ReceiptSource, receiptKeys } from './receipts.ts'
+import {
+  type CarrierReport,
+  checkUnsignedReceipts,
+  type ReceiptSource,
+  receiptKeys,
+  receiptPath,
+} from './receipts.ts'
 import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
 
 /** The state of a signature or template at its carrier. */
@@ -63,7 +70,10 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   /** Login, URL and signature by the settings; undefined: SMS does not go by it. */
   account(config: Values<S>): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
   createProvider(settings: P): Provider
-  createReceipts(keys: readonly string[]): ReceiptSource
+  /** What it wants to read when its reports were taken. */
+  readonly taken: ReceiptSource['taken']
+  /** Reads a delivery report. @returns null when it names no message */
+  readReport(report: JsonObject): CarrierReport | null
   /** The setting of its signature, and whether templates abroad need one, too. */
   readonly signature: { readonly setting: keyof S & string; readonly abroad: boolean }
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
@@ -143,13 +153,26 @@ export function defineTemplateCarrier<
       const ofTemplates = templates.signatures(name)
       const { signName } = settings
       const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
-      const lists = await carrier.listAccount(settings)
-      const approvals = checkApprovals(name, [...signatures], templates.mapped(name), ...lists)
-      return [login, ...approvals, ...notes, unsigned]
+      const [listedSignatures, listedTemplates] = await carrier.listAccount(settings)
+      return [
+        login,
+        ...checkEach(name, 'signatures', [...signatures], listedSignatures, checkSignature),
+        ...checkEach(name, 'templates', templates.mapped(name), listedTemplates, checkTemplate),
+        ...notes,
+        unsigned,
+      ]
     },
     clockUrl: config => carrier.account(config)?.apiUrl,
     async openReceipts(config) {
-      return accountOf(config) && carrier.createReceipts(receiptKeys(name, config))
+      return (
+        accountOf(config) && {
+          path: receiptPath(name),
+          keys: receiptKeys(name, config),
+          format: 'json',
+          taken: carrier.taken,
+          parseReports: ({ body }) => objectsOf(body).flatMap(each => carrier.readReport(each) ?? []),
+        }
+      )
     },
   }
 }
@@ -180,20 +203,7 @@ const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: stri
   cancelled: ['was cancelled', 'apply for it again, or use another one'],
 }
 
-/** Compares the templates and signatures in use with what the carrier approved, a line each. */
-function checkApprovals(
-  carrier: string,
-  signatures: readonly string[],
-  templates: readonly MappedTemplate[],
-  listedSignatures: Listed<ListedSignature>,
-  listedTemplates: Listed<ListedTemplate>,
-): readonly CheckResult[] {
-  return [
-    ...checkEach(carrier, 'signatures', signatures, listedSignatures, checkSignature),
-    ...checkEach(carrier, 'templates', templates, listedTemplates, checkTemplate),
-  ]
-}
-
+/** Compares what is in use with what the carrier approved, a line each. */
 function checkEach<U, T>(
   carrier: string,
   what: string,

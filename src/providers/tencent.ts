@@ -24,7 +24,7 @@ import {
 } from './json-answer.ts'
 import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
-import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
@@ -87,13 +87,10 @@ const tencentSettings = {
 /** Tencent answers within a second as a rule; its own SDK waits a minute, which is too long for a code. */
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
-/** An API key. */
-export interface TencentLogin {
+export interface TencentSettings extends TemplateCarrierSettings {
+  /** The API key. */
   readonly secretId: string
   readonly secretKey: string
-}
-
-export interface TencentSettings extends TencentLogin, TemplateCarrierSettings {
   readonly region: string
   /** SdkAppId of the application. */
   readonly appId: string
@@ -152,7 +149,7 @@ export function signTencentRequest(
   body: string,
   headers: Readonly<Record<string, string>>,
   timestamp: number,
-  { secretId, secretKey }: TencentLogin,
+  { secretId, secretKey }: Pick<TencentSettings, 'secretId' | 'secretKey'>,
   service = 'sms',
 ): string {
   const lower = Object.fromEntries(
@@ -393,20 +390,10 @@ async function lookUpMessage(
 // Delivery reports
 
 /**
- * Reads Tencent's delivery reports (https://cloud.tencent.com/document/product/382/59178), at most 100 in one request.
- * They are not signed, and name our message (`ext`) only when Tencent's support has opened that for the account.
+ * Reads a delivery report (https://cloud.tencent.com/document/product/382/59178). It names our message (`ext`) only when Tencent's
+ * support has opened that for the account. `errmsg` is the code, which differs by carrier and is kept as it is.
+ * @returns null when it names no message
  */
-export function createTencentReceipts(keys: readonly string[]): ReceiptSource {
-  return {
-    path: receiptPath('tencent'),
-    keys,
-    format: 'json',
-    taken: { result: 0, errmsg: 'OK' },
-    parseReports: ({ body }) => objectsOf(body).flatMap(report => readReport(report) ?? []),
-  }
-}
-
-/** `errmsg` is the code, which differs by carrier and is kept as it is. @returns null when the report names no message */
 function readReport(report: JsonObject): CarrierReport | null {
   const providerId = textOf(report['sid'])
   if (providerId === '') return null
@@ -520,7 +507,8 @@ export const tencent = defineTemplateCarrier({
     return { secretId, secretKey, appId, region, apiUrl, signName }
   },
   createProvider: createTencentProvider,
-  createReceipts: createTencentReceipts,
+  taken: { result: 0, errmsg: 'OK' },
+  readReport,
   signature: { setting: 'TENCENT_SMS_SIGN_NAME', abroad: false },
   lookAt:
     'look at TENCENT_SECRET_ID, TENCENT_SECRET_KEY and the clock of this machine, and at https://console.cloud.tencent.com/cam',

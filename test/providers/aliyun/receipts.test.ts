@@ -2,13 +2,24 @@ import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
 import { recognize } from '../../../src/language/recognize.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
-import { createAliyunReceipts } from '../../../src/providers/aliyun.ts'
-import type { CarrierReport } from '../../../src/providers/receipts.ts'
+import { aliyun } from '../../../src/providers/aliyun.ts'
+import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
+import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
+import { LOGIN, SIGN_NAME } from './rig.ts'
 
 const ID = 'b'.repeat(32)
-const source = createAliyunReceipts(['key'])
-const parse = (body: unknown) => source.parseReports({ headers: {}, body, query: '' })
+const config = load({
+  ...enough,
+  TWILIO_ACCOUNT_SID: '',
+  TWILIO_AUTH_TOKEN: '',
+  TWILIO_FROM: '',
+  ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
+  ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
+  ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+})
+const source = await aliyun.openReceipts?.(config)
+const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })
 const message = {
   bizId: '9006197469364984400',
   outId: ID,
@@ -20,7 +31,12 @@ const message = {
 }
 
 t.test('where reports come, and what Aliyun wants to read', async t => {
-  t.match(source, { path: '/receipt/aliyun', keys: ['key'], format: 'json', taken: { code: 0 } })
+  t.match(source, {
+    path: '/receipt/aliyun',
+    keys: receiptKeys('aliyun', config),
+    format: 'json',
+    taken: { code: 0 },
+  })
 })
 
 t.test('reports in one request, in any order', async t => {

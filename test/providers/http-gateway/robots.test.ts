@@ -212,7 +212,7 @@ t.test('alarms that are too old are said to be dropped though others are tried a
   tell(['old'])
   pass(16 * 60_000)
   tell(['new'])
-  await until(() => group.texts.length === 1, 'the post')
+  await until(() => posts.length === 2, 'both posts')
   t.same(
     posts.map(({ isDropped }) => isDropped),
     [true, false],

@@ -1,14 +1,26 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/tencent.ts'
 import { recognize } from '../../../src/language/recognize.ts'
-import type { CarrierReport } from '../../../src/providers/receipts.ts'
+import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
-import { createTencentReceipts } from '../../../src/providers/tencent.ts'
+import { tencent } from '../../../src/providers/tencent.ts'
+import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
+import { APP_ID, LOGIN, SIGN_NAME } from './rig.ts'
 
 const ID = 'b'.repeat(32)
-const source = createTencentReceipts(['key'])
-const parse = (body: unknown) => source.parseReports({ headers: {}, body, query: '' })
+const config = load({
+  ...enough,
+  TWILIO_ACCOUNT_SID: '',
+  TWILIO_AUTH_TOKEN: '',
+  TWILIO_FROM: '',
+  TENCENT_SECRET_ID: LOGIN.secretId,
+  TENCENT_SECRET_KEY: LOGIN.secretKey,
+  TENCENT_SMS_APP_ID: APP_ID,
+  TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+})
+const source = await tencent.openReceipts?.(config)
+const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })
 const message = {
   serialNo: '5000:1045710669157053657849499619',
   sessionContext: ID,
@@ -22,7 +34,7 @@ const message = {
 t.test('where reports come, and what Tencent wants to read', async t => {
   t.match(source, {
     path: '/receipt/tencent',
-    keys: ['key'],
+    keys: receiptKeys('tencent', config),
     format: 'json',
     taken: { result: 0, errmsg: 'OK' },
   })
