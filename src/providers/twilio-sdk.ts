@@ -1,5 +1,5 @@
 import { arch, platform } from 'node:os'
-import type { Client, RequestOpts } from 'twilio/lib/base/BaseTwilio.js'
+import type { Client } from 'twilio/lib/base/BaseTwilio.js'
 import domains from 'twilio/lib/base/Domain.js'
 import versions from 'twilio/lib/base/Version.js'
 import { MessageListInstance } from 'twilio/lib/rest/api/v2010/account/message.js'
@@ -13,75 +13,64 @@ export interface TwilioSdk {
   readonly version: Parameters<typeof MessageListInstance>[0]
 }
 
-/**
- * Puts the parts of Twilio's SDK together that SMS need, as its own client does. That client loads axios and every product
- * of Twilio's, 37 MB and 150 ms, for an HTTP client that is not used. The modules are not documented as an interface: the
- * SDK's version is pinned, and a test compares this with its own client.
- *
- * @param options.user an account or an API key, and its secret
- */
-export function createSdk(options: {
-  readonly accountSid: string
-  readonly user: string
-  readonly secret: string
-  readonly apiUrl: string
-  readonly httpClient: SdkClient['httpClient']
-}): TwilioSdk {
-  const { accountSid, user, secret, apiUrl, httpClient } = options
-  // This is what BaseTwilio does, without its edges and regions, which it takes from the environment.
-  const request = ({ headers = {}, ...request }: RequestOpts) => {
-    const own = {
-      'User-Agent': `twilio-node/${sdk.version} (${platform()} ${arch()}) node/${process.version}`,
-      'Accept-Charset': 'utf-8',
-    }
-    const login = { username: user, password: secret }
-    return httpClient.request({ ...request, ...login, headers: { ...headers, ...own } } as SdkRequest)
-  }
-  const domain = new domains.default({ request } as unknown as Client, apiUrl)
-  const version = new versions.default(domain, '2010-04-01') as TwilioSdk['version']
-  return { messages: MessageListInstance(version, accountSid), version }
-}
-
-/** The interface of the SDK's httpClient (its base/RequestClient), as far as the SDK uses it. */
-export interface SdkRequest {
+/** A request as the SDK hands it to its client, as far as this is used. */
+interface SdkRequest {
   readonly method: string
   readonly uri: string
-  readonly username?: string
-  readonly password?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly params?: Readonly<Record<string, unknown>>
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-export type SdkClient = ReturnType<typeof createSdkClient>
+export type TwilioClient = ReturnType<typeof createTwilioClient>
 
-/** Our HTTP client as the SDK's: requests go to `baseUrl`'s origin, whatever the SDK makes of region and edge. */
-export function createSdkClient(options: HttpClientOptions) {
-  const client = createHttpClient(options)
+/**
+ * Puts the parts of Twilio's SDK together that SMS need, as its own client does, over our HTTP client. Its own loads axios and every
+ * product of Twilio's, 37 MB and 150 ms. The modules are not documented as an interface: the SDK's version is pinned, and a test
+ * compares this with its own client. Requests go to `baseUrl`'s origin, whatever the SDK makes of region and edge.
+ *
+ * @param settings.user an account or an API key, and its secret
+ */
+export function createTwilioClient(
+  settings: HttpClientOptions & {
+    readonly accountSid: string
+    readonly user: string
+    readonly secret: string
+  },
+) {
+  const { accountSid, user, secret, baseUrl } = settings
+  const client = createHttpClient(settings)
+  const own = {
+    'User-Agent': `twilio-node/${sdk.version} (${platform()} ${arch()}) node/${process.version}`,
+    'Accept-Charset': 'utf-8',
+    Authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`,
+  }
   // The SDK hands no context through to its client, but it calls it before it first waits.
   let current: Exchange | undefined
 
-  async function request(sdk: SdkRequest): Promise<HttpResponse> {
+  /** What BaseTwilio does, without its edges and regions, which it takes from the environment. */
+  async function request({ method, uri, params, data, headers }: SdkRequest): Promise<HttpResponse> {
     const exchange = current
     current = undefined
     if (!exchange) throw new Error('the SDK made a request outside of an exchange')
-    const { pathname, search } = new URL(sdk.uri)
-    const login = Buffer.from(`${sdk.username ?? ''}:${sdk.password ?? ''}`)
+    const { pathname, search } = new URL(uri)
     return client.request(exchange, {
-      method: sdk.method.toUpperCase(),
-      path: pathname + (sdk.params ? `?${form(sdk.params)}` : search),
-      headers: { ...sdk.headers, Authorization: `Basic ${login.toString('base64')}` },
-      body: sdk.data ? form(sdk.data) : null,
+      method: method.toUpperCase(),
+      path: pathname + (params ? `?${form(params)}` : search),
+      headers: { ...headers, ...own },
+      body: data ? form(data) : null,
     })
   }
 
+  const domain = new domains.default({ request } as unknown as Client, baseUrl)
+  const version = new versions.default(domain, '2010-04-01') as TwilioSdk['version']
+  const parts: TwilioSdk = { messages: MessageListInstance(version, accountSid), version }
   return {
-    httpClient: { request },
     /** Runs a call of the SDK, whose one request then is `exchange`'s. */
-    async during<T>(exchange: Exchange, call: () => Promise<T>): Promise<T> {
+    async during<T>(exchange: Exchange, call: (sdk: TwilioSdk) => Promise<T>): Promise<T> {
       current = exchange
       try {
-        return await call()
+        return await call(parts)
       } finally {
         if (current === exchange) current = undefined
       }

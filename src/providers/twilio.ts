@@ -120,9 +120,8 @@ function createTwilioApi(settings: TwilioSettings, connections: number) {
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
 
   async function open() {
-    const { createSdk, createSdkClient } = await import('./twilio-sdk.ts')
-    const http = createSdkClient({ baseUrl: apiUrl, connections, limits, proxy, ca })
-    return { sdk: createSdk({ accountSid, user, secret, apiUrl, httpClient: http.httpClient }), http }
+    const { createTwilioClient } = await import('./twilio-sdk.ts')
+    return createTwilioClient({ baseUrl: apiUrl, accountSid, user, secret, connections, limits, proxy, ca })
   }
   let opened: ReturnType<typeof open> | undefined
   const load = () => (opened ??= open())
@@ -142,13 +141,13 @@ function createTwilioApi(settings: TwilioSettings, connections: number) {
       signal = new AbortController().signal,
       expiresAt = Number.POSITIVE_INFINITY,
     ) {
-      const { sdk, http } = await load()
-      return exchanges.run(exchange => http.during(exchange, () => call(sdk)), signal, expiresAt)
+      const client = await load()
+      return exchanges.run(exchange => client.during(exchange, call), signal, expiresAt)
     },
     /** Aborts what is under way and ends all connections. */
     async close() {
       exchanges.abort()
-      if (opened) await (await opened).http.close()
+      if (opened) await (await opened).close()
     },
   }
 }
@@ -180,7 +179,7 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
         : judgeFailure(result, to, clock.now(), api.secrets)
     },
     lookUp: (message, since, signal) => lookUpMessage(api, message, since, clock, signal),
-    probe: async () => (await api.load()).http.probe(),
+    probe: async () => (await api.load()).probe(),
     verify: () => verifyAccount(api, settings),
     close: () => api.close(),
   })
