@@ -52,15 +52,6 @@ export interface CarrierEnd {
   readonly waitsFor?: 'part' | 'repair' | undefined
 }
 
-/** An attempt that is under way. */
-export interface CarrierAttempt {
-  /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
-  awaitReply(stopCountingThere: () => void): void
-  /** The attempt never began. */
-  forget(): void
-  end(outcome: Outcome): CarrierEnd
-}
-
 /**
  * An attempt that has waited so long for its final reply, ms, no longer counts against the limit: a server that scans
  * may take minutes for it (RFC 5321 4.5.3.2.6), and ten such replies would stop all other mail.
@@ -217,7 +208,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       startedAt: number,
       { kind, recipient }: Pick<NewMessage, 'kind' | 'recipient'>,
       outgoing: Outgoing,
-    ): CarrierAttempt {
+    ) {
       const part: AttemptedPart = { kind, recipient, names: namesOf(outgoing) }
       breaker.beginAttempt(startedAt)
       circuits.beginAttempt(part, startedAt)
@@ -257,16 +248,18 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       }
 
       return {
-        awaitReply(stopCountingThere) {
+        /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
+        awaitReply(stopCountingThere: () => void): void {
           clearTimeout(timer)
           if (!isOver) timer = setTimeout(() => giveUpWaiting(stopCountingThere), replyPatienceMs).unref()
         },
-        forget() {
+        /** The attempt never began. */
+        forget(): void {
           releasePlace({ is: 'void' }, clock.now())
           breaker.forgetAttempt(startedAt)
           circuits.forgetTrial(part)
         },
-        end(said) {
+        end(said: Outcome): CarrierEnd {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
           return { ...chargeCircuit(said, part, startedAt, now), tookMs: now - startedAt }

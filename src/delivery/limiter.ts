@@ -272,12 +272,6 @@ interface Refusal {
   readonly holdMs: number
 }
 
-/** An attempt: when it began, and how many were under way then, itself included. */
-interface Begun {
-  readonly beganAt: number
-  readonly nth: number
-}
-
 const HOLD_MS = 60_000
 /** The same of a provider that allows so many a second: the next second is another one. */
 const RATE_HOLD_MS = 1500
@@ -311,7 +305,7 @@ function createRefusals() {
     /** When the pause ends that the provider asked for; in the past without one. */
     pausedUntil: Number.NEGATIVE_INFINITY,
     /** An attempt was answered. @param useful beyond so many at once nothing is left to remember. */
-    noteAnswer({ beganAt, nth }: Begun, useful: number, now: number): void {
+    noteAnswer({ beganAt, nth }: Place, useful: number, now: number): void {
       const { latest } = refusals
       if (beganAt >= refusedAt) taken = Math.max(taken, nth)
       if (latest === undefined || beganAt < latest.until || nth <= latest.accepted) return
@@ -320,7 +314,7 @@ function createRefusals() {
       refusals.latest = nth > useful ? undefined : { ...latest, accepted: nth, until, holdMs: firstHoldMs() }
     },
     /** One more was refused. @param accepted how many it took; 0: it takes nothing now. */
-    add(by: Refusal['by'], { nth }: Begun, accepted: number, retryAfterMs: number, now: number): void {
+    add(by: Refusal['by'], { nth }: Place, accepted: number, retryAfterMs: number, now: number): void {
       if (by === 'throttled' && !isRateLimited && nth <= taken) {
         isRateLimited = true
         refusals.latest = undefined

@@ -74,16 +74,6 @@ export interface ProviderFamily<
   members(settings: Partial<Values<S>>): readonly ProviderModule<string, C, S>[]
 }
 
-/** Gives a module back with the types of its name, channel, settings and limits. */
-export function defineProvider<
-  const N extends string,
-  const C extends Channel,
-  S extends Settings,
-  L extends object,
->(module: ProviderModule<N, C, S, L>): ProviderModule<N, C, S, L> {
-  return module
-}
-
 /** The proxy that requests to carriers go through; undefined: none. */
 export function proxyOf({
   HTTPS_PROXY: url,

@@ -88,11 +88,8 @@ function templatesOf(
 /** The template of the language, of one that it begins with, or of every language. */
 function bestLocale(templates: readonly CarrierTemplate[], locale: string): CarrierTemplate | undefined {
   const [language] = locale.split('-')
-  for (const wanted of [locale, language, undefined]) {
-    const found = templates.find(each => each.locale === wanted)
-    if (found !== undefined) return found
-  }
-  return undefined
+  const best = [locale, language, undefined].map(wanted => templates.find(each => each.locale === wanted))
+  return best.find(each => each !== undefined)
 }
 
 /** The template with the message's values in the places of its parameters. */

@@ -22,7 +22,7 @@ import {
   outcomeWithoutAnswer,
   readRetryAfter,
 } from './http-client.ts'
-import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from './module.ts'
+import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'
 import { presentableReply, readWord } from './reply.ts'
@@ -467,7 +467,7 @@ function checkReceipts(config: TwilioConfig): CheckResult {
 // The module
 
 /** The enterprise's Twilio account. */
-export const twilio = defineProvider({
+export const twilio: ProviderModule<'twilio', 'sms', typeof twilioSettings, HttpLimits> = {
   name: 'twilio',
   channel: 'sms',
   settings: twilioSettings,
@@ -500,4 +500,4 @@ export const twilio = defineProvider({
     const url = receiptUrl(config)
     return url === undefined ? undefined : createTwilioReceipts(url, config.TWILIO_AUTH_TOKEN ?? '')
   },
-})
+}

@@ -8,28 +8,17 @@ import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answ
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 
 /** An HTTP gateway as the operator wrote it down, checked. */
-export interface Gateway {
-  /** Its name in routes, log, metrics and console. */
-  readonly name: string
-  /** `chat`: the robot of a group, which is told of alarms. */
-  readonly channel: 'sms' | 'chat'
-  /** Where its API is; requests go there and nowhere else. */
-  readonly origin: string
-  readonly request: GatewayRequest
-  /** Path and query to ask with GET whether the login works, with the headers of the request; undefined: there is none. */
-  readonly check: GatewayRequest | undefined
-  readonly answer: GatewayAnswer
-  readonly reports: GatewayReports | undefined
-  /** Requests in flight at most; one connection each. */
-  readonly concurrency: number
-  readonly limits: HttpLimits
-  /** The names of the secrets that it needs. */
-  readonly secrets: readonly string[]
-}
+export type Gateway = ReturnType<typeof compileGateway>
 
-interface WrittenGateway extends Partial<Pick<Gateway, 'channel' | 'answer' | 'reports'>> {
+interface WrittenGateway {
+  /** `chat`: the robot of a group, which is told of alarms. */
+  readonly channel?: 'sms' | 'chat'
   readonly request: WrittenRequest
+  /** Where to ask with GET whether the login works, with the headers of the request. */
   readonly check?: string
+  readonly answer?: GatewayAnswer
+  readonly reports?: GatewayReports
+  /** `concurrency`: requests in flight at most, one connection each; `seconds`: the longest wait for an answer. */
   readonly limits?: { readonly concurrency?: number; readonly seconds?: number }
 }
 
@@ -158,8 +147,13 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
   return { value: gateways }
 }
 
-/** @throws RequestFault */
-function compileGateway(name: string, written: WrittenGateway): Gateway {
+/**
+ * Checks a gateway, and compiles its templates.
+ * @param name in routes, log, metrics and console
+ * @returns `origin` is where its API is: requests go there and nowhere else; `secrets` are the names of those that it needs.
+ * @throws RequestFault
+ */
+function compileGateway(name: string, written: WrittenGateway) {
   const { channel = 'sms', request: given, answer = {}, reports } = written
   const { concurrency = 20, seconds = 10 } = written.limits ?? {}
   const limits: HttpLimits = { connectMs: 5_000, answerMs: seconds * 1000, bodyMs: 5_000 }

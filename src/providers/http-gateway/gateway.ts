@@ -12,7 +12,6 @@ import { templateFaultOf } from '../../words/template-engine.ts'
 import { unverified } from '../diagnosis.ts'
 import {
   createHttpApi,
-  type FailedExchange,
   type HttpApiSettings,
   type HttpLimits,
   type HttpRequest,
@@ -20,11 +19,11 @@ import {
   outcomeWithoutAnswer,
 } from '../http-client.ts'
 import { checkLogin, type ProviderFamily, type ProviderModule, proxyOf } from '../module.ts'
-import type { Outcome, Provider, ScopeNames, Verification } from '../provider.ts'
+import type { Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
-import { createGatewayReceipts, type GatewayReply, gatewayOutcome, readReply } from './answers.ts'
+import { createGatewayReceipts, gatewayOutcome, readReply } from './answers.ts'
 import { type Gateway, parseGateways } from './definition.ts'
 import { fixedScope, RequestFault, usesVariable } from './request.ts'
 
@@ -83,28 +82,25 @@ export interface GatewaySettings extends HttpApiSettings {
   readonly reportUrl: string | undefined
 }
 
-/** Makes one request of a gateway, within its limits. */
-type Call = (
-  request: HttpRequest,
-  signal?: AbortSignal,
-  expiresAt?: number,
-) => Promise<{ readonly value: GatewayReply } | FailedExchange>
-
 /** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
 export function createGatewayProvider(settings: GatewaySettings): Provider {
-  const { gateway, clock } = settings
+  const { gateway, secrets, clock } = settings
   const { name, origin, concurrency } = gateway
   const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
-  const call: Call = (request, signal, expiresAt) => api.request(request, readReply, signal, expiresAt)
   return createSmsProvider({
     name,
     concurrency,
     clock,
     pack: message => packMessage(settings, message),
     namesOf: (_request, message) => namesOf(settings, message),
-    send: (message, request, signal) => sendRequest(call, settings, message, request, signal),
+    async send({ to, params, expiresAt }, request: HttpRequest, signal) {
+      const result = await api.request(request, readReply, signal, expiresAt)
+      if (!('value' in result)) return outcomeWithoutAnswer(result, name)
+      const hidden = [...secrets.values(), ...Object.values(params)]
+      return gatewayOutcome(gateway.answer, result.value, { to, secrets: hidden, now: clock.now() })
+    },
     probe: api.probe,
-    verify: () => verifyLogin(call, settings),
+    verify: () => verifyLogin(api, settings),
     close: api.close,
   })
 }
@@ -155,21 +151,11 @@ function packMessage(
   }
 }
 
-async function sendRequest(
-  call: Call,
-  { gateway, secrets, clock }: GatewaySettings,
-  { to, params, expiresAt }: OutgoingSms,
-  request: HttpRequest,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const result = await call(request, signal, expiresAt)
-  if (!('value' in result)) return outcomeWithoutAnswer(result, gateway.name)
-  const hidden = [...secrets.values(), ...Object.values(params)]
-  return gatewayOutcome(gateway.answer, result.value, { to, secrets: hidden, now: clock.now() })
-}
-
 /** Asks by the file's own question; without one whether anybody answers, which says nothing of the login. */
-async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verification> {
+async function verifyLogin(
+  api: ReturnType<typeof createHttpApi>,
+  settings: GatewaySettings,
+): Promise<Verification> {
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
   const request = check?.({ ...fixedScope(secrets, check), report_url: settings.reportUrl ?? null }) ?? {
@@ -178,7 +164,7 @@ async function verifyLogin(call: Call, settings: GatewaySettings): Promise<Verif
     headers: {},
     body: null,
   }
-  const result = await call(request)
+  const result = await api.request(request, readReply)
   if (!('value' in result)) return unverified(result, origin, 'SMS_GATEWAYS_FILE')
   if (check === undefined)
     return {

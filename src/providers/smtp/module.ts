@@ -2,13 +2,20 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Values } from '../../settings/setting.ts'
-import { type ChannelSettings, checkLogin, defineProvider, proxyOf } from '../module.ts'
+import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from '../module.ts'
 import { withFallback } from './fallback.ts'
 import type { AccessTokens } from './oauth2.ts'
-import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
+import {
+  findSmtpFaults,
+  longestSmtpAttemptMs,
+  SMTP_LIMITS,
+  type SmtpLimits,
+  smtpSettings,
+  tokenLimits,
+} from './settings.ts'
 
 /** The enterprise's mail server, and a second one behind it. */
-export const smtp = defineProvider({
+export const smtp: ProviderModule<'smtp', 'email', typeof smtpSettings, SmtpLimits> = {
   name: 'smtp',
   channel: 'email',
   settings: smtpSettings,
@@ -46,7 +53,7 @@ export const smtp = defineProvider({
       'look at host, port, user and password in SMTP_URL (and SMTP_FALLBACK_URL), and at the firewall on the way'
     return [await checkLogin(provider, next)]
   },
-})
+}
 
 /**
  * Gives the name that this service is known by, for EHLO; undefined without one. A server may look it up, and may refuse one without a

@@ -32,10 +32,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const { user, pass } = address.auth ?? { user: '', pass: '' }
   const options: SmtpConnectionOptions = {
-    ehloName: settings.ehloName,
-    bounceTo: settings.bounceTo,
-    loginWithoutTls: settings.loginWithoutTls,
-    tls: settings.tls,
+    ...settings,
     address,
     limits: { ...SMTP_LIMITS, ...settings.limits },
     clock: settings.clock ?? { now: Date.now },

@@ -128,8 +128,8 @@ function* findTokenFaults(settings: Given, isUsed: boolean): Generator<SettingFa
   })
 }
 
-function lacksPassword(url: string | undefined): boolean {
-  const address = url === undefined ? { wrong: 'absent' } : readSmtpUrl(url)
+function lacksPassword(url = ''): boolean {
+  const address = readSmtpUrl(url)
   return !('wrong' in address) && address.auth?.pass === ''
 }
 
@@ -141,8 +141,8 @@ const OAUTH2 = [
   'SMTP_OAUTH2_SCOPE',
 ] as const
 
-function logsInWithoutTls(url: string | undefined): boolean {
-  const address = url === undefined ? { wrong: 'absent' } : readSmtpUrl(url)
+function logsInWithoutTls(url = ''): boolean {
+  const address = readSmtpUrl(url)
   if ('wrong' in address || address.auth === undefined || address.secure) return false
   return address.startTls === 'off' && !isLoopback(address.host)
 }
