@@ -185,6 +185,14 @@ await t.test('a refusal that one number alone may meet says so', async t => {
     server.fault = () => twilioError(400, code)
     t.match(await send(), { ...ours, scope: 'recipient' }, String(code))
   }
+  for (const cap of [30023, 30027]) {
+    server.fault = () => twilioError(400, cap)
+    t.match(
+      await send(),
+      { is: 'limit', scope: 'message' },
+      'T-Mobile counts a brand’s messages, and no other network does',
+    )
+  }
   server.fault = () => twilioError(400, 21704)
   t.match(await send(), { ...ours, scope: 'sender' })
 })
