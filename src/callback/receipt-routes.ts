@@ -7,8 +7,9 @@ import type { Channel } from '../messages/message.ts'
 import { type KeptReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { BounceSource, CarrierReport, ReceiptSource } from '../providers/receipts.ts'
 import { parseExactly } from '../runtime/exact-json.ts'
-import { answerInvalidContent, createAnswer } from './answers.ts'
+import { answerInvalidContent, answerUnavailable, createAnswer } from './answers.ts'
 import { hashSecret } from './authenticate.ts'
+import { sendAnswer } from './routes.ts'
 
 /**
  * The limits of a request. One that proves itself by a signature is read for whoever sends it, and reports on one message, in
@@ -40,7 +41,7 @@ interface ReceiptRoutesOptions {
  * one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { source, headers, emit } = options
+  const { source, headers, provider, emit } = options
   const keys = source.keys?.map(hashSecret)
   const most = keys === undefined ? LIMITS.signedOctets : LIMITS.octets
   const unknownStates = new Set<string>()
@@ -49,6 +50,11 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     unknownStates.add(state)
     // Whatever the file points at, no number and no code is told.
     emit({ type: 'receipt-state', path: source.path, state: state.replace(/\d{4,}/g, '…').slice(0, 64) })
+  }
+  const refuseForged = (reply: FastifyReply, why: string): FastifyReply => {
+    const nothing = { providerId: '', status: '', errorCode: null }
+    emit({ type: 'receipt', channel: 'sms', provider, ...nothing, result: 'forged' })
+    return sendAnswer(reply, createAnswer('credential', why), headers)
   }
   if (source.format === 'mail') addMailParser(app)
   else await addBodyParser(app, source.format, most)
@@ -59,24 +65,23 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     if (status < 400 || status >= 500) throw error
     const isTooLarge = status === 413
     const why = isTooLarge ? `the reports are larger than ${most} octets` : 'the reports cannot be read'
-    const { err_code, err_msg } = answerInvalidContent('sms', why)
-    return reply.code(isTooLarge ? 413 : 400).send({ err_code, err_msg })
+    return sendAnswer(reply, answerInvalidContent('sms', why, isTooLarge ? 413 : 400), headers)
   })
 
   app.route<{ Params: { key?: string } }>({
     method: source.format === 'query' ? 'GET' : 'POST',
     url: keys === undefined ? source.path : `${source.path}/:key`,
     async onRequest(request, reply) {
-      reply.headers(headers)
       // All of them are compared, so that the time does not tell which one came close.
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
-        return refuseForged(reply, options, 'the key in the URL is wrong')
+        return refuseForged(reply, 'the key in the URL is wrong')
       // What comes in the query has no body, and a head tells no length then.
       const given = source.format === 'query' ? 0 : Number(request.headers['content-length'] ?? most)
       if (given > most && source.format !== 'mail') return
       const octets = Math.min(given, most)
-      if (octetsAtOnce + octets > OCTETS_AT_ONCE) return refuseForNow(reply, 'too many reports at once')
+      if (octetsAtOnce + octets > OCTETS_AT_ONCE)
+        return sendAnswer(reply, answerUnavailable('too many reports at once'), headers)
       octetsAtOnce += octets
       reply.raw.once('close', () => (octetsAtOnce -= octets))
     },
@@ -85,14 +90,15 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const body = source.format === 'query' ? parseForm(query) : request.body
       const given = { headers: request.headers, body, query }
       const receipts = await source.parseReports(given, tellUnknownState)
-      if (receipts === 'forged') return refuseForged(reply, options, 'the signature is wrong')
+      if (receipts === 'forged') return refuseForged(reply, 'the signature is wrong')
       try {
         await keepReports(source.format === 'mail' ? 'email' : 'sms', receipts, options)
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         // Twilio asks again once, on a 5xx, when its connection overrides say so; others come again by themselves.
-        return refuseForNow(reply, 'the report cannot be stored now')
+        return sendAnswer(reply, answerUnavailable('the report cannot be stored now'), headers)
       }
+      reply.headers(headers)
       return source.taken === undefined ? reply.code(204).send() : reply.code(200).send(source.taken)
     },
   })
@@ -137,11 +143,6 @@ async function addBodyParser(
   })
 }
 
-function refuseForNow(reply: FastifyReply, why: string): FastifyReply {
-  const { status, err_code, err_msg } = createAnswer('unavailable', why)
-  return reply.code(status).header('retry-after', '5').send({ err_code, err_msg })
-}
-
 /** Writes reports; many share a commit. @returns what became of each. @throws StoreUnavailable */
 export async function keepReports(
   channel: Channel,
@@ -169,15 +170,4 @@ export async function keepReports(
 /** Says whether all words of a report are short and printable, as the ids and statuses of all providers are. */
 function isStorable({ providerId = '-', status, errorCode }: CarrierReport): boolean {
   return [providerId, status, errorCode ?? '-'].every(word => /^[\x21-\x7e]{1,64}$/.test(word))
-}
-
-function refuseForged(
-  reply: FastifyReply,
-  { provider, emit }: ReceiptRoutesOptions,
-  why: string,
-): FastifyReply {
-  const nothing = { providerId: '', status: '', errorCode: null }
-  emit({ type: 'receipt', channel: 'sms', provider, ...nothing, result: 'forged' })
-  const { status, err_code, err_msg } = createAnswer('credential', why)
-  return reply.code(status).send({ err_code, err_msg })
 }

@@ -38,11 +38,14 @@ export interface CallbackRoutesOptions {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    authentication: AuthenticationResult | null
-    admitted: AdmittedCallback | null
-    startedAt: number
-    /** How long it lay unread before that, at most, ms. */
-    unreadMs: number
+    /** Of a POST that was admitted. */
+    callback: {
+      readonly result: Extract<AuthenticationResult, { ok: true }>
+      readonly admitted: AdmittedCallback
+      readonly startedAt: number
+      /** How long it lay unread before that, at most, ms. */
+      readonly unreadMs: number
+    } | null
   }
 }
 
@@ -77,12 +80,9 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
   const refuse = (request: FastifyRequest, reply: FastifyReply, given: Answer) => {
     emit({ type: 'stray-request', answer: given })
     dropBody(request, reply)
-    send(reply, given.status, given)
+    send(reply, given)
   }
-  app.decorateRequest('authentication', null)
-  app.decorateRequest('admitted', null)
-  app.decorateRequest('startedAt', 0)
-  app.decorateRequest('unreadMs', 0)
+  app.decorateRequest('callback', null)
 
   // One parser for every type: a missing Content-Type means JSON, as the contract's calls do.
   app.removeAllContentTypeParsers()
@@ -119,13 +119,13 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     })
   }
 
-  app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND.status, NOT_FOUND))
+  app.setNotFoundHandler((_request, reply) => send(reply, NOT_FOUND))
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
     if (status >= 500) emit({ type: 'fault', error })
     const given = status >= 500 ? createAnswer('fault', 'an unexpected fault') : NOT_FOUND
     emit({ type: 'stray-request', answer: given })
-    send(reply, given.status, given)
+    send(reply, given)
   })
 }
 
@@ -207,38 +207,39 @@ function channelRoutes(
 ): void {
   const { authentication, admission, receive, schemas, emit, unauthenticated, descriptors } = options
   const respond = createResponder(channel, options, send)
+  const turnAway = (request: FastifyRequest, reply: FastifyReply) =>
+    refuseNow(request.raw, reply.hijack().raw)
 
   app.get(url, (request, reply) => {
-    request.startedAt = performance.now()
+    const startedAt = performance.now()
     const result = authentication.authenticateValidation(credentialsOf(channel, request.params, request.raw))
     if (result.ok) unauthenticated.markAuthenticated(request.raw.socket)
     dropBody(request, reply)
-    respond(request, reply, result, { answer: result.ok ? OK : result.answer })
+    respond(request, reply, startedAt, result, { answer: result.ok ? OK : result.answer })
   })
 
   app.post(url, {
     schema: { body: schemas[channel] },
     /** Authenticates a POST and admits it, before its body is read. */
     onRequest(request, reply, next) {
-      request.startedAt = performance.now()
-      request.unreadMs = mostUnreadMs()
+      const startedAt = performance.now()
+      const unreadMs = mostUnreadMs()
       const { socket } = request.raw
       const octets = bodyLengthOf(request.headers)
       const isSpare = descriptors.isSpare(socket)
       // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
       const early = unauthenticated.isAuthenticated(socket) && (isSpare ? null : admission.admit(octets))
-      if (early === null) return refuseNow(request.raw, reply.hijack().raw)
+      if (early === null) return turnAway(request, reply)
       const result = authentication.authenticatePost(credentialsOf(channel, request.params, request.raw))
-      request.authentication = result
       if (!result.ok) {
         if (early) early.withdraw()
         dropBody(request, reply)
-        return respond(request, reply, result, result)
+        return respond(request, reply, startedAt, result, result)
       }
       unauthenticated.markAuthenticated(socket)
       const admitted = early || (isSpare ? null : admission.admit(octets))
-      if (admitted === null) return refuseNow(request.raw, reply.hijack().raw)
-      request.admitted = admitted
+      if (admitted === null) return turnAway(request, reply)
+      request.callback = { result, admitted, startedAt, unreadMs }
       // The callback ends when it was answered, and when its connection broke.
       reply.raw.once('close', admitted.end)
       // An empty Content-Type is none; Fastify would refuse it before our parser is asked.
@@ -246,28 +247,27 @@ function channelRoutes(
       next()
     },
     handler: (request, reply) => {
-      const { authentication: result, admitted } = request
-      if (result === null || !result.ok || admitted === null) throw new Error('a callback was not admitted')
-      if (!admitted.noteBodyRead()) return refuseNow(request.raw, reply.hijack().raw)
-      const begin = request.unreadMs > LEFT_AFTER_MS ? inTurnAfterNext : inSlices
+      if (request.callback === null) throw new Error('a callback was not admitted')
+      const { result, admitted, startedAt, unreadMs } = request.callback
+      if (!admitted.noteBodyRead()) return turnAway(request, reply)
+      const begin = unreadMs > LEFT_AFTER_MS ? inTurnAfterNext : inSlices
       begin(() => {
         // An end that comes sooner than after a second only says that the caller has nothing more to send.
-        const mayHaveLeft = performance.now() - request.startedAt + request.unreadMs > LEFT_AFTER_MS
+        const mayHaveLeft = performance.now() - startedAt + unreadMs > LEFT_AFTER_MS
         const { socket } = request.raw
-        if (mayHaveLeft && (socket.destroyed || socket.readableEnded))
-          return refuseNow(request.raw, reply.hijack().raw)
+        if (mayHaveLeft && (socket.destroyed || socket.readableEnded)) return turnAway(request, reply)
         receive(result.caller, request.body as CallbackBody, admitted.noteStored)
-          .then(reception => respond(request, reply, result, reception))
+          .then(reception => respond(request, reply, startedAt, result, reception))
           .catch((error: Error) => void reply.send(error))
       })
     },
     errorHandler: (error: FastifyError, request, reply) => {
-      const given = answerToError(channel, error)
-      const { authentication: result } = request
-      if (given.err_code === ERR_CODES.fault) emit({ type: 'fault', error })
-      if (given.status === 413) reply.header('connection', 'close')
-      if (result === null) send(reply, given.status, given)
-      else respond(request, reply, result, { answer: given })
+      const answer = answerToError(channel, error)
+      const { callback } = request
+      if (answer.err_code === ERR_CODES.fault) emit({ type: 'fault', error })
+      if (answer.status === 413) reply.header('connection', 'close')
+      if (callback === null) send(reply, answer)
+      else respond(request, reply, callback.startedAt, callback.result, { answer })
     },
   })
 }
@@ -285,6 +285,7 @@ function createResponder(channel: Channel, { errorStatus, emit }: CallbackRoutes
   return (
     request: FastifyRequest,
     reply: FastifyReply,
+    startedAt: number,
     result: AuthenticationResult,
     { answer: given, kind = 'none', ids = [] }: Pick<Reception, 'answer'> & Partial<Reception>,
   ): void => {
@@ -301,9 +302,9 @@ function createResponder(channel: Channel, { errorStatus, emit }: CallbackRoutes
       signature: result.signature,
       outdated: result.ok && result.outdated,
       ids,
-      tookMs: performance.now() - request.startedAt,
+      tookMs: performance.now() - startedAt,
     })
-    send(reply, method === 'GET' ? given.status : statusOfAnswer(channel, given, errorStatus), given)
+    send(reply, given, method === 'GET' ? given.status : statusOfAnswer(channel, given, errorStatus))
   }
 }
 
@@ -325,10 +326,10 @@ function credentialsOf(channel: Channel, params: unknown, request: IncomingMessa
 function createSender({ headers, emit }: CallbackRoutesOptions) {
   const atEndOfTick = createEndOfTickBatch()
   // Gives nothing back: Fastify would listen for the end of a reply that a handler returns, at some microseconds each.
-  return (reply: FastifyReply, status: number, given: Answer): void =>
+  return (reply: FastifyReply, given: Answer, status?: number): void =>
     atEndOfTick(() => {
       try {
-        sendAnswer(reply, status, given, headers)
+        sendAnswer(reply, given, headers, status)
       } catch (error) {
         // Fastify's own handling of errors is over by now, and the other answers of this tick must be sent.
         emit({ type: 'fault', error: error as Error })
@@ -342,9 +343,9 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** Writes an answer. @param headers stand on every one. */
 export function sendAnswer(
   reply: FastifyReply,
-  status: number,
   given: Answer,
   headers: Readonly<Record<string, string>>,
+  status = given.status,
 ): FastifyReply {
   if (given.retryAfter !== undefined) reply.header('retry-after', String(given.retryAfter))
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(encodeAnswer(given))

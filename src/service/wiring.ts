@@ -269,7 +269,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
       emit({ type: 'stray-request', answer: NOT_FOUND })
-      sendAnswer(reply, NOT_FOUND.status, NOT_FOUND, headers)
+      sendAnswer(reply, NOT_FOUND, headers)
     },
   })
   await app.register(fastifyEnv, envSchemaOptions(config))
