@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
+import { createSecureContext, getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
 import { judgeUnreadable } from '../runtime/fault.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
@@ -37,7 +37,6 @@ export class CertificateUnusable extends Error {
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Certificates of 90 days are usually renewed 30 days before their end: two weeks before it something is wrong. */
 const RENEWAL_OVERDUE_DAYS = 14
-const LEAST_RSA_BITS = 2048
 
 /**
  * Reads a certificate (PEM, leaf first) and its private key (PEM, without passphrase).
@@ -61,10 +60,20 @@ export function parseCertificate(cert: string, key: string, now: number): Certif
     throw new CertificateUnusable('TLS_CERT_FILE holds no certificate (-----BEGIN CERTIFICATE-----)')
   if (!leaf.checkPrivateKey(privateKeyOf(key)))
     throw new CertificateUnusable('TLS_KEY_FILE is not the key of the first certificate in TLS_CERT_FILE')
+  try {
+    // OpenSSL refuses what it takes for weak. A server of it would not start, or not take it at a renewal.
+    createSecureContext({ cert, key })
+  } catch (error) {
+    const { code = 'unknown fault' } = error as NodeJS.ErrnoException
+    throw new CertificateUnusable(
+      `TLS_CERT_FILE holds a certificate that cannot be served (${code}): get one with a P-256 key, or an RSA key of 2048 bits or more`,
+      { cause: error },
+    )
+  }
   const { chain, problems } = followChain(leaf, others)
   const flaws = [
     ...timeProblems('a certificate of the chain', others, now),
-    ...keyProblems(leaf),
+    ...(namesOf(leaf).length === 0 ? ['it names no host (subjectAltName), so no client accepts it'] : []),
     ...problems,
   ]
   return {
@@ -132,15 +141,6 @@ function timeProblems(
       ? [`${which} expires in ${days} days, on ${dayOf(until)}: renew it`]
       : []
   })
-}
-
-function keyProblems(leaf: X509Certificate): readonly string[] {
-  const bits = leaf.publicKey.asymmetricKeyDetails?.modulusLength
-  const weak = bits !== undefined && bits < LEAST_RSA_BITS
-  return [
-    ...(weak ? [`its RSA key has only ${bits} bits: clients want ${LEAST_RSA_BITS} or more`] : []),
-    ...(namesOf(leaf).length === 0 ? ['it names no host (subjectAltName), so no client accepts it'] : []),
-  ]
 }
 
 /** `2026-11-21`, UTC. */
