@@ -71,8 +71,9 @@ export function createReceiver(
       return { answer: answerInvalidContent(channel, `${pointer}: ${why}`), kind: 'none', ids: [] }
     }
     const { kind } = interpreted
-    const to = options.recipients(channel, String(body.to), scalarText(body.area_code))
-    const refused = refuseRecipients(channel, to, options.maxRecipients)
+    const { maxRecipients } = options
+    const to = options.recipients(channel, String(body.to), scalarText(body.area_code), maxRecipients)
+    const refused = refuseRecipients(channel, to, maxRecipients)
     if (refused !== null) return { answer: refused, kind, ids: [] }
 
     // Each callback that waits for a stuck store holds memory, so further ones are refused.

@@ -30,8 +30,13 @@ export interface Recipients {
 /** Why recipients cannot be written to; of several faults the first one here counts. `area`: the callback's area_code does not fit. */
 type RecipientFault = 'recipient' | 'country' | 'area'
 
-/** Reads a `to`: split at commas, trimmed, without duplicates. */
-export type ReadRecipients = (channel: Channel, to: string, areaCode: string | undefined) => Recipients
+/** Reads a `to`: split at commas, trimmed, without duplicates; of more than `most` recipients one more than that. */
+export type ReadRecipients = (
+  channel: Channel,
+  to: string,
+  areaCode: string | undefined,
+  most?: number,
+) => Recipients
 
 /**
  * @param parsePhone reads one number.
@@ -50,17 +55,21 @@ export function createRecipientReader(
     if (typeof read === 'string') return read
     return { to: read.number, masked: maskNumber(read.number), country: read.country }
   }
-  return (channel, to, areaCode) => {
+  return (channel, to, areaCode, most = Number.POSITIVE_INFINITY) => {
+    // An empty place between two commas, or after the last one, is nobody.
+    const seen = new Set([''])
     const valid = new Map<string, Recipient>()
-    const invalid = new Set<string>()
+    let invalid = 0
     const faults = new Set<RecipientFault>()
     for (const part of to.split(',')) {
       const trimmed = trimBlanks(part)
-      // An empty place between two commas, or after the last one, is nobody.
-      if (trimmed === '' || invalid.has(trimmed)) continue
+      if (seen.has(trimmed)) continue
+      seen.add(trimmed)
+      // A number takes 30 µs to read, and thousands fit into a body.
+      if (valid.size + invalid > most) break
       const read = channel === 'email' ? readAddress(trimmed) : readNumber(trimmed, areaCode)
       if (typeof read === 'string') {
-        invalid.add(trimmed)
+        invalid += 1
         faults.add(read)
         continue
       }
@@ -69,7 +78,7 @@ export function createRecipientReader(
     }
     const why =
       faults.has('recipient') || faults.size === 0 ? 'recipient' : faults.has('country') ? 'country' : 'area'
-    return { valid: [...valid.values()], invalid: invalid.size, why }
+    return { valid: [...valid.values()], invalid, why }
   }
 }
 

@@ -33,6 +33,24 @@ t.test('who cannot be written to counts once too, before a limit is applied', as
   t.equal(numbers.invalid, 2)
 })
 
+t.test('of too many recipients only so many are read as show it, and each text once', async t => {
+  let reads = 0
+  const counting = createRecipientReader(() => {
+    reads += 1
+    return reads % 2 === 0
+      ? 'recipient'
+      : { number: `+8613800138${String(reads).padStart(3, '0')}`, country: 'CN' }
+  })
+  const numbers = (count: number) => Array.from({ length: count }, (_, at) => `1380013${at}`).join(',')
+  const many = counting('sms', numbers(2000), undefined, 20)
+  t.equal(reads, 21)
+  t.match(refuseRecipients('sms', many, 20), { err_msg: '/to: more than 20 recipients' })
+  t.equal(refuseRecipients('sms', counting('sms', numbers(20), undefined, 20), 20), null)
+  reads = 0
+  t.equal(counting('sms', '13800138000,'.repeat(2000), undefined, 20).valid.length, 1)
+  t.equal(reads, 1)
+})
+
 t.test('the country is at fault only when it is for all of them', async t => {
   t.equal(read('sms', '+14155552671,+14155552671', undefined).why, 'country')
   t.equal(read('sms', '+14155552671,123', undefined).why, 'recipient')
