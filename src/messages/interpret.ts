@@ -31,8 +31,6 @@ export type Interpretation =
       readonly ok: true
       /** Name of the kind, or `plain` for an unknown type. */
       readonly kind: string
-      /** It says whether this version knows the type. */
-      readonly known: boolean
       readonly purpose: Purpose
       readonly content: Content
       readonly validityMs: number
@@ -83,7 +81,12 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
     const plain = textOf(plainField)
     const type = textOf(readLine(readOwn(given, 'type')))
     const kind = type === undefined ? undefined : findKindByType(channel, type)
-    const { params, fault } = kind ? readParams(kind, given, options.linkPolicy) : UNKNOWN_TYPE[channel]
+    const { params, fault } = kind
+      ? readParams(kind, given, options.linkPolicy)
+      : {
+          params: {},
+          fault: invalid(`/${keys.param}/type`, 'is not a known type, and there is no plain text'),
+        }
     if (fault && plain === undefined) {
       // The plain text would have been sent, had it been usable: that is then the fault to name.
       return plainField && 'fault' in plainField ? invalid(`/${keys.plain}`, plainField.fault) : fault
@@ -97,7 +100,6 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
     return {
       ok: true,
       kind: kind?.name ?? PLAIN_KIND,
-      known: kind !== undefined,
       purpose,
       content: {
         params: stated !== undefined && statedMs !== null ? { ...params, [unit]: stated } : params,
@@ -112,23 +114,8 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
   }
 }
 
-interface Params {
-  readonly params: Readonly<Record<string, string>>
-  /** The first required parameter that is missing or unusable. */
-  readonly fault?: Invalid
-}
-
-const UNKNOWN_TYPE: Readonly<Record<Channel, Params>> = {
-  email: { params: {}, fault: unknownType('email') },
-  sms: { params: {}, fault: unknownType('sms') },
-}
-
-function unknownType(channel: Channel): Invalid {
-  return invalid(`/${KEYS[channel].param}/type`, 'is not a known type, and there is no plain text')
-}
-
-/** A kind's parameters as text, without its validity. */
-function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy): Params {
+/** A kind's parameters as text, without its validity, and the first required one that is missing or unusable. */
+function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy) {
   const params: Record<string, string> = {}
   let fault: Invalid | undefined
   for (const key of [...kind.required, ...kind.optional]) {

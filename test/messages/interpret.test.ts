@@ -38,7 +38,6 @@ t.test('every kind is known by its type, as a number or as text', async t => {
       const result = read(interpret(kind.channel, body))
       t.equal(result.kind, kind.name)
       t.equal(result.purpose, kind.purpose)
-      t.equal(result.known, true)
       t.equal(result.content.words, 'ours')
       t.same(result.content.params, kind.sample.params)
     }
@@ -128,7 +127,6 @@ t.test('when a required parameter is missing or unusable the plain text is sent'
   for (const url of [undefined, null, 'javascript:alert(1)', 'https://u:p@example.com/', 17, {}]) {
     const result = read(interpret('email', email({ type: 1, url, hour: 3 }, { plain_email: plain })))
     t.equal(result.kind, 'registration-activation')
-    t.equal(result.known, true)
     t.equal(result.content.words, 'plain')
     t.equal(result.content.plain, plain)
     t.same(result.content.params, { hour: '3' })
@@ -151,7 +149,7 @@ t.test('when a required parameter is missing or unusable the plain text is sent'
 t.test('an unknown type is delivered as plain text, or refused without any', async t => {
   for (const type of [4, '99', 'alert', null, undefined, true, {}, '__proto__', 'constructor']) {
     const result = read(interpret('email', email({ type }, { plain_email: 'Hello' })))
-    t.match(result, { kind: 'plain', known: false, purpose: 'plain', validityMs: 24 * HOUR })
+    t.match(result, { kind: 'plain', purpose: 'plain', validityMs: 24 * HOUR })
     t.match(result.content, { words: 'plain', plain: 'Hello', params: {} })
     t.match(refused(interpret('email', email({ type }))), { pointer: '/email_param/type' })
     t.match(refused(interpret('sms', sms({ type: type === 4 ? 5 : type }))), { pointer: '/sms_param/type' })
