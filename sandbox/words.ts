@@ -1,8 +1,12 @@
 import type { ReaderLanguage } from '../src/language/sentence.ts'
+import service from '../src/language/zh-CN.json' with { type: 'json' }
 import chinese from './zh-CN.json' with { type: 'json' }
 
+/** What the service says of carriers' codes is of use here, too; what has places may be a part of a mail. */
+const recognized = Object.entries(service.recognized).filter(([english]) => !english.includes('{'))
+
 /** What the pages and command lines of the sandbox say, by their English; places stand in braces. */
-export const CHINESE: Readonly<Record<string, string>> = chinese
+export const CHINESE: Readonly<Record<string, string>> = { ...Object.fromEntries(recognized), ...chinese }
 
 /** A text of the sandbox in its reader's language. @param values of its places. */
 export function speak(
