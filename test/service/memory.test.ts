@@ -10,7 +10,7 @@ const IDLE_MB = 170
 const AFTER_MS = 4000
 const WITHIN_MS = 20_000
 
-t.test('an idle service takes no more memory than it needs', async t => {
+t.test('an idle service takes no more memory than it needs, and says nothing beside its log', async t => {
   const service = await startProcess(t, {
     CORP_ID: 'c1',
     EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
@@ -31,5 +31,6 @@ t.test('an idle service takes no more memory than it needs', async t => {
   })
   await pause(AFTER_MS)
   await until(() => service.memory() < IDLE_MB, `its memory is below ${IDLE_MB} MB`, WITHIN_MS)
+  t.equal(service.stderr(), '', 'no warning of a library')
   t.comment(`${Math.round(service.memory())} MB`)
 })

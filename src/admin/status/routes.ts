@@ -41,10 +41,11 @@ export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOp
       method,
       url: `${API}${path.replace(/\{(\w+)\}/g, ':$1')}`,
       bodyLimit: BODY_LIMIT,
+      // Fastify warns of a part that is there and undefined.
       schema: {
-        params: params && { type: 'object', properties: params },
-        querystring: query && { type: 'object', properties: query, additionalProperties: false },
-        body,
+        ...(params && { params: { type: 'object', properties: params } }),
+        ...(query && { querystring: { type: 'object', properties: query, additionalProperties: false } }),
+        ...(body && { body }),
       },
       preValidation: async ({ operator }) => {
         if (forOperators && operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
