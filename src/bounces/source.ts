@@ -3,10 +3,10 @@ import { faultOf } from './codes.ts'
 
 /**
  * Makes the reader of mails that came back. What it takes for that is loaded when the first one comes.
- * @param hashOf the name under which the store knows an address; null: it is none.
+ * @param hashesOf the names under which the store may know an address; none: it is no address.
  */
 export function createBounceReader(
-  hashOf: (address: string) => string | null,
+  hashesOf: (address: string) => readonly string[],
 ): (message: Uint8Array) => Promise<readonly CarrierReport[]> {
   return async message => {
     const { readBounces } = await import('./report.ts')
@@ -15,7 +15,7 @@ export function createBounceReader(
       status: code === 'complaint' ? 'complained' : 'undelivered',
       errorCode: code,
       fault: faultOf(code),
-      recipients: recipients.flatMap(each => hashOf(each) ?? []),
+      recipients: recipients.flatMap(hashesOf),
     }))
   }
 }

@@ -293,7 +293,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   }
   const readBounce = createBounceReader(text => {
     const address = parseAddress(text, true)
-    return address === null ? null : storeKeys.recipientHash('email', address)
+    if (address === null) return []
+    return [storeKeys.recipientHash('email', address), storeKeys.formerHash?.('email', address) ?? []].flat()
   })
   const keys = bounceKeys(config)
   if (keys.length > 0)

@@ -1,4 +1,7 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { bounceUrl } from '../../src/service/callback-urls.ts'
 import { complaint, FORMS, type Returned } from '../bounces/forms.ts'
 import { startRig } from '../rigs/service.ts'
@@ -94,6 +97,26 @@ t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => 
   t.match(
     await read('/metrics'),
     'callback_courier_partial_fault{channel="email",provider="smtp",by="report",scope="message",name="5.7.1"} 1',
+  )
+})
+
+t.test('a mail that 1.0.0 stored for an address with capitals is found when it comes back', async t => {
+  const rig = await startRig(t)
+  const { config } = rig.service()
+  const { pathname: path } = new URL(bounceUrl(config, 'https://courier.example.com') ?? '')
+  await rig.post('email', link('Ann@Example.com'))
+  const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
+  await rig.service().close()
+  const store = new DatabaseSync(join(rig.directory, 'outbox.db'))
+  const { recipientHash } = createStoreKeys(rig.settings['STORE_SECRET'] ?? '')
+  store.prepare('UPDATE messages SET recipient_hash = ?').run(recipientHash('email', 'Ann@example.com'))
+  store.close()
+  await rig.restart()
+  const body = FORMS['postfix']?.({ id, to: 'Ann@example.com', status: '5.1.1' }) ?? ''
+  t.equal((await rig.ask(path, { method: 'POST', body })).status, 204)
+  t.match(
+    rig.events().find(({ event }) => event === 'receipt'),
+    { result: 'recorded', code: '5.1.1' },
   )
 })
 
