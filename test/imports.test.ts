@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'messages/message.ts',
     'outbox/outbox.ts',
     'outbox/rules.ts',
+    'providers/diagnosis.ts',
     'providers/receipts.ts',
     'settings/urls.ts',
   ],

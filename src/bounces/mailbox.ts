@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
+import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
@@ -56,29 +57,9 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   let looked = { validity: 0n, uid: 0 }
   let failures = 0
 
-  async function connect(): Promise<ImapFlow> {
-    const { host, port, secure, startTls, user, pass } = address
-    const got = await tokens?.getToken()
-    if (got !== undefined && 'reply' in got) throw new Error(got.reply)
-    return new ImapFlow({
-      ...LIMITS,
-      host,
-      port,
-      secure,
-      ...(!secure && { doSTARTTLS: startTls }),
-      auth: got === undefined ? { user, pass } : { user, accessToken: got.token },
-      logger: false,
-      tls: { lookup: lookUpName },
-      maxIdleTime: LOOK_EVERY_MS,
-      maxLineLength: MOST_OCTETS,
-      maxLiteralSize: MOST_OCTETS,
-      maxResponseSize: 2 * MOST_OCTETS,
-    })
-  }
-
   /** Reads the mailbox until the connection ends, or the signal aborts. */
   async function read(signal: AbortSignal): Promise<void> {
-    const client = await connect()
+    const client = await createClient(options)
     // The token may have come after the end.
     if (signal.aborted) return
     // The end of the connection ends the step that waits for it, and says the same.
@@ -140,7 +121,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       await read(signal)
     } catch (error) {
       if (signal.aborted) return 0
-      const reason = describeFailure(error)
+      const reason = diagnose(error, address).what
       failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
     }
@@ -174,6 +155,45 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   }
 }
 
+type Login = Pick<BounceMailboxOptions, 'address' | 'tokens'>
+
+/** Logs in and opens the mailbox, and reads nothing. @returns what is wrong; null: it can be read */
+export async function tryMailbox(login: Login): Promise<Diagnosis | null> {
+  let client: ImapFlow | undefined
+  try {
+    client = await createClient(login)
+    client.on('error', () => {})
+    await client.connect()
+    await client.mailboxOpen(login.address.mailbox, { readOnly: true })
+    return null
+  } catch (error) {
+    return diagnose(error, login.address)
+  } finally {
+    client?.close()
+    await login.tokens?.close()
+  }
+}
+
+async function createClient({ address, tokens }: Login): Promise<ImapFlow> {
+  const { host, port, secure, startTls, user, pass } = address
+  const got = await tokens?.getToken()
+  if (got !== undefined && 'reply' in got) throw new Error(got.reply)
+  return new ImapFlow({
+    ...LIMITS,
+    host,
+    port,
+    secure,
+    ...(!secure && { doSTARTTLS: startTls }),
+    auth: got === undefined ? { user, pass } : { user, accessToken: got.token },
+    logger: false,
+    tls: { lookup: lookUpName },
+    maxIdleTime: LOOK_EVERY_MS,
+    maxLineLength: MOST_OCTETS,
+    maxLiteralSize: MOST_OCTETS,
+    maxResponseSize: 2 * MOST_OCTETS,
+  })
+}
+
 /** Waits until the server announces a mail, the connection ends, or it is time to look. */
 async function nextMail(client: ImapFlow, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
@@ -186,10 +206,20 @@ async function nextMail(client: ImapFlow, signal: AbortSignal): Promise<void> {
 }
 
 /** Why the mailbox cannot be read, without what the server says: it may repeat what we are known by. */
-function describeFailure(error: unknown): string {
-  const { authenticationFailed, mailboxMissing, name, code, message } = error as Partial<ImapFlowError>
-  if (authenticationFailed === true) return 'the login is refused'
-  if (mailboxMissing === true) return 'there is no such mailbox'
-  if (name === 'StoreUnavailable') return 'the store cannot take reports now'
-  return typeof code === 'string' ? code : (message ?? 'unknown fault').slice(0, 100)
+function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis {
+  const { authenticationFailed, mailboxMissing, responseStatus, tlsFailed, name, code, message } =
+    error as Partial<ImapFlowError>
+  const next =
+    pass === ''
+      ? 'look at user and folder in BOUNCE_IMAP_URL, and at SMTP_OAUTH2_SCOPE'
+      : 'look at user, password and folder in BOUNCE_IMAP_URL'
+  if (authenticationFailed === true) return { what: 'the login is refused', next }
+  if (mailboxMissing === true) return { what: 'there is no such mailbox', next }
+  if (responseStatus !== undefined) return { what: 'the server does not open the folder', next }
+  if (name === 'StoreUnavailable') return { what: 'the store cannot take reports now', next }
+  const known = diagnoseConnection({ cause: code ?? '', host, port, setting: 'BOUNCE_IMAP_URL' })
+  if (known !== null) return known
+  if (tlsFailed === true)
+    return { what: 'the server offers no TLS', next: 'look at host and port in BOUNCE_IMAP_URL' }
+  return { what: (code ?? message ?? 'unknown fault').slice(0, 100), next }
 }

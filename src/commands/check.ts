@@ -8,7 +8,8 @@ import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { modulesOf } from '../providers/list.ts'
-import { type CheckResult, checkFailure, checkWarning } from '../runtime/check-result.ts'
+import { openAccessTokens } from '../providers/smtp/module.ts'
+import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { padColumn } from '../runtime/terminal.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -98,6 +99,7 @@ export async function runChecks(
     attempt('service', () => askForCauses(io, dependencies.language ?? 'en')),
     attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
+    attempt('BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)),
   ]
   return (await Promise.all(checks)).flat()
 }
@@ -222,6 +224,20 @@ async function checkPublicUrls(config: Config, ca: string | undefined): Promise<
 async function checkDeviceAlerts({ locales }: Renderer, config: Config): Promise<readonly CheckResult[]> {
   const { checkAlerts } = await import('./check/alerts.ts')
   return await checkAlerts(config, locales)
+}
+
+/** Logs in at the mailbox that mails come back to, and reads none: the running service does. */
+async function checkBounceMailbox(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
+  const { BOUNCE_IMAP_URL: address } = config
+  if (address === undefined) return []
+  const { tryMailbox } = await import('../bounces/mailbox.ts')
+  const tokens = address.pass === '' ? await openAccessTokens(config, clock) : undefined
+  const fault = await tryMailbox({ address, tokens })
+  return [
+    fault === null
+      ? checkOk('BOUNCE_IMAP_URL', say('logs in, and opens the folder'))
+      : checkFailure('BOUNCE_IMAP_URL', fault.what, fault.next),
+  ]
 }
 
 const WIDTH = 14

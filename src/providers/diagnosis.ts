@@ -9,7 +9,7 @@ export interface Diagnosis {
 
 /** A connection that failed, as far as it is known. */
 export interface FailedConnection {
-  /** The code of the system, of TLS or of undici. */
+  /** The code of the system, of TLS, of undici or of imapflow. */
   readonly cause: string
   readonly host: string
   readonly port: number
@@ -45,14 +45,14 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
       what: `${at} does not answer`,
       next: `look at the firewall on the way, and at host and port in ${setting}`,
     }
-  if (cause === 'UND_ERR_HEADERS_TIMEOUT')
+  if (/^(?:UND_ERR_HEADERS|GREETING)_TIMEOUT$/.test(cause))
     return {
       what: `${at} takes the connection, and says nothing`,
       next: `look at the server that ${setting} names, and whether a firewall or proxy on the way answers in its place`,
     }
   if (cause === 'NOT_HTTP')
     return { what: `${at} does not speak HTTP`, next: `look at scheme and port in ${setting}` }
-  if (/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(cause))
+  if (/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ClosedAfterConnect.*)$/.test(cause))
     return {
       what: `${at} takes the connection, and hangs up`,
       next: `look at scheme and port in ${setting}, and at the log of the server`,

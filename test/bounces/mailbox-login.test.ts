@@ -1,8 +1,9 @@
 import { createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { createBounceMailbox } from '../../src/bounces/mailbox.ts'
+import { createBounceMailbox, tryMailbox } from '../../src/bounces/mailbox.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { readImapUrl } from '../../src/settings/urls.ts'
+import { command, standInsFor } from '../commands/rig.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { until } from '../rigs/service.ts'
 
@@ -133,6 +134,39 @@ t.test('with TLS wanted, no password goes to a server that offers none', async t
   await mailbox.stop()
   t.match(events, [{ is: 'failed' }])
   t.notMatch(commands.join('\n'), /LOGIN|AUTHENTICATE/)
+})
+
+t.test('it is tried without reading it, and a sentence says what is wrong', async t => {
+  const no = (verb: string) => (said: string, tag: string) => (said === verb ? `${tag} NO x\r\n` : undefined)
+  const hangUp = (said: string) => (said === 'GREETING' ? '* BYE\r\n' : undefined)
+  const given = {
+    host: '127.0.0.1',
+    secure: false,
+    startTls: false,
+    user: 'ann',
+    pass: 'p',
+    mailbox: 'INBOX',
+  }
+  const say = async (act: Parameters<typeof startImap>[1], more: Partial<typeof given> = {}) => {
+    const { port, commands } = await startImap(t, act)
+    const fault = await tryMailbox({ address: { ...given, ...more, port } })
+    t.notMatch(commands.join(), /SELECT|STORE|MOVE|FETCH/)
+    return fault
+  }
+  t.equal(await say(() => undefined), null)
+  t.match(await say(no('AUTHENTICATE')), { what: 'the login is refused', next: /user, password/ })
+  t.match(await say(no('EXAMINE')), { what: 'the server does not open the folder', next: /folder/ })
+  t.match(await say(() => undefined, { startTls: true }), { what: 'the server offers no TLS' })
+  t.match(await say(() => undefined, { secure: true }), { what: /does not speak TLS from the first byte/ })
+  t.match(await say(hangUp), { what: /takes the connection, and hangs up/ })
+
+  const { env } = await standInsFor(t)
+  const { port } = await startImap(t, no('AUTHENTICATE'))
+  const url = `imap://ann:canary-password@127.0.0.1:${port}?ignoreTLS=true`
+  const { out, code } = await command(['check'], { ...env, BOUNCE_IMAP_URL: url })
+  t.equal(code, 1)
+  t.match(out, /fail {2}BOUNCE_IMAP_URL {2}the login is refused/)
+  t.notMatch(out, 'canary-password')
 })
 
 t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', async t => {
