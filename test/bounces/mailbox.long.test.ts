@@ -1,8 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 import t from 'tap'
+import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
+import { createCallbacks } from '../faults/callbacks.ts'
+import { createDriver } from '../faults/driver.ts'
 import { MAILBOX_PASSWORD, noMailServers, startDovecot, startPostfix } from '../rigs/mail-servers.ts'
-import { startRig, until } from '../rigs/service.ts'
+import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { startProcess } from '../rigs/process.ts'
+import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, startRig, startSinks, until } from '../rigs/service.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
 import { FORMS } from './forms.ts'
 
@@ -119,6 +125,73 @@ t.test(
     t.equal((await mailsIn(maildir, '.callback-courier')).length, 2)
     t.equal((await rig.post('email', link('ann@example.net', 4))).errCode, 0)
     t.notMatch(rig.log.join(''), /nobody@|canary-mailbox-password/)
+  },
+)
+
+t.test(
+  'of two replicas one reads the mailbox: when it is killed the other goes on, none is lost, and each counts once',
+  { skip: noMailServers ?? noPostgres },
+  async t => {
+    const dovecot = await startDovecot(t)
+    const maildir = dovecot.maildir('bounces')
+    const postgres = await startPostgres()
+    t.teardown(() => postgres.close())
+    const databaseUrl = await postgres.url()
+    const sinks = await startSinks(t)
+    const lines: (readonly Readonly<Record<string, unknown>>[])[] = []
+    const start = () => {
+      const heard: Readonly<Record<string, unknown>>[] = []
+      lines.push(heard)
+      return startProcess(
+        t,
+        {
+          ...sinks.settings,
+          ...NO_QUOTAS,
+          DATABASE_URL: databaseUrl,
+          BOUNCE_IMAP_URL: `imap://bounces:${MAILBOX_PASSWORD}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`,
+        },
+        { onEvent: line => heard.push(line) },
+      )
+    }
+    const replicas = [await start(), await start()] as const
+    const opened = () => lines.map(each => each.some(({ event }) => event === 'bounce-mailbox'))
+    await until(() => opened().includes(true), 'the mailbox is open', 20_000)
+    const reader = opened().indexOf(true)
+
+    const url = new URL(replicas[0].publicUrl)
+    const key = deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)
+    const driver = createDriver({
+      urls: () => ({ email: `${url.origin}/callback/${CORP_ID}/${key}/email`, sms: '' }),
+      ca: sinks.ca,
+    })
+    t.teardown(() => driver.close())
+    const callbackOf = createCallbacks()
+    const given = Array.from({ length: 60 }, () => callbackOf('email'))
+    for (const each of given) await driver.post(each)
+    await until(() => sinks.smtp.mails.length === given.length, 'all are sent', 20_000)
+    const reports = sinks.smtp.mails.map(({ data, to }) => {
+      const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(data))?.[1] ?? ''
+      return { id, text: FORMS['postfix']?.({ id, to: to[0] ?? '', status: '5.1.1' }) ?? '' }
+    })
+    const recorded = () =>
+      lines
+        .flat()
+        .flatMap(({ event, result, id }) => (event === 'receipt' && result === 'recorded' ? id : []))
+    for (const [n, { text }] of reports.entries()) {
+      await writeFile(join(maildir, 'new', `1.${n}.host`), text)
+      if (n === 20) await until(() => recorded().length > 0, 'some are read', 20_000)
+      if (n === 20) replicas[reader]?.child.kill('SIGKILL')
+    }
+    // Its lease would end by itself within half a minute.
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    await client.query('UPDATE courier_leader_leases SET until = now()').finally(() => client.end())
+    await until(async () => (await mailsIn(maildir)).length === 0, 'all are moved', 90_000)
+    t.equal((await mailsIn(maildir, '.callback-courier')).length, given.length)
+    t.same(opened(), [true, true], 'the other one has read, too')
+    const other = replicas[1 - reader] as (typeof replicas)[0]
+    const page = await (await fetch(`${other.adminUrl}/console`)).text()
+    t.match(page, 'Of 60 mails of the last day, 60 came back.')
   },
 )
 
