@@ -122,7 +122,7 @@ t.test(
       takeLease: undefined,
       clock: { now: Date.now },
       // It connects again at once.
-      random: () => -1.49,
+      random: () => -1.46,
       emit: event => {
         if (event.type === 'bounce-mailbox' && event.is === 'failed') failures.push(event.reason)
       },
@@ -136,8 +136,11 @@ t.test(
     t.teardown(() => clearInterval(coming))
     await until(() => server.gone.size >= 20, 'all that come are moved', 10_000)
     clearInterval(coming)
-    server.renew()
-    await until(() => server.gone.size === 1, 'numbers of a mailbox that was there before say nothing of it')
+    // What went wrong before it was open does not make it wait longer.
+    for (let n = 0; n < 7; n += 1) {
+      server.renew()
+      await until(() => server.gone.size === 1, 'numbers of a mailbox that was there before say nothing of it')
+    }
     t.same(warnings, [])
   },
 )

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { showLocalTimes } from '../../src/admin/console/html.ts'
 import { command, running, standInsFor } from './rig.ts'
 
@@ -84,12 +84,18 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /无响应：请启动服务/ })
 })
 
-t.test('moments are in the zone of the process', t => {
+/** Puts the process into a zone until the test ends. */
+function inZone(t: Test, zone: string): void {
   const { TZ } = process.env
   t.teardown(() => {
     if (TZ === undefined) delete process.env['TZ']
     else process.env['TZ'] = TZ
   })
+  process.env['TZ'] = zone
+}
+
+t.test('moments are in the zone of the process', t => {
+  inZone(t, 'UTC')
   const cases = {
     'Asia/Shanghai': '2026-11-22 07:30:05 +08:00',
     'Asia/Kathmandu': '2026-11-22 05:15:05 +05:45',
@@ -106,14 +112,20 @@ t.test('moments are in the zone of the process', t => {
 
 t.test('a service that cannot store says so before anything else', async t => {
   const { env } = await standInsFor(t)
+  let search = ''
   const server = createServer((request, response) => {
+    if (request.url?.endsWith('/search') === true) request.on('data', data => (search += String(data)))
     response.writeHead(request.url === '/readyz' ? 503 : 200, { 'content-type': 'application/json' })
     response.end(request.url?.endsWith('/calls') === true ? '{"channels":[]}' : '{"messages":[]}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
   const port = String((server.address() as AddressInfo).port)
-  const { code, out } = await command(['find', 'ann@example.com'], { ...env, ADMIN_PORT: port })
+  inZone(t, 'Europe/Berlin')
+  const day = ['--since', '2026-10-25', '--until', '2026-10-25']
+  const { code, out } = await command(['find', 'ann@example.com', ...day], { ...env, ADMIN_PORT: port })
   t.equal(code, 1)
   t.match(out, /^The service accepts no callbacks now: .*503.*\n\nNo message to this recipient/)
+  const [since, before] = ['2026-10-24T22:00Z', '2026-10-25T23:00Z'].map(Date.parse)
+  t.match(JSON.parse(search), { since, before }, 'a day on which clocks change has 25 hours')
 })

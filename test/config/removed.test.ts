@@ -146,7 +146,7 @@ const REPLACED: readonly (readonly [old: Record<string, string>, now: Record<str
     {
       DDQ_HOST: '2001:db8::7',
       DDQ_PORT: '8080',
-      DDQ_TLS: 'on',
+      DDQ_TLS: 'True',
       DDQ_AUTH_PATH: '/a&b',
       DDQ_SUBSCRIBE_PATH: '/sub',
       DDQ_HEARTBEAT: 'post:/x',

@@ -257,3 +257,9 @@ t.test('where events are sent, and the secrets they are signed with', t => {
   t.same(faultsIn({ ...enough, BRAND_NAME: 'Example' }), [], 'off unless set')
   t.end()
 })
+
+t.test('replaced secrets', t => {
+  const [one, other] = ['kbXvWqzRtYpLmNhJgFdSac', 'Yv7gQm2sLp9rTzKxHd4wNc']
+  reads(t, 'STORE_SECRET_PREVIOUS', { [`${one} ${other}`]: [one, other] }, [`${one} short`])
+  t.end()
+})

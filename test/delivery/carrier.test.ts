@@ -276,6 +276,38 @@ t.test(
   },
 )
 
+t.test('a hundred at most are waited for beside the limit, each at any number of servers', async t => {
+  const time = createTimeline()
+  const timers = installTimers(time)
+  t.teardown(timers.uninstall)
+  const carrier = createCarrier(
+    { ...PROVIDER, concurrency: 200 },
+    { clock: { now: time.now }, random: () => 0.5 },
+  )
+  const all = Array.from({ length: 101 }, () => carrier.begin(0, ANN, PLAIN))
+  let told = 0
+  for (const each of all) each.awaitReply(() => void (told += 1))
+  time.runUntil(20_000)
+  t.equal(told, 100)
+  all[0]?.awaitReply(() => void (told += 1))
+  time.runUntil(40_000)
+  t.equal(told, 101, 'the next server of one of them has its place back, too')
+})
+
+t.test('a provider is back that could not be reached and now can', async t => {
+  const found = ['up', 'down', 'up', 'up'] as const
+  let asked = 0
+  const carrier = createCarrier(
+    { ...PROVIDER, probe: async () => found[asked++] ?? 'down' },
+    { clock: { now: () => 0 }, random: () => 0.5 },
+  )
+  t.notOk(await carrier.isBack())
+  for (let n = 0; n < 5; n += 1) carrier.begin(0, ANN, PLAIN).end(REFUSED)
+  const isBack: boolean[] = []
+  for (const _each of found) isBack.push(await carrier.isBack())
+  t.same(isBack, [false, false, true, false], 'not one that was there all the time, and refuses')
+})
+
 t.test('what hangs keeps its place when the settings allow no more', async t => {
   let now = 0
   const carrier = createCarrier(

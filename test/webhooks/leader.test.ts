@@ -120,3 +120,18 @@ t.test('a store that fails is asked again, and a change of a provider is not for
   t.match(bodies[1], 'provider.up')
   await until(() => rows().length === 0, 'and removed')
 })
+
+t.test('a change of a provider that comes while the one before is stored is told, too', async t => {
+  const { queue } = createQueue()
+  const provider = { type: 'breaker', channel: 'email', provider: 'smtp', reason: '' } as const
+  let isFirst = true
+  const { webhooks, bodies } = create(t, {
+    ...queue,
+    async addEvent(event) {
+      await queue.addEvent(event)
+      if (isFirst) webhooks.noteBreaker({ ...provider, state: 'closed' })
+      isFirst = false
+    },
+  })
+  await until(() => bodies.join().includes('provider.up'), 'that it is back')
+})

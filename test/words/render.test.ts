@@ -415,6 +415,15 @@ t.test('an SMS is data, and is put into words once, when it is asked for its tex
     locale: 'en',
   })
   t.match(sms({ locale: 'zh-CN', pluginId: 'p' }), { locale: 'zh-CN', pluginId: 'p' })
+  for (const [seconds, minute] of [
+    [30, '1'],
+    [119, '1'],
+    [120, '2'],
+  ] as const) {
+    const given = messageOf('sms', 'login-code', { params: { code: '123456' } })
+    const outgoing = renderer.render({ ...given, expiresAt: given.arrivedAt + seconds * 1000 })
+    t.match(outgoing, { params: { minute } }, 'no template says longer than the code lives')
+  }
   const none = renderer.render(messageOf('sms', 'no-such-kind', { params: {} }))
   t.throws(() => none.channel === 'sms' && none.text(), Unrenderable)
 })

@@ -129,6 +129,11 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
     await report(store, await send(store))
     store.clock.advance(HOUR)
     t.equal(await ask(store, LINK), 'bounced', 'the third is within a day of the second')
+    store.clock.advance(25 * HOUR)
+    await report(store, await send(store))
+    t.equal(await ask(store, LINK), 'bounced')
+    store.clock.advance(15 * MINUTE)
+    t.equal(await ask(store, LINK), 'stored', 'the fourth is not within a day of the third')
   })
 
   await t.test('a person allows an address again', async t => {

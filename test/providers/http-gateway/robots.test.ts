@@ -110,7 +110,7 @@ async function startGroup(t: Test, name: string) {
 /** The example of docs/gateways/ for a group, at this address. */
 function exampleOf(name: string, url: string): string {
   const text = readFileSync(join(import.meta.dirname, '../../../docs/gateways', `${name}.yaml`), 'utf8')
-  return text.replace(/https:\/\/(?:oapi\.dingtalk\.com|open\.feishu\.cn|qyapi\.weixin\.qq\.com)(?=\/)/g, url)
+  return text.replace('"0": ok', '"0": ok\n      "40021": content').replace(/https:\/\/(?:oapi\.dingtalk\.com|open\.feishu\.cn|qyapi\.weixin\.qq\.com)(?=\/)/g, url)
 }
 
 async function openRobot(t: Test, name: string, secrets: object = SECRETS) {
@@ -145,11 +145,11 @@ for (const name of Object.keys(GROUPS))
   t.test(`${name}: the example posts what was collected, signed as published`, async t => {
     const { group, posts, tell } = await openRobot(t, name)
     tell(['Freezer "T2": 11.5 > 8', 'door\nopen', 'door\nopen'])
-    tell(['door\nopen', '<at user_id="all">all</at>'])
+    tell(['door\nopen', '<AT user_id="all">all</at>'])
     tell(['607182'], 'stored', 'code')
     tell(['nobody stored it'], 'over-quota')
     await until(() => posts.length === 1, 'the post')
-    t.same(group.texts, ['Freezer "T2": 11.5 > 8\n\ndoor\nopen\n\n‹at user_id="all">all‹/at>'])
+    t.same(group.texts, ['Freezer "T2": 11.5 > 8\n\ndoor\nopen\n\n‹AT user_id="all">all‹/at>'])
     t.match(posts, [{ robot: name, alarms: 3, isDropped: false, outcome: { is: 'sent' } }])
   })
 
@@ -218,6 +218,17 @@ t.test('alarms that are too old are said to be dropped though others are tried a
     [true, false],
   )
   t.same(group.texts, ['new'])
+})
+
+t.test('an alarm that the robot refuses for its words is not posted again', async t => {
+  const { group, posts, tell } = await openRobot(t, 'feishu')
+  group.refusals.push({ code: 40021, msg: 'bad words' })
+  tell(['refused'])
+  await until(() => posts.length === 1, 'the refusal')
+  t.match(posts, [{ isDropped: true, outcome: { is: 'rejected' } }])
+  tell(['next'])
+  await until(() => group.texts.length === 1, 'the next one')
+  t.same(group.texts, ['next'])
 })
 
 t.test('a flood of alarms makes one post that is short enough, and says how many more there are', async t => {

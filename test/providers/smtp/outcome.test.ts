@@ -124,6 +124,20 @@ await t.test('a reply after the dot', async t => {
   for (const [response, verdict] of Object.entries(expected)) t.equal(atDot(response), verdict, response)
 })
 
+await t.test('a 421 means too many connections before a message begins, unless the server ends', async t => {
+  const overload = (response: string, progress: typeof begun) => {
+    const outcome = smtpFailure(failed('EHLO', 'EPROTOCOL', response), progress, TO)
+    return outcome.is === 'retry' ? outcome.overload : 'no retry'
+  }
+  const fresh = { begun: false, dotted: false }
+  for (const response of ['421 too many', '421 4.7.0 too many']) {
+    t.equal(overload(response, fresh), 'connections', response)
+    t.equal(overload(response, begun), undefined, response)
+  }
+  t.equal(overload('421 4.3.2 closing', fresh), undefined)
+  t.equal(overload('450 4.7.0 slow down', fresh), undefined)
+})
+
 await t.test('a failing login is ours, whatever the code', async t => {
   for (const response of [
     '535 5.7.8 wrong',
