@@ -2,6 +2,7 @@ import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
 import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { FAULT_SCOPES } from '../../src/messages/message.ts'
 import {
   FAULT_VERDICTS,
@@ -59,6 +60,18 @@ t.test('every state has an answer, and something to do', t => {
   for (const state of [...LIVE_STATES, ...FINAL_STATES]) t.ok(next({ state }).length > 20, state)
   for (const answer of ['recipient', 'content', 'country', 'limit'] as const)
     t.match(what({ state: 'refused', answer }), 'the platform was told')
+  t.end()
+})
+
+t.test('what a provider refuses is a reason to wait, and what its reports say is none', t => {
+  const { kind } = row
+  const fault = { scope: 'template', name: 'SMS_1', kind, since: NOW, until: null, code: '1', reply: 'no' }
+  const said = (more: object) =>
+    what({ state: 'queued', attempts: 1, dueAt: NOW + 1000 }, [
+      { ...works, partialFaults: [{ ...fault, ...more } as PartialFault] },
+    ])
+  t.match(said({}), 'twilio refuses the template')
+  t.notMatch(said({ recipients: 3 }), /template|did not arrive/)
   t.end()
 })
 

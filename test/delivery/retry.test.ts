@@ -1,5 +1,12 @@
 import t from 'tap'
-import { type AttemptedMessage, backoff, decideSettlement, MAX_COPIES } from '../../src/delivery/retry.ts'
+import {
+  type AttemptedMessage,
+  backoff,
+  combineOutcomes,
+  decideSettlement,
+  MAX_COPIES,
+  mayAskNext,
+} from '../../src/delivery/retry.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const NOW = 1_000_000
@@ -152,3 +159,27 @@ t.test(
     )
   },
 )
+
+t.test('the next carrier is asked when this one surely did not send it, and another may', async t => {
+  const refused = { is: 'rejected', code: '1', reply: '' } as const
+  const later = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '' } as const
+  const limit = { is: 'limit', scope: 'recipient', code: '1', reply: '', retryAfterMs: 1 } as const
+  const asksNext = [
+    { ...refused, scope: 'country' },
+    { ...refused, scope: 'template' },
+    later,
+    limit,
+  ] as const
+  for (const outcome of asksNext) t.ok(mayAskNext(outcome), JSON.stringify(outcome))
+  const stopped = ['expired', 'aborted', 'closed'].map(code => ({ ...later, code }))
+  const isEnd = [
+    { ...refused, scope: 'recipient' },
+    { is: 'sent', reply: '' },
+    ambiguous,
+    ...stopped,
+  ] as const
+  for (const outcome of isEnd) t.notOk(mayAskNext(outcome), JSON.stringify(outcome))
+  const untouched = { ...later, untouched: true } as const
+  t.match(combineOutcomes([untouched, untouched]), { untouched: true })
+  t.notOk('untouched' in combineOutcomes([untouched, later]), 'a carrier that was reached is no outage')
+})

@@ -86,15 +86,21 @@ t.test('each rule of an alert is an occurrence of its own; one that was handled 
     payload: { alert: { rules: object[] } }
   }
   payload.alert.rules = [
-    { id: 'a', status: 1 },
-    { id: 'b', status: 2 },
+    { id: 'a', status: 1, recover_time: '2026-11-20T14:30:00Z' },
+    { id: 'b', status: 2, recover_time: '2026-11-20T14:30:00Z' },
     { id: 'c', status: 3 },
     { id: 'd', status: '2' },
     { id: 'e', status: null },
     { exception_describe: 'nameless', status: 1 },
   ]
+  const found = read({ topic, payload, id: '7' })
   t.same(
-    read({ topic, payload, id: '7' }).map(({ rule, is }) => [rule, is]),
+    found.slice(0, 3).map(({ params }) => params['time']?.slice(11, 19)),
+    ['14:32:05', '14:30:00', '14:32:05'],
+    'a recovery is of when the rule recovered, where that is said',
+  )
+  t.same(
+    found.map(({ rule, is }) => [rule, is]),
     [
       ['a', 'alarm'],
       ['b', 'recovery'],

@@ -73,7 +73,9 @@ t.test(
       t.match(await outbox.writeReceipt({ ...report, id, providerId: `of ${id}` }), { is: 'recorded' })
     t.match(await outbox.writeReceipt({ ...report, providerId: `of ${given.message.id}` }), { is: 'stale' })
     await t.rejects(migrateStoreBack(url), { name: 'StoreUnusable', message: /^1 replicas are running/ })
-    await outbox.accept([sample(clock, { recipient: 'left-behind@example.com', lease: lease(clock) })])
+    // A replica that ends while it sends leaves its name behind.
+    const token = outbox.sharedLeases?.newLeaseToken() ?? ''
+    await outbox.accept([sample(clock, { recipient: 'b@example.com', lease: { ...lease(clock), token } })])
     await outbox.close()
     const now = await messages()
 

@@ -110,7 +110,9 @@ async function startGroup(t: Test, name: string) {
 /** The example of docs/gateways/ for a group, at this address. */
 function exampleOf(name: string, url: string): string {
   const text = readFileSync(join(import.meta.dirname, '../../../docs/gateways', `${name}.yaml`), 'utf8')
-  return text.replace('"0": ok', '"0": ok\n      "40021": content').replace(/https:\/\/(?:oapi\.dingtalk\.com|open\.feishu\.cn|qyapi\.weixin\.qq\.com)(?=\/)/g, url)
+  return text
+    .replace('"0": ok', '"0": ok\n      "40021": content')
+    .replace(/https:\/\/(?:oapi\.dingtalk\.com|open\.feishu\.cn|qyapi\.weixin\.qq\.com)(?=\/)/g, url)
 }
 
 async function openRobot(t: Test, name: string, secrets: object = SECRETS) {
