@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
+import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
-import type { EnvSchemaOpt } from 'env-schema'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { SettingAdvice, SettingFault, SettingSchema } from '../settings/setting.ts'
 import type { RemovedSetting } from './earlier.ts'
@@ -67,8 +67,8 @@ const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
  * Reads all settings from environment, dotenv file and secret files (`NAME_FILE`); the environment wins.
  *
  * The certificate's files are needed to make the HTTPS server, so before there is a Fastify instance that
- * @fastify/env could be registered on: the settings are read here with env-schema, the package that does
- * @fastify/env's work, and the same text is handed to the plugin afterwards (see {@link envSchemaOptions}).
+ * @fastify/env could be registered on: the settings are read here, and the same text is handed to the plugin afterwards,
+ * with the same schema (see {@link envSchemaOptions}).
  *
  * @param findMore faults of settings that can be read, such as files that cannot.
  * @throws ConfigError with all faults at once.
@@ -78,16 +78,12 @@ export function loadConfig(
   findMore: (settings: Partly) => readonly SettingFault[] = () => [],
 ): Config {
   const merged = mergeSources(sources)
-  const first = validate(merged.given, 'complete')
-  const wrong = 'values' in first ? [] : first.faults
-  const names = new Set([...merged.faults, ...wrong].map(fault => fault.name))
-  // A second reading without the wrong ones, so that the rest can be looked at together and all faults come at once.
-  const rest = without(merged.given, names)
-  const second = wrong.length === 0 ? first : validate(rest, 'partial')
-  const usable = 'values' in second ? without(second.values, names) : {}
-  const together = 'values' in second ? [...faultsTogether(usable, names), ...findMore(usable)] : []
-  const faults = [...merged.faults, ...wrong, ...together]
-  if (faults.length > 0 || !('values' in second)) {
+  const read = validate(merged.given, 'complete')
+  const wrong = new Set([...merged.faults, ...read.faults].map(fault => fault.name))
+  // The rest is looked at together all the same, so that all faults come at once.
+  const usable = without(read.values, wrong)
+  const faults = [...merged.faults, ...read.faults, ...faultsTogether(usable, wrong), ...findMore(usable)]
+  if (faults.length > 0) {
     // Who has set the old name looks for that.
     const named = faults.map(fault => {
       const old = merged.from[fault.name]
@@ -100,7 +96,7 @@ export function loadConfig(
     )
   }
 
-  const values = second.values as SettingValues
+  const values = read.values as SettingValues
   const strays = merged.strayLines.map(({ name, problem, ...more }) => ({
     name: 'settings',
     sentence: `${name} ${problem}`,
@@ -121,7 +117,7 @@ export function loadConfig(
  * Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the same values that
  * {@link loadConfig} gave, without looking at the environment again.
  */
-export function envSchemaOptions(config: Config): EnvSchemaOpt & { readonly confKey: 'config' } {
+export function envSchemaOptions(config: Config): FastifyEnvOptions & { readonly confKey: 'config' } {
   const given = texts.get(config)
   if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
   return { confKey: 'config', ...options(given, 'complete') }
@@ -139,11 +135,8 @@ export function loadSomeSettings<K extends SettingName>(
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
   const read = validate(given, 'partial')
-  const faults = [
-    ...merged.faults.filter(({ name }) => wanted.has(name)),
-    ...('values' in read ? [] : read.faults),
-  ]
-  if (faults.length > 0 || !('values' in read)) throw new ConfigError(faults)
+  const faults = [...merged.faults.filter(({ name }) => wanted.has(name)), ...read.faults]
+  if (faults.length > 0) throw new ConfigError(faults)
   return Object.fromEntries(names.map(name => [name, read.values[name]])) as Pick<Partly, K>
 }
 
@@ -159,7 +152,7 @@ interface ObjectSchema {
 }
 
 /**
- * The JSON schema of settings, for env-schema and @fastify/env: of those that are given, since compiling it takes a start
+ * The JSON schema of settings, for @fastify/env, too: of those that are given, since compiling it takes a start
  * ten times as long as all that is done with it. The others are what they are by default, which needs no look.
  * @param form `partial` requires none of them.
  */
@@ -250,12 +243,14 @@ function problemOf(error: ErrorObject, name: SettingName): string {
 }
 
 /**
- * env-schema, without most of its start: when it is loaded it compiles a schema of its own options, and for that the
- * schema of all schemas. Our options are right by their type. To be loaded before @fastify/env, which loads it, too.
+ * @fastify/env, without most of its start: when env-schema is loaded, which does its work, it compiles a schema of its own
+ * options, and for that the schema of all schemas. Our options are right by their type.
  */
 const spared: { compile?: unknown } = Ajv.prototype
 spared.compile = () => () => true
-export const { envSchema }: typeof import('env-schema') = createRequire(import.meta.url)('env-schema')
+export const fastifyEnv = createRequire(import.meta.url)(
+  '@fastify/env',
+) as typeof import('@fastify/env').fastifyEnv
 delete spared.compile
 
 const schemas = new Map<string, ReturnType<typeof jsonSchema>>()
@@ -292,13 +287,10 @@ function options(given: Readonly<Record<string, string>>, form: 'complete' | 'pa
   return { schema: schemaOf(form, given), data: { ...given }, env: false, dotenv: false, ajv }
 }
 
-type Validated = { readonly values: Partly } | { readonly faults: readonly SettingFault[] }
-
-function validate(given: Readonly<Record<string, string>>, form: 'complete' | 'partial'): Validated {
-  try {
-    return { values: envSchema<Partly>(options(given, form)) }
-  } catch (error) {
-    if (!(error instanceof Error && 'errors' in error)) throw error
-    return { faults: faultsOf(error.errors as ErrorObject[]) }
-  }
+/** @returns the values of all settings but those that have a fault */
+function validate(given: Readonly<Record<string, string>>, form: 'complete' | 'partial') {
+  const { schema, data } = options(given, form)
+  ajv.validate(schema, data)
+  const faults = faultsOf(ajv.errors ?? [])
+  return { values: without(data as Partly, new Set(faults.map(({ name }) => name))), faults }
 }
