@@ -23,66 +23,64 @@ const SAFE_TOKEN_LENGTH = 16
  */
 export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly SettingFault[] {
   const faults = [
-    ...channelFaults(s),
     ...(s.EMAIL_TOKEN === undefined ? [] : mailFaults(s, wrong)),
     ...(s.SMS_TOKEN === undefined ? [] : smsFaults(s, wrong)),
+    ...missingSettings(s, neededSettings(s)),
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...adminTokenFaults(s, wrong),
-    ...missingSettings(s, {
-      DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
-      DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
-    }),
-    ...(s.DDQ_URL === undefined ? [] : alertFaults(s)),
-    ...(s.EVENTS_URL === undefined ? [] : missingSettings(s, { EVENTS_SECRET: NO_SIGNING_SECRET })),
     ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
 }
 
-function channelFaults(s: Partly): readonly SettingFault[] {
-  return missingSettings(s, {
+/** Lists the settings that others need, and what to do; false: they do not. */
+function neededSettings(s: Partly): Readonly<Partial<Record<SettingName, string | false>>> {
+  const isMail = s.EMAIL_TOKEN !== undefined
+  const isSms = s.SMS_TOKEN !== undefined
+  const tls = s.TLS === true && 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
+  const forAlerts = (needed: string) =>
+    s.DDQ_URL !== undefined && `device alerts are on (DDQ_URL), so set ${needed}`
+  return {
     EMAIL_TOKEN:
-      s.SMS_TOKEN === undefined &&
+      !isSms &&
       'set it to switch e-mail on, or SMS_TOKEN to switch SMS on (`callback-courier token` makes one)',
-    BRAND_NAME:
-      (s.EMAIL_TOKEN ?? s.SMS_TOKEN) !== undefined &&
-      'set it to the name people know you by, or put a name into MAIL_FROM',
+    BRAND_NAME: (isMail || isSms) && 'set it to the name people know you by, or put a name into MAIL_FROM',
     STORE_SECRET:
       s.DATABASE_URL?.kind === 'postgres' &&
       'it is needed with postgres: a long random text, the same for every instance',
-  })
+    MAIL_FROM:
+      isMail && 'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
+    DEFAULT_AREA_CODE:
+      isSms &&
+      s.SMS_COUNTRIES === undefined &&
+      "SMS is on (SMS_TOKEN): set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go",
+    TLS_CERT_FILE: tls,
+    TLS_KEY_FILE: tls,
+    DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
+    DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
+    DDQ_AUTH_URL: forAlerts("the platform API's address"),
+    DDQ_APP_ID: forAlerts("the application's identifier"),
+    DDQ_APP_SECRET: forAlerts("the application's secret"),
+    ALERTS: forAlerts('who is to be told of what (or ALERTS_FILE)'),
+    EVENTS_SECRET:
+      s.EVENTS_URL !== undefined &&
+      'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64',
+  }
 }
 
-function mailFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  return [
-    ...providerFaults('email', s, wrong),
-    ...(s.BOUNCE_IMAP_URL?.pass === '' && s.SMTP_OAUTH2_TOKEN_URL === undefined
-      ? [
-          {
-            name: 'BOUNCE_IMAP_URL',
-            problem: 'has a user and no password',
-            remedy: 'write user:password@, or set SMTP_OAUTH2_TOKEN_URL',
-          },
-        ]
-      : []),
-    ...missingSettings(s, {
-      MAIL_FROM: 'e-mail is on (EMAIL_TOKEN), so say who mails are from: Example <no-reply@example.com>',
-    }),
-  ]
+function* mailFaults(s: Partly, wrong: ReadonlySet<string>): Generator<SettingFault> {
+  yield* providerFaults('email', s, wrong)
+  if (s.BOUNCE_IMAP_URL?.pass === '' && s.SMTP_OAUTH2_TOKEN_URL === undefined)
+    yield {
+      name: 'BOUNCE_IMAP_URL',
+      problem: 'has a user and no password',
+      remedy: 'write user:password@, or set SMTP_OAUTH2_TOKEN_URL',
+    }
 }
 
 function smsFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
-  return [
-    ...providerFaults('sms', s, wrong),
-    ...nameFaults(s),
-    ...routeFaults(s, wrong),
-    ...missingSettings(s, {
-      DEFAULT_AREA_CODE:
-        s.SMS_COUNTRIES === undefined &&
-        "SMS is on (SMS_TOKEN): set it to your country's calling code (86), or say in SMS_COUNTRIES where SMS may go",
-    }),
-  ]
+  return [...providerFaults('sms', s, wrong), ...nameFaults(s), ...routeFaults(s, wrong)]
 }
 
 /** The faults of a channel's providers, of those with any setting. Without one, mail has its only way, and SMS any of several. */
@@ -152,24 +150,7 @@ function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<st
   return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
 }
 
-function alertFaults(s: Partly): readonly SettingFault[] {
-  const because = (needed: string) => `device alerts are on (DDQ_URL), so set ${needed}`
-  return missingSettings(s, {
-    DDQ_AUTH_URL: because("the platform API's address"),
-    DDQ_APP_ID: because("the application's identifier"),
-    DDQ_APP_SECRET: because("the application's secret"),
-    ALERTS: because('who is to be told of what (or ALERTS_FILE)'),
-  })
-}
-
-const NO_SIGNING_SECRET =
-  'other machines are told what becomes of messages (EVENTS_URL), so set the key that is signed with: whsec_ and 32 random bytes in base64'
-
-/** Networks that leave somebody out; 0.0.0.0/0 and ::/0 protect nothing. */
-function narrow(networks: readonly string[] | undefined): boolean {
-  return networks !== undefined && networks.length > 0 && !networks.some(isWholeInternet)
-}
-
+/** Such a network leaves nobody out, and protects nothing. */
 function isWholeInternet(network: string): boolean {
   return /\/0+$/.test(network)
 }
@@ -192,7 +173,9 @@ function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
 
 /** Lists the Tokens that the key in their URL follows from, while nothing else tells the platform from others. */
 function listLoneTokens(s: Partly, wrong: ReadonlySet<string>): readonly NamedSecret[] {
-  if (wrong.has('ALLOWED_SOURCES') || narrow(s.ALLOWED_SOURCES)) return []
+  const sources = s.ALLOWED_SOURCES ?? []
+  const isNarrow = sources.length > 0 && !sources.some(isWholeInternet)
+  if (isNarrow || wrong.has('ALLOWED_SOURCES')) return []
   return (['EMAIL', 'SMS'] as const).flatMap(channel => {
     const isKept = s.CALLBACK_KEYS?.has(channel === 'EMAIL' ? 'email' : 'sms') === true
     if (s[`${channel}_TOKEN`] === undefined || isKept || wrong.has('CALLBACK_KEYS')) return []
@@ -212,8 +195,6 @@ function secretsOf(s: Partly, names: readonly SettingName[]): readonly NamedSecr
 }
 
 function* listenerFaults(s: Partly): Generator<SettingFault> {
-  const remedy = 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
-  if (s.TLS === true) yield* missingSettings(s, { TLS_CERT_FILE: remedy, TLS_KEY_FILE: remedy })
   if (s.PORT !== undefined && s.PORT !== 0 && s.PORT === s.ADMIN_PORT)
     yield { name: 'ADMIN_PORT', problem: 'is the same as PORT', remedy: 'choose another one' }
 }
