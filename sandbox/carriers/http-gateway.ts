@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type http from 'node:http'
 import { join } from 'node:path'
-import { objectOf, objectsOf, parseJson, textOf } from '../../src/providers/json-answer.ts'
+import { objectsOf, textOf } from '../../src/providers/json-answer.ts'
+import { objectOf, parseJson } from '../../src/runtime/json-object.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
-import { type Int, intOf, parseExactly } from '../runtime/exact-json.ts'
-import { isObject } from '../runtime/json-object.ts'
+import { type Int, intOf } from '../runtime/exact-json.ts'
+import { isObject, parseJson } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 
 /** The result of a call to the platform. An expected failure is a value; only misuse throws. */
@@ -58,7 +58,7 @@ const MAX_MESSAGE_LENGTH = 200
  * @param text the whole body.
  */
 export function readAnswer(httpStatus: number, text: string): PlatformResult<PlatformBody> {
-  const body = parsed(text)
+  const body = parseJson(text)
   const good = httpStatus >= 200 && httpStatus < 300
   if (body === undefined) return good ? unreadableFailure(httpStatus, 'not JSON') : refused(httpStatus)
   if (!isObject(body)) return good ? unreadableFailure(httpStatus, 'not a JSON object') : refused(httpStatus)
@@ -87,14 +87,6 @@ function refused(
   message: unknown = '',
 ): Failed {
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: oneLine(message) } }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseExactly(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The platform's words go into logs: one line, no control characters, cut. */

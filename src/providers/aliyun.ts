@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../messages/message.ts'
+import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
@@ -14,14 +15,7 @@ import {
 } from './codes.ts'
 import { unverified } from './diagnosis.ts'
 import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
-import {
-  type JsonAnswer,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  readJsonAnswer,
-  textOf,
-} from './json-answer.ts'
+import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
 import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'

@@ -1,9 +1,5 @@
-import { parseExactly } from '../runtime/exact-json.ts'
-import { isObject } from '../runtime/json-object.ts'
+import { type JsonObject, objectOf, parseJson } from '../runtime/json-object.ts'
 import type { HttpAnswer } from './http-client.ts'
-
-/** A JSON object as somebody else sent it. */
-export type JsonObject = Readonly<Record<string, unknown>>
 
 /** A carrier's answer; `body` is null when it is not the object that it should be. */
 export interface JsonAnswer {
@@ -15,19 +11,6 @@ export interface JsonAnswer {
 /** Reads an API's answer. */
 export function readJsonAnswer({ statusCode, retryAfter, body }: HttpAnswer): JsonAnswer {
   return { status: statusCode, retryAfter, body: objectOf(parseJson(body)) }
-}
-
-/** @returns undefined when it is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return parseExactly(text)
-  } catch {
-    return undefined
-  }
-}
-
-export function objectOf(value: unknown): JsonObject | null {
-  return isObject(value) ? value : null
 }
 
 /** The objects of a list; none when it is no list. */

@@ -1,4 +1,5 @@
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
+import type { JsonObject } from '../runtime/json-object.ts'
 import {
   missingSetting,
   missingSettings,
@@ -7,7 +8,7 @@ import {
   type Values,
 } from '../settings/setting.ts'
 import { type HttpApiSettings, type HttpLimits, longestExchangeMs } from './http-client.ts'
-import { type JsonObject, objectsOf } from './json-answer.ts'
+import { objectsOf } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { Provider } from './provider.ts'
 import {

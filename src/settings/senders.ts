@@ -1,5 +1,6 @@
 import type { PluginSender, SmsSender } from '../messages/message.ts'
-import { isObject } from '../runtime/json-object.ts'
+import { objectOf, parseJson } from '../runtime/json-object.ts'
+import { readLocale } from './readers.ts'
 import { type ParsedSetting, splitList } from './setting.ts'
 
 const NUMBER = /^\+[1-9]\d{6,14}$/
@@ -39,19 +40,6 @@ export function readFrom(text: string): ParsedSetting<SmsSender> {
     : { value: who }
 }
 
-/** A JSON object, or null for anything else. */
-function asObject(value: unknown): Readonly<Record<string, unknown>> | null {
-  return isObject(value) ? value : null
-}
-
-function parseJsonObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    return null
-  }
-}
-
 const PLUGINS =
   'must be JSON such as {"plugin-1": {"signature": "Example", "from": "+15005550006", "signatures": {"aliyun": "Example"}}}; from is a number, a name of up to 11 letters or a messaging service (MG…)'
 
@@ -61,13 +49,13 @@ function isSignature(text: unknown): boolean {
 
 /** `PLUGIN_SENDERS`: plugin_id → signature and sender. */
 export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, PluginSender>> {
-  const given = parseJsonObject(text)
+  const given = objectOf(parseJson(text))
   if (given === null) return { fault: PLUGINS }
   const senders = new Map<string, PluginSender>()
   for (const [pluginId, value] of Object.entries(given)) {
-    const { signature, signatures, from, ...more } = asObject(value) ?? { unknown: true }
+    const { signature, signatures, from, ...more } = objectOf(value) ?? { unknown: true }
     const who = from === undefined ? undefined : parseSender(from)
-    const ofCarriers = signatures === undefined ? {} : asObject(signatures)
+    const ofCarriers = signatures === undefined ? {} : objectOf(signatures)
     if (who === null || ofCarriers === null || Object.keys(more).length > 0) return { fault: PLUGINS }
     if (![signature ?? 'none', ...Object.values(ofCarriers)].every(isSignature)) return { fault: PLUGINS }
     senders.set(pluginId, {
@@ -82,28 +70,33 @@ export function readSenders(text: string): ParsedSetting<ReadonlyMap<string, Plu
 /** `SENDER_BY_COUNTRY`: country → sender. */
 export function readSendersByCountry(text: string): ParsedSetting<ReadonlyMap<string, SmsSender>> {
   const fault = 'must be JSON such as {"US": "+15005550006", "DE": "Example"}; countries in two letters'
-  const senders = new Map<string, SmsSender>()
-  for (const [country, value] of Object.entries(parseJsonObject(text) ?? { '': null })) {
-    const who = parseSender(value)
-    if (who === null || !isCountryCode(country)) return { fault }
-    senders.set(country, who)
-  }
-  return { value: senders }
+  return readByCountry(text, parseSender, fault)
 }
 
 /** `LOCALE_BY_COUNTRY`: country → language of its SMS. */
 export function readLocalesByCountry(text: string): ParsedSetting<ReadonlyMap<string, string>> {
   const fault = 'must be JSON such as {"CN": "zh-CN", "TW": "zh-TW"}; countries in two letters'
-  const locales = new Map<string, string>()
-  for (const [country, value] of Object.entries(parseJsonObject(text) ?? { '': null })) {
-    if (typeof value !== 'string' || !isCountryCode(country)) return { fault }
-    try {
-      locales.set(country, Intl.getCanonicalLocales(value)[0] ?? value)
-    } catch {
-      return { fault }
-    }
+  return readByCountry(text, parseLocale, fault)
+}
+
+function parseLocale(text: unknown): string | null {
+  const locale = typeof text === 'string' ? readLocale(text) : null
+  return locale !== null && 'value' in locale ? locale.value : null
+}
+
+/** @param read gives null for a value that is none. */
+function readByCountry<T>(
+  text: string,
+  read: (value: unknown) => T | null,
+  fault: string,
+): ParsedSetting<ReadonlyMap<string, T>> {
+  const values = new Map<string, T>()
+  for (const [country, given] of Object.entries(objectOf(parseJson(text)) ?? { '': null })) {
+    const value = read(given)
+    if (value === null || !isCountryCode(country)) return { fault }
+    values.set(country, value)
   }
-  return { value: locales }
+  return { value: values }
 }
 
 /** Country, or `*` for all others, to the names of its carriers in the order in which they are asked. */

@@ -377,8 +377,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/config'],
   },
   {
-    text: 'if (who === null || !isCountryCode(country)) return { fault }',
-    instead: 'if (who === null && !isCountryCode(country)) return { fault }',
+    text: 'if (value === null || !isCountryCode(country)) return { fault }',
+    instead: 'if (value === null && !isCountryCode(country)) return { fault }',
     tests: ['test/config'],
   },
   {

@@ -1,4 +1,5 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { type JsonObject, objectOf, parseJson } from '../../runtime/json-object.ts'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
 import {
   createHttpApi,
@@ -7,7 +8,7 @@ import {
   type HttpApiSettings,
   readRetryAfter,
 } from '../http-client.ts'
-import { type JsonObject, objectOf, parseJson, textOf } from '../json-answer.ts'
+import { textOf } from '../json-answer.ts'
 import { presentableReply } from '../reply.ts'
 import { LoginError, type LoginFailure } from './login.ts'
 
