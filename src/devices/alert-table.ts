@@ -1,5 +1,5 @@
 import type { Channel } from '../messages/message.ts'
-import type { DdqMessage } from './message.ts'
+import { type DdqMessage, type KnownTopic, topicFor } from './message.ts'
 import { type Occurrence, SOURCES, type Source } from './occurrence.ts'
 
 export interface AlertRecipient {
@@ -123,6 +123,14 @@ function parseRecipientOf(
   return parseRecipient(channel, text)
 }
 
+/** The topic of DDQ that tells of each. */
+const TOPICS: Readonly<Record<Source, KnownTopic>> = { state: 'online-state', event: 'event', alert: 'alert' }
+
+/** The topics to subscribe to: each once. */
+export function topicsOf(rows: readonly AlertRow[], anyProduct = '+'): readonly string[] {
+  return [...new Set(rows.map(({ source, product }) => topicFor(TOPICS[source], product ?? anyProduct)))]
+}
+
 /** One occurrence to one recipient. */
 export interface Notification {
   readonly occurrence: Occurrence
@@ -138,18 +146,17 @@ export interface Notification {
  */
 export function createRouting(rows: readonly AlertRow[], memoName: (fields: readonly string[]) => string) {
   const bySource = new Map<Source, readonly AlertRow[]>()
-  const products = new Map<Source, ReadonlySet<string> | 'any'>()
+  const products = new Map<DdqMessage['kind'], ReadonlySet<string> | 'any'>()
   for (const { source } of rows) {
     const own = rows.filter(row => row.source === source)
     const named = own.flatMap(({ product }) => product ?? [])
     bySource.set(source, own)
-    products.set(source, named.length < own.length ? 'any' : new Set(named))
+    products.set(TOPICS[source], named.length < own.length ? 'any' : new Set(named))
   }
   return {
     /** Says whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
     isRouted({ kind, product, payload }: DdqMessage): boolean {
-      const source = SOURCE_OF[kind]
-      const wanted = source === undefined ? undefined : products.get(source)
+      const wanted = products.get(kind)
       if (wanted === undefined || wanted === 'any') return wanted === 'any'
       return wanted.has(product ?? String((payload as { readonly product_id?: unknown }).product_id))
     },
@@ -170,10 +177,4 @@ export function createRouting(rows: readonly AlertRow[], memoName: (fields: read
       return [...found.values()]
     },
   }
-}
-
-const SOURCE_OF: Partial<Record<DdqMessage['kind'], Source>> = {
-  'online-state': 'state',
-  event: 'event',
-  alert: 'alert',
 }

@@ -18,25 +18,13 @@ const PATTERNS = (Object.entries(TOPICS) as [KnownTopic, string][]).map(
     [kind, new RegExp(`^/?${topic.replace(/^\//, '').replace('{product_id}', '([^/]+)')}$`)] as const,
 )
 
-/** Topics are few and short; the same text comes with every message. */
-const MOST_REMEMBERED = 1000
-const LONGEST_REMEMBERED = 256
-const remembered = new Map<string, { readonly kind: TopicKind; readonly product: string | null }>()
-
 /** The subject of a received topic, and its product when it names one. A leading slash makes no difference. */
 export function parseTopic(topic: string): { readonly kind: TopicKind; readonly product: string | null } {
-  const known = remembered.get(topic)
-  if (known !== undefined) return known
-  let found: { readonly kind: TopicKind; readonly product: string | null } = {
-    kind: 'unknown',
-    product: null,
-  }
   for (const [kind, pattern] of PATTERNS) {
     const match = pattern.exec(topic)
-    if (match !== null) found = { kind, product: match[1] ?? null }
+    if (match !== null) return { kind, product: match[1] ?? null }
   }
-  if (topic.length <= LONGEST_REMEMBERED && remembered.size < MOST_REMEMBERED) remembered.set(topic, found)
-  return found
+  return { kind: 'unknown', product: null }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Emit } from '../events/events.ts'
-import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
+import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
 import {
   type Acceptance,
   type Accepted,
@@ -22,44 +23,21 @@ import {
   updateMemory,
 } from './suppression.ts'
 
-/** The part of the store that device alerts need, beside the leader lease. */
-export type AlertStore = Pick<Outbox, 'accept' | 'memos'> & {
-  readonly queries: Pick<Outbox['queries'], 'findMessage'>
-}
-
 export interface NotifierOptions {
   readonly rows: readonly AlertRow[]
-  readonly outbox: AlertStore
-  readonly keys: {
-    /** HMAC that names the duplicates of an alert: the same occurrence, to the same recipient. */
-    dedupeKey(fields: readonly string[]): string
-    /** HMAC that names the memo about a recipient, device and rule. */
-    memoName(fields: readonly string[]): string
-    recipientHash(channel: Channel, recipient: string): string
-    formerHash?(channel: Channel, recipient: string): string | undefined
+  readonly outbox: Pick<Outbox, 'accept' | 'memos'> & {
+    readonly queries: Pick<Outbox['queries'], 'findMessage'>
   }
+  readonly storeKeys: Pick<KeyedHashes, 'dedupeKey' | 'recipientHash' | 'formerHash' | 'bucketHash'>
   readonly charges: ChargesOf
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing
   /** A message was stored for the channel, and is due. */
   readonly wake: (channel: Channel) => void
   readonly clock: Clock
-  /** 32 lower-case hex digits, new each time. */
-  readonly messageId: () => string
   readonly emit: Emit
   /** Pause after the store could not take something, ms. Default 1000. */
   readonly retryMs?: number
-}
-
-/** Turns messages of DDQ into messages of the outbox. */
-export interface Notifier {
-  /**
-   * Takes a message; its notifications are stored soon. Gives a promise when so many wait already that no more should
-   * come until it is settled.
-   */
-  take(message: DdqMessage): void | Promise<void>
-  /** Ends: takes nothing more, and stores what waits, unless the store cannot take it. */
-  stop(): Promise<void>
 }
 
 /** Notifications that share a commit. */
@@ -67,9 +45,12 @@ const MAX_BATCH = 100
 /** Notifications in memory, from which on the platform is slowed down. */
 const MAX_WAITING = 500
 
-/** Notifies people by way of the outbox, in the order in which messages came. */
-export function createNotifier(options: NotifierOptions): Notifier {
-  const routing = createRouting(options.rows, options.keys.memoName)
+/**
+ * Notifies people: turns messages of DDQ into messages of the outbox, in the order in which they came.
+ */
+export function createNotifier(options: NotifierOptions) {
+  const { rows, storeKeys } = options
+  const routing = createRouting(rows, fields => storeKeys.bucketHash('alarmed', ...fields))
   const stopping = new AbortController()
   const dispatch = createDispatch(options, stopping.signal)
   let waiting: readonly Notification[] = []
@@ -100,7 +81,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    take(message) {
+    /**
+     * Takes a message; its notifications are stored soon. Gives a promise when so many wait already that no more should
+     * come until it is settled.
+     */
+    take(message: DdqMessage): void | Promise<void> {
       if (stopping.signal.aborted || !routing.isRouted(message)) return
       waiting = [...waiting, ...occurrencesOf(message).flatMap(routing.notificationsFor)]
       if (waiting.length > 0) draining ??= drain()
@@ -108,7 +93,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
       backpressure ??= Promise.withResolvers<void>()
       return backpressure.promise
     },
-    async stop() {
+    /** Ends: takes nothing more, and stores what waits, unless the store cannot take it. */
+    async stop(): Promise<void> {
       stopping.abort()
       releaseBackpressure()
       await draining
@@ -202,13 +188,13 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
 function prepare(
   { occurrence, recipient, row, memoName }: Notification,
   memory: AlertMemory | null,
-  { keys, charges, render, clock, messageId, emit }: NotifierOptions,
+  { storeKeys, charges, render, clock, emit }: NotifierOptions,
 ): Acceptance | null {
   const { channel, to, masked, country } = recipient
   const { kind, params, identity } = occurrence
   const now = clock.now()
   const message: NewMessage = {
-    id: messageId(),
+    id: newMessageId(now),
     channel,
     kind,
     purpose: 'alarm',
@@ -232,9 +218,9 @@ function prepare(
   const updated = updateMemory(memory, occurrence, row.everyMs, now, message.id)
   return {
     message,
-    dedupeKey: keys.dedupeKey(['ddq', channel, to, ...identity]),
-    recipientHash: keys.recipientHash(channel, to),
-    formerHash: keys.formerHash?.(channel, to),
+    dedupeKey: storeKeys.dedupeKey(['ddq', channel, to, ...identity]),
+    recipientHash: storeKeys.recipientHash(channel, to),
+    formerHash: storeKeys.formerHash?.(channel, to),
     charges: charges(message, country),
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },

@@ -62,74 +62,60 @@ export function occurrencesOf(message: DdqMessage): readonly Occurrence[] {
 type Of<K extends DdqMessage['kind']> = Extract<DdqMessage, { readonly kind: K }>
 
 function fromOnlineState(message: Of<'online-state'>): Occurrence {
-  const { payload } = message
-  const online = isOnline(payload)
-  const [product, device] = [oneLine(payload.product_id), oneLine(payload.device_id)]
-  return withIdentity(message, {
+  const { product_id: product, device_id: device, create_time: at, project_id: project } = message.payload
+  const online = isOnline(message.payload)
+  return toOccurrence(message, {
     source: 'state',
     product,
     device,
     rule: '',
     is: online ? 'recovery' : 'alarm',
     canRecover: true,
-    at: parseTime(payload.create_time),
+    at: parseTime(at),
     kind: online ? 'device-online' : 'device-offline',
-    params: presentParams({
-      device,
-      product,
-      project: payload.project_id,
-      time: formatTime(payload.create_time),
-    }),
+    params: { project, time: formatTime(at) },
   })
 }
 
 function fromEvent(message: Of<'event'>): Occurrence {
   const { payload } = message
-  const product = oneLine(payload.product_id ?? message.product)
-  const device = oneLine(payload.thing_id)
-  const event = oneLine(payload.event)
   const at = Number(payload.time)
-  return withIdentity(message, {
+  return toOccurrence(message, {
     source: 'event',
-    product,
-    device,
-    rule: event,
+    product: payload.product_id ?? message.product,
+    device: payload.thing_id,
+    rule: payload.event,
     is: 'alarm',
     canRecover: false,
     at,
     kind: 'device-event',
-    params: presentParams({
-      device,
-      product,
-      event,
+    params: {
+      event: payload.event,
       values: payload.events.map(({ field, value }) => `${field}: ${value ?? '-'}`).join(', '),
       time: formatUtc(at),
-    }),
+    },
   })
 }
 
 function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
-  const { device: about, alert, product_id } = message.payload
-  const [product, device] = [oneLine(product_id), oneLine(about.id)]
+  const { device, alert, product_id: product } = message.payload
   const rules = alert.rules?.length ? alert.rules.slice(0, MOST_RULES) : [undefined]
   return rules.flatMap(rule => {
     const status = oneLine(rule?.status)
     if (status === HANDLED) return []
     const recovered = status === '' ? !alert.exception : status === RECOVERED
     const since = rule?.start_time
-    return withIdentity(message, {
+    return toOccurrence(message, {
       source: 'alert',
       product,
-      device,
-      rule: oneLine(rule?.id ?? rule?.exception_describe),
+      device: device.id,
+      rule: rule?.id ?? rule?.exception_describe,
       is: recovered ? 'recovery' : 'alarm',
       canRecover: true,
       at: parseTime(alert.time),
       kind: recovered ? 'device-recovered' : 'device-alert',
-      params: presentParams({
-        device,
-        product,
-        mac: about.mac,
+      params: {
+        mac: device.mac,
         rule: rule?.id,
         condition: rule?.exception_describe,
         content: rule?.notification_content,
@@ -137,19 +123,25 @@ function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
         count: rule?.count,
         time: formatTime(recovered ? (rule?.recover_time ?? alert.time) : alert.time),
         since: since === alert.time ? undefined : formatTime(since),
-      }),
+      },
     })
   })
 }
 
-/** Gives an occurrence its identity. Two messages without an id are the same when they say the same. */
-function withIdentity(message: DdqMessage, made: Omit<Occurrence, 'identity'>): Occurrence {
-  const { source, product, device, rule, is, at } = made
+/** An occurrence as its message tells it: whatever is text there is not one line yet. */
+type Told = Pick<Occurrence, 'source' | 'is' | 'canRecover' | 'at' | 'kind'> &
+  Readonly<Record<'product' | 'device' | 'rule', unknown>> & {
+    readonly params: Readonly<Record<string, unknown>>
+  }
+
+/** Makes an occurrence with its identity. Two messages without an id are the same when they say the same. */
+function toOccurrence({ id }: DdqMessage, told: Told): Occurrence {
+  const [product, device, rule] = [oneLine(told.product), oneLine(told.device), oneLine(told.rule)]
+  const params = presentParams({ device, product, ...told.params })
+  const { source, is, at } = told
   const named =
-    message.id === null
-      ? ['', product, device, String(at), ...Object.entries(made.params).flat()]
-      : [message.id, device]
-  return { ...made, identity: [source, is, rule, ...named] }
+    id === null ? ['', product, device, String(at), ...Object.entries(params).flat()] : [id, device]
+  return { ...told, product, device, rule, params, identity: [source, is, rule, ...named] }
 }
 
 /** Parameters for the words: those that are there, as text in which nothing can be clicked. */

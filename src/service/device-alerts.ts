@@ -1,16 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { type Config, ConfigError } from '../config/config.ts'
-import { type AlertRow, parseAlertTable } from '../devices/alert-table.ts'
-import { type Alerts, createAlerts } from '../devices/alerts.ts'
+import { type AlertRow, parseAlertTable, topicsOf } from '../devices/alert-table.ts'
+import { type AlertsOptions, createAlerts } from '../devices/alerts.ts'
 import type { Timings } from '../devices/ddq-client.ts'
-import { type KnownTopic, topicFor } from '../devices/message.ts'
-import type { Source } from '../devices/occurrence.ts'
 import { createCredential, openPlatform } from '../devices/platform-api.ts'
-import type { Emit } from '../events/events.ts'
-import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
-import type { StoreKeys } from '../outbox/encryption.ts'
-import type { ChargesOf, Outbox } from '../outbox/outbox.ts'
-import { type Clock, monotonic } from '../runtime/clock.ts'
+import { monotonic } from '../runtime/clock.ts'
 import { matchLocale } from '../words/catalog.ts'
 import { openRecipientReader } from './factories.ts'
 
@@ -73,52 +66,20 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
   return rows
 }
 
-const TOPICS: Readonly<Record<Source, KnownTopic>> = { state: 'online-state', event: 'event', alert: 'alert' }
-
-/** The topics to subscribe to: each once. */
-export function topicsOf(rows: readonly AlertRow[], anyProduct = '+'): readonly string[] {
-  return [...new Set(rows.map(({ source, product }) => topicFor(TOPICS[source], product ?? anyProduct)))]
-}
-
-export interface DeviceAlertsDeps {
-  readonly config: Config
-  readonly rows: readonly AlertRow[]
-  readonly clock: Clock
-  readonly random: () => number
-  readonly outbox: Outbox
-  readonly storeKeys: StoreKeys
-  readonly charges: ChargesOf
-  readonly render: (message: NewMessage) => Outgoing
-  readonly wake: (channel: Channel) => void
-  readonly emit: Emit
-}
-
 /** Wires device alerts, in the order of their road. */
-export function createDeviceAlerts(deps: DeviceAlertsDeps): Alerts {
-  const { config, rows, clock, random, outbox, storeKeys } = deps
+export function createDeviceAlerts(
+  options: Omit<AlertsOptions, 'ddq'> & { readonly config: Config; readonly random: () => number },
+) {
+  const { config, rows, random } = options
   const { close, ...ddq } = openDdq(config)
-  const owner = randomBytes(16).toString('hex')
-  const { takeLeaderLease } = outbox.memos
+  const topics = topicsOf(rows, config.DDQ_URL?.anyProduct)
   const alerts = createAlerts({
-    ddq: {
-      ...ddq,
-      timings: DDQ_TIMINGS,
-      topics: topicsOf(rows, config.DDQ_URL?.anyProduct),
-      random,
-      now: monotonic,
-    },
-    notifier: {
-      ...deps,
-      keys: { ...storeKeys, memoName: fields => storeKeys.bucketHash('alarmed', ...fields) },
-      messageId: () => newMessageId(clock.now()),
-    },
-    takeLeaderLease:
-      takeLeaderLease === undefined ? undefined : ttlMs => takeLeaderLease('alerts', owner, ttlMs),
-    emit: deps.emit,
+    ...options,
+    ddq: { ...ddq, timings: DDQ_TIMINGS, topics, random, now: monotonic },
   })
   return {
     ...alerts,
-    async stop() {
+    async stop(): Promise<void> {
       await alerts.stop()
       await close()
     },

@@ -226,6 +226,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
 
   const leader = randomBytes(16).toString('hex')
   const { takeLeaderLease } = memos
+  const leaseOf = (name: string) =>
+    takeLeaderLease && ((ttlMs: number) => takeLeaderLease(name, leader, ttlMs))
   // Beside the road: events for other machines, and device alerts. Their modules are loaded only when they are on.
   const { EVENTS_URL: eventsUrl, EVENTS_SECRET: eventsSecret = '' } = config
   if (eventsUrl !== undefined && events !== undefined) {
@@ -238,7 +240,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       poster: createPoster(eventsUrl, clock, proxyOf(config)),
       keys: readSigningKeys(eventsSecret),
       mostWaiting: config.EVENTS_MAX_WAITING,
-      takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('webhooks', leader, ttlMs)),
+      takeLease: leaseOf('webhooks'),
       providers: delivery.status,
       clock,
       wall,
@@ -254,6 +256,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       storeKeys,
       charges,
       render,
+      takeLease: leaseOf('alerts'),
       wake: delivery.wake,
       emit,
     }) ?? null
@@ -315,7 +318,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
             const kept = await keepReports('email', reports, { ...receipts, provider: MAIL_PROVIDER })
             return kept.some(is => is !== 'unknown')
           },
-          takeLease: takeLeaderLease && (ttlMs => takeLeaderLease('bounces', leader, ttlMs)),
+          takeLease: leaseOf('bounces'),
           clock,
           random,
           emit,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,16 +70,11 @@ export async function rig(t: Test, options: RigOptions = {}) {
         queries: outbox.queries,
         ...options.between?.(outbox),
       },
-      keys: {
-        dedupeKey: fields => storeKeys.dedupeKey(fields),
-        memoName: fields => storeKeys.bucketHash('alarmed', ...fields),
-        recipientHash: (channel, recipient) => storeKeys.recipientHash(channel, recipient),
-      },
+      storeKeys,
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,
       wake: channel => woken.push(channel),
       clock,
-      messageId: () => randomBytes(16).toString('hex'),
       emit: event => events.push(event),
       retryMs: options.retryMs ?? 20,
     })

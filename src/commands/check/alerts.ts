@@ -1,7 +1,8 @@
 import { type Config, ConfigError } from '../../config/config.ts'
+import { topicsOf } from '../../devices/alert-table.ts'
 import { describeFailure } from '../../devices/platform-api.ts'
 import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
-import { openDdq, readAlerts, topicsOf } from '../../service/device-alerts.ts'
+import { openDdq, readAlerts } from '../../service/device-alerts.ts'
 
 const ABOUT = 'alerts'
 
