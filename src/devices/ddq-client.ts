@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
+import type { DdqAddress } from '../settings/urls.ts'
 import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
@@ -14,7 +15,7 @@ export interface DdqStatus {
   /** How long it has been subscribed, or has not been, however many tries to connect failed meanwhile, ms. */
   readonly forMs: number
   /** Why it last ended, or could not begin; null: that has not happened. */
-  readonly lastEnd: ConnectionEnd | null
+  readonly lastEnd: Pick<ConnectionEnd, 'is' | 'why'> | null
   /** Topics that the platform refuses, though others come. */
   readonly refused: readonly { readonly topic: string; readonly why: string }[]
   /** Messages since the process began, and how many of them cannot be used. */
@@ -22,13 +23,11 @@ export interface DdqStatus {
   readonly malformed: number
 }
 
-export interface DdqClientOptions
-  extends Omit<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>,
-    Partial<Pick<ConnectionOptions, 'onSubscribed' | 'onMalformed' | 'onRefused'>> {
+export interface DdqClientOptions extends ConnectionOptions {
   /** It gives a number from 0 to 1. */
   readonly random: () => number
   /** A connection ended, and the next is tried after `waitMs`. */
-  readonly onEnd?: (end: ConnectionEnd, waitMs: number) => void
+  readonly onEnd: (end: ConnectionEnd, waitMs: number) => void
 }
 
 /** Jitter: as if a fifth of the time between two tries were drawn anew each time, to either side. */
@@ -63,17 +62,17 @@ export function createDdqClient(options: DdqClientOptions) {
         },
         onMalformed(fault) {
           malformed += 1
-          options.onMalformed?.(fault)
+          options.onMalformed(fault)
         },
         onRefused(topic, why) {
           subscription.recordRefusal(topic, why)
-          options.onRefused?.(topic, why)
+          options.onRefused(topic, why)
         },
         onSubscribed(topics) {
           if (signal.aborted) return
           justLoggedIn = false
           subscription.recordSubscription()
-          options.onSubscribed?.(topics)
+          options.onSubscribed(topics)
         },
       })
       connection = opened
@@ -83,7 +82,7 @@ export function createDdqClient(options: DdqClientOptions) {
       justLoggedIn = atOnce
       const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
       subscription.recordEnd(end)
-      options.onEnd?.(end, waitMs)
+      options.onEnd(end, waitMs)
       return waitMs
     }
 
@@ -149,17 +148,7 @@ export function createSubscriptionTracker(now: () => number) {
   }
 }
 
-/** The address of DDQ, its paths and its heartbeat. */
-export interface DdqEndpoint {
-  /** `http://host:80` for HTTP/2 in the clear, by prior knowledge (RFC 9113, 3.3); `https://…` over TLS. */
-  readonly origin: string
-  /** The contract publishes neither path. */
-  readonly authenticatePath: string
-  readonly subscribePath: string
-  readonly heartbeat: Heartbeat
-  /** PEM of the authority to trust, for TLS; the usual ones when absent. */
-  readonly ca?: string
-}
+type DdqEndpoint = Omit<DdqAddress, 'anyProduct'>
 
 export interface Timings {
   readonly heartbeatMs: number
@@ -250,7 +239,6 @@ function openSocket(endpoint: DdqEndpoint): Socket {
     lookup: lookUpName,
     servername,
     ALPNProtocols: ['h2'],
-    ca: endpoint.ca,
   })
 }
 
@@ -288,10 +276,9 @@ function runSession(
     // The window of the whole connection is not ours to bound by: Node gives it back as bytes arrive.
     session.setLocalWindowSize(LARGEST_WINDOW_BYTES * 2)
     heartbeat = startHeartbeat({
+      ...timings,
       session,
       heartbeat: endpoint.heartbeat,
-      everyMs: timings.heartbeatMs,
-      silenceMs: timings.silenceMs,
       now,
       onSilence: () => fail('silent', `nothing was heard for ${timings.silenceMs} ms`),
     })
@@ -336,22 +323,10 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   return null
 }
 
-/**
- * How the connection is kept alive and watched. The contract gives an interval and a timeout, but not the frame.
- *
- * - `ping`      an HTTP/2 PING (RFC 9113, 6.7): what the protocol has for it, answered by any server
- * - `settings`  an empty SETTINGS frame (6.5), which has to be acknowledged too
- * - `post:/…`   a POST of `{}` to that path, for a server that counts requests only
- */
-export type Heartbeat = 'ping' | 'settings' | `post:/${string}`
-
-interface HeartbeatOptions {
+interface HeartbeatOptions extends Pick<Timings, 'heartbeatMs' | 'silenceMs'> {
   readonly session: ClientHttp2Session
-  readonly heartbeat: Heartbeat
-  /** The time between two of them, ms. */
-  readonly everyMs: number
-  /** Silence after which the connection counts as dead, ms. */
-  readonly silenceMs: number
+  /** The contract gives an interval and a timeout, but not the frame. */
+  readonly heartbeat: DdqAddress['heartbeat']
   /** ms since any origin, never going back. */
   readonly now: () => number
   readonly onSilence: () => void
@@ -362,11 +337,11 @@ interface HeartbeatOptions {
  * `recordActivity`: bytes came from the other side.
  */
 export function startHeartbeat(options: HeartbeatOptions) {
-  const { session, heartbeat, everyMs, silenceMs, now, onSilence } = options
+  const { session, heartbeat, heartbeatMs, silenceMs, now, onSilence } = options
   let lastActivity = now()
   /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */
   let unanswered = 0
-  const expected = Math.max(1, Math.floor(silenceMs / everyMs))
+  const expected = Math.max(1, Math.floor(silenceMs / heartbeatMs))
   const recordActivity = () => {
     lastActivity = now()
     unanswered = 0
@@ -396,6 +371,6 @@ export function startHeartbeat(options: HeartbeatOptions) {
     }
   }
 
-  const timer = setInterval(sendHeartbeat, everyMs)
+  const timer = setInterval(sendHeartbeat, heartbeatMs)
   return { recordActivity, stop: () => clearInterval(timer) }
 }

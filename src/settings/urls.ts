@@ -117,10 +117,17 @@ export function readImapUrl(text: string): ParsedSetting<ImapAddress> {
 
 /** The platform's data subscription service: where it is, and what the platform does not publish of it. */
 export interface DdqAddress {
-  /** Scheme, host and port. */
+  /** `http://host:80` for HTTP/2 in the clear, by prior knowledge (RFC 9113, 3.3); `https://…` over TLS. */
   readonly origin: string
   readonly authenticatePath: string
   readonly subscribePath: string
+  /**
+   * What is sent each second to keep the connection alive, and to see that it is:
+   *
+   * - `ping`      an HTTP/2 PING (RFC 9113, 6.7): what the protocol has for it, answered by any server
+   * - `settings`  an empty SETTINGS frame (6.5), which has to be acknowledged too
+   * - `post:/…`   a POST of `{}` to that path, for a server that counts requests only
+   */
   readonly heartbeat: 'ping' | 'settings' | `post:/${string}`
   /** What stands for any product in a topic. */
   readonly anyProduct: string

@@ -44,6 +44,9 @@ function endOf(port: number): Promise<{ readonly is: string; readonly why: strin
       random: Math.random,
       now: () => performance.now(),
       onMessage: () => {},
+      onMalformed: () => {},
+      onSubscribed: () => {},
+      onRefused: () => {},
       onEnd(end) {
         clearTimeout(late)
         client.stop()

@@ -14,7 +14,7 @@ t.test('a process that was held up itself does not take that for silence of the 
   const heartbeat = startHeartbeat({
     session: { ping, destroyed: false, closed: false } as unknown as ClientHttp2Session,
     heartbeat: 'ping',
-    everyMs: 2,
+    heartbeatMs: 2,
     silenceMs: 20,
     now: () => time,
     onSilence: () => (silences += 1),

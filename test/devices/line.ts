@@ -4,14 +4,10 @@ import { createTokens } from '../../sandbox/emulator/accounts.ts'
 import { createContractChecker } from '../../sandbox/emulator/contract.ts'
 import { createDdqServer } from '../../sandbox/emulator/ddq-server.ts'
 import { createDeviceReporter, DEVICES } from '../../sandbox/emulator/device-simulator.ts'
-import {
-  createDdqClient,
-  type DdqClientOptions,
-  type Heartbeat,
-  type Timings,
-} from '../../src/devices/ddq-client.ts'
+import { createDdqClient, type DdqClientOptions, type Timings } from '../../src/devices/ddq-client.ts'
 import type { DdqMessage } from '../../src/devices/message.ts'
 import { createCredential } from '../../src/devices/platform-api.ts'
+import type { DdqAddress } from '../../src/settings/urls.ts'
 
 export const [device, second, large] = DEVICES as [
   (typeof DEVICES)[0],
@@ -28,7 +24,7 @@ export async function subscribed(
   t: Test,
   options: Partial<DdqClientOptions> & {
     readonly paths?: readonly [string, string]
-    readonly heartbeat?: Heartbeat
+    readonly heartbeat?: DdqAddress['heartbeat']
   } = {},
 ) {
   const [authenticatePath, subscribePath] = options.paths ?? ['/auth', '/subscribe']
@@ -80,6 +76,7 @@ export async function subscribed(
       ends.push(`${end.is}: ${end.why}`)
       changed()
     },
+    onRefused: () => {},
     ...options,
     onMessage(message) {
       messages.push(message)

@@ -4,6 +4,7 @@ import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { createDdqClient } from '../../src/devices/ddq-client.ts'
 import type { DdqMessage } from '../../src/devices/message.ts'
+import { trustAuthorities } from '../../src/tls/certificate.ts'
 import { quick } from './line.ts'
 
 t.test('over TLS the client connects only to a server whose certificate is trusted', async t => {
@@ -24,7 +25,7 @@ t.test('over TLS the client connects only to a server whose certificate is trust
     await new Promise(resolve => server.close(resolve))
   })
 
-  function connect(ca?: string) {
+  function connect() {
     const messages: DdqMessage[] = []
     const ends: string[] = []
     const client = createDdqClient({
@@ -33,7 +34,6 @@ t.test('over TLS the client connects only to a server whose certificate is trust
         authenticatePath: '/auth',
         subscribePath: '/subscribe',
         heartbeat: 'ping',
-        ...(ca === undefined ? {} : { ca }),
       },
       timings: quick,
       appId: 'a',
@@ -42,11 +42,14 @@ t.test('over TLS the client connects only to a server whose certificate is trust
       random: Math.random,
       now: () => performance.now(),
       onMessage: message => void messages.push(message),
+      onMalformed: () => {},
+      onSubscribed: () => {},
+      onRefused: () => {},
       onEnd: ({ is, why }) => ends.push(`${is}: ${why}`),
     })
     clients.push(client)
     client.start()
-    return { messages, ends }
+    return { client, messages, ends }
   }
   async function until(condition: () => boolean): Promise<void> {
     for (let tries = 0; !condition(); tries += 1) {
@@ -55,12 +58,14 @@ t.test('over TLS the client connects only to a server whose certificate is trust
     }
   }
 
-  const trusting = connect(certificate.cert)
-  await until(() => trusting.messages.length > 0)
-  t.match(trusting.messages[0], { kind: 'unknown', topic: 'a/b', id: '1', payload: { x: 1 } })
-  t.same(trusting.ends, [])
   const wary = connect()
   await until(() => wary.ends.length > 0)
   t.match(wary.ends[0], /^unreachable: .*CERT/)
   t.same(wary.messages, [])
+  wary.client.stop()
+  trustAuthorities('ca.pem', () => certificate.cert)
+  const trusting = connect()
+  await until(() => trusting.messages.length > 0)
+  t.match(trusting.messages[0], { kind: 'unknown', topic: 'a/b', id: '1', payload: { x: 1 } })
+  t.same(trusting.ends, [])
 })
