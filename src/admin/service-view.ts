@@ -1,6 +1,7 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { Config } from '../config/config.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
+import type { AlertsStatus } from '../devices/alerts.ts'
 import type { Channel } from '../messages/message.ts'
 import type { AdminQueries, StoreLoss } from '../outbox/outbox.ts'
 import type { Build } from '../runtime/build.ts'
@@ -40,24 +41,9 @@ export interface ServiceView {
   /** The faults of the operator's words and templates, a line each. */
   templateProblems(): readonly string[]
   /** It is null when there are no device alerts. */
-  deviceAlerts(): DeviceAlertsStatus | null
+  deviceAlerts(): AlertsStatus | null
   /** The mailbox that mails come back to; null when none is read. */
   bounceMailbox(): BounceMailboxStatus | null
   /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
-}
-
-/** The state of the data subscription that device alerts come from. */
-export interface DeviceAlertsStatus {
-  /** It is false when another replica watches the devices. */
-  readonly leads: boolean
-  readonly subscribed: boolean
-  /** How long it has been subscribed, or has not been, ms. */
-  readonly forMs: number
-  /** Why it last ended, or could not begin. */
-  readonly lastEnd: { readonly is: string; readonly why: string } | null
-  /** Topics that the platform refuses, though others come. */
-  readonly refused: readonly { readonly topic: string; readonly why: string }[]
-  readonly received: number
-  readonly malformed: number
 }

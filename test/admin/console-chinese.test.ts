@@ -2,7 +2,7 @@ import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
 import { devicesCard } from '../../src/admin/console/overview.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
-import type { DeviceAlertsStatus } from '../../src/admin/service-view.ts'
+import type { AlertsStatus } from '../../src/devices/alerts.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { englishIn, readableText } from '../language/english.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
@@ -72,7 +72,7 @@ t.test('every line about what is wrong is in Chinese', async t => {
     lastSentAt: null,
   } as const
   const loss = { messages: 3, unsent: 1, from: now - 1000, until: now, noticedAt: now }
-  const devices: DeviceAlertsStatus = {
+  const devices: AlertsStatus = {
     leads: true,
     subscribed: false,
     forMs: 100_000,

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
 import { devicesCard } from '../../src/admin/console/overview.ts'
-import type { DeviceAlertsStatus } from '../../src/admin/service-view.ts'
+import type { AlertsStatus } from '../../src/devices/alerts.ts'
 import { viewOf } from '../rigs/view.ts'
 
-const subscribed: DeviceAlertsStatus = {
+const subscribed: AlertsStatus = {
   leads: true,
   subscribed: true,
   forMs: 3_600_000,
@@ -23,14 +23,14 @@ const summary = {
   waitingRecipients: { email: 0, sms: 0 },
   bytes: 0,
 }
-const lines = (devices: DeviceAlertsStatus | null) =>
+const lines = (devices: AlertsStatus | null) =>
   causesOf(viewOf({ deviceAlerts: () => devices }), summary).map(
     ({ level, text }) => `${level}: ${String(text)}`,
   )
 
 t.test('a subscription that is away is worth a line once it is away for longer than a minute', t => {
-  const lost = { is: 'unreachable', why: 'ECONNREFUSED' }
-  const away = (forMs: number, more: Partial<DeviceAlertsStatus> = {}) =>
+  const lost = { is: 'unreachable', why: 'ECONNREFUSED' } as const
+  const away = (forMs: number, more: Partial<AlertsStatus> = {}) =>
     lines({ ...subscribed, subscribed: false, forMs, lastEnd: lost, ...more })
   const well = ['ok: All is well.']
   t.same(lines(null), well, 'device alerts are off')
@@ -56,7 +56,7 @@ t.test('a topic that is refused is worth a line at once', t => {
 })
 
 t.test('the card says how it does, and escapes what the platform said', t => {
-  const text = (devices: Partial<DeviceAlertsStatus>) => devicesCard({ ...subscribed, ...devices }).in('en')
+  const text = (devices: Partial<AlertsStatus>) => devicesCard({ ...subscribed, ...devices }).in('en')
   t.match(text({}), /subscribed<\/span> <span class="soft">for 1 h 0 min/)
   t.match(text({}), '42 messages, 1 that cannot be used')
   t.match(text({ leads: false }), 'Another replica watches the devices.')

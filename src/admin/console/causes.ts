@@ -1,4 +1,5 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
+import type { AlertsStatus } from '../../devices/alerts.ts'
 import {
   type InPlaces,
   joinSentences,
@@ -13,7 +14,7 @@ import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
 import { describePartialFault } from '../explain.ts'
 import type { ChannelHealth, ProviderStatus, ServiceHealth } from '../service-health.ts'
-import type { DeviceAlertsStatus, ServiceView } from '../service-view.ts'
+import type { ServiceView } from '../service-view.ts'
 import { clockTime, describeReply, formatDuration } from './html.ts'
 
 /** One line that says what is wrong, since when, and what to do. */
@@ -331,7 +332,7 @@ function downLine(
   )
 }
 
-function* deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: DeviceAlertsStatus): Causes {
+function* deviceCauses({ leads, subscribed, forMs, lastEnd, refused }: AlertsStatus): Causes {
   if (!leads) return
   if (!subscribed && forMs > LONG_MS)
     yield fail('device alerts', 'No device alert has come for {time}: {why}. {next}', {

@@ -1,8 +1,8 @@
+import type { AlertsStatus } from '../../devices/alerts.ts'
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ChannelHealth } from '../service-health.ts'
-import type { DeviceAlertsStatus } from '../service-view.ts'
 import type { ProviderView } from '../status/status.ts'
 import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
@@ -152,7 +152,7 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
 }
 
 /** Renders the part of the first page that is about device alerts. */
-export function devicesCard(devices: DeviceAlertsStatus): Html {
+export function devicesCard(devices: AlertsStatus): Html {
   const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
   const word = say(subscribed ? 'subscribed' : 'not subscribed')
   return html`<section class="card"><h2>${say('Device alerts')}</h2>${
