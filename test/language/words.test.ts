@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { helpOf } from '../../src/commands/help.ts'
 import { groups } from '../../src/config/settings.ts'
@@ -13,11 +13,15 @@ import type { Setting } from '../../src/settings/setting.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const placesOf = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
 
+const twins = globSync('docs/zh-CN/*.md', { cwd: ROOT }).map(page => basename(page))
+const englishPage = new RegExp(`docs/(?:${twins.join('|')})`)
+
 t.test('Chinese has the places of the English sentence, and no English punctuation at its end', async t => {
   for (const [english, chinese] of Object.entries({ ...zhCN.settings, ...zhCN.said, ...zhCN.recognized })) {
     // What OpenSSL has around its words is of use to nobody.
     if (!english.includes('SSL routines')) t.same(placesOf(chinese), placesOf(english), english)
     t.notMatch(chinese, '你', `${english}: its reader is 您`)
+    t.notMatch(chinese, englishPage, `${english}: the page that its reader understands`)
     t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
     t.notMatch(
       chinese,

@@ -29,6 +29,9 @@ t.test('the built-in words and layouts have no findings, with and without the We
   t.same(lintTemplates({ renderer: rendererFor() }), [])
   const webotpDomain = 'northwind.example'
   t.same(lintTemplates({ renderer: rendererFor({ sms: { webotpDomain } }), webotpDomain }), [])
+  // A name in Chinese halves the room of Latin words.
+  const renderer = rendererFor({ brand: { name: '示例科技', url: undefined, color: '#1f5fd0' } })
+  t.same(lintTemplates({ renderer: { ...renderer, locales: ['en', 'es'] } }), [])
 })
 
 t.test('the language of the docs, which leaves kinds and units out, has no findings', async t => {
