@@ -296,3 +296,33 @@ t.test('the first lines count what waits, and know whether another carrier takes
   )
   t.end()
 })
+
+t.test('a line about what waits says what of ours keeps it waiting, while the provider works', t => {
+  const lastError = { at: NOW - 1000, code: 'no-carrier-fits', reply: 'no template for file', whose: 'ours' }
+  const lines = (error: typeof lastError) => {
+    const provider = { provider: 'aliyun', channel: 'sms', up: true, since: 0, lastSentAt: null } as const
+    const health = {
+      ...createServiceHealth(() => NOW),
+      providers: () => [
+        { ...provider, lastError: error },
+        { ...provider, provider: 'twilio', lastError: null },
+      ],
+    }
+    return causesOf(viewOf({ now: () => NOW, health, channels: ['email', 'sms'] }), {
+      counts: [],
+      series: [],
+      backlog: { email: 1, sms: 1 },
+      oldest: { email: NOW - 2 * MINUTE, sms: NOW - 2 * MINUTE },
+      bounced: 0,
+      waitingRecipients: { email: 0, sms: 1 },
+      bytes: 0,
+    }).map(({ text }) => String(text))
+  }
+  t.same(lines(lastError), [
+    '1 mail has waited for 2 min 0 s.',
+    '1 SMS has waited for 2 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
+  ])
+  t.match(lines({ ...lastError, at: NOW - 3 * MINUTE })[1], /0 s\.$/, 'it was not about what waits')
+  t.match(lines({ ...lastError, whose: 'later' })[1], /0 s\.$/)
+  t.end()
+})

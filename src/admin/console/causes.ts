@@ -200,7 +200,10 @@ function* channelCauses(
     yield {
       level: 'warn',
       about: `${channel} waits`,
-      text: backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
+      text: joinSentences(
+        backlogLine(channel, summary?.backlog[channel] ?? 1, formatDuration(now - oldest)),
+        ...health.providers().map(each => (each.channel === channel ? ownFault(each, oldest) : null)),
+      ),
     }
   for (const { quota, count, lastAt } of heldBack)
     if (!OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
@@ -251,6 +254,12 @@ function lockedOutLine(
     }),
     MEND_LOCKOUT[why],
   )
+}
+
+/** What of ours keeps messages waiting though the provider works: none of its templates fits. */
+function ownFault({ up, lastError }: ProviderStatus, since: number): Sentence | null {
+  if (!up || lastError === null || lastError.whose !== 'ours' || lastError.at < since) return null
+  return say('The last error is ours to mend: {what}.', { what: describeReply(lastError) })
 }
 
 function backlogLine(channel: Channel, count: number, time: Sentence): Sentence {
