@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ReaderLanguage, say } from '../language/sentence.ts'
+import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
 import { countSegments, type Segments } from '../messages/sms-segments.ts'
@@ -92,9 +92,9 @@ function galleryPage(all: readonly Preview[], language: ReaderLanguage): string 
   const sections = kinds.map(key => {
     const own = all.filter(({ channel, kind }) => `${channel}/${kind}` === key)
     const id = key.replace('/', '-')
-    return `<section id="${id}"><h2>${escapeHtml(key.replace('/', ': '))}</h2><div class="row">${own.map(each => figure(each, language)).join('')}</div></section>`
+    return `<section id="${id}"><h2>${titleOf(key, language)}</h2><div class="row">${own.map(each => figure(each, language)).join('')}</div></section>`
   })
-  const links = kinds.map(key => `<a href="#${key.replace('/', '-')}">${escapeHtml(key)}</a>`)
+  const links = kinds.map(key => `<a href="#${key.replace('/', '-')}">${titleOf(key, language)}</a>`)
   return [
     '<!DOCTYPE html>',
     `<html lang="${language}">`,
@@ -104,6 +104,13 @@ function galleryPage(all: readonly Preview[], language: ReaderLanguage): string 
     '</body></html>',
     '',
   ].join('\n')
+}
+
+/** @param key such as `sms/login-code` */
+function titleOf(key: string, language: ReaderLanguage): string {
+  const [channel, kind = ''] = key.split('/')
+  const about = say(channel === 'email' ? 'E-mail' : 'SMS')
+  return escapeHtml(say('{about}: {what}', { about, what: translateText(kind) }).in(language))
 }
 
 function figure(one: Preview, language: ReaderLanguage): string {

@@ -32,7 +32,10 @@ t.test('the gallery has every kind in every language, and a page that shows each
   t.notMatch(page, /<script|https?:\/\/(?!console|files)/)
   t.match(await readFile(join(out, 'sms/login-code.en.txt'), 'utf8'), /351706 is your sign-in code/)
   const chinese = await readFile(await writeGallery(renderer, out, ['en'], 'zh-CN'), 'utf8')
-  t.match(chinese, /<html lang="zh-CN">[\s\S]*收件人读到的内容[\s\S]*按 1 条计费/)
+  t.match(
+    chinese,
+    /<html lang="zh-CN">[\s\S]*收件人读到的内容[\s\S]*<h2>短信：登录验证码（login-code）<[\s\S]*按 1 条计费/,
+  )
 })
 
 t.test('a single sample is rendered for the console', async t => {
