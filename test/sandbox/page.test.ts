@@ -76,6 +76,10 @@ inBrowser(
       t.same([...new Set(englishIn(known, names))], [], at)
     }
     await read('nothing has arrived')
+    const faults = await tab.locator('#fault-sms option').allTextContents()
+    t.ok(faults.length > 150)
+    for (const each of faults.filter(text => !text.includes('MFA')))
+      t.match(each.replace(/^.*?：/, ''), /\p{Script=Han}/u, each)
     await tab.getByRole('button', { name: '登录验证码' }).click()
     await tab.getByRole('button', { name: '更换手机号' }).click()
     await tab.locator('.bubble').waitFor()

@@ -3,7 +3,7 @@ const words = isChinese ? await (await fetch('/words.json')).json() : {}
 const patterns = Object.keys(words)
   .filter(key => key.includes('{'))
   .map(key => ({
-    pattern: new RegExp(`^${key.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '(.+)')}$`, 's'),
+    pattern: new RegExp(`^${key.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '(.+?)')}$`, 's'),
     chinese: words[key],
     names: key.match(/\{\w+\}/g),
   }))
