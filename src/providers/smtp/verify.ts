@@ -34,7 +34,7 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
   } catch (thrown) {
     if (thrown instanceof LoginError) {
       const { what, next, reply } = thrown.failure
-      return { ok: false, detail: `${what} (${reply})`, next }
+      return { ok: false, detail: reply.startsWith(what) ? reply : `${what} (${reply})`, next }
     }
     const error = asSmtpError(thrown)
     const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secretsOf(options))
