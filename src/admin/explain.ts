@@ -112,7 +112,10 @@ export function nextAttempt(
 }
 
 /** Says which part of what it is asked for a provider refuses, or takes in vain, and since when. */
-export function describePartialFault(provider: string, fault: PartialFault): Sentence {
+export function describePartialFault(
+  { channel, provider }: Pick<AttemptGate, 'channel' | 'provider'>,
+  fault: PartialFault,
+): Sentence {
   const { scope, name, kind, since, recipients } = fault
   const said = { provider, name, kind: translateText(kind), at: clockTime(since), what: describeReply(fault) }
   if (recipients !== undefined)
@@ -121,7 +124,7 @@ export function describePartialFault(provider: string, fault: PartialFault): Sen
         ...said,
         n: recipients,
       }),
-      mendReport({ verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
+      mendReport(channel, { verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
     )
   switch (scope) {
     case 'template':
@@ -150,15 +153,16 @@ function faultsOf(
   const last = timeline.at(-1)
   return providers
     .filter(each => each.channel === channel)
-    .flatMap(({ provider, partialFaults }) =>
-      partialFaults
+    .flatMap(each =>
+      each.partialFaults
         .filter(
           ({ scope, code, recipients, ...fault }) =>
             recipients === undefined &&
             ((scope === 'template' && fault.kind === kind) ||
-              (last?.provider === provider && (last.code === code || last.reply === REFUSED_PARTS[scope]))),
+              (last?.provider === each.provider &&
+                (last.code === code || last.reply === REFUSED_PARTS[scope]))),
         )
-        .map(fault => describePartialFault(provider, fault)),
+        .map(fault => describePartialFault(each, fault)),
     )
 }
 
@@ -298,7 +302,7 @@ function explainReport(
     }
   return {
     what: say('It did not arrive: {what}.', { what: said }),
-    next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(fault),
+    next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault),
   }
 }
 
@@ -310,7 +314,14 @@ const LOOK_UP = {
 } as const
 
 /** What to do about a message that its provider took, and that did not arrive. */
-function mendReport(fault: Pick<ReportFault, 'verdict' | 'scope'>): Sentence {
+function mendReport(
+  channel: MessageView['channel'],
+  fault: Pick<ReportFault, 'verdict' | 'scope'>,
+): Sentence {
+  if (channel === 'email')
+    return fault.verdict === 'recipient'
+      ? say('Compare the address with what the person says.')
+      : LOOK_UP.email
   return isOursToMend(fault) ? (MEND_OURS[fault.scope] ?? LOOK_AT_CODE) : MEND[fault.verdict]
 }
 
@@ -336,7 +347,7 @@ const TRY_LATER = say(
   'The person tries again later: a phone that is off or full gets it then, or another one is sent.',
 )
 const MEND: Readonly<Record<ReportFault['verdict'], Sentence>> = {
-  recipient: say('Compare the number or address with what the person says, and whether the phone is on.'),
+  recipient: say('Compare the number with what the person says, and whether the phone is on.'),
   content: say('Change the words, or the value that the platform gives: the next one is refused like this.'),
   country: ALLOW_COUNTRY,
   later: say(

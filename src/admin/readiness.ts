@@ -87,9 +87,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     const loss = view.storeLoss()
     const partial = view
       .channelStatus()
-      .flatMap(({ provider, partialFaults }) =>
-        partialFaults.map(fault => describePartialFault(provider, fault)),
-      )
+      .flatMap(each => each.partialFaults.map(fault => describePartialFault(each, fault)))
     return {
       ready: true,
       degraded: degraded(view),

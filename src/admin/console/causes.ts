@@ -65,12 +65,12 @@ function* findCauses(view: ServiceView, summary: Summary | null): Causes {
   const channelStatus = view.channelStatus()
   for (const each of health.providers())
     if (!each.up) yield { level: 'fail', about: each.provider, text: downLine(each, channelStatus, now) }
-  for (const { provider, partialFaults } of channelStatus)
-    for (const fault of partialFaults)
+  for (const each of channelStatus)
+    for (const fault of each.partialFaults)
       yield {
         level: 'fail',
-        about: `${provider} ${fault.scope} ${fault.name}`,
-        text: describePartialFault(provider, fault),
+        about: `${each.provider} ${fault.scope} ${fault.name}`,
+        text: describePartialFault(each, fault),
       }
   for (const channel of view.channels) yield* channelCauses(channel, health, summary, now)
   for (const { name, problem, remedy = '' } of view.borneFaults)
