@@ -18,6 +18,10 @@ import { sendAnswer } from './routes.ts'
 const LIMITS = { signedOctets: 8 * 1024, octets: 2 * 1024 * 1024, fields: 100 }
 /** The octets of all requests that are read or written at the same time: the next one is asked to come again. */
 const OCTETS_AT_ONCE = 4 * LIMITS.octets
+/** What a request counts for that does not say how long it is: nearly all are much shorter. */
+const UNSTATED_OCTETS = 128 * 1024
+/** So much of a mail is kept, however long it is: what lies in a mailbox must not come again because it is long. */
+const MAIL_OCTETS = 128 * 1024
 /** So many reports share a commit; between two of them others have their turn. */
 const REPORTS_AT_ONCE = 250
 /** Unknown states that are told, each once: a provider that makes up new ones all the time fills no log. */
@@ -43,7 +47,8 @@ interface ReceiptRoutesOptions {
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
   const { source, headers, provider, emit } = options
   const keys = source.keys?.map(hashSecret)
-  const most = keys === undefined ? LIMITS.signedOctets : LIMITS.octets
+  const most =
+    source.format === 'mail' ? MAIL_OCTETS : keys === undefined ? LIMITS.signedOctets : LIMITS.octets
   const unknownStates = new Set<string>()
   const tellUnknownState = (state: string): void => {
     if (unknownStates.has(state) || unknownStates.size >= MOST_UNKNOWN_STATES) return
@@ -77,7 +82,8 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, 'the key in the URL is wrong')
       // What comes in the query has no body, and a head tells no length then.
-      const given = source.format === 'query' ? 0 : Number(request.headers['content-length'] ?? most)
+      const stated = request.headers['content-length'] ?? Math.min(most, UNSTATED_OCTETS)
+      const given = source.format === 'query' ? 0 : Number(stated)
       if (given > most && source.format !== 'mail') return
       const octets = Math.min(given, most)
       if (octetsAtOnce + octets > OCTETS_AT_ONCE)
@@ -103,9 +109,6 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     },
   })
 }
-
-/** So much of a mail is kept, however long it is: what lies in a mailbox must not come again because it is long. */
-const MAIL_OCTETS = 128 * 1024
 
 function addMailParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
+import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
@@ -199,6 +200,23 @@ t.test('reports that come in the query are taken at once, however many', async t
   rig.storeMs = 100
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, at) => app.inject({ method: 'GET', url: `${url}?id=m${at}` })),
+  )
+  t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
+  t.equal(written.length, 40)
+})
+
+t.test('so are short ones that do not say how long they are', async t => {
+  const { app, rig, written } = await start(t)
+  rig.storeMs = 100
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      app.inject({
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+        payload: Readable.from(['[["a","sent"]]']),
+      }),
+    ),
   )
   t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
   t.equal(written.length, 40)
