@@ -123,6 +123,17 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     t.strictSame(rig.arrived(), [])
   })
 
+  test('aborted in the moment that it begins: untouched, and nothing arrives', async (t, rig) => {
+    for (const kept of [false, true]) {
+      if (kept) t.match(await send(rig), { is: 'sent' })
+      const controller = new AbortController()
+      const outcome = send(rig, controller.signal)
+      controller.abort()
+      t.match(await outcome, { is: 'retry', untouched: true }, kept ? 'by a kept connection' : 'by a new one')
+      t.equal(rig.arrived().length, kept ? 1 : 0)
+    }
+  })
+
   test('aborted while it waits for a connection: untouched', async (t, rig) => {
     rig.behave('stall-after-message')
     const busy = Array.from({ length: rig.provider.concurrency }, async () => send(rig))

@@ -21,6 +21,8 @@ export interface SmtpSettings
   readonly clock?: Clock
 }
 
+const ABORTED = notBegun('aborted', 'stopped by us')
+
 /**
  * Sends mail through an SMTP server over kept connections, each message in an envelope of its own.
  *
@@ -49,16 +51,15 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
     async send(message, signal, onAwaitingReply): Promise<Outcome> {
       if (message.channel !== 'email') throw new TypeError(`${name} sends e-mail, not ${message.channel}`)
       const connection = await pool.take(signal)
-      if (!connection)
-        return signal.aborted
-          ? notBegun('aborted', 'stopped by us')
-          : notBegun('closed', 'the provider was closed')
+      if (!connection) return signal.aborted ? ABORTED : notBegun('closed', 'the provider was closed')
       let isLent = true
       // Another message may have the connection by the time that the caller's patience is over.
       const stopCounting = (): void => {
         if (isLent) pool.stopCounting(connection)
       }
       try {
+        // Between its turn and now nobody listened to the signal.
+        if (signal.aborted) return ABORTED
         const outcome = await connection.send(message, signal, () => onAwaitingReply?.(stopCounting))
         return outcome.overload === undefined
           ? outcome
