@@ -112,11 +112,8 @@ export function createCircuits(random: () => number) {
 
   return {
     /** Finds the fault that a message would meet now, and until when it is left alone; null: it may be sent. */
-    findFault(
-      part: Pick<AttemptedPart, 'names'>,
-      now: number,
-    ): (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null {
-      let found: (Pick<Circuit, 'until'> & Pick<Circuit['fault'], 'scope'>) | null = null
+    findFault(part: Pick<AttemptedPart, 'names'>, now: number) {
+      let found: { readonly scope: CircuitScope; readonly until: number } | null = null
       if (circuits.size === 0) return found
       for (const { fault, until, trial } of those(part)) {
         const isTried = trial !== null && now - trial.begunAt < TRIAL_MS

@@ -142,8 +142,8 @@ export function createHttpApi({ clock, ...options }: HttpClientOptions & Pick<Ht
     request: <T>(
       request: HttpRequest,
       read: (answer: HttpAnswer) => T,
-      signal = new AbortController().signal,
-      expiresAt = Number.POSITIVE_INFINITY,
+      signal?: AbortSignal,
+      expiresAt?: number,
     ) =>
       exchanges.run(
         async exchange => {
@@ -255,8 +255,8 @@ export function createExchanges(limits: HttpLimits, clock: Clock) {
      */
     async run<T>(
       call: (exchange: Exchange) => Promise<T>,
-      signal: AbortSignal,
-      expiresAt: number,
+      signal = new AbortController().signal,
+      expiresAt = Number.POSITIVE_INFINITY,
     ): Promise<{ readonly value: T } | FailedExchange> {
       const abort = new AbortController()
       const forget = running.add(abort)

@@ -136,11 +136,7 @@ function createTwilioApi(settings: TwilioSettings, connections: number) {
      * @param call makes one request with the SDK.
      * @param expiresAt the request is not written from this moment on, ms since the epoch.
      */
-    async call<T>(
-      call: (sdk: TwilioSdk) => Promise<T>,
-      signal = new AbortController().signal,
-      expiresAt = Number.POSITIVE_INFINITY,
-    ) {
+    async call<T>(call: (sdk: TwilioSdk) => Promise<T>, signal?: AbortSignal, expiresAt?: number) {
       const client = await load()
       return exchanges.run(exchange => client.during(exchange, call), signal, expiresAt)
     },
