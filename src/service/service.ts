@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Server as HttpsServer } from 'node:https'
 import { type AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
@@ -84,7 +85,8 @@ export async function startService(
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
-  const { server } = publicListener
+  // With a certificate it is one of HTTPS.
+  const server = publicListener.server as HttpsServer
   const watched = { ...certificateFiles(config), server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
   watch = certificate && watchCertificate({ ...watched, current: certificate })
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`

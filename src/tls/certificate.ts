@@ -157,10 +157,7 @@ export function dayOf(ms: number): string {
  */
 export type Chain = 'complete' | 'incomplete' | 'self-signed'
 
-export interface ChainReport {
-  readonly chain: Chain
-  readonly problems: readonly string[]
-}
+type ChainFound = Pick<Certificate, 'chain' | 'problems'>
 
 /** Every certificate of a PEM file, in its order. @throws when one of them cannot be read. */
 export function readCertificates(pem: string): readonly X509Certificate[] {
@@ -178,7 +175,7 @@ export function followChain(
   others: readonly X509Certificate[],
   authorities: readonly X509Certificate[] = publicAuthorities(),
   own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
-): ChainReport {
+): ChainFound {
   if (isSelfSigned(leaf))
     return {
       chain: 'self-signed',
@@ -202,7 +199,7 @@ function unfinished(
   followed: readonly X509Certificate[],
   others: readonly X509Certificate[],
   own: readonly X509Certificate[],
-): ChainReport {
+): ChainFound {
   if (isSelfSigned(top) || own.some(root => signs(root, top)))
     return {
       chain: 'complete',

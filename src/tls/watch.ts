@@ -1,5 +1,5 @@
 import { constants } from 'node:crypto'
-import type { SecureContextOptions } from 'node:tls'
+import type { Server } from 'node:tls'
 import {
   type Certificate,
   type CertificateFiles,
@@ -37,22 +37,16 @@ export const tlsServerOptions = {
 } as const
 
 export interface CertificateWatchOptions extends CertificateFiles {
-  /** The HTTPS server; one without `setSecureContext` serves no certificate, which is a mistake. */
-  readonly server: object
+  readonly server: Pick<Server, 'setSecureContext'>
   /** The pair that is being served. */
   readonly current: Certificate
   /** The name or address that the platform calls us by; a renewed pair that is not for it is not taken. */
   readonly host?: string
   /** The pause between two checks, ms. */
   readonly everyMs: number
-  readonly log: Pick<Log, 'info' | 'warn'>
+  readonly log: Readonly<Record<'info' | 'warn', (facts: object, sentence: string) => void>>
   /** ms since the epoch. */
   readonly now?: () => number
-}
-
-interface Log {
-  info(facts: object, sentence: string): void
-  warn(facts: object, sentence: string): void
 }
 
 /** Files that changed and are not served. */
@@ -74,27 +68,9 @@ export type CertificateWatch = ReturnType<typeof watchCertificate>
  *   are not what is served; null while they are
  */
 export function watchCertificate(options: CertificateWatchOptions) {
-  const { log, now = Date.now } = options
-  const server = secureServer(options.server)
+  const { server, log, now = Date.now } = options
   let current = options.current
   let refused: RefusedRenewal | null = null
-
-  function renewed(): Certificate | null {
-    try {
-      const { cert, key } = readPair(options)
-      const same = cert === current.cert && key === current.key
-      if (same) refused = null
-      if (same) return null
-      const found = parseCertificate(cert, key, now())
-      const worse = worseThan(current, found, options.host, now())
-      if (worse !== null) refuse(worse)
-      return worse === null ? found : null
-    } catch (error) {
-      if (!(error instanceof CertificateUnusable)) throw error
-      refuse(error.message)
-      return null
-    }
-  }
 
   function refuse(reason: string): void {
     if (reason === refused?.reason) return
@@ -106,10 +82,22 @@ export function watchCertificate(options: CertificateWatchOptions) {
   }
 
   function check(): void {
-    const found = renewed()
-    if (found === null) return
+    try {
+      const { cert, key } = readPair(options)
+      const isSame = cert === current.cert && key === current.key
+      const found = isSame ? current : parseCertificate(cert, key, now())
+      const worse = isSame ? null : worseThan(current, found, options.host, now())
+      if (worse !== null) return refuse(worse)
+      refused = null
+      if (!isSame) serve(found)
+    } catch (error) {
+      if (!(error instanceof CertificateUnusable)) throw error
+      refuse(error.message)
+    }
+  }
+
+  function serve(found: Certificate): void {
     current = found
-    refused = null
     server.setSecureContext({ ...tlsServerOptions, cert: found.cert, key: found.key })
     const expires = new Date(found.expiresAt).toISOString()
     log.info({ event: 'certificate', expires, names: found.names }, 'a renewed certificate is served')
@@ -135,10 +123,4 @@ function worseThan(
   if (host !== undefined && served.covers(host) && !found.covers(host))
     return `the certificate in TLS_CERT_FILE is for ${found.names.join(', ') || 'no name'}, not for ${host}, the host in PUBLIC_URL`
   return null
-}
-
-function secureServer(server: object): { setSecureContext(options: SecureContextOptions): void } {
-  if ('setSecureContext' in server && typeof server.setSecureContext === 'function')
-    return server as ReturnType<typeof secureServer>
-  throw new TypeError('a certificate can only be watched for an HTTPS server')
 }

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import {
-  CertificateUnusable,
   followChain,
   loadCertificate,
   parseCertificate,
@@ -284,12 +283,4 @@ t.test('speaks TLS 1.2 and 1.3 with forward secrecy, and nothing older', async t
   t.match(await speak(old), /^refused/)
   for (const ciphers of ['AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA', 'AES256-SHA'])
     t.match(await speak({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` }), /^refused/, ciphers)
-})
-
-t.test('only an HTTPS server has a certificate to renew', async t => {
-  const files = write(folder(t), await makeCertificate('x'))
-  const current = loadCertificate(files)
-  const log = { info: () => {}, warn: () => {} }
-  t.throws(() => watchCertificate({ server: {}, ...files, current, everyMs: 1000, log }), TypeError)
-  t.type(new CertificateUnusable('x'), Error)
 })
