@@ -17,8 +17,10 @@ export const QUOTA_NAMES = {
 } as const
 type QuotaName = (typeof QUOTA_NAMES)[Channel][number]
 
+type QuotaTerms = Pick<Charge, 'windowMs' | 'newcomersOnly'> & { readonly warns?: true }
+
 /** The window of each quota, and what is special: half of it is a warning, or it counts newcomers only. */
-const QUOTAS = {
+const QUOTAS: Readonly<Record<QuotaName, QuotaTerms>> = {
   'recipient-10m': { windowMs: TEN_MINUTES },
   'recipient-day': { windowMs: DAY },
   'alarm-recipient-hour': { windowMs: HOUR, warns: true },
@@ -29,7 +31,7 @@ const QUOTAS = {
   'sms-day': { windowMs: DAY, warns: true },
   'email-minute': { windowMs: MINUTE, warns: true },
   'email-day': { windowMs: DAY, warns: true },
-} as const satisfies Record<QuotaName, object>
+}
 
 /** Limits by name; 0: none. */
 export type QuotaLimits = Readonly<Record<QuotaName, number>>
@@ -40,18 +42,11 @@ const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activ
 /** Makes what all charges of a quota have in common, of those that have a limit. */
 function termsOf(limits: QuotaLimits): ReadonlyMap<QuotaName, Omit<Charge, 'bucket'>> {
   const terms = new Map<QuotaName, Omit<Charge, 'bucket'>>()
-  for (const [name, { windowMs, ...special }] of Object.entries(QUOTAS)) {
-    const quota = name as QuotaName
+  for (const quota of Object.keys(QUOTAS) as QuotaName[]) {
     const limit = limits[quota]
-    if (limit === 0) continue
-    terms.set(quota, {
-      quota,
-      windowMs,
-      limit,
-      // A warning comes while there is time to act.
-      ...('warns' in special && { warnAt: Math.ceil(limit / 2) }),
-      ...('newcomersOnly' in special && { newcomersOnly: true }),
-    })
+    const { warns, ...own } = QUOTAS[quota]
+    // A warning comes while there is time to act.
+    if (limit > 0) terms.set(quota, { quota, limit, ...own, ...(warns && { warnAt: Math.ceil(limit / 2) }) })
   }
   return terms
 }

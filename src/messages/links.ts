@@ -32,30 +32,28 @@ export function createLinkPolicy({ httpsOnly, hosts }: LinkRules): LinkPolicy {
     const host = read.hostname.replace(/\.$/, '')
     return allowed.length === 0 || allowed.some(matches => matches(host))
   }
+  const judgeRead = (read: URL, hasScheme: boolean): string | null => {
+    if (read.username !== '' || read.password !== '') return 'carries user information'
+    // Without a scheme the reader's client chooses one.
+    if (httpsOnly && hasScheme && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
+    return isAllowed(read) ? null : NOT_ALLOWED
+  }
   const judge = (url: string): string | null => {
     if (url.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
     const fault = findLinkFault(url)
     if (fault !== null) return fault
-    const written = /^(https?):\/\/([^/?#]+)/i.exec(url)
-    const authority = written?.[2]
-    if (!written || authority === undefined || !URL.canParse(url))
-      return 'is not an absolute http or https link'
+    const authority = /^https?:\/\/([^/?#]+)/i.exec(url)?.[1]
+    const read = URL.parse(url)
+    if (authority === undefined || read === null) return 'is not an absolute http or https link'
     if (authority.includes('@')) return 'carries user information'
-    if (authority.includes('%')) return 'has an encoded host'
-    const read = new URL(url)
-    if (read.username !== '' || read.password !== '') return 'carries user information'
-    if (httpsOnly && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
-    return isAllowed(read) ? null : NOT_ALLOWED
+    return authority.includes('%') ? 'has an encoded host' : judgeRead(read, true)
   }
   const inText = ({ url, hasScheme }: FoundLink): string | null => {
     const read = URL.parse(url)
     const isRestricted = httpsOnly || allowed.length > 0
     if (read === null) return isRestricted ? NOT_ALLOWED : null
     if (!/^https?:$/.test(read.protocol)) return isRestricted ? 'is not an http or https link' : null
-    if (read.username !== '' || read.password !== '') return 'carries user information'
-    // Without a scheme the reader's client chooses one.
-    if (httpsOnly && hasScheme && read.protocol !== 'https:') return 'is not an https link (LINKS_HTTPS_ONLY)'
-    return isAllowed(read) ? null : NOT_ALLOWED
+    return judgeRead(read, hasScheme)
   }
   return Object.assign(judge, { inText })
 }
@@ -64,7 +62,7 @@ const NOT_ALLOWED = 'leads to a host that is not allowed (LINK_HOSTS)'
 
 /** The host a link leads to, as a browser would go there (IDNs as A-labels), with its port if it names one. */
 export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : ''
+  return URL.parse(url)?.host ?? ''
 }
 
 /** The links in a running text, without the punctuation that ends a sentence after them. */
@@ -148,7 +146,6 @@ export function findLinksInText(text: string): readonly FoundLink[] {
   if (!PERHAPS.test(text)) return []
   const mapped = mapCharacters(text)
   const found = read(mapped)
-  if (mapped.isAscii) return found
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
   const alone = read({ ...mapped, text: others })
@@ -204,7 +201,6 @@ interface Mapped {
   readonly text: string
   /** The place at which each character of `text` stood, and one more for the end. */
   readonly places: readonly number[] | null
-  readonly isAscii: boolean
 }
 
 /** What never stays as it is: what nobody sees, and the dots of other scripts. */
@@ -212,9 +208,7 @@ const NEVER_PLAIN = /[\p{Default_Ignorable_Code_Point}\u3002\uff61]/u
 
 /** The text with each character as UTS 46 maps it, where that is one of a host's name. */
 function mapCharacters(text: string): Mapped {
-  if (/^[\x20-\x7e\s]*$/.test(text)) return { text, places: null, isAscii: true }
-  if (!NEVER_PLAIN.test(text) && text.normalize('NFKC') === text)
-    return { text, places: null, isAscii: false }
+  if (!NEVER_PLAIN.test(text) && text.normalize('NFKC') === text) return { text, places: null }
   let mapped = ''
   const places: number[] = []
   let at = 0
@@ -234,7 +228,7 @@ function mapCharacters(text: string): Mapped {
     at += character.length
   }
   places.push(at)
-  return { text: mapped, places, isAscii: false }
+  return { text: mapped, places }
 }
 
 function mapCharacter(character: string): string {

@@ -32,24 +32,30 @@ const WORDS = 'heading preheader before text shows_code code_length details butt
   .split(' ')
   .map(field => `words.${field}`)
 
-/** The parameters that a kind's words may name. */
-function variablesOf(kind: MessageKind): readonly string[] {
-  return [...new Set([...kind.required, ...kind.optional, VALIDITY_UNIT[kind.channel]])]
+/** The parameters that the words of these kinds may name. */
+function paramsOf(kinds: readonly MessageKind[]): readonly string[] {
+  return kinds.flatMap(({ channel, required, optional }) => [
+    ...required,
+    ...optional,
+    VALIDITY_UNIT[channel],
+  ])
 }
+
+const paramsOfAll = (channel: Channel) => paramsOf(messageKinds.filter(kind => kind.channel === channel))
 
 /** The names that words may use; of every kind of the channel when `kind` is undefined. */
 export function wordVariables(channel: Channel, kind: MessageKind | undefined): ReadonlySet<string> {
-  const own = kind ? [kind] : []
-  return new Set([...OF_CHANNEL[channel], ...own.flatMap(variablesOf)])
+  return new Set([...OF_CHANNEL[channel], ...paramsOf(kind ? [kind] : [])])
 }
 
 /** The names that a mail's layout, or a message's own HTML, may use. */
 export const layoutVariables: ReadonlySet<string> = new Set([
   ...OF_CHANNEL.email,
   ...WORDS,
-  ...allParams('email'),
+  ...paramsOfAll('email'),
 ])
 
+const blank = (channel: Channel): Scope => Object.fromEntries(paramsOfAll(channel).map(key => [key, null]))
 const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: blank('sms') }
 
 /**
@@ -89,14 +95,6 @@ export function fixedVariables(brand: Brand, locale: LocaleView): ReadonlyMap<st
       typeof value === 'string' ? [[`${of}.${key}`, value] as const] : [],
     )
   return new Map([...strings('brand', brand), ...strings('locale', locale)])
-}
-
-function allParams(channel: Channel): readonly string[] {
-  return [...new Set(messageKinds.filter(kind => kind.channel === channel).flatMap(variablesOf))]
-}
-
-function blank(channel: Channel): Scope {
-  return Object.fromEntries(allParams(channel).map(key => [key, null]))
 }
 
 export interface BrandSettings {
