@@ -62,9 +62,7 @@ export function createAnswer(
 ): Answer {
   const err_code = ERR_CODES[name]
   const status = extra.status ?? (err_code === 0 ? 200 : Math.trunc(err_code / 10_000))
-  return extra.retryAfter === undefined
-    ? { status, err_code, err_msg: message }
-    : { status, err_code, err_msg: message, retryAfter: extra.retryAfter }
+  return { status, err_code, err_msg: message, retryAfter: extra.retryAfter }
 }
 
 /** Encodes the body of an answer, as it is sent. */

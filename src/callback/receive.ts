@@ -96,17 +96,12 @@ export function createReceiver(
       const ids = prepared.map(each => each.acceptance.message.id)
       return { answer: answerUnavailable('the store takes too long'), kind, ids }
     }
-    if ('refused' in stored) return { answer: answerUnavailable(stored.refused), kind, ids: [] }
+    if (stored.refused !== undefined) return { answer: answerUnavailable(stored.refused), kind, ids: [] }
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
     const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))
     const answer = combineAnswers(channel, to, stored.accepted, known)
     return { answer, kind, ids: stored.ids }
   }
-}
-
-interface Stored {
-  readonly accepted: readonly Accepted[]
-  readonly ids: readonly string[]
 }
 
 /**
@@ -117,7 +112,7 @@ async function storeAndHandOver(
   options: ReceiverOptions,
   prepared: readonly PreparedMessage[],
   verdicts: AwaitedVerdicts,
-): Promise<Stored | { readonly refused: string }> {
+) {
   const { outbox, delivery, emit } = options
   const acceptances: Acceptance[] = []
   for (const [at, { acceptance }] of prepared.entries()) {
