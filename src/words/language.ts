@@ -12,39 +12,9 @@ import {
   type Scope,
   TemplateFault,
 } from './template-engine.ts'
-import { type LocaleView, wordVariables } from './template-variables.ts'
+import { wordVariables } from './template-variables.ts'
 
-/** A mail's words, ready for a layout: text that still has to be escaped. */
-export interface MailWords {
-  readonly heading: string
-  /** Shown beside the subject in a list of mails; under 90 characters. */
-  readonly preheader: string
-  readonly before: readonly string[]
-  /** The platform's plain text, when it stands in place of the kind's words. */
-  readonly text: string | null
-  readonly shows_code: boolean
-  /** How much room the code takes: up to 8 characters, up to 16, more. */
-  readonly code_length: 'short' | 'medium' | 'long'
-  readonly details: readonly { readonly label: string; readonly value: string }[]
-  readonly button: string | null
-  /** Stands before the link as text. */
-  readonly link: string | null
-  readonly after: readonly string[]
-  readonly footer: string
-}
-
-export interface WordLanguage extends LocaleView {
-  /** Kinds that it has words for, `channel/name`. */
-  readonly kinds: ReadonlySet<string>
-  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
-  readonly missingForms: readonly string[]
-  /** "10 minutes"; null when it has words for longer units only. */
-  formatValidity(ms: number): string | null
-  /** `name`: a kind that it has, or `plain`. */
-  mailWords(name: string, scope: Scope): MailWords
-  /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
-  smsVariants(name: string, scope: Scope): Iterable<string>
-}
+export type WordLanguage = ReturnType<typeof compileLanguage>
 
 /** Preheaders are cut by mail clients anywhere from 35 to 90 characters. */
 const PREHEADER_MAX = 89
@@ -62,7 +32,7 @@ export function compileLanguage(
   text: string,
   engine: Engine,
   isBuiltIn: boolean,
-): WordLanguage {
+) {
   const compiler = createPhraseCompiler(text, engine, !isBuiltIn)
   const anyMail = wordVariables('email', undefined)
   const common = {
@@ -79,20 +49,25 @@ export function compileLanguage(
     tag,
     language: source.language,
     dir: source.dir,
-    start: source.dir === 'rtl' ? 'right' : 'left',
-    end: source.dir === 'rtl' ? 'left' : 'right',
+    start: source.dir === 'rtl' ? ('right' as const) : ('left' as const),
+    end: source.dir === 'rtl' ? ('left' as const) : ('right' as const),
+    /** Kinds that it has words for, `channel/name`. */
     kinds: new Set([
       ...[...mails.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
-    ]),
+    ]) as ReadonlySet<string>,
+    /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
     missingForms: isBuiltIn ? [] : findMissingForms(tag, source.validity),
+    /** "10 minutes"; null when it has words for longer units only. */
     formatValidity: compileValidity(tag, source.validity, compiler),
-    mailWords(name, scope) {
+    /** @param name a kind that it has, or `plain` */
+    mailWords(name: string, scope: Scope) {
       const words = mails.get(name)
       if (!words) throw new Error(`${tag} has no words for mail ${name}`)
       return fillMail(words, common, scope)
     },
-    smsVariants(name, scope) {
+    /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
+    smsVariants(name: string, scope: Scope) {
       const variants = sms.get(name)
       if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
       return fillSms(variants, scope, findKind('sms', name)?.purpose === 'alarm')
@@ -104,7 +79,7 @@ function compileValidity(
   tag: string,
   source: LanguageSource['validity'],
   { phrase }: PhraseCompiler,
-): WordLanguage['formatValidity'] {
+): (ms: number) => string | null {
   const plurals = new Intl.PluralRules(tag)
   const known = new Set(['n'])
   const forms = new Map(
@@ -169,11 +144,12 @@ function compileMail(
   }
 }
 
+/** Says a mail's words, ready for a layout: text that still has to be escaped. */
 function fillMail(
   words: MailPhrases,
   common: { readonly link: Phrase; readonly footer: Phrase },
   scope: Scope,
-): MailWords {
+) {
   const fill = (list: readonly Phrase[]): readonly string[] => {
     const filled: string[] = []
     for (const phrase of list) {
@@ -191,13 +167,17 @@ function fillMail(
   }
   return {
     heading: words.heading(scope).trim(),
+    /** Shown beside the subject in a list of mails; under 90 characters. */
     preheader: cutPreheader(words.preheader(scope)),
     before: fill(words.before),
+    /** The platform's plain text, when it stands in place of the kind's words. */
     text: words.isPlain && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
     shows_code: words.showsCode,
+    /** How much room the code takes: up to 8 characters, up to 16, more. */
     code_length: length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long',
     details,
     button: words.button?.(scope) ?? null,
+    /** Stands before the link as text. */
     link: words.button ? common.link(scope) : null,
     after: fill(words.after),
     footer: common.footer(scope),

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { countSegments, type Segments } from '../messages/sms-segments.ts'
+import { countSegments } from '../messages/sms-segments.ts'
 import { escapeHtml } from '../runtime/html.ts'
-import type { MailView } from './mails.ts'
 import type { Renderer } from './render.ts'
 
 /**
@@ -52,7 +51,7 @@ export async function writeGallery(
   return index
 }
 
-function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview {
+function previewOf(renderer: Renderer, sample: Sample, locale: string) {
   const message = sampleMessage(sample, locale)
   const { channel, name: kind } = sample
   if (channel === 'email') return { channel, kind, locale, mail: renderer.viewMail(message) }
@@ -62,15 +61,7 @@ function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview 
 }
 
 /** One sample message in one language, as a reader would get it. */
-export type Preview =
-  | { readonly channel: 'email'; readonly kind: string; readonly locale: string; readonly mail: MailView }
-  | {
-      readonly channel: 'sms'
-      readonly kind: string
-      readonly locale: string
-      readonly text: string
-      readonly size: Segments
-    }
+export type Preview = ReturnType<typeof previewOf>
 
 const STYLE = `
 :root { color-scheme: light dark; --page: #f3f4f6; --card: #fff; --text: #16191d; --soft: #5b636e; --rule: #e3e5e9; --bubble: #e7e9ee; }

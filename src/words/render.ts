@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import type {
@@ -45,8 +44,6 @@ export class Unrenderable extends Error {
   override readonly name = 'Unrenderable'
 }
 
-const BUILT_IN = fileURLToPath(new URL('./templates/', import.meta.url))
-
 export type Renderer = ReturnType<typeof createRenderer>
 
 /**
@@ -58,7 +55,6 @@ export function createRenderer(options: RendererOptions) {
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
   const templates = createTemplates({
-    builtIn: BUILT_IN,
     dir: options.templatesDir,
     brand,
     wantedLocales: [locale, ...(localeByCountry?.values() ?? [])],

@@ -32,17 +32,25 @@ export function readTemplates(dir: string): TemplateFiles {
   const texts = new Map<string, string>()
   const problems: TemplateProblem[] = []
   for (const [folder, pattern] of Object.entries(FOLDERS)) {
-    for (const name of list(dir, folder, problems)) {
+    let names: readonly string[] = []
+    try {
+      names = readdirSync(join(dir, folder)).sort()
+    } catch (error) {
+      // Only the directory itself must be there; an operator who changes one thing has one folder.
+      if (folder === '' || codeOf(error) !== 'ENOENT')
+        problems.push({ file: folder || '.', reason: `cannot be read: ${codeOf(error)}`, is: 'refused' })
+    }
+    for (const name of names) {
       const file = folder === '' ? name : `${folder}/${name}`
+      const path = join(dir, file)
       if (name.startsWith('.') || name.endsWith('~') || (folder === '' && name in FOLDERS)) continue
       if (!pattern.test(name)) {
-        if (!isDirectory(join(dir, file))) {
+        if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
           problems.push({ file, reason: 'is no name of a template, so nothing reads it', is: 'warning' })
-        }
         continue
       }
       try {
-        texts.set(file, readFileSync(join(dir, file), 'utf8').replace(/^\uFEFF/, ''))
+        texts.set(file, readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
       } catch (error) {
         problems.push({ file, reason: `cannot be read: ${codeOf(error)}`, is: 'refused' })
       }
@@ -62,26 +70,6 @@ export async function describeTemplates(dir: string): Promise<string> {
     }
   }
   return parts.join('\n')
-}
-
-function list(dir: string, folder: string, problems: TemplateProblem[]): readonly string[] {
-  try {
-    return readdirSync(join(dir, folder)).sort()
-  } catch (error) {
-    // Only the directory itself must be there; an operator who changes one thing has one folder.
-    if (folder === '' || codeOf(error) !== 'ENOENT') {
-      problems.push({
-        file: folder === '' ? '.' : folder,
-        reason: `cannot be read: ${codeOf(error)}`,
-        is: 'refused',
-      })
-    }
-    return []
-  }
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function codeOf(error: unknown): string {

@@ -1,12 +1,14 @@
+import { fileURLToPath } from 'node:url'
 import { watchFiles } from '../runtime/file-watch.ts'
 import { type Catalog, createCatalogLoader, FALLBACK, matchLocale } from './catalog.ts'
 import { templateFaultOf } from './template-engine.ts'
 import { describeTemplates, type TemplateProblem } from './template-files.ts'
 import type { Brand } from './template-variables.ts'
 
+/** The directory of the words and layouts that come with the service. */
+const BUILT_IN = fileURLToPath(new URL('./templates/', import.meta.url))
+
 export interface TemplatesOptions {
-  /** Directory of the words and layouts that come with the service. */
-  readonly builtIn: string
   /** The operator's own. */
   readonly dir: string | undefined
   readonly brand: Brand
@@ -24,8 +26,8 @@ export type Templates = ReturnType<typeof createTemplates>
 
 /** Keeps the templates as the operator's directory has them, and never without a working one. */
 export function createTemplates(options: TemplatesOptions) {
-  const { builtIn, dir, brand, wantedLocales, log, pollEveryMs } = options
-  const loader = createCatalogLoader(builtIn, dir, brand)
+  const { dir, brand, wantedLocales, log, pollEveryMs } = options
+  const loader = createCatalogLoader(BUILT_IN, dir, brand)
   let catalog = loader.load().catalog
   /** Loaded when the operator's templates fail for the first time. */
   let ours: Catalog | undefined = dir === undefined ? catalog : undefined
@@ -74,7 +76,7 @@ export function createTemplates(options: TemplatesOptions) {
       } catch (error) {
         if (catalog === ours) throw error
         recordFailure(name, error)
-        ours ??= createCatalogLoader(builtIn, undefined, brand).load().catalog
+        ours ??= createCatalogLoader(BUILT_IN, undefined, brand).load().catalog
         return render(ours)
       }
     },
