@@ -150,8 +150,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback/quotas.test.ts'],
   },
   {
-    text: 'if (limit === 0) continue',
-    instead: '',
+    text: 'if (limit > 0) terms.set',
+    instead: 'terms.set',
     tests: ['test/callback/quotas.test.ts'],
   },
   {
