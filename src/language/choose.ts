@@ -8,10 +8,7 @@ export function languageOfBrowser(acceptLanguage: string | undefined): ReaderLan
     const language = languageOfTag(tag)
     return language === null || !(quality > 0) ? [] : [{ language, quality }]
   })
-  return wanted.reduce<(typeof wanted)[number]>((best, each) => (each.quality > best.quality ? each : best), {
-    language: 'en',
-    quality: 0,
-  }).language
+  return wanted.sort((one, other) => other.quality - one.quality)[0]?.language ?? 'en'
 }
 
 /** The language of a terminal's reader: the first of these that is set says it (POSIX, 8.2). */

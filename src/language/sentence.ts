@@ -34,10 +34,6 @@ export class Sentence {
     return this.in('en')
   }
 
-  valueOf(): string {
-    return this.in('en')
-  }
-
   toJSON(): string {
     return this.in('en')
   }

@@ -40,13 +40,7 @@ export function findDependence(source: string): Dependence | undefined {
 }
 
 function isPrinted(expression: string, loops: ReadonlyMap<string, string>): boolean {
-  return (
-    STRING.test(expression) ||
-    FACT.test(expression) ||
-    LITERAL.test(expression) ||
-    TEXT.test(expression) ||
-    isOfLoop(expression, loops)
-  )
+  return [STRING, FACT, LITERAL, TEXT].some(form => form.test(expression)) || isOfLoop(expression, loops)
 }
 
 /** Says whether an expression is a paragraph, or the label or value of a row. */
