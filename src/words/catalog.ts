@@ -56,7 +56,7 @@ type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
  */
 export function createCatalogLoader(builtIn: string, overrides: string | undefined, brand: Brand) {
   const ours = readTemplates(builtIn).texts
-  const overridden = createOverrides(ours)
+  const beginLoad = createOverrides(ours)
   /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
   let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
 
@@ -147,7 +147,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
       if (last !== undefined && isDeepStrictEqual(read, last.read)) return last.loaded
       const problems: TemplateProblem[] = [...read.problems]
-      const { take, listIn } = overridden.beginLoad(read, problems)
+      const { take, listIn } = beginLoad(read, problems)
       const languages = loadLanguages(listIn('locales/'), take)
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
@@ -179,36 +179,28 @@ function createOverrides(ours: ReadonlyMap<string, string>) {
     for (const file of lastGood.keys()) if (!texts.has(file) && !unreadable.has(file)) lastGood.delete(file)
   }
 
-  return {
-    /** @param read the operator's files as they are now. @param problems gets the faults of those that do not pass */
-    beginLoad(read: TemplateFiles, problems: TemplateProblem[]) {
-      forgetRemoved(read)
-      const take: Take = (file, validate) => {
-        const now = read.texts.get(file)
-        if (now !== undefined) {
-          try {
-            const taken = validate(now)
-            lastGood.set(file, now)
-            return taken
-          } catch (error) {
-            const { message: reason, line } = templateFaultOf(error)
-            problems.push({ file, line, reason, is: 'refused' })
-          }
+  /** @param read the operator's files as they are now. @param problems gets the faults of those that do not pass */
+  return (read: TemplateFiles, problems: TemplateProblem[]) => {
+    forgetRemoved(read)
+    const take: Take = (file, validate) => {
+      const [now, builtIn] = [read.texts.get(file), ours.get(file)]
+      for (const text of new Set([now, lastGood.get(file), builtIn])) {
+        if (text === undefined) continue
+        try {
+          const taken = validate(text)
+          if (text === now) lastGood.set(file, now)
+          return taken
+        } catch (error) {
+          if (text === builtIn) throw error
+          const { message: reason, line } = templateFaultOf(error)
+          // What was good beside another layout is not named: the fault of the file as it is now is the one to mend.
+          if (text === now) problems.push({ file, line, reason, is: 'refused' })
         }
-        const before = lastGood.get(file)
-        if (before !== undefined && before !== now) {
-          try {
-            return validate(before)
-          } catch {
-            // It was good beside another layout. The fault that was named is the one to mend.
-          }
-        }
-        const text = ours.get(file)
-        return text === undefined ? undefined : validate(text)
       }
-      const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
-      return { take, listIn }
-    },
+      return undefined
+    }
+    const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
+    return { take, listIn }
   }
 }
 
