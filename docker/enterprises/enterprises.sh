@@ -22,7 +22,7 @@ add() {
   [ -f .env ] || echo "POSTGRES_PASSWORD=$(random)" >.env
   # Prometheus reads it as another user; it opens nothing but figures.
   [ -f metrics-token ] || { random >metrics-token && chmod 644 metrics-token; }
-  mkdir -p "$1"
+  mkdir -p "$1/templates" && chmod 755 "$1/templates"
   cat >"$1/.env" <<END
 CORP_ID=$2
 PUBLIC_URL=https://$3
@@ -40,7 +40,7 @@ END
 # Writes what is made of the list of enterprises.
 render() {
   { echo 'services:' && for name in $(names); do
-    printf '  %s:\n    extends: { file: service.yaml, service: courier }\n    depends_on: { postgres: { condition: service_healthy } }\n    env_file: %s/.env\n' "$name" "$name"
+    printf '  %s:\n    extends: { file: service.yaml, service: courier }\n    depends_on: { postgres: { condition: service_healthy } }\n    env_file: %s/.env\n    volumes: ["./%s/templates:/templates:ro"]\n' "$name" "$name" "$name"
   done; } >services.yaml
   for name in $(names); do
     printf '%s {\n\timport courier %s\n}\n' "$(setting "$name" PUBLIC_URL | sed 's|^https://||')" "$name"

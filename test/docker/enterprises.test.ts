@@ -55,6 +55,8 @@ t.test('the script makes what each enterprise needs, and replaces one after the 
   const { services } = parse(read('services.yaml'))
   t.same(Object.keys(services), ['acme', 'bolt', 'cogs'])
   t.match(services.bolt, { extends: { file: 'service.yaml', service: 'courier' }, env_file: 'bolt/.env' })
+  t.same(services.bolt.volumes, ['./bolt/templates:/templates:ro'])
+  t.equal(statSync(join(directory, 'bolt/templates')).mode & 0o777, 0o755, 'the container is another user')
   t.same(services.bolt.ports, undefined, 'callbacks come by Caddy alone')
   t.equal(parse(read('service.yaml')).services.courier.environment.TRUSTED_PROXIES, '172.30.32.2')
   t.equal(parse(read('compose.yaml')).services.caddy.networks.inside.ipv4_address, '172.30.32.2')
