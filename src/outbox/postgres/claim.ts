@@ -2,9 +2,7 @@ import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { SettledByStore } from '../outbox.ts'
 import { claimOrder } from '../rules.ts'
-import { takeEnded } from '../unit.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -15,28 +13,24 @@ import {
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
-import type { UncertainCommits, UncertainEnds } from './uncertain.ts'
+import type { UncertainCommits } from './uncertain.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
 
-export interface ClaimDeps {
-  readonly writerOptions: WriterOptions
-  /** Ends that no claim has reported yet. */
-  readonly unreported: SettledByStore[]
-  readonly uncertainEnds: UncertainEnds
-  /** Names the leases of a claim, and knows whose leases need not be waited for. */
-  readonly heartbeats: Pick<ReplicaHeartbeats, 'newLeaseToken' | 'deadReplicas' | 'heartbeats'>
-  readonly uncertain: UncertainCommits
-  /** Is told how many messages were taken over from dead replicas. */
-  readonly onTakeOver: (count: number) => void
-}
-
 /**
  * Claims due messages, and settles on the way what needs no attempt. Rows that another replica has locked are skipped.
+ *
+ * @param heartbeats names the leases of a claim, and knows whose leases need not be waited for.
+ * @param onTakeOver is told how many messages were taken over from dead replicas.
  */
-export function createClaim(deps: ClaimDeps) {
-  const { writerOptions, unreported, uncertainEnds, heartbeats, uncertain, onTakeOver } = deps
+export function createClaim(
+  options: WriterOptions,
+  heartbeats: ReplicaHeartbeats,
+  uncertain: UncertainCommits,
+  onTakeOver: (count: number) => void,
+) {
+  const { payloadKeys, ends } = options
   /** The channels of which the last claim found nothing. */
   const quiet = new Set<Channel>()
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
@@ -50,12 +44,12 @@ export function createClaim(deps: ClaimDeps) {
   async function tidyUp(client: Client, { channel, now }: Takes<'claim'>, sent: number) {
     const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
-    unreported.push(...(await uncertainEnds.take(client)))
+    await ends.find(client)
     if (quiet.has(channel) && findOrphans === null && dead.length === 0) {
       const { isDue, nextDueAt } = await look(client, channel, now)
       if (!isDue) return { isIdle: true, nextDueAt } as const
     }
-    const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
+    const { unit, lockRefunds, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
       lockClaimedByDead(client, channel, dead),
@@ -72,22 +66,19 @@ export function createClaim(deps: ClaimDeps) {
     for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
     for (const row of orphans.rows.map(rowOf)) if (!seen.has(row.seq)) giveBack(unit, row)
     await lockRefunds()
-    uncertainEnds.begin(unit.ended, now)
     const [, [first]] = await Promise.all([
       commit(),
       awaitStatements(runStatement(client, OLDEST_DUE, channel)),
     ])
-    uncertainEnds.confirm(unit.ended)
     const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
     const oldest: OldestDue = [codes ?? null, others ?? null]
-    return { isIdle: false, oldest, ended: unit.ended, takenOver: ofDead.rows.length } as const
+    return { isIdle: false, oldest, takenOver: ofDead.rows.length } as const
   }
 
   /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
   async function claimDue(client: Client, call: Takes<'claim'>, token: string, oldest: OldestDue) {
     const { now, channel, leaseMs } = call
-    const { unit, lockRefunds, commit } = openTransaction(client, writerOptions, now)
-    const { payloadKeys } = writerOptions
+    const { unit, lockRefunds, commit } = openTransaction(client, options, now)
     const due = (await lockDue(client, call, oldest)).map(read => dueMessageOf(read, payloadKeys))
     let leases = 0
     const messages = claimMessages(unit, due, () => {
@@ -96,26 +87,21 @@ export function createClaim(deps: ClaimDeps) {
     })
     await lockRefunds()
     uncertain.begin(token, leaseMs)
-    uncertainEnds.begin(unit.ended, now)
     const [, [anyDue, next]] = await Promise.all([
       commit(),
       awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
     ])
-    uncertainEnds.confirm(unit.ended)
     const at = next.rows[0]?.['at'] as number | null | undefined
     const later = at === null || at === undefined ? null : Math.max(now, at)
-    return { messages, ended: unit.ended, nextDueAt: anyDue.rows.length > 0 ? now : later }
+    return { messages, nextDueAt: anyDue.rows.length > 0 ? now : later }
   }
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel } = call
     const sent = heartbeats.heartbeats()
     const tidied = await tidyUp(client, call, sent)
-    if (tidied.isIdle)
-      return { messages: [], settled: takeEnded(unreported, channel), nextDueAt: tidied.nextDueAt }
-    const { ended, takenOver, oldest } = tidied
-    // They are kept until the claim is over: a later step may fail, and these messages have ended already.
-    unreported.push(...ended)
+    if (tidied.isIdle) return { messages: [], settled: ends.take(channel), nextDueAt: tidied.nextDueAt }
+    const { takenOver, oldest } = tidied
     if (takenOver < STEP) searchedAfter.set(channel, sent)
     if (takenOver > 0) onTakeOver(takenOver)
     const token = heartbeats.newLeaseToken()
@@ -126,8 +112,7 @@ export function createClaim(deps: ClaimDeps) {
     uncertain.confirm(token)
     if (claimed.messages.length === 0) quiet.add(channel)
     else quiet.delete(channel)
-    const settled = [...takeEnded(unreported, channel), ...claimed.ended]
-    return { messages: claimed.messages, settled, nextDueAt: claimed.nextDueAt }
+    return { ...claimed, settled: ends.take(channel) }
   }
 }
 

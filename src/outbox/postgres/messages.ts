@@ -20,7 +20,6 @@ import {
   DEDUPE_WINDOW_MS,
   type DeliveryReport,
   type Settled,
-  type SettledByStore,
 } from '../outbox.ts'
 import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit.ts'
@@ -32,14 +31,6 @@ import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
 
-export interface AcceptDeps {
-  readonly maxBacklog: number
-  readonly writerOptions: WriterOptions
-  readonly uncertain: UncertainCommits
-  /** Takes the ends that the next claim reports. */
-  readonly unreported: SettledByStore[]
-}
-
 /**
  * Stores the messages of calls that came together in one transaction, each judged by itself: duplicate, quota, backlog.
  *
@@ -47,7 +38,7 @@ export interface AcceptDeps {
  * that are given the same body, or two codes of a group, store them one after the other. Duplicates, groups and most counters
  * belong to one recipient, so this one lock guards all of them.
  */
-export function createAccept({ maxBacklog, writerOptions, uncertain, unreported }: AcceptDeps) {
+export function createAccept(options: WriterOptions, maxBacklog: number, uncertain: UncertainCommits) {
   const backlog = createBacklogEstimate(maxBacklog)
   return async (
     client: Client,
@@ -57,7 +48,7 @@ export function createAccept({ maxBacklog, writerOptions, uncertain, unreported 
     const now = Math.max(...calls.map(call => call.now))
     const all = calls.flatMap(call => call.messages)
     if (all.length === 0) return calls.map(() => [])
-    const { unit, lockCounters, commit } = openTransaction(client, writerOptions, now)
+    const { unit, lockCounters, commit } = openTransaction(client, options, now)
     const { locked, ...found } = await lockKnown(client, all, now, backlog.refresh(client, now, all.length))
     const known = { ...found, backlog: backlog.live(), again, mayEnd: (row: Row) => locked.has(row) }
     const added = all.filter(each => isNew(known, each, now))
@@ -73,7 +64,6 @@ export function createAccept({ maxBacklog, writerOptions, uncertain, unreported 
     const { email, sms } = unit.counts.live()
     backlog.add(email + sms)
     for (const { token } of leases) uncertain.confirm(token)
-    unreported.push(...unit.ended)
     return answers
   }
 }
@@ -198,7 +188,7 @@ export function createSettle(options: WriterOptions) {
 }
 
 /** Keeps providers' delivery reports with their messages, those that came together in one commit. */
-export function createWriteReceipts(options: WriterOptions, unreported: SettledByStore[]) {
+export function createWriteReceipts(options: WriterOptions) {
   return async (
     client: Client,
     reports: readonly Takes<'writeReceipt'>[],
@@ -211,7 +201,6 @@ export function createWriteReceipts(options: WriterOptions, unreported: SettledB
     const notes = noted.length === 0 ? new Map() : await readMemos(client, noted)
     const answers = reports.map((report, n) => keepReport(unit, rows[n], report, notes))
     await commit()
-    unreported.push(...unit.ended)
     return answers
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { PayloadKeys } from '../encryption.ts'
 import { createFront } from '../front.ts'
-import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from '../group-commit.ts'
+import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import {
   type Gives,
   type OperationName,
@@ -10,14 +10,7 @@ import {
   sharesCommit,
   type Takes,
 } from '../operations.ts'
-import {
-  type Enterprise,
-  type Lease,
-  type Outbox,
-  type SettledByStore,
-  type StoreOptions,
-  StoreUnusable,
-} from '../outbox.ts'
+import { type Enterprise, type Lease, type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createBacklogRow, WRITERS } from './backlog.ts'
 import { createClaim } from './claim.ts'
 import {
@@ -54,7 +47,7 @@ import {
   removeEvents,
   takeLeaderLease,
 } from './side-tables.ts'
-import { createUncertainCommits, createUncertainEnds, type UncertainCommits } from './uncertain.ts'
+import { createUncertainCommits, createUnreportedEnds } from './uncertain.ts'
 
 export interface PostgresOutboxOptions extends StoreOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -133,8 +126,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     onDatabaseTime: createClockWatch(clock, log),
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
-  const shard = Math.floor(settings.random() * SHARDS) * WRITERS
-  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(settings, connections, heartbeats, shard)
+  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(settings, connections, heartbeats)
   const front = createFront(call, settings)
   return {
     ...front,
@@ -154,59 +146,24 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   }
 }
 
-/** The operations of which calls share a commit: some calls of one kind within a transaction of their own. */
-type SharedOperations = {
-  readonly [N in SharedName]: (
-    client: Client,
-    calls: readonly Takes<N>[],
-    again: boolean,
-  ) => Promise<readonly (Gives<N> | Error)[]>
-}
-
-/** The others: each call has a connection for itself. */
+/** The operations of which each call has a connection for itself. */
 type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>) => Promise<Gives<N>> }
 
-function createSharedOperations(
-  { payloadKeys, maxBacklog, keepsEvents, monotonic, log }: Settings,
-  heartbeats: ReplicaHeartbeats,
-  shard: number,
-  uncertain: UncertainCommits,
-): SharedOperations {
-  const unreported: SettledByStore[] = []
+/** Makes the calls of the operations, and the two that only this store has. */
+function createCalls(settings: Settings, connections: Connections, heartbeats: ReplicaHeartbeats) {
+  const { maxBacklog, statementTimeoutMs, random, monotonic, log, onCommit, retentionDays } = settings
+  const uncertain = createUncertainCommits(monotonic)
+  const pruneNow = createPruning(settings, connections)
+  const ends = createUnreportedEnds(monotonic)
+  const writer = (shard: number) => ({ ...settings, ends, shard, backlogRow: createBacklogRow(shard) })
   // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const writerOptions = (n: number) => ({
-    shard: shard + n,
-    backlogRow: createBacklogRow(shard + n),
-    payloadKeys,
-    keepsEvents,
-  })
-  const claim = createClaim({
-    writerOptions: writerOptions(2),
-    unreported,
-    uncertainEnds: createUncertainEnds(monotonic),
-    heartbeats,
-    uncertain,
-    onTakeOver: count =>
-      log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
-  })
-  return {
-    accept: createAccept({ maxBacklog, writerOptions: writerOptions(0), uncertain, unreported }),
-    settle: createSettle(writerOptions(1)),
-    writeReceipt: createWriteReceipts(writerOptions(1), unreported),
-    async claim(client, calls) {
-      const claimed = []
-      for (const call of calls) claimed.push(await claim(client, call))
-      return claimed
-    },
-  }
-}
-
-function createOwnOperations({ payloadKeys, keepsEvents }: Settings): OwnOperations {
-  // A shard that the writers of no process have.
-  const shard = SHARDS * WRITERS
-  const backlogRow = createBacklogRow(shard)
-  return {
-    ...createOperatorActions({ shard, backlogRow, payloadKeys, keepsEvents }),
+  const firstShard = Math.floor(random() * SHARDS) * WRITERS
+  const claim = createClaim(writer(firstShard + 2), heartbeats, uncertain, count =>
+    log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
+  )
+  const own: OwnOperations = {
+    // In a shard that the writers of no process have.
+    ...createOperatorActions(writer(SHARDS * WRITERS)),
     addEvent: async (client, event) => void (await Promise.all(runTogether(client, addEvents([event])))),
     readEvents,
     removeEvents,
@@ -219,20 +176,6 @@ function createOwnOperations({ payloadKeys, keepsEvents }: Settings): OwnOperati
     findMessage,
     probeCommit,
   }
-}
-
-/** Makes the calls of the operations, and the two that only this store has. */
-function createCalls(
-  settings: Settings,
-  connections: Connections,
-  heartbeats: ReplicaHeartbeats,
-  shard: number,
-) {
-  const { statementTimeoutMs, monotonic, onCommit, retentionDays } = settings
-  const uncertain = createUncertainCommits(monotonic)
-  const own = createOwnOperations(settings)
-  const shared = createSharedOperations(settings, heartbeats, shard, uncertain)
-  const pruneNow = createPruning(settings, connections)
 
   /**
    * Lends a connection to some work, and once more when a message ended on a day that has no partition yet: the clock was set, or
@@ -249,63 +192,60 @@ function createCalls(
     }
   }
 
-  /** Lends a connection to some work; a failure is said in the words of the port. */
-  async function direct<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    try {
-      return await lend(work)
-    } catch (error) {
-      throw toError(error)
-    }
+  /** Says a failure in the words of the port. */
+  const fail = (error: unknown): never => {
+    throw toError(error)
   }
 
   /** Tries work a second time, when it failed soon and for what may be over already. */
-  async function tryTwice<T>(work: (again: boolean) => Promise<T>): Promise<T> {
+  function tryTwice<T>(work: (again: boolean) => Promise<T>): Promise<T> {
     const began = performance.now()
-    try {
-      try {
-        return await work(false)
-      } catch (error) {
+    return work(false)
+      .catch((error: unknown) => {
         if (classifyPostgresError(error) !== 'again' || performance.now() - began > statementTimeoutMs)
           throw error
-        return await work(true)
-      }
-    } catch (error) {
-      throw toError(error)
-    }
+        return work(true)
+      })
+      .catch(fail)
   }
 
   /** Gathers calls of one kind while a transaction of that kind runs. */
-  function gather<N extends SharedName>(
-    name: N,
-    more: Partial<GroupCommitOptions<Takes<N>, Gives<N>>> & { readonly isTimed?: boolean } = {},
-  ): GroupCommit<Takes<N>, Gives<N>> {
-    const { isTimed = false, ...rest } = more
-    return createGroupCommit<Takes<N>, Gives<N>>({
+  function gather<Call, Value>(
+    operation: (
+      client: Client,
+      calls: readonly Call[],
+      again: boolean,
+    ) => Promise<readonly (Value | Error)[]>,
+    weight?: (call: Call) => number,
+    onEnd?: StoreOptions['onCommit'],
+  ): GroupCommit<Call, Value> {
+    return createGroupCommit<Call, Value>({
       max: MAX_MESSAGES_PER_COMMIT,
+      weight,
       async run(calls) {
         const began = monotonic()
-        const values = await tryTwice(again => lend(client => shared[name](client, calls, again)))
-        if (isTimed) onCommit({ ms: monotonic() - began, calls: calls.length })
+        const values = await tryTwice(again => lend(client => operation(client, calls, again)))
+        onEnd?.({ ms: monotonic() - began, calls: calls.length })
         return values
       },
-      ...rest,
     })
   }
 
-  const begins = createGroupCommit<BegunAttempt, 'outdated' | undefined>({
-    max: MAX_MESSAGES_PER_COMMIT,
-    run: batch => tryTwice(() => connections.use(client => markBegun(client, batch))),
-  })
+  const begins = gather<BegunAttempt, 'outdated' | undefined>(markBegun)
   const commits: { readonly [N in SharedName]: GroupCommit<Takes<N>, Gives<N>> } = {
-    accept: gather('accept', { isTimed: true, weight: ({ messages }) => messages.length }),
-    settle: gather('settle', { isTimed: true }),
-    writeReceipt: gather('writeReceipt'),
-    claim: gather('claim', {
+    accept: gather<Takes<'accept'>, Gives<'accept'>>(
+      createAccept(writer(firstShard), maxBacklog, uncertain),
+      ({ messages }) => messages.length,
+      onCommit,
+    ),
+    settle: gather(createSettle(writer(firstShard + 1)), undefined, onCommit),
+    writeReceipt: gather(createWriteReceipts(writer(firstShard + 1))),
+    claim: createGroupCommit({
       max: 1,
       async run(calls) {
-        const claimed = await tryTwice(async again => {
+        const claimed = await tryTwice(async () => {
           await heartbeats.confirmAlive()
-          return lend(client => shared.claim(client, calls, again))
+          return lend(client => Promise.all(calls.map(each => claim(client, each))))
         })
         await pruneNow()
         return claimed
@@ -315,7 +255,7 @@ function createCalls(
 
   async function call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
     if (sharesCommit(name)) return commits[name].call(takes as never)
-    return direct(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>)
+    return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
   }
 
   return {
@@ -333,7 +273,7 @@ function createCalls(
     beginAttempt: (id: string, { token, begins: hasBegun }: Lease, provider?: string) =>
       hasBegun === true && provider === undefined ? undefined : begins.call({ id, token, provider }),
     takeLeaderLease: (name: string, owner: string, ttlMs: number) =>
-      direct(client => takeLeaderLease(client, name, owner, ttlMs)),
+      lend(client => takeLeaderLease(client, name, owner, ttlMs)).catch(fail),
     /** Resolves when nothing is under way. */
     async idle() {
       await Promise.all([begins, ...Object.values(commits)].map(each => each.idle()))

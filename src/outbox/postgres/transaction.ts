@@ -18,11 +18,14 @@ import {
 } from './connect.ts'
 import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
 import { addEvents, writeMemos } from './side-tables.ts'
+import type { UnreportedEnds } from './uncertain.ts'
 
 export interface WriterOptions extends CountPlaces {
   readonly payloadKeys: PayloadKeys
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
+  /** Takes the ends that the next claim reports. */
+  readonly ends: UnreportedEnds
 }
 
 /**
@@ -72,6 +75,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     async commit(): Promise<void> {
       if (refunds.length > 0) await lockRefunds()
       const { writes, after } = writeCounts(options, counts)
+      options.ends.begin(unit.ended, now)
       await commitTransaction(
         client,
         ...writeReceipts(client, unit),
@@ -86,6 +90,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
         ]),
         ...runTogether(client, after),
       )
+      options.ends.confirm(unit.ended)
     },
   }
 }

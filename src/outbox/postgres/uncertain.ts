@@ -1,4 +1,6 @@
+import type { Channel } from '../../messages/message.ts'
 import type { SettledByStore } from '../outbox.ts'
+import { takeEnded } from '../unit.ts'
 import { type Client, runStatement, statement } from './connect.ts'
 
 export type UncertainCommits = ReturnType<typeof createUncertainCommits>
@@ -43,42 +45,40 @@ export function createUncertainCommits(monotonic: () => number) {
 /** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */
 const REMEMBERED_MS = 600_000
 
-export type UncertainEnds = ReturnType<typeof createUncertainEnds>
+export type UnreportedEnds = ReturnType<typeof createUnreportedEnds>
 
 /**
- * Keeps messages that a claim ended in a commit of which nobody knows whether it holds. Their ends are reported once that is known.
+ * Keeps the ends of messages until a claim of their channel reports them. An end in a commit of which nobody knows whether it holds is
+ * reported once that is known.
  * @param monotonic ms, never set.
  */
-export function createUncertainEnds(monotonic: () => number) {
-  const ends = new Map<string, { readonly at: number; readonly until: number }>()
+export function createUnreportedEnds(monotonic: () => number) {
+  const known: SettledByStore[] = []
+  const uncertain = new Map<string, { readonly at: number; readonly until: number }>()
   return {
     /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
-    begin(ended: readonly Pick<SettledByStore, 'id'>[], at: number): void {
-      for (const { id } of ended) ends.set(id, { at, until: monotonic() + REMEMBERED_MS })
+    begin(ended: readonly SettledByStore[], at: number): void {
+      for (const { id } of ended) uncertain.set(id, { at, until: monotonic() + REMEMBERED_MS })
     },
-    /** The commit was confirmed. */
-    confirm(ended: readonly Pick<SettledByStore, 'id'>[]): void {
-      for (const { id } of ended) ends.delete(id)
+    /** The commit was confirmed. One that was found before stays as it was found. */
+    confirm(ended: readonly SettledByStore[]): void {
+      for (const each of ended) if (uncertain.delete(each.id)) known.push(each)
     },
-    /** Takes those that turn out to have ended. */
-    async take(client: Client): Promise<readonly SettledByStore[]> {
+    /** Finds those of uncertain commits that turn out to have ended. */
+    async find(client: Client): Promise<void> {
       const now = monotonic()
-      for (const [id, { until }] of ends) if (now > until) ends.delete(id)
-      if (ends.size === 0) return []
-      const { rows } = await runStatement(
-        client,
-        ENDED,
-        [...ends.keys()],
-        Math.min(...[...ends.values()].map(({ at }) => at)),
-      )
-      return rows.flatMap(row => {
-        const { id, final_at, ...rest } = row as { id: string; final_at: number } & Omit<SettledByStore, 'id'>
+      for (const [id, { until }] of uncertain) if (now > until) uncertain.delete(id)
+      if (uncertain.size === 0) return
+      const since = Math.min(...[...uncertain.values()].map(({ at }) => at))
+      const { rows } = await runStatement(client, ENDED, [...uncertain.keys()], since)
+      for (const row of rows) {
+        const { final_at, ...ended } = row as unknown as SettledByStore & { final_at: number }
         // If it ended at another time, another process ended it and reports it.
-        const ours = ends.get(id)?.at === final_at
-        ends.delete(id)
-        return ours ? [{ id, ...rest }] : []
-      })
+        if (uncertain.get(ended.id)?.at === final_at) known.push(ended)
+        uncertain.delete(ended.id)
+      }
     },
+    take: (channel: Channel): readonly SettledByStore[] => takeEnded(known, channel),
   }
 }
 
