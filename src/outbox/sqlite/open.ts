@@ -41,15 +41,6 @@ export function openStore(path: string, schema = SQLITE_SCHEMA, enterprise?: Ent
   }
 }
 
-/** Does some work on the store's files. @param advice what to do when it fails. @throws StoreUnusable */
-export function orUnusable<T>(work: () => T, advice: string): T {
-  try {
-    return work()
-  } catch (error) {
-    throw new StoreUnusable(advice, { cause: error })
-  }
-}
-
 /** Closes a database that may be broken already; the failure that broke it is being reported. */
 export function closeQuietly(db: DatabaseSync | undefined): void {
   try {

@@ -5,7 +5,6 @@ import { createFront } from '../front.ts'
 import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { syncDirectory } from '../store-secret.ts'
 import { journalPath, openAttemptJournal } from './attempt-journal.ts'
-import { orUnusable } from './open.ts'
 import type { StoreSettings } from './store.ts'
 import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
@@ -55,11 +54,17 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   }
   const worker = startThread(settings)
   const { loss, isInherited } = await awaitOpen(worker)
-  const journal = orUnusable(
-    () => openAttemptJournal(journalPath(path)),
-    `${journalPath(path)} cannot be written: make its directory writable for the service's user`,
-  )
   const thread = createThreadCalls(worker, options)
+  let journal: ReturnType<typeof openAttemptJournal>
+  try {
+    journal = openAttemptJournal(journalPath(path))
+  } catch (cause) {
+    await thread.close()
+    throw new StoreUnusable(
+      `${journalPath(path)} cannot be written: make its directory writable for the service's user`,
+      { cause },
+    )
+  }
   const front = createFront(thread.call, options)
   const timer = setInterval(() => thread.maintain(clock.now()), PRUNE_EVERY_MS).unref()
 

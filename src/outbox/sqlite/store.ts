@@ -8,12 +8,12 @@ import { beginUnit, type UnitOfWork } from '../unit.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createMaintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
-import { adviseOnDamage, classifySqliteError, orUnusable, writeMeta } from './open.ts'
+import { adviseOnDamage, classifySqliteError, writeMeta } from './open.ts'
 import { createAdminQueries, createReadSummary } from './queries.ts'
 import { createCounters, createEventQueue, createForgetRecipient, createMemos } from './side-tables.ts'
 import { correctClock, endLeases, keepSecretChecks } from './start.ts'
 import type { BatchReplies, CallFailure, StoreCall } from './thread.ts'
-import { createProgressCount, recordLoss, watermarkPath } from './watermark.ts'
+import { createProgressCount, recordLoss } from './watermark.ts'
 
 /** What the store's thread is given at its start. */
 export interface StoreSettings extends Pick<StoreOptions, 'enterprise' | 'maxBacklog' | 'retentionDays'> {
@@ -61,10 +61,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   })
 
   const checkFiles = createFileCheck(path)
-  const progress = orUnusable(
-    () => createProgressCount(db, path, () => live.email + live.sms),
-    `${watermarkPath(path)} cannot be written: make it and its directory writable for the service's user`,
-  )
+  const progress = createProgressCount(db, path, () => live.email + live.sms)
   const memos = createMemos(db)
   const events = createEventQueue(db)
   const { apply, operations } = createMessages({

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { StoreLoss } from '../outbox.ts'
+import { type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { readMeta, writeMeta } from './open.ts'
 
 /** The progress of a store, as the database itself holds it. */
@@ -54,10 +54,16 @@ export function readWatermark(path: string): Mark | null {
  * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
  * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
  *
- * Opens a watermark to write it; what it says stays until then. @throws the file system's error.
+ * Opens a watermark to write it; what it says stays until then. @throws StoreUnusable
  */
-export function openWatermark(path: string) {
-  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+function openWatermark(path: string) {
+  let file: number
+  try {
+    file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  } catch (cause) {
+    const advice = `${path} cannot be written: make it and its directory writable for the service's user`
+    throw new StoreUnusable(advice, { cause })
+  }
   let timer: NodeJS.Timeout | undefined
   /** A thread of the pool syncs it, so that no commit waits for it. */
   const sync = () => {
@@ -132,7 +138,13 @@ export function recordLoss(
   const isNew = here.commits === 0 && db.prepare('SELECT 1 FROM messages LIMIT 1').get() === undefined
   const found = findLoss(mark, { ...here, isNew }, now)
   if (found === null) return { loss: earlier, isNew: false }
-  const loss = earlier === null ? found : addLosses(earlier, found)
+  const before = earlier ?? { ...found, messages: 0, unsent: 0 }
+  const loss = {
+    ...found,
+    messages: before.messages + found.messages,
+    unsent: before.unsent + found.unsent,
+    from: before.from,
+  }
   writeMeta(db, 'loss', JSON.stringify(loss))
   // Written in the same transaction, so that the loss is found once.
   const { commits, stored } = mark?.store === here.store ? mark : here
@@ -193,13 +205,4 @@ function readLoss(db: DatabaseSync, now: number): StoreLoss | null {
   if (typeof known !== 'string') return null
   const loss = JSON.parse(known) as StoreLoss
   return now - loss.noticedAt < LOSS_SHOWN_MS ? loss : null
-}
-
-function addLosses(earlier: StoreLoss, later: StoreLoss): StoreLoss {
-  return {
-    ...later,
-    messages: earlier.messages + later.messages,
-    unsent: earlier.unsent + later.unsent,
-    from: earlier.from,
-  }
 }
