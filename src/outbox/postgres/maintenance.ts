@@ -52,7 +52,7 @@ export function createPruning(
  * @returns whether there is more.
  */
 async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
-  const [, messages, counters, memos] = await commitTransaction(
+  const deleted = await commitTransaction(
     client,
     beginTransaction(client),
     runStatement(client, OLD_MESSAGES, now - retentionMs),
@@ -61,7 +61,7 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
     runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
     runStatement(client, OLD_REPLICAS),
   )
-  return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)
+  return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
 }
 
 const OLD_MESSAGES = statement('old-messages')`DELETE FROM courier_earlier WHERE seq IN
