@@ -8,6 +8,11 @@ interface Answered {
   readonly err_msg: string
 }
 
+/** The channel and kind of the messages that an event is about. */
+type MessageKind = Pick<NewMessage, 'channel' | 'kind'>
+/** The message that an event is about. */
+type MessageName = Pick<NewMessage, 'id' | 'channel' | 'kind'>
+
 /** Callbacks, as the public listener answers them. */
 type CallbackEvent =
   /** A callback was answered; by the route's pattern, never the URL. */
@@ -46,26 +51,22 @@ type CallbackEvent =
       readonly channel?: Channel
       readonly came?: 'right' | 'wrong' | 'absent' | 'stale'
     }
-  | { readonly type: 'unrenderable'; readonly channel: Channel; readonly kind: string; readonly error: Error }
+  | (MessageKind & { readonly type: 'unrenderable'; readonly error: Error })
   /** A quota refused a message. */
-  | {
+  | (MessageKind & {
       readonly type: 'over-quota'
-      readonly channel: Channel
-      readonly kind: string
       readonly quota: string
       /** Its recipient, masked: a domain is to be seen. */
       readonly to: string
-    }
+    })
   /** More than half of a limit for the whole channel is used up. */
   | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string; readonly to: string }
-  | {
+  | (MessageKind & {
       readonly type: 'duplicate'
-      readonly channel: Channel
-      readonly kind: string
       readonly is: 'in-progress' | 'finished'
-    }
+    })
   /** A newer code ended a message. */
-  | { readonly type: 'superseded'; readonly id: string; readonly channel: Channel; readonly kind: string }
+  | (MessageName & { readonly type: 'superseded' })
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
   | (Pick<DeliveryReport, 'channel' | 'id' | 'status' | 'errorCode' | 'fault'> & {
       readonly type: 'receipt'
@@ -94,19 +95,16 @@ type DeliveryEvent =
       readonly attempts: number
       readonly tookMs: number
     }
-  | {
+  | (MessageName & {
       readonly type: 'final'
-      readonly id: string
-      readonly channel: Channel
-      readonly kind: string
       readonly state: State
       readonly answer: FinalAnswer
       /** Arrival to end, ms; undefined for a message that ended without an attempt. */
       readonly tookMs?: number
       readonly providerId?: string
-    }
+    })
   /** What is stored of a message was damaged or exchanged, so that it cannot be sent. */
-  | { readonly type: 'unreadable'; readonly id: string; readonly channel: Channel; readonly kind: string }
+  | (MessageName & { readonly type: 'unreadable' })
   /** A circuit breaker opened or closed. */
   | {
       readonly type: 'breaker'
@@ -154,34 +152,25 @@ type AlertEvent =
   | { readonly type: 'ddq-ended'; readonly is: string; readonly why: string; readonly waitMs: number }
   /** This process became the one that watches the devices, or another one did. */
   | { readonly type: 'ddq-leader'; readonly leads: boolean }
-  | {
+  | (MessageName & {
       readonly type: 'alert-sent'
-      readonly id: string
-      readonly channel: Channel
-      readonly kind: string
       /** Masked. */
       readonly to: string
       readonly device: string
-    }
+    })
   /** Somebody was not alerted, and why; `repeated`: the same message came before; `bounced`: mail to the address came back. */
-  | {
+  | (MessageKind & {
       readonly type: 'alert-suppressed'
       readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced'
-      readonly channel: Channel
-      readonly kind: string
-    }
-  | {
+    })
+  | (MessageKind & {
       readonly type: 'alert-over-quota'
-      readonly channel: Channel
-      readonly kind: string
       readonly quota: string
-    }
-  | {
+    })
+  | (MessageKind & {
       readonly type: 'alert-unrenderable'
-      readonly channel: Channel
-      readonly kind: string
       readonly error: Error
-    }
+    })
   | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
 
 /** The mailbox that mails come back to. */
