@@ -28,7 +28,7 @@ export function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter 
 }
 
 /** A message that fits into all of its quotas, counted. */
-export interface Charged {
+interface Charged {
   readonly is: 'charged'
   /** The counters as they are to be written, by name. */
   readonly counters: ReadonlyMap<string, QuotaCounter>
@@ -37,28 +37,26 @@ export interface Charged {
   readonly nearing: readonly string[]
 }
 
-/** The counters of quotas within a transaction, as it leaves them. */
-export interface QuotaLedger {
-  /** Counts one message in every counter, or in none when one is full. */
-  charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas>
-  /** Takes a message that was not sent out of the windows that it was counted in. */
-  refund(windows: ChargedWindows): void
-  /** The counters that have changed, by name. */
-  readonly changed: ReadonlyMap<string, QuotaCounter>
-}
+export type QuotaLedger = ReturnType<typeof createQuotaLedger>
 
-/** @param readStored gives what is stored under a name. */
-export function createQuotaLedger(readStored: (name: string) => QuotaCounter | undefined): QuotaLedger {
+/**
+ * Keeps the counters of quotas within a transaction, as it leaves them.
+ * @param readStored gives what is stored under a name.
+ */
+export function createQuotaLedger(readStored: (name: string) => QuotaCounter | undefined) {
   const changed = new Map<string, QuotaCounter>()
   const readCounter = (name: string) => changed.get(name) ?? readStored(name)
   return {
-    changed,
-    charge(charges, now) {
+    /** The counters that have changed, by name. */
+    changed: changed as ReadonlyMap<string, QuotaCounter>,
+    /** Counts one message in every counter, or in none when one is full. */
+    charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas> {
       const charged = chargeQuotas(charges, readCounter, now)
       if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
       return charged
     },
-    refund(windows) {
+    /** Takes a message that was not sent out of the windows that it was counted in. */
+    refund(windows: ChargedWindows): void {
       for (const [name, windowStart] of windows) {
         const counter = readCounter(name)
         if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart))

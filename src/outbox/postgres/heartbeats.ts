@@ -178,11 +178,7 @@ async function exchangeHeartbeats(
   const { rows } = await runStatement(client, BEAT, name)
   guard.requireMark(client, rows[0]?.['mark'])
   onDatabaseTime(rows[0]?.['at'] as number, monotonic() - began)
-  return rows.map(row => ({
-    name: row['name'] as string,
-    heartbeats: row['heartbeats'] as number,
-    left: row['has_left'] as boolean,
-  }))
+  return rows as unknown as readonly OtherReplica[]
 }
 
 /** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */
@@ -205,7 +201,7 @@ const BEAT = statement(
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
     RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)
   SELECT sent.at, ${MARK} AS mark, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
-    coalesce(o.has_left, false) AS has_left
+    coalesce(o.has_left, false) AS "left"
   FROM sent LEFT JOIN courier_replicas o ON o.name <> sent.name`
 const LEAVE = statement(
   'leave',

@@ -175,10 +175,7 @@ const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boo
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`
 const CHANGES = `json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
-const CHANGE_LIVE = `UPDATE courier_live m SET state = r.state, ready = r.ready, outdated = r.outdated, begun = r.begun,
-      attempted_by = r.attempted_by, attempts = r.attempts, ambiguous = r.ambiguous, due_at = r.due_at,
-      lease_until = r.lease_until, lease_token = r.lease_token, answer = r.answer, provider_id = r.provider_id, charges = r.charges,
-      timeline = r.timeline FROM ${CHANGES}`
+const CHANGE_LIVE = `UPDATE courier_live m SET ${CHANGED_COLUMNS.replace(/(\w+) \w+/g, '$1 = r.$1')} FROM ${CHANGES}`
 const CHANGE = statement('change-messages')`${CHANGE_LIVE}`
 /** Also moves the messages that have ended from the live ones to their day. */
 const CHANGE_AND_FINISH = statement(
@@ -190,15 +187,11 @@ const CHANGE_AND_FINISH = statement(
   ) ${finishFrom('ended')}`
 const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smallint, arrived_at bigint, expires_at bigint,
       dedupe_key text, recipient_hash text, group_key text, masked_recipient text, payload text, ${CHANGED_COLUMNS}`
-const STORE = statement(
-  'store-messages',
-)`INSERT INTO courier_live (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
-      expires_at, due_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun,
-      attempted_by, masked_recipient, answer, charges, timeline, payload)
-    SELECT id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
+const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
       lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
-      charges, timeline, decode(payload, 'base64')
-    FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
+      charges, timeline`
+const STORE = statement('store-messages')`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
+    SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
 /** Stores messages that were superseded in the transaction that they came in. */
 const STORE_FINISHED = statement('store-finished')`${finishFrom(
   `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type State } from '../outbox.ts'
+import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type Summary } from '../outbox.ts'
 import type { LiveMessages } from './side-tables.ts'
 
 /** Finds and lists messages for people. Reads only. */
@@ -71,8 +71,8 @@ export function createReadSummary(
        GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
   )
   const series = db.prepare(
-    `SELECT minute / CAST(? AS INTEGER) AS step, state, sum(count) AS count FROM counts WHERE minute >= ?
-       GROUP BY step, state HAVING sum(count) > 0 ORDER BY step, state`,
+    `SELECT minute / CAST(?1 AS INTEGER) * CAST(?1 AS INTEGER) * ${MINUTE} AS at, state, sum(count) AS count FROM counts
+       WHERE minute >= ?2 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
   )
 
   return ({ since, stepMs }) => {
@@ -83,17 +83,8 @@ export function createReadSummary(
       backlog: { ...live },
       oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
       waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
-      counts: counts.all(from).map(row => ({
-        channel: row['channel'] as Channel,
-        kind: String(row['kind']),
-        state: row['state'] as State,
-        count: Number(row['count']),
-      })),
-      series: series.all(minutes, from).map(row => ({
-        at: Number(row['step']) * minutes * MINUTE,
-        state: row['state'] as State,
-        count: Number(row['count']),
-      })),
+      counts: counts.all(from) as unknown as Summary['counts'],
+      series: series.all(minutes, from) as unknown as Summary['series'],
       bytes: fileSize(path) + fileSize(`${path}-wal`),
     }
   }
