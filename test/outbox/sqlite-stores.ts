@@ -1,4 +1,4 @@
-import { copyFile, readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -40,10 +40,11 @@ export function createStores(directory: string, startThread?: SqliteOutboxOption
         return Buffer.concat(await Promise.all(files))
       },
       async payloads() {
-        // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file.
+        // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file. copyFile would
+        // never end if that happened meanwhile.
         const copy = `${path}-copy`
-        await copyFile(`${path}-wal`, `${copy}-wal`)
-        await copyFile(path, copy)
+        await writeFile(`${copy}-wal`, await readFile(`${path}-wal`))
+        await writeFile(copy, await readFile(path))
         const db = new DatabaseSync(copy)
         const rows = db.prepare('SELECT payload FROM messages ORDER BY seq').all()
         db.close()
