@@ -1,4 +1,4 @@
-import type { Channel, Purpose } from '../messages/message.ts'
+import type { Channel, NewMessage, Purpose } from '../messages/message.ts'
 import { type MessagePayload, type PayloadKeys, tryDecrypt } from './encryption.ts'
 import type {
   AttemptRecord,
@@ -14,17 +14,9 @@ import type {
  * A message in a unit of work: read from its table, or new; decided about and changed in memory (decide.ts), and written back by
  * its store.
  */
-export interface Row {
+export interface Row extends Omit<NewMessage, 'recipient' | 'content'> {
   /** Its place in the table; absent until it is stored. */
   seq?: number
-  readonly id: string
-  readonly channel: Channel
-  readonly kind: string
-  readonly purpose: Purpose
-  /** The recipient, as people may see it. */
-  readonly masked: string
-  readonly arrivedAt: number
-  readonly expiresAt: number
   readonly recipientHash: string
   readonly groupKey: string | null
   state: State

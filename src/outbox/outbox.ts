@@ -1,4 +1,4 @@
-import type { Channel, Content, FaultScope, NewMessage, Purpose } from '../messages/message.ts'
+import type { Channel, Content, FaultScope, NewMessage } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoreKeys } from './encryption.ts'
 
@@ -253,11 +253,8 @@ export interface StoreOptions {
 }
 
 /** A message that the store ended by itself; `refused`: its content was damaged or exchanged, and cannot be read. */
-export interface SettledByStore {
-  readonly id: string
+export interface SettledByStore extends Pick<NewMessage, 'id' | 'channel' | 'kind'> {
   readonly state: FinalState
-  readonly channel: Channel
-  readonly kind: string
 }
 
 export interface Outbox {
@@ -392,18 +389,12 @@ export interface EventQueue {
 }
 
 /** A message as the console, the logs and the command line may see it. */
-export interface MessageView {
-  readonly id: string
-  readonly channel: Channel
-  readonly kind: string
-  readonly purpose: Purpose
+export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | 'content'> {
   readonly maskedRecipient: string
   readonly state: State
   readonly answer: FinalAnswer
   readonly attempts: number
   readonly ambiguous: number
-  readonly arrivedAt: number
-  readonly expiresAt: number
   readonly dueAt: number | null
   readonly finalAt: number | null
   readonly providerId: string | null

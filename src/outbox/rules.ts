@@ -1,3 +1,4 @@
+import type { Row } from './message-row.ts'
 import {
   type Accepted,
   type AttemptRecord,
@@ -26,11 +27,7 @@ export function bounceNote(recipientHash: string): string {
 export const BOUNCE_NOTE = "'bounced/' || recipient_hash"
 
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
-const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
-
-export function refundsQuota(state: State): boolean {
-  return REFUNDED.has(state)
-}
+export const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
 
 export function isLive(state: State): state is LiveState {
   return (LIVE_STATES as readonly State[]).includes(state)
@@ -105,28 +102,14 @@ export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | '
   return now - oldestDueAt < BACKLOG_MS ? 'oldest-first' : 'newest-first'
 }
 
-/** The attempts that a live message has had. */
-export interface AttemptHistory {
-  /** Attempts, the one that ends now included. */
-  readonly attempts: number
-  /** How many copies of it may have been sent. */
-  readonly ambiguous: number
-  /** ms since the epoch. */
-  readonly expiresAt: number
-  /** A delivery report has come: the provider took a copy of it. */
-  readonly reported?: boolean
-}
+/** The attempts that a live message has had, the one that ends now included; and how many copies of it may have been sent. */
+type Copies = Readonly<Pick<Row, 'attempts' | 'ambiguous'>>
 
-type Copies = Pick<AttemptHistory, 'attempts' | 'ambiguous'>
+/** The same with what decides about a further attempt. */
+type AttemptHistory = Copies & Readonly<Pick<Row, 'expiresAt'>> & Readonly<Partial<Pick<Row, 'reported'>>>
 
 /** A message after a step. `dueAt` is set for `queued` only. */
-export interface MessageState {
-  readonly state: State
-  readonly answer: FinalAnswer
-  readonly attempts: number
-  readonly ambiguous: number
-  readonly dueAt: number | null
-}
+export type MessageState = Readonly<Pick<Row, 'state' | 'answer' | 'attempts' | 'ambiguous' | 'dueAt'>>
 
 /** The end of a message whose life is over: `unknown` if an attempt was ambiguous, since it may have been sent. */
 export function stateAtExpiry(ambiguous: number): FinalState {
@@ -220,28 +203,19 @@ function stateAtRequeue(
   return { state: 'queued', answer: null, attempts, ambiguous, dueAt }
 }
 
-/** The newest message with the same dedupe key. */
-export interface Duplicate {
-  readonly id: string
-  readonly state: State
-  readonly answer: FinalAnswer
-  /** ms since the epoch; null while it lives. */
-  readonly finalAt: number | null
-  /** ms since the epoch. */
-  readonly expiresAt: number
-}
-
 /**
+ * What the newest message with the same dedupe key is for a new one:
+ *
  * - `live`: both callers wait for the same end
  * - `outlived`: it waits, but its life is over and nobody has noticed: it ends now, and the new one is stored
  * - `recent`: final within the window, or superseded and its life not over: the same answer
  * - `past`: somebody asked again, it expired unsent, or a new event: a new message
  */
-export type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
+type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
 
 /** Judges a message by its newest duplicate. @param windowMs for how long after its end a duplicate answers for the message. */
 export function judgeDuplicate(
-  duplicate: Pick<Duplicate, 'state' | 'finalAt' | 'expiresAt'>,
+  duplicate: Readonly<Pick<Row, 'state' | 'finalAt' | 'expiresAt'>>,
   now: number,
   windowMs: number = DEDUPE_WINDOW_MS,
 ): DuplicateVerdict {
@@ -258,7 +232,7 @@ export function judgeDuplicate(
 
 /** The answer for a message because of its duplicate; null: it is stored. */
 export function answerForDuplicate(
-  { id, state, answer }: Duplicate,
+  { id, state, answer }: Readonly<Pick<Row, 'id' | 'state' | 'answer'>>,
   verdict: DuplicateVerdict,
 ): Accepted | null {
   if (verdict === 'live') return { is: 'in-progress', id }

@@ -19,7 +19,7 @@ import {
   appendToTimeline,
   isLive,
   type MessageState,
-  refundsQuota,
+  REFUNDED,
   stateAtAcceptance,
   stateAtEnd,
 } from './rules.ts'
@@ -125,7 +125,7 @@ export function changeState(
   if (records.length > 0) row.timeline = appendToTimeline(timelineOf(row), records)
   unit.changed.add(row)
   if (isLive(next.state)) return
-  if (row.charges !== null && refundsQuota(next.state)) unit.quotas.refund(chargesOf(row))
+  if (row.charges !== null && REFUNDED.has(next.state)) unit.quotas.refund(chargesOf(row))
   row.charges = null
   row.finalAt = unit.now
   row.providerId = providerId ?? row.providerId
@@ -158,12 +158,7 @@ export function takeEnded(ended: SettledByStore[], channel: Channel): readonly S
 const MINUTE_MS = 60_000
 
 /** The fields of a message that it is counted by. */
-export interface CountedMessage {
-  readonly channel: Channel
-  readonly kind: string
-  /** ms since the epoch. */
-  readonly arrivedAt: number
-}
+type CountedMessage = Pick<Row, 'channel' | 'kind' | 'arrivedAt'>
 
 export interface CountChange {
   /** Minute of arrival, since the epoch. */
