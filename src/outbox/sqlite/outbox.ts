@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -87,19 +88,11 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   }
 }
 
-/** Waits until the thread has opened the store. @throws StoreUnusable */
-function awaitOpen(worker: StoreThread): Promise<Extract<MessageFromWorker, { readonly is: 'open' }>> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown) =>
-      reject(new StoreUnusable("the store's thread did not start", { cause: error }))
-    const onMessage = (message: MessageFromWorker) => {
-      if (message.is === 'unusable') reject(new StoreUnusable(message.message, { cause: message.cause }))
-      if (message.is !== 'open') return
-      worker.off('message', onMessage)
-      worker.off('error', fail)
-      resolve(message)
-    }
-    worker.on('message', onMessage)
-    worker.once('error', fail)
-  })
+/** Waits until the thread has opened the store, which its first message says. @throws StoreUnusable */
+async function awaitOpen(worker: StoreThread) {
+  const [message] = (await once(worker, 'message').catch((cause: unknown) => {
+    throw new StoreUnusable("the store's thread did not start", { cause })
+  })) as [Extract<MessageFromWorker, { readonly is: 'open' | 'unusable' }>]
+  if (message.is === 'unusable') throw new StoreUnusable(message.message, { cause: message.cause })
+  return message
 }

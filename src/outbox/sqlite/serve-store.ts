@@ -17,39 +17,27 @@ const PAGES_A_STEP = 100
 const BACKUP_TRIES = 500
 const BACKUP_PAUSE_MS = 5
 
-/** Opens the store; when that fails, says why over the port, and closes the port. */
-function openOrReport(port: MessagePort, settings: StoreSettings) {
+/**
+ * Opens the store, or says over the port why that fails, and answers the calls that come by it. Only code that is called from
+ * here touches the file. It runs in a thread of its own, so that an fsync never holds up the service's event loop. While a
+ * commit runs, calls gather at their caller; the next transaction takes all of them.
+ */
+export function serveStore(port: MessagePort, settings: StoreSettings): void {
   const thread = randomBytes(8).toString('hex')
+  const newLeaseToken = createLeaseTokens(() => thread)
   let db: DatabaseSync | undefined
+  let store: ReturnType<typeof createStore>
   try {
     db = openStore(settings.path, SQLITE_SCHEMA, settings.enterprise)
-    return {
-      db,
-      store: createStore(
-        db,
-        settings,
-        createLeaseTokens(() => thread),
-      ),
-    }
+    store = createStore(db, settings, newLeaseToken)
   } catch (error) {
-    if (db !== undefined) closeQuietly(db)
+    closeQuietly(db)
     const message =
       error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
     send(port, { is: 'unusable', message, cause: (error as Error).cause ?? error })
     port.close()
-    return null
+    return
   }
-}
-
-/**
- * Opens the store and answers the calls that come by the port. Only code that is called from here touches the file. It runs in
- * a thread of its own, so that an fsync never holds up the service's event loop. While a commit runs, calls gather at their
- * caller; the next transaction takes all of them.
- */
-export function serveStore(port: MessagePort, settings: StoreSettings): void {
-  const opened = openOrReport(port, settings)
-  if (opened === null) return
-  const { db, store } = opened
 
   const runInBackground = (doing: string, work: () => void) => {
     try {
@@ -71,9 +59,9 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     closeQuietly(db)
     port.close()
   }
-  emptyWal()
   const isInherited = readMeta(db, MADE_FROM.key) === undefined
   send(port, { is: 'open', loss: store.loss, isInherited })
+  emptyWal()
 
   port.on('message', (message: MessageToWorker) => {
     if (message === 'close') {

@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events'
+import { type EventEmitter, once } from 'node:events'
 import { createGroupCommit } from '../group-commit.ts'
 import { type CallStore, type OperationName, type Takes, ValuesRefused } from '../operations.ts'
 import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from '../outbox.ts'
@@ -37,7 +37,7 @@ export type BatchReplies =
   | { readonly undone: CallFailure }
 
 /** The thread that serves the store (serve-store.ts), as its caller sees it. */
-export type StoreThread = Pick<EventEmitter, 'on' | 'once' | 'off'> & {
+export type StoreThread = EventEmitter & {
   postMessage(message: MessageToWorker, transfer: readonly []): void
 }
 
@@ -115,7 +115,7 @@ export function createThreadCalls(
     async close(): Promise<void> {
       await commits.idle()
       if (ended !== undefined) return
-      const exited = new Promise<void>(resolve => worker.once('exit', () => resolve()))
+      const exited = once(worker, 'exit')
       worker.postMessage('close', [])
       await exited
     },
