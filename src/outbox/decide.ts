@@ -41,7 +41,7 @@ export interface KnownMessages {
   /** The newest message of each recipient and dedupe key, under its `duplicateKey`. */
   readonly duplicates: Map<string, Row>
   /** The live codes of each group. A message that is a duplicate, too, is one row. */
-  readonly groups: Map<string, readonly Row[]>
+  readonly groups: Map<string | null, readonly Row[]>
   /** Hashes of recipients to whom something was sent, of those that `newcomersAmong` asks about. */
   readonly reached: ReadonlySet<string>
   /** Says whether this transaction may change a duplicate: on a shared store, whether it has its lock. */

@@ -11,34 +11,22 @@ const BACKLOG_ROWS = 10_000 * WRITERS
 const COUNT_AGE_MS = 5000
 
 /**
- * The row of the backlog that a writer adds to. A row is found through all of its versions, and while a snapshot is held
- * (a backup does that) none of them goes away. So the writer moves what its row says to another row after some writes.
- *
- * @returns the rows to move from and to; the same one twice when it is too early
+ * Says which row of the backlog a writer adds to this time, and what moves it to another one afterwards, if it is time. A row
+ * is found through all of its versions, and while a snapshot is held (a backup does that) none of them goes away. So the writer moves what its row says to another row after some writes.
  */
-export type BacklogRow = () => { readonly from: number; readonly to: number }
+export type BacklogRow = () => { readonly number: number; readonly move: readonly Write[] }
 
 /** @param first the number of the writer's first row; no other writer begins with it. */
 export function createBacklogRow(first: number): BacklogRow {
   let row = first
   let writes = 0
   return () => {
-    const from = row
+    const number = row
     writes += 1
-    if (writes % WRITES_PER_BACKLOG_ROW === 0) row = (row + WRITERS) % BACKLOG_ROWS
-    return { from, to: row }
+    if (writes % WRITES_PER_BACKLOG_ROW !== 0) return { number, move: [] }
+    row = (row + WRITERS) % BACKLOG_ROWS
+    return { number, move: [{ ...MOVE_BACKLOG, values: [number, row] }] }
   }
-}
-
-/** The row of the backlog that a writer adds to this time, and what moves it to another one afterwards, if it is time. */
-export interface BacklogPlace {
-  readonly number: number
-  readonly move: readonly Write[]
-}
-
-export function takeBacklogRow(row: BacklogRow): BacklogPlace {
-  const { from, to } = row()
-  return { number: from, move: from === to ? [] : [{ ...MOVE_BACKLOG, values: [from, to] }] }
 }
 
 /** A writer's shard of the counts, and its row of the backlog. */
@@ -60,7 +48,7 @@ export function writeCounts(
   const { email, sms } = counts.live()
   const writes = changed.length === 0 ? [] : [{ ...ADD_COUNTS, values: [JSON.stringify(changed), shard] }]
   if (email === 0 && sms === 0) return { writes, after: [] }
-  const { number, move } = takeBacklogRow(backlogRow)
+  const { number, move } = backlogRow()
   return { writes: [...writes, { ...ADD_BACKLOG, values: [email, sms, number] }], after: move }
 }
 

@@ -46,8 +46,9 @@ export function createClaim(
     const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
     await ends.find(client)
     if (quiet.has(channel) && findOrphans === null && dead.length === 0) {
-      const { isDue, nextDueAt } = await look(client, channel, now)
-      if (!isDue) return { isIdle: true, nextDueAt } as const
+      // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
+      const [seen] = (await runStatement(client, LOOK, channel, now)).rows
+      if (seen?.['is_due'] === false) return { isIdle: true, nextDueAt: seen['at'] as number | null } as const
     }
     const { unit, lockRefunds, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
@@ -70,8 +71,7 @@ export function createClaim(
       commit(),
       awaitStatements(runStatement(client, OLDEST_DUE, channel)),
     ])
-    const { codes, others } = (first.rows[0] ?? {}) as { codes?: number | null; others?: number | null }
-    const oldest: OldestDue = [codes ?? null, others ?? null]
+    const oldest = [first.rows[0]?.['codes'], first.rows[0]?.['others']] as OldestDue
     return { isIdle: false, oldest, takenOver: ofDead.rows.length } as const
   }
 
@@ -91,8 +91,8 @@ export function createClaim(
       commit(),
       awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
     ])
-    const at = next.rows[0]?.['at'] as number | null | undefined
-    const later = at === null || at === undefined ? null : Math.max(now, at)
+    const at = next.rows[0]?.['at'] as number | null
+    const later = at === null ? null : Math.max(now, at)
     return { messages, nextDueAt: anyDue.rows.length > 0 ? now : later }
   }
 
@@ -114,13 +114,6 @@ export function createClaim(
     else quiet.delete(channel)
     return { ...claimed, settled: ends.take(channel) }
   }
-}
-
-/** Looks whether a claim would find or change anything, by one statement: most claims of a service that is idle would not. */
-async function look(client: Client, channel: Channel, now: number) {
-  const { rows } = await runStatement(client, LOOK, channel, now)
-  const at = rows[0]?.['at'] as number | null | undefined
-  return { isDue: rows[0]?.['is_due'] !== false, nextDueAt: at ?? null }
 }
 
 /**

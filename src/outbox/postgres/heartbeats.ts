@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
-import { type StoreLog, StoreUnavailable } from '../outbox.ts'
+import { type Lease, type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
 import { MARK, type SessionGuard } from './session.ts'
 
@@ -85,7 +85,7 @@ export async function startHeartbeats(options: HeartbeatOptions) {
     /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
     newLeaseToken,
     /** Says whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
-    isHeld: (token: string) => isSure() && token.startsWith(`${owner()}.`),
+    isHeld: ({ token }: Pick<Lease, 'token'>) => isSure() && token.startsWith(`${owner()}.`),
     /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
     async confirmAlive() {
       // It is tried twice: the first run may have begun long ago, before this process was stopped.

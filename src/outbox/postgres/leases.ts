@@ -1,7 +1,7 @@
 import type { Takes } from '../operations.ts'
 import { type Settlement, StoreUnavailable } from '../outbox.ts'
 import { TIMELINE_LINES } from '../rules.ts'
-import { addToBacklogRow, addToCountRows, type CountPlaces, takeBacklogRow } from './backlog.ts'
+import { addToBacklogRow, addToCountRows, type CountPlaces } from './backlog.ts'
 import {
   awaitStatements,
   type Client,
@@ -128,7 +128,7 @@ export async function writeSent(
   const tokens = new Set(ends.map(({ token }) => token))
   if (tokens.size < calls.length) return new Set()
   const now = Math.max(...calls.map(call => call.now))
-  const place = takeBacklogRow(backlogRow)
+  const place = backlogRow()
   const [result] = await awaitStatements(
     runStatement(client, SENT, JSON.stringify(ends), now, shard, place.number, calls.length),
     ...runTogether(client, place.move),

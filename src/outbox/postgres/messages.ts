@@ -93,15 +93,9 @@ async function lockKnown(
   const isOutlived = (each: Record<string, unknown>) =>
     each['state'] === 'queued' && (each['expires_at'] as number) <= now
   const read = first.rows.some(isOutlived) ? await readKnown() : first
-  const endable = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
-  const latest = new Map(endable.map(row => [row.seq, row]))
-  // A message that ended while we waited for its lock cannot be ended again.
-  const locked = endable.filter(row => row.finalAt === null)
-  const groups = new Map<string, readonly Row[]>()
-  for (const row of locked) {
-    if (row.groupKey === null || !groupKeys.has(row.groupKey)) continue
-    groups.set(row.groupKey, [...(groups.get(row.groupKey) ?? []), row])
-  }
+  // A message that ended while we waited for its lock is not among them.
+  const locked = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
+  const bySeq = new Map(locked.map(row => [row.seq, row]))
   const duplicates = new Map<string, Row>()
   for (const each of read.rows) {
     if (each['dedupe_key'] === null) continue
@@ -110,10 +104,10 @@ async function lockKnown(
       dedupeKey: each['dedupe_key'] as string,
     })
     // A locked message is one row, whoever changes it.
-    duplicates.set(key, latest.get(each['seq'] as number) ?? rowOf(each))
+    duplicates.set(key, bySeq.get(each['seq'] as number) ?? rowOf(each))
   }
   const reached = new Set(sent.rows.map(row => row['recipient_hash'] as string))
-  return { duplicates, groups, reached, locked: new Set(locked) }
+  return { duplicates, groups: Map.groupBy(locked, row => row.groupKey), reached, locked: new Set(locked) }
 }
 
 /** A replica's clock may be behind by so much, as with a wrong time zone, and its ends are found all the same, ms. */
@@ -135,39 +129,22 @@ export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
 
-  /** Writes those that were sent in one statement where that is possible, and reads and decides about all others. */
-  async function settleAll(
-    client: Client,
-    calls: Calls,
-    mayBeWritten: ReadonlySet<string>,
-  ): Promise<Settled[]> {
-    if (options.keepsEvents || !calls.every(isSent)) return settleEach(client, calls, mayBeWritten)
-    const sent = await writeSent(client, options, calls)
-    const rest = calls.filter(({ token }) => !sent.has(token))
-    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
-    return calls.map(call => settled[rest.indexOf(call)] ?? { state: 'sent', answer: call.settlement.answer })
-  }
-
   async function settleEach(
     client: Client,
     calls: Calls,
     mayBeWritten: ReadonlySet<string>,
   ): Promise<Settled[]> {
     const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
+    const asked = (those: Calls) => [those.map(({ id }) => id), those.map(({ token }) => token)]
     const [, read] = await awaitStatements(
       beginTransaction(client),
-      runStatement(
-        client,
-        CLAIMED,
-        calls.map(call => call.id),
-        calls.map(call => call.token),
-      ),
+      runStatement(client, CLAIMED, ...asked(calls)),
     )
     // An end that is written already lies among the finished ones.
     const found = new Set(read.rows.map(row => row['lease_token']))
     const written = calls.filter(({ token }) => mayBeWritten.has(token) && !found.has(token))
-    const [ids, tokens] = [written.map(({ id }) => id), written.map(({ token }) => token)]
-    const ended = written.length === 0 ? [] : (await runStatement(client, ENDED_UNDER, ids, tokens)).rows
+    const ended =
+      written.length === 0 ? [] : (await runStatement(client, ENDED_UNDER, ...asked(written))).rows
     const all = [...read.rows, ...ended].map(rowOf)
     const rows = new Map(all.map(row => [`${row.id} ${row.leaseToken}`, row]))
     const settled = calls.map(({ id, token, settlement }) =>
@@ -181,9 +158,15 @@ export function createSettle(options: WriterOptions) {
     const tokens = calls.map(({ token }) => token)
     const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    const settled = await settleAll(client, calls, mayBeWritten)
+    // Those that were sent are written in one statement where that is possible; all others are read and decided about.
+    const isQuick = !options.keepsEvents && calls.every(isSent)
+    const sent = isQuick ? await writeSent(client, options, calls) : new Set<string>()
+    const rest = calls.filter(call => !sent.has(call.token))
+    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
     for (const token of tokens) uncertain.delete(token)
-    return settled
+    return calls.map(call =>
+      sent.has(call.token) ? { state: 'sent', answer: null } : (settled[rest.indexOf(call)] as Settled),
+    )
   }
 }
 

@@ -134,10 +134,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     beginAttempt,
     memos: { ...front.memos, takeLeaderLease },
     trouble: guard.trouble,
-    sharedLeases: {
-      newLeaseToken: heartbeats.newLeaseToken,
-      isHeld: ({ token }) => heartbeats.isHeld(token),
-    },
+    sharedLeases: heartbeats,
     async close() {
       await idle()
       await heartbeats.leave()

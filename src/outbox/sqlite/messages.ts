@@ -80,7 +80,7 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
   const sentTo = db.prepare(SENT_TO)
   return messages => {
     const duplicates = new Map<string, Row>()
-    const groups = new Map<string, readonly Row[]>()
+    const groups: KnownMessages['groups'] = new Map()
     const bySeq = new Map<number, Row>()
     for (const names of messages.flatMap(namesOfDuplicates)) {
       const found = newestDuplicate.get(names.recipientHash, names.dedupeKey)
