@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
@@ -36,7 +37,14 @@ t.test('the shared store over TLS', { skip: noPostgres }, async t => {
     const other = await createTestCertificate()
     const expected = { name: 'StoreUnusable', message: /certificate is not trusted \(.*sslrootcert/ }
     await t.rejects(open(await authority('other.pem', other.cert)), expected)
-    await t.rejects(open('sslmode=verify-full'), expected)
+    const warnings: string[] = []
+    const warned = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', warned)
+    for (const mode of ['verify-full', 'verify-ca', 'require', 'prefer'])
+      await t.rejects(open(`sslmode=${mode}`), expected)
+    await setImmediate()
+    process.off('warning', warned)
+    t.same(warnings, [])
   })
 })
 

@@ -46,7 +46,7 @@ export function createConnections(options: ConnectOptions) {
 
   class ClientOfHost extends pg.Client {
     constructor(config: pg.ClientConfig) {
-      super({ ...config, connectionString: hosts[host]?.url ?? options.url })
+      super({ ...config, connectionString: verifyFully(hosts[host]?.url ?? options.url) })
     }
   }
   const pool = new pg.Pool({
@@ -281,6 +281,12 @@ export function toError(error: unknown): Error {
   const message = error instanceof Error ? error.message : 'unknown fault'
   if (fault === null) return new Error(`a fault in the store: ${message}`, { cause: error })
   return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
+}
+
+/** To pg all of these modes mean verify-full. It warns of it at every start, and a later pg would verify less. */
+function verifyFully(url: string): string {
+  if (url.includes('uselibpqcompat=')) return url
+  return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
 }
 
 /** Codes of a name that is not found, and of a way or a server that is not there. */
