@@ -1,5 +1,6 @@
 import type { Channel } from '../messages/message.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { withTimeout } from '../runtime/clock.ts'
 import { type ChannelOptions, type ChannelSpec, createChannel, type DeliveryChannel } from './channel.ts'
 import type { Delivery } from './port.ts'
 import { createSettler } from './settle.ts'
@@ -114,14 +115,11 @@ function createWork() {
       if (underWay === 0) onIdle?.()
     },
     /** Resolves when nothing is under way, or after `ms`. */
-    endsWithin: (ms: number): Promise<void> =>
-      new Promise(resolve => {
-        const timer = setTimeout(resolve, ms)
-        onIdle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-        if (underWay === 0) onIdle()
-      }),
+    async endsWithin(ms: number): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      onIdle = resolve
+      if (underWay === 0) resolve()
+      await withTimeout(ms, promise)
+    },
   }
 }

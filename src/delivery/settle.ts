@@ -25,12 +25,6 @@ export function createSettler(options: SettlerOptions) {
   let unwritten = 0
   let abandoned = false
 
-  function noteUnwritten(change: 1 | -1): void {
-    unwritten += change
-    settler.isBehind = unwritten > 0
-    if (!settler.isBehind) onCaughtUp()
-  }
-
   /** Tries again what the store could not take, for as long as it cannot. @returns null: given up, see `abandon`. */
   async function settleLater(
     job: Job,
@@ -38,12 +32,13 @@ export function createSettler(options: SettlerOptions) {
     failure: StoreUnavailable,
   ): Promise<Settled | null> {
     emit({ type: 'store-failed', doing: 'settle', error: failure })
-    noteUnwritten(1)
+    unwritten += 1
     for (let wait = FIRST_WAIT_MS; !abandoned; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
       await new Promise(resolve => setTimeout(resolve, wait))
       try {
         const settled = await outbox.settle(job.message.id, job.lease, settlement)
-        noteUnwritten(-1)
+        unwritten -= 1
+        if (unwritten === 0) onCaughtUp()
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
@@ -52,9 +47,11 @@ export function createSettler(options: SettlerOptions) {
     return null
   }
 
-  const settler = {
+  return {
     /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-    isBehind: false,
+    get isBehind() {
+      return unwritten > 0
+    },
     /**
      * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
      * that wait, and reported as an event.
@@ -102,5 +99,4 @@ export function createSettler(options: SettlerOptions) {
       abandoned = true
     },
   }
-  return settler
 }
