@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
-import type { SettingAdvice, SettingFault, SettingSchema } from '../settings/setting.ts'
+import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
 import type { RemovedSetting } from './earlier.ts'
 import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
@@ -144,19 +144,12 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
 }
 
-interface ObjectSchema {
-  readonly type: 'object'
-  readonly required: readonly string[]
-  readonly properties: Readonly<Record<string, SettingSchema>>
-  readonly defaults: Readonly<Record<string, unknown>>
-}
-
 /**
  * The JSON schema of settings, for @fastify/env, too: of those that are given, since compiling it takes a start
  * ten times as long as all that is done with it. The others are what they are by default, which needs no look.
  * @param form `partial` requires none of them.
  */
-export function jsonSchema(form: 'complete' | 'partial', given: readonly SettingName[]): ObjectSchema {
+export function jsonSchema(form: 'complete' | 'partial', given: readonly SettingName[]) {
   const properties = given.map(name => [name, allSettings[name].schema])
   const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in allSettings[name])
   return { type: 'object', required, properties: Object.fromEntries(properties), defaults }

@@ -115,24 +115,16 @@ const REPLACED: readonly Replacement[] = [
 /** New settings that hold several values, to which old ones are added. */
 const LISTS: ReadonlySet<SettingName> = new Set(['ADMIN_TOKENS', 'CALLBACK_KEYS', 'QUOTAS', 'PLATFORM_WORDS'])
 
-/** What stands in settings of earlier versions, under the names of this one. */
-export interface ReplacedSettings {
-  readonly texts: Readonly<Record<string, string>>
-  /** The old names that they came from, by the new one. */
-  readonly from: Readonly<Record<string, string>>
-  readonly warnings: readonly SettingAdvice[]
-  readonly faults: readonly SettingFault[]
-}
-
 /**
  * Reads settings that have another form now. From 1.3 on they are not read, and stop the start, so that none is ignored.
  * @param read gives a setting's text, also a secret's that stands in a file.
+ * @returns what stands in them, under the names of this version; `from`: the old names that it came from, by the new one
  */
 export function readReplacedSettings(
   read: (name: string, isSecret: boolean) => string | undefined,
   given: Readonly<Record<string, string>>,
   version = build.version,
-): ReplacedSettings {
+) {
   const texts: Record<string, string> = {}
   const from: Record<string, string> = {}
   const warnings: SettingAdvice[] = []

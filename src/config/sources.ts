@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
-import { findRemovedSettings, type RemovedSetting, readReplacedSettings, wasSetting } from './earlier.ts'
+import { findRemovedSettings, readReplacedSettings, wasSetting } from './earlier.ts'
 import { listeners } from './settings/callers.ts'
 import { allSettings, settingNames, settingOf } from './settings.ts'
 
@@ -15,24 +15,16 @@ export interface SettingSources {
   readonly readFile: (path: string) => string
 }
 
-/** The settings as text, merged, and what came up on the way. */
-interface MergedSettings {
-  readonly given: Readonly<Record<string, string>>
-  readonly faults: readonly SettingFault[]
-  /** Lines of the dotenv file that set nothing. */
-  readonly strayLines: readonly SettingFault[]
-  readonly warnings: readonly SettingAdvice[]
-  readonly removed: readonly RemovedSetting[]
-  /** The old names that texts came from, by the new one. */
-  readonly from: Readonly<Record<string, string>>
-}
-
 /** Names that are meant for somebody else: compose, Caddy, Node, OpenSSL. */
 const NOT_OURS =
   /^((COMPOSE|DOCKER|NODE|ACME|CADDY|POSTGRES|SSL_CERT)_|(TZ|LANG|LC_ALL|LC_MESSAGES|PATH|HTTP_PROXY|PUBLIC_HOST|MALLOC_ARENA_MAX)$)/
 
-/** Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones. */
-export function mergeSources(sources: SettingSources): MergedSettings {
+/**
+ * Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones.
+ * @returns the texts, and what came up on the way; `strayLines`: those of the dotenv file that set nothing; `from`: the old names
+ *   that texts came from, by the new one
+ */
+export function mergeSources(sources: SettingSources) {
   const faults: SettingFault[] = []
   const { dotenv, cut, strayLines } = readDotenv(sources, faults)
   const all: Record<string, string> = {}

@@ -16,22 +16,18 @@ const LONGEST_PAUSE_MS = 4000
  */
 const SHARES_PORT = process.platform === 'linux'
 
-export interface OpenedStore {
-  readonly store: Outbox
-  /** What answered while the database was waited for, and still does: on its port the next listener opens with `reusePort`. */
-  readonly waiting: FastifyInstance | null
-}
-
 /**
  * Opens the store, and waits for a database that is not there yet: after a boot, the service may be up before the network is, or the
  * database. Meanwhile `/healthz` is 200, and `/readyz` 503 with the reason. What time does not mend ends the start.
+ * @returns the store; `waiting` is what answered while the database was waited for, and still does: on its port the next listener opens
+ *   with `reusePort`
  * @throws StoreUnusable
  */
 export async function openStoreWhenThere(
   config: Config,
   open: () => Promise<Outbox>,
   { log, emit, clock }: { readonly log: Logger; readonly emit: Emit; readonly clock: Clock },
-): Promise<OpenedStore> {
+) {
   let said = ''
   let waiting: FastifyInstance | null = null
   try {

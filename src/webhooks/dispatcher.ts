@@ -102,7 +102,7 @@ export type ReceiverState = ReturnType<typeof createReceiverState>
  */
 export function createReceiverState(now: () => number, random: () => number) {
   let isGone = false
-  let failing: ReturnType<ReceiverState['failing']> = null
+  let failing: { readonly since: number; readonly reason: string } | null = null
   let failures = 0
   let dueAt = 0
 
@@ -121,9 +121,7 @@ export function createReceiverState(now: () => number, random: () => number) {
       const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures++, LONGEST_RETRY_MS)
       dueAt = now() + Math.max(backoff * (0.5 + random() / 2), asked)
     },
-    /** It answered 410: it is told nothing more before the next start. */
-    isGone: (): boolean => isGone,
-    /** Why the last POST failed; null: it did not. */
-    failing: (): { readonly since: number; readonly reason: string } | null => failing,
+    /** `isGone`: it answered 410, and is told nothing more before the next start. `failing`: why the last POST failed; null: it did not. */
+    status: () => ({ isGone, failing }),
   }
 }

@@ -7,20 +7,6 @@ import { repeat } from '../runtime/retry.ts'
 import { createDispatcher, createReceiverState, type DispatcherOptions } from './dispatcher.ts'
 import type { Poster } from './post.ts'
 
-/** The state of the webhooks, as this process knows it. */
-export interface WebhooksStatus {
-  /** It is false when another replica tells them. */
-  readonly leads: boolean
-  /** The receiver answered 410: it is told nothing more before the next start. */
-  readonly isGone: boolean
-  /** About how many events wait. */
-  readonly waiting: number
-  /** The time at which the oldest of them happened, ms since the epoch. */
-  readonly oldestAt: number | null
-  /** Why the last POST failed; null: it did not. */
-  readonly failing: { readonly since: number; readonly reason: string } | null
-}
-
 export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal'> {
   readonly poster: Poster
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
@@ -42,6 +28,8 @@ const STORE_RETRY_MS = 1000
 const GRACE_MS = 1000
 
 export type Webhooks = ReturnType<typeof createWebhooks>
+/** The state of the webhooks, as this process knows it. */
+export type WebhooksStatus = ReturnType<Webhooks['status']>
 
 /** Tells other machines, by signed webhooks, what became of messages. */
 export function createWebhooks(options: WebhooksOptions) {
@@ -51,7 +39,6 @@ export function createWebhooks(options: WebhooksOptions) {
   const receiver = createReceiverState(clock.now, options.random)
   const dispatcher = createDispatcher({ ...options, receiver, signal: aborting.signal })
   const changes = createProviderChanges(clock)
-  let leads = false
   let running: Promise<void> | undefined
 
   const leadership = createLeadership({
@@ -59,7 +46,6 @@ export function createWebhooks(options: WebhooksOptions) {
     ...LEASE,
     now: monotonic,
     onChange(isLeader) {
-      leads = isLeader
       dispatcher.forgetFailed()
       // A process that begins tells how each provider is, since no other event says what was before.
       for (const { provider, channel, breaker } of isLeader ? options.providers() : [])
@@ -101,10 +87,10 @@ export function createWebhooks(options: WebhooksOptions) {
       await leadership.stop()
       await options.poster.close()
     },
-    status: (): WebhooksStatus => ({
-      leads,
-      isGone: receiver.isGone(),
-      failing: receiver.failing(),
+    status: () => ({
+      /** It is false when another replica tells them. */
+      leads: leadership.isLeader(),
+      ...receiver.status(),
       ...dispatcher.status(),
     }),
   }

@@ -25,9 +25,9 @@ t.test('the pause after a failure doubles up to a minute, and a delivery ends th
   t.equal(receiver.isDue(), true)
   const pauses = Array.from({ length: 8 }, () => pauseAfter(failed()))
   t.same(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
-  t.same(receiver.failing(), { since: 1_000_000, reason: 'http-503' }, 'since the first of them')
+  t.same(receiver.status().failing, { since: 1_000_000, reason: 'http-503' }, 'since the first of them')
   t.equal(pauseAfter({ is: 'delivered' }), 0)
-  t.equal(receiver.failing(), null)
+  t.equal(receiver.status().failing, null)
   t.equal(pauseAfter(failed()), 1000)
 })
 
@@ -43,7 +43,7 @@ t.test('after 410 it is not asked any more', async t => {
   receiver.record({ is: 'gone', reason: 'http-410' })
   wait(86_400_000)
   t.match(
-    { isDue: receiver.isDue(), isGone: receiver.isGone(), failing: receiver.failing() },
+    { isDue: receiver.isDue(), isGone: receiver.status().isGone, failing: receiver.status().failing },
     { isDue: false, isGone: true, failing: { reason: 'http-410' } },
   )
 })
