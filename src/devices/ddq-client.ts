@@ -43,18 +43,14 @@ export function createDdqClient(options: DdqClientOptions) {
   const subscription = createSubscriptionTracker(now)
   let received = 0
   let malformed = 0
-  let stop: (() => void) | undefined
+  let running: AbortController | undefined
 
-  /** @returns a function that ends it */
-  function keepConnected(): () => void {
-    const stopping = new AbortController()
-    const { signal } = stopping
-    let connection: { stop(): void } | undefined
+  function keepConnected(signal: AbortSignal): void {
     let justLoggedIn = false
 
     /** Connects, and is done when the connection has ended. @returns how long to wait before the next one, ms */
     async function connect(): Promise<number> {
-      const opened = openConnection({
+      const told: ConnectionOptions = {
         ...options,
         onMessage(message) {
           received += 1
@@ -74,9 +70,8 @@ export function createDdqClient(options: DdqClientOptions) {
           subscription.recordSubscription()
           options.onSubscribed(topics)
         },
-      })
-      connection = opened
-      const end = await opened.ended
+      }
+      const end = await holdConnection(told, signal)
       if (signal.aborted) return 0
       const atOnce = end.logInAgain && !justLoggedIn
       justLoggedIn = atOnce
@@ -87,22 +82,19 @@ export function createDdqClient(options: DdqClientOptions) {
     }
 
     void repeat(connect, signal)
-    return () => {
-      stopping.abort()
-      connection?.stop()
-    }
   }
 
   return {
     start(): void {
-      if (stop !== undefined) return
+      if (running !== undefined) return
       subscription.recordStart()
-      stop = keepConnected()
+      running = new AbortController()
+      keepConnected(running.signal)
     },
     /** Ends the connection and does not come back; `start` begins anew. */
     stop(): void {
-      stop?.()
-      stop = undefined
+      running?.abort()
+      running = undefined
       subscription.recordStart()
     },
     status: (): DdqStatus => ({ ...subscription.status(), received, malformed }),
@@ -189,11 +181,11 @@ const WINDOWS_BYTES = 16 * 1024 * 1024
 const LARGEST_WINDOW_BYTES = 512 * 1024
 const SMALLEST_WINDOW_BYTES = 16 * 1024
 
-/**
- * One connection: opens, authenticates, subscribes, and hands on messages until it ends.
- * @returns `ended` resolves when it is over, and never rejects.
- */
-export function openConnection(options: ConnectionOptions) {
+/** One connection: opens, authenticates, subscribes, and hands on messages until it ends, or the signal aborts. @returns why it ended */
+export async function holdConnection(
+  options: ConnectionOptions,
+  signal: AbortSignal,
+): Promise<ConnectionEnd> {
   const { endpoint, timings, now } = options
   const { promise: over, resolve: finish } = Promise.withResolvers<ConnectionEnd>()
   const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
@@ -213,13 +205,14 @@ export function openConnection(options: ConnectionOptions) {
     )
     stop = runSession(connectHttp2(endpoint.origin, sessionOptions(options, guarded)), options, fail, finish)
   })
-  const ended = over.then(end => {
-    clearTimeout(connectTimeout)
-    stop()
-    socket.destroy()
-    return end
-  })
-  return { ended, stop: () => fail('stopped', 'told to end') }
+  const giveUp = () => fail('stopped', 'told to end')
+  signal.addEventListener('abort', giveUp)
+  const end = await over
+  signal.removeEventListener('abort', giveUp)
+  clearTimeout(connectTimeout)
+  stop()
+  socket.destroy()
+  return end
 }
 
 type Fail = (is: ConnectionEnd['is'], why: string) => void

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openConnection } from '../../src/devices/ddq-client.ts'
+import { holdConnection } from '../../src/devices/ddq-client.ts'
 
 t.test(
   'a server that ends every stream has ended the subscription, though the connection is open',
@@ -14,25 +14,26 @@ t.test(
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     t.teardown(() => server.close())
     const subscribed: number[] = []
-    const connection = openConnection({
+    const ending = new AbortController()
+    t.teardown(() => ending.abort())
+    const options = {
       endpoint: {
         origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
         authenticatePath: '/auth',
         subscribePath: '/subscribe',
-        heartbeat: 'ping',
+        heartbeat: 'ping' as const,
       },
       timings: { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 10_000 },
       appId: 'application-1',
-      credential: { token: () => Promise.resolve({ ok: true, value: 'token' }), refused: () => {} },
+      credential: { token: async () => ({ ok: true, value: 'token' }) as const, refused: () => {} },
       topics: ['/a', '/b'],
       onMessage: () => {},
       onMalformed: () => {},
-      onSubscribed: topics => subscribed.push(topics),
+      onSubscribed: (topics: number) => subscribed.push(topics),
       onRefused: () => {},
       now: () => performance.now(),
-    })
-    t.teardown(() => connection.stop())
-    t.same(await connection.ended, {
+    }
+    t.same(await holdConnection(options, ending.signal), {
       is: 'closed',
       why: 'the server ended the subscription',
       logInAgain: false,
