@@ -55,16 +55,10 @@ export function mergeSources(sources: SettingSources) {
   }
 }
 
-interface Dotenv {
-  readonly dotenv: Readonly<Record<string, string | undefined>>
-  /** Each secret that a # cuts short: in a dotenv file it begins a comment. */
-  readonly cut: readonly SettingAdvice[]
-  readonly strayLines: readonly SettingFault[]
-}
+const NO_DOTENV = { dotenv: {}, cut: [], strayLines: [] }
 
-const NO_DOTENV: Dotenv = { dotenv: {}, cut: [], strayLines: [] }
-
-function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: SettingFault[]): Dotenv {
+/** @returns the file's texts; `cut`: each secret that a # cuts short, which begins a comment there; `strayLines`: those that set nothing */
+function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: SettingFault[]) {
   if (path === undefined) return NO_DOTENV
   try {
     const text = readFile(path)

@@ -56,7 +56,8 @@ export async function startService(
   for (const { about, what, next } of findShortcomings(config))
     log.warn({ event: 'setting' }, `${about}: ${String(what)}: ${String(next)}`)
 
-  const certificate = config.TLS ? loadCertificate(certificateFiles(config), wall()) : undefined
+  const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
+  const certificate = config.TLS ? loadCertificate(files, wall()) : undefined
   if (certificate !== undefined && certificate.expiresAt <= wall())
     log.error(
       { event: 'certificate' },
@@ -87,7 +88,7 @@ export async function startService(
   const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
   // With a certificate it is one of HTTPS.
   const server = publicListener.server as HttpsServer
-  const watched = { ...certificateFiles(config), server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
+  const watched = { ...files, server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
   watch = certificate && watchCertificate({ ...watched, current: certificate })
   const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
   const adminUrl = `http://${hostAndPort(adminListener)}`
@@ -171,10 +172,6 @@ function stopAccepting(server: Server): Promise<void> {
       setTimeout(resolve, LAST_REQUESTS_MS)
     })
   })
-}
-
-function certificateFiles(config: Config): { readonly certFile: string; readonly keyFile: string } {
-  return { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
 }
 
 /** Reads the host of a URL; an IPv6 address without its brackets. */
