@@ -78,7 +78,7 @@ export function loadConfig(
   findMore: (settings: Partly) => readonly SettingFault[] = () => [],
 ): Config {
   const merged = mergeSources(sources)
-  const read = validate(merged.given, 'complete')
+  const read = validate(merged.given)
   const wrong = new Set([...merged.faults, ...read.faults].map(fault => fault.name))
   // The rest is looked at together all the same, so that all faults come at once.
   const usable = without(read.values, wrong)
@@ -120,7 +120,7 @@ export function loadConfig(
 export function envSchemaOptions(config: Config): FastifyEnvOptions & { readonly confKey: 'config' } {
   const given = texts.get(config)
   if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
-  return { confKey: 'config', ...options(given, 'complete') }
+  return { confKey: 'config', ...options(given) }
 }
 
 /**
@@ -134,8 +134,8 @@ export function loadSomeSettings<K extends SettingName>(
   const merged = mergeSources(sources)
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
-  const read = validate(given, 'partial')
-  const faults = [...merged.faults.filter(({ name }) => wanted.has(name)), ...read.faults]
+  const read = validate(given)
+  const faults = [...merged.faults, ...read.faults].filter(({ name }) => wanted.has(name))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.fromEntries(names.map(name => [name, read.values[name]])) as Pick<Partly, K>
 }
@@ -147,11 +147,10 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
 /**
  * The JSON schema of settings, for @fastify/env, too: of those that are given, since compiling it takes a start
  * ten times as long as all that is done with it. The others are what they are by default, which needs no look.
- * @param form `partial` requires none of them.
  */
-export function jsonSchema(form: 'complete' | 'partial', given: readonly SettingName[]) {
+export function jsonSchema(given: readonly SettingName[]) {
   const properties = given.map(name => [name, allSettings[name].schema])
-  const required = form === 'partial' ? [] : settingNames.filter(name => 'required' in allSettings[name])
+  const required = settingNames.filter(name => 'required' in allSettings[name])
   return { type: 'object', required, properties: Object.fromEntries(properties), defaults }
 }
 
@@ -246,19 +245,8 @@ export const fastifyEnv = createRequire(import.meta.url)(
 ) as typeof import('@fastify/env').fastifyEnv
 delete spared.compile
 
+/** The schemas by the names of what is given: ajv compiles each of them once. */
 const schemas = new Map<string, ReturnType<typeof jsonSchema>>()
-
-/**
- * The schema for what is given, the same one for the same names, so that ajv compiles it once.
- * @param form `partial`: that others are missing is said elsewhere, or is not asked.
- */
-function schemaOf(form: 'complete' | 'partial', given: object) {
-  const names = settingNames.filter(name => Object.hasOwn(given, name))
-  const key = [form, ...names].join(' ')
-  const schema = schemas.get(key) ?? jsonSchema(form, names)
-  schemas.set(key, schema)
-  return schema
-}
 
 /** Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. */
 const ajv = withReaders(
@@ -276,13 +264,17 @@ const ajv = withReaders(
   }),
 )
 
-function options(given: Readonly<Record<string, string>>, form: 'complete' | 'partial') {
-  return { schema: schemaOf(form, given), data: { ...given }, env: false, dotenv: false, ajv }
+function options(given: Readonly<Record<string, string>>) {
+  const names = settingNames.filter(name => Object.hasOwn(given, name))
+  const key = names.join(' ')
+  const schema = schemas.get(key) ?? jsonSchema(names)
+  schemas.set(key, schema)
+  return { schema, data: { ...given }, env: false, dotenv: false, ajv }
 }
 
 /** @returns the values of all settings but those that have a fault */
-function validate(given: Readonly<Record<string, string>>, form: 'complete' | 'partial') {
-  const { schema, data } = options(given, form)
+function validate(given: Readonly<Record<string, string>>) {
+  const { schema, data } = options(given)
   ajv.validate(schema, data)
   const faults = faultsOf(ajv.errors ?? [])
   return { values: without(data as Partly, new Set(faults.map(({ name }) => name))), faults }
