@@ -38,31 +38,26 @@ export function createNameLookup(
 ): LookupFunction {
   const hosts = new Map<string, Host>()
 
-  function ask(name: string, host: Host): Promise<Addresses> {
-    host.asking ??= askAll(name)
-      .then(
-        addresses => {
-          host.known = { addresses, at: performance.now() }
-          host.isSilent = false
-          return addresses
-        },
-        (error: NodeJS.ErrnoException) => {
-          host.isSilent = error.code === 'EAI_AGAIN'
-          if (!host.isSilent) delete host.known
-          throw error
-        },
-      )
-      .finally(() => {
-        delete host.asking
-      })
-    return host.asking
+  async function ask(name: string, host: Host): Promise<Addresses> {
+    try {
+      const addresses = await askAll(name)
+      host.known = { addresses, at: performance.now() }
+      host.isSilent = false
+      return addresses
+    } catch (error) {
+      host.isSilent = error instanceof Error && 'code' in error && error.code === 'EAI_AGAIN'
+      if (!host.isSilent) delete host.known
+      throw error
+    } finally {
+      delete host.asking
+    }
   }
 
   async function addressesOf(name: string): Promise<Addresses> {
     const host = hosts.get(name) ?? { isSilent: false }
     hosts.set(name, host)
-    const asking = ask(name, host)
-    const { known } = host
+    host.asking ??= ask(name, host)
+    const { asking, known } = host
     if (known === undefined || performance.now() - known.at > MOST_STALE_MS) return asking
     const answer = asking.catch(error => {
       if (!host.isSilent) throw error
