@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import {
   type Credential,
   createCredential,
-  filledTextOf,
   openPlatform,
   type PlatformBody,
   type PlatformOptions,
@@ -15,6 +14,7 @@ import {
   unreadableFailure,
 } from '../../src/devices/platform-api.ts'
 import { type Int, intOf, stringifyExactly } from '../../src/runtime/exact-json.ts'
+import { filledTextOf } from '../../src/runtime/json-object.ts'
 
 type Method = PlatformRequest['method']
 

@@ -1,5 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type Int, parseExactly } from '../runtime/exact-json.ts'
+import { filledTextOf, objectOf } from '../runtime/json-object.ts'
 
 /** The subject of a topic; `unknown` for one that the contract does not have. */
 export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'
@@ -240,11 +241,12 @@ export function parseMessage(text: string): ParsedMessage {
   } catch {
     return { is: 'malformed', topic: '', fault: 'is not JSON', shape: `${text.length} characters` }
   }
-  const topic = member(body, 'topic')
+  const given = objectOf(body)
+  const topic = given?.['topic']
   if (topic === undefined) return { is: 'other', body }
   if (typeof topic !== 'string' || topic === '') return malformed('', '/topic must be text', body)
   const { kind, product } = parseTopic(topic)
-  const payload = unpackPayload(member(body, 'payload'), JSON.parse)
+  const payload = unpackPayload(given?.['payload'], JSON.parse)
   if (kind !== 'unknown') {
     const validate = validators[kind]
     if (!validate(payload)) {
@@ -253,13 +255,13 @@ export function parseMessage(text: string): ParsedMessage {
     }
   }
   // Parsed once more, with every digit: the check above saw rounded numbers.
-  const exact = LONG.test(text) ? parseExactly(text) : body
+  const exact = LONG.test(text) ? objectOf(parseExactly(text)) : given
   const message = {
     kind,
     topic,
-    id: idOf(member(exact, 'message_id')) ?? idOf(member(exact, 'msgId')),
+    id: filledTextOf(exact?.['message_id']) ?? filledTextOf(exact?.['msgId']) ?? null,
     product,
-    payload: exact === body ? payload : unpackPayload(member(exact, 'payload'), parseExactly),
+    payload: exact === given ? payload : unpackPayload(exact?.['payload'], parseExactly),
   } as DdqMessage
   return { is: 'message', message }
 }
@@ -289,17 +291,6 @@ function depthOf(json: string): number {
     if (depth > deepest) deepest = depth
   }
   return deepest
-}
-
-function idOf(value: unknown): string | null {
-  if (typeof value === 'string') return value === '' ? null : value
-  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : null
-}
-
-function member(body: unknown, key: string): unknown {
-  return typeof body === 'object' && body !== null && Object.hasOwn(body, key)
-    ? Reflect.get(body, key)
-    : undefined
 }
 
 function malformed(topic: string, fault: string, body: unknown): ParsedMessage {

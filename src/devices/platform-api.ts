@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { type Int, intOf } from '../runtime/exact-json.ts'
-import { isObject, parseJson } from '../runtime/json-object.ts'
+import { filledTextOf, isObject, parseJson } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 
 /** The result of a call to the platform. An expected failure is a value; only misuse throws. */
@@ -250,9 +250,4 @@ export function readLogin(body: PlatformBody): PlatformResult<GrantedToken> {
   if (accessToken === undefined) return unreadableFailure(200, 'a login without access_token')
   const expireIn = intOf(body['expire_in'])
   return { ok: true, value: { accessToken, expireIn: expireIn === undefined ? null : Number(expireIn) } }
-}
-
-export function filledTextOf(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

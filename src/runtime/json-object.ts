@@ -20,3 +20,9 @@ export function isObject(value: unknown): value is JsonObject {
 export function objectOf(value: unknown): JsonObject | null {
   return isObject(value) ? value : null
 }
+
+/** A name or a number as text; undefined for anything else, and for no text at all. */
+export function filledTextOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
