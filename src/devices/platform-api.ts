@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, request } from 'undici'
 import { type Int, intOf } from '../runtime/exact-json.ts'
 import { filledTextOf, isObject, parseJson } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
@@ -183,8 +183,6 @@ export interface PlatformOptions {
   readonly baseUrl: string
   /** How long a call may take in all, ms. Default 10,000. */
   readonly timeoutMs?: number
-  /** undici's, for tests and proxies; not closed here. */
-  readonly dispatcher?: Dispatcher
 }
 
 /** Longer answers are an error: file download and other streams are not part of the contract. */
@@ -194,16 +192,16 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
  * Opens the platform's API, for an application that logs in there.
  * @throws TypeError for a base URL that is none.
  */
-export function openPlatform({ baseUrl, timeoutMs = 10_000, dispatcher }: PlatformOptions) {
+export function openPlatform({ baseUrl, timeoutMs = 10_000 }: PlatformOptions) {
   const base = new URL(baseUrl).href.replace(/\/+$/, '')
-  // HTTP/1.1, as the contract says.
   const connect = { timeout: timeoutMs, lookup: lookUpName }
-  const own = dispatcher ? null : new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
+  // HTTP/1.1, as the contract says.
+  const dispatcher = new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES, allowH2: false })
 
   async function send({ path, ...sent }: PlatformRequest): Promise<PlatformResult<PlatformBody>> {
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      const options = { ...sent, signal, dispatcher: dispatcher ?? own ?? undefined }
+      const options = { ...sent, signal, dispatcher }
       const response = await request(`${base}${path}`, options)
       return readAnswer(response.statusCode, await response.body.text())
     } catch (error) {
@@ -224,7 +222,7 @@ export function openPlatform({ baseUrl, timeoutMs = 10_000, dispatcher }: Platfo
       return result.ok ? readLogin(result.value) : result
     },
     /** Ends all connections: an answer that does not come would be waited for. */
-    close: async (): Promise<void> => own?.destroy(),
+    close: (): Promise<void> => dispatcher.destroy(),
   }
 }
 
