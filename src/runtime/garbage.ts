@@ -20,23 +20,20 @@ const THOROUGHLY = { type: 'major', flavor: 'last-resort' }
  * Collects garbage of the thread that calls it when that has little to do and its heap has grown: V8 keeps what a start or a
  * burst has left behind until it needs the room, which on a quiet machine is never. One collection takes 40 to 80 ms, and a
  * tenth of that in the store's thread, so a callback that comes just then waits that long.
- * @returns a function that ends it
  */
-export function collectGarbageWhenIdle(thread: keyof typeof GROWTH): () => void {
+export function collectGarbageWhenIdle(thread: keyof typeof GROWTH): void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as (options: object) => void
   const schedule = createCollectionSchedule(GROWTH[thread])
   let before = performance.eventLoopUtilization()
-  const timer = setInterval(() => {
+  setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { active, idle } = performance.eventLoopUtilization(now, before)
     before = now
     if (!schedule.isDue({ busyMs: active, idleMs: idle, heap: getHeapStatistics().total_heap_size })) return
     gc(THOROUGHLY)
     schedule.noteSize(getHeapStatistics().total_heap_size)
-  }, EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  }, EVERY_MS).unref()
 }
 
 /**
