@@ -9,20 +9,6 @@ import { createExchange, type DdqExchange, errorCodeOf, postRequest, type Reader
 import { createFrameGuard, guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
 
-/** The subscription as people look at it. */
-export interface DdqStatus {
-  readonly subscribed: boolean
-  /** How long it has been subscribed, or has not been, however many tries to connect failed meanwhile, ms. */
-  readonly forMs: number
-  /** Why it last ended, or could not begin; null: that has not happened. */
-  readonly lastEnd: Pick<ConnectionEnd, 'is' | 'why'> | null
-  /** Topics that the platform refuses, though others come. */
-  readonly refused: readonly { readonly topic: string; readonly why: string }[]
-  /** Messages since the process began, and how many of them cannot be used. */
-  readonly received: number
-  readonly malformed: number
-}
-
 export interface DdqClientOptions extends ConnectionOptions {
   /** It gives a number from 0 to 1. */
   readonly random: () => number
@@ -97,7 +83,8 @@ export function createDdqClient(options: DdqClientOptions) {
       running = undefined
       subscription.recordStart()
     },
-    status: (): DdqStatus => ({ ...subscription.status(), received, malformed }),
+    /** The subscription as people look at it; with the messages since the process began, and how many of them cannot be used. */
+    status: () => ({ ...subscription.status(), received, malformed }),
   }
 }
 
@@ -109,9 +96,11 @@ export function createDdqClient(options: DdqClientOptions) {
 export function createSubscriptionTracker(now: () => number) {
   let subscribed = false
   let since = now()
-  let lastEnd: ConnectionEnd | null = null
-  let refused: readonly { readonly topic: string; readonly why: string }[] = []
+  /** Why it last ended, or could not begin; null: that has not happened. */
+  let lastEnd: Pick<ConnectionEnd, 'is' | 'why'> | null = null
   let refusedNow: { readonly topic: string; readonly why: string }[] = []
+  /** Topics that the platform refuses, though others come. */
+  let refused: Readonly<typeof refusedNow> = []
 
   const enter = (next: boolean) => {
     if (next !== subscribed) since = now()
@@ -136,6 +125,7 @@ export function createSubscriptionTracker(now: () => number) {
       lastEnd = end
       enter(false)
     },
+    /** `forMs`: how long it has been subscribed, or has not been, however many tries to connect failed meanwhile. */
     status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }
