@@ -273,15 +273,9 @@ export type EventHandlers = { readonly [T in EventType]?: (event: EventOf<T>) =>
 
 /** @returns a function that hands each event to every sink that has a handler for it, in the order of the sinks. */
 export function createEmitter(sinks: readonly EventHandlers[]): Emit {
-  const handlers = new Map<EventType, ((event: ServiceEvent) => void)[]>()
-  for (const sink of sinks) {
-    for (const [type, handler] of Object.entries(sink))
-      handlers.set(type as EventType, [
-        ...(handlers.get(type as EventType) ?? []),
-        handler as (event: ServiceEvent) => void,
-      ])
-  }
+  const all = sinks.flatMap(sink => Object.entries(sink) as [EventType, (event: ServiceEvent) => void][])
+  const handlers = Map.groupBy(all, ([type]) => type)
   return event => {
-    for (const handler of handlers.get(event.type) ?? []) handler(event)
+    for (const [, handle] of handlers.get(event.type) ?? []) handle(event)
   }
 }

@@ -4,6 +4,7 @@ import type {
   AttemptRecord,
   ChargedWindows,
   FinalAnswer,
+  ListFilter,
   MessageView,
   QueuedEvent,
   QueuedEventType,
@@ -121,6 +122,25 @@ export function viewOfRow(read: Readonly<Record<string, unknown>>): MessageView 
     receipt: readJson(read['receipt']) as MessageView['receipt'],
     timeline: (readJson(read['timeline']) as readonly AttemptRecord[] | null) ?? [],
   }
+}
+
+/**
+ * Lists the conditions of a list of messages, each with its value, which is `?` in it.
+ * @param isRecipient the condition on a recipient's hash.
+ */
+export function conditionsOf(
+  { recipientHash, state, channel, kind, since, before }: Omit<ListFilter, 'limit'>,
+  isRecipient: string,
+) {
+  const conditions: (readonly [string, string | number | undefined])[] = [
+    [isRecipient, recipientHash],
+    ['state = ?', state],
+    ['channel = ?', channel],
+    ['kind = ?', kind],
+    ['arrived_at >= ?', since],
+    ['arrived_at < ?', before],
+  ]
+  return conditions.filter((each): each is readonly [string, string | number] => each[1] !== undefined)
 }
 
 /** How many of the oldest events one step drops. */

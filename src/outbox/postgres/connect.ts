@@ -102,37 +102,30 @@ export function createConnections(options: ConnectOptions) {
     }
   }
 
+  /** A connection on which anything failed is thrown away, and with it what it had not committed. */
+  async function lend<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await connect()
+    try {
+      const value = await work(client)
+      client.release()
+      return value
+    } catch (error) {
+      if (LOST_STATEMENT.test(String((error as { code?: unknown } | null)?.code)))
+        await guard.verify(client).catch(() => {})
+      client.release(true)
+      throw error
+    }
+  }
+
   return {
-    /**
-     * Lends a connection to some work. A connection on which anything failed is thrown away, and with it what it had
-     * not committed.
-     */
+    /** Lends a connection to some work. */
     async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
       const trouble = guard.trouble()
       if (trouble !== null) throw new StoreUnavailable(trouble)
-      const client = await connect()
-      try {
-        const value = await work(client)
-        client.release()
-        return value
-      } catch (error) {
-        if (LOST_STATEMENT.test(String((error as { code?: unknown } | null)?.code)))
-          await guard.verify(client).catch(() => {})
-        client.release(true)
-        throw error
-      }
+      return lend(work)
     },
     /** Looks whether a session is still as it was set up. @throws StoreUnavailable when it is not */
-    async verify(): Promise<void> {
-      const client = await connect()
-      let isOurs = false
-      try {
-        await guard.verify(client)
-        isOurs = true
-      } finally {
-        client.release(!isOurs)
-      }
-    },
+    verify: (): Promise<void> => lend(guard.verify),
     close: (): Promise<void> => pool.end(),
   }
 }

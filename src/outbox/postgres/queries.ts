@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
-import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { type ListFilter, LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
+import { LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -22,24 +22,13 @@ export async function listMessages(
   client: Client,
   { filter }: Takes<'listMessages'>,
 ): Promise<readonly MessageView[]> {
-  const conditions: (readonly [keyof ListFilter, string])[] = [
-    ['recipientHash', isText(['recipient_hash', '?'])],
-    ['state', 'state = ?'],
-    ['channel', 'channel = ?'],
-    ['kind', 'kind = ?'],
-    ['since', 'arrived_at >= ?'],
-    ['before', 'arrived_at < ?'],
-  ]
-  const given = conditions.filter(([key]) => filter[key] !== undefined)
-  const where = given.map(([, sql], at) => sql.replaceAll('?', `$${at + 2}`)).join(' AND ')
+  const given = conditionsOf(filter, isText(['recipient_hash', '?']))
+  const where = given.map(([sql], at) => sql.replaceAll('?', `$${at + 2}`)).join(' AND ')
   const text = `SELECT ${VIEW_COLUMNS} FROM courier_messages ${where === '' ? '' : `WHERE ${where}`}
     ORDER BY arrived_at DESC, seq DESC LIMIT $1`
   const { rows } = await client.query<Record<string, unknown>>(text, [
     filter.limit,
-    ...given.map(([key]) => {
-      const value = filter[key]
-      return typeof value === 'string' ? withoutNul(value) : value
-    }),
+    ...given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value)),
   ])
   return rows.map(viewOfRow)
 }
@@ -77,15 +66,14 @@ export async function readSummary(
     runStatement(client, SERIES, from, minutes),
     runStatement(client, BYTES),
   )
-  const first = (rows: readonly Record<string, unknown>[]) => rows[0] ?? {}
   const [email, sms] = ['email', 'sms'].map(channel => waiting.rows.find(row => row['channel'] === channel))
   return {
-    backlog: { email: Number(first(backlog.rows)['email']), sms: Number(first(backlog.rows)['sms']) },
+    backlog: backlog.rows[0] as unknown as Summary['backlog'],
     oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
     waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
     counts: counts.rows as unknown as Summary['counts'],
     series: series.rows as unknown as Summary['series'],
-    bytes: Number(first(bytes.rows)['bytes']),
+    bytes: Number(bytes.rows[0]?.['bytes']),
   }
 }
 

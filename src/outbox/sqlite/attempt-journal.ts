@@ -29,12 +29,7 @@ export function readAttemptJournal(
   } catch {
     return null
   }
-  if (
-    bootId === null ||
-    bytes.length < HEADER_BYTES ||
-    !bytes.subarray(0, HEADER_BYTES).equals(headerOf(bootId))
-  )
-    return null
+  if (bootId === null || !bytes.subarray(0, HEADER_BYTES).equals(headerOf(bootId))) return null
   const begun = new Map<string, string>()
   for (let at = HEADER_BYTES; at + SLOT_BYTES <= bytes.length; at += SLOT_BYTES) {
     const slot = bytes.subarray(at, at + SLOT_BYTES)

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import { VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type Summary } from '../outbox.ts'
 import type { LiveMessages } from './side-tables.ts'
@@ -29,17 +29,10 @@ export function createAdminQueries(db: DatabaseSync) {
 }
 
 function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undefined): MessageView[] {
-  const conditions: (readonly [string, string | number | undefined])[] = [
-    ['substr(recipient_hash, 1, 8) = substr(?, 1, 8)', filter.recipientHash],
-    ['recipient_hash = ?', filter.recipientHash],
-    ['state = ?', filter.state],
-    ['channel = ?', channel],
-    ['kind = ?', filter.kind],
-    ['arrived_at >= ?', filter.since],
-    ['arrived_at < ?', filter.before],
-  ]
-  const given = conditions.filter((each): each is readonly [string, string | number] => each[1] !== undefined)
-  const where = given.length === 0 ? '' : `WHERE ${given.map(([sql]) => sql).join(' AND ')}`
+  const isRecipient = 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?'
+  const given = conditionsOf({ ...filter, channel }, isRecipient)
+  const conditions = given.map(([sql], at) => sql.replaceAll('?', `?${at + 2}`)).join(' AND ')
+  const where = given.length === 0 ? '' : `WHERE ${conditions}`
   // Without statistics the planner must be told which index answers the question.
   const index =
     filter.recipientHash !== undefined
@@ -47,10 +40,10 @@ function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undef
       : filter.state !== undefined
         ? 'message_state'
         : 'message_arrival'
-  const sql = `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY ${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?`
+  const sql = `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY ${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?1`
   return db
     .prepare(sql)
-    .all(...given.map(([, value]) => value), filter.limit)
+    .all(filter.limit, ...given.map(([, value]) => value))
     .map(viewOfRow)
 }
 
