@@ -16,11 +16,7 @@ export interface GroupCommitOptions<Call, Value> {
 
 export type GroupCommit<Call, Value> = ReturnType<typeof createGroupCommit<Call, Value>>
 
-interface Waiting<Call, Value> {
-  readonly call: Call
-  resolve(value: Value): void
-  reject(error: Error): void
-}
+type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { readonly call: Call }
 
 /**
  * Shares commits: the calls of one turn of the event loop go into one transaction, and those that come while as many as `atOnce`
@@ -73,7 +69,7 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
         for (const each of batch) await runBatch([each])
         return
       }
-      for (const each of batch) each.reject(error as Error)
+      for (const each of batch) each.reject(error)
     }
   }
 

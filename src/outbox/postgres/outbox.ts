@@ -250,15 +250,12 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
     }),
   }
 
-  async function call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
-    if (sharesCommit(name)) return commits[name].call(takes as never)
-    return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
-  }
-
   return {
     async call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
+      if (!sharesCommit(name))
+        return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
       try {
-        return await call(name, takes)
+        return await commits[name].call(takes as never)
       } catch (error) {
         if (name === 'accept')
           for (const { lease } of (takes as Takes<'accept'>).messages)

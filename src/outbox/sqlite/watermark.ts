@@ -47,44 +47,13 @@ export function readWatermark(path: string): Mark | null {
   return sum === undefined || bytesOf(mark).toString('latin1') !== text ? null : mark
 }
 
-/**
- * The watermark: a small file beside the database that says how far the store had come. SQLite silently drops what it cannot
- * read at the end of its WAL, and starts without a WAL that is gone. What the watermark counts and the opened database lacks is lost.
- *
- * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
- * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
- *
- * Opens a watermark to write it; what it says stays until then. @throws StoreUnusable
- */
-function openWatermark(path: string) {
-  let file: number
+/** Opens a watermark to write it; what it says stays until then. @throws StoreUnusable */
+function openWatermark(path: string): number {
   try {
-    file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+    return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   } catch (cause) {
     const advice = `${path} cannot be written: make it and its directory writable for the service's user`
     throw new StoreUnusable(advice, { cause })
-  }
-  let timer: NodeJS.Timeout | undefined
-  /** A thread of the pool syncs it, so that no commit waits for it. */
-  const sync = () => {
-    fdatasync(file, () => {
-      timer = undefined
-    })
-  }
-  return {
-    /** Never throws: a watermark that cannot be written stays behind. */
-    write(mark: Mark): void {
-      try {
-        writeSync(file, bytesOf(mark), 0, BYTES, 0)
-      } catch {
-        return
-      }
-      timer ??= setTimeout(sync, SYNC_EVERY_MS).unref()
-    },
-    close(): void {
-      clearTimeout(timer)
-      closeSync(file)
-    },
   }
 }
 
@@ -159,7 +128,15 @@ export function recordLoss(
 /**
  * Counts commits and stored messages, in the database and after each commit in its watermark: `write` before a commit, `commit`
  * after it.
+ *
+ * The watermark is a small file beside the database that says how far the store had come. SQLite silently drops what it cannot
+ * read at the end of its WAL, and starts without a WAL that is gone. What the watermark counts and the opened database lacks is lost.
+ *
+ * It is written after each commit and before anything of it is answered, and not synced then: it survives the death of the
+ * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
+ *
  * @param live counts the messages that wait or are being sent, when a transaction is committed.
+ * @throws StoreUnusable when the watermark cannot be written.
  */
 export function createProgressCount(db: DatabaseSync, path: string, live: () => number) {
   const store = storeName(db)
@@ -168,9 +145,24 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   )
   let committed = readProgress(db)
   let pending = committed
-  const watermark = openWatermark(watermarkPath(path))
-  const mark = (): Mark => ({ store, ...committed, live: live() })
-  watermark.write(mark())
+  const file = openWatermark(watermarkPath(path))
+  let timer: NodeJS.Timeout | undefined
+  /** A thread of the pool syncs it, so that no commit waits for it. */
+  const sync = () => {
+    fdatasync(file, () => {
+      timer = undefined
+    })
+  }
+  /** Never throws: a watermark that cannot be written stays behind. */
+  function writeMark(): void {
+    try {
+      writeSync(file, bytesOf({ store, ...committed, live: live() }), 0, BYTES, 0)
+    } catch {
+      return
+    }
+    timer ??= setTimeout(sync, SYNC_EVERY_MS).unref()
+  }
+  writeMark()
   return {
     /** @param at ms since the epoch. @param stored messages that the open transaction stores. */
     write(at: number, stored: number): void {
@@ -179,10 +171,13 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
     },
     commit(): void {
       committed = pending
-      watermark.write(mark())
+      writeMark()
     },
     /** Lets go of the watermark. */
-    close: () => watermark.close(),
+    close(): void {
+      clearTimeout(timer)
+      closeSync(file)
+    },
   }
 }
 
