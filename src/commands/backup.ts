@@ -6,16 +6,10 @@ import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { callService } from './ask-service.ts'
-import { type Command, type ExitCode, type Io, readArguments, writeLine } from './command.ts'
+import { type Command, type ExitCode, readArguments, writeLine } from './command.ts'
 
-export const backup: Command = {
-  async run(argv, io) {
-    const { positionals } = readArguments(argv, {}, { least: 1, most: 1 })
-    return backUp(positionals[0] ?? '', io)
-  },
-}
-
-async function backUp(file: string, io: Io): Promise<ExitCode> {
+export const backup: Command = async (argv, io) => {
+  const [file = ''] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
   const fail = (why: Sentence): ExitCode => {
     writeLine(io, 'stderr', say('no backup: {why}', { why }))
     return 1

@@ -36,14 +36,12 @@ import { checkSettings, checkTemplates } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
-export const check: Command = {
-  async run(argv, io) {
-    const { values } = readArguments(argv, { json: { type: 'boolean' } })
-    const language = values.json === true ? 'en' : languageOfTerminal(io.env)
-    const results = await runChecks(io, { language })
-    io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))
-    return results.some(({ is }) => is === 'fail') ? 1 : 0
-  },
+export const check: Command = async (argv, io) => {
+  const { values } = readArguments(argv, { json: { type: 'boolean' } })
+  const language = values.json === true ? 'en' : languageOfTerminal(io.env)
+  const results = await runChecks(io, { language })
+  io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))
+  return results.some(({ is }) => is === 'fail') ? 1 : 0
 }
 
 /** The sources that checks ask outside of this process; DNS, servers and the machine unless given. */

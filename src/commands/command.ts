@@ -17,10 +17,8 @@ export interface Io {
 /** 0: success; 1: failure; 2: a wrong command line. */
 export type ExitCode = 0 | 1 | 2
 
-export interface Command {
-  /** @throws UsageError, ConfigError: `runCommand` prints either. */
-  run(argv: readonly string[], io: Io): Promise<number>
-}
+/** Carries out a command. @throws UsageError, ConfigError: `runCommand` prints either. */
+export type Command = (argv: readonly string[], io: Io) => Promise<number>
 
 /** A wrong command line: what is wrong, and with which option. */
 export class UsageError extends Error {

@@ -3,22 +3,20 @@ import { say } from '../language/sentence.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { helpOf } from './help.ts'
 
-export const completion: Command = {
-  async run(argv, io) {
-    const [shell = ''] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
-    if (!helpOf.completion.words.includes(shell))
-      throw new UsageError(say('what is “{word}”?', { word: shell }))
-    const cases = Object.entries(helpOf).map(([name, { words, options }]) => {
-      const offered = [
-        ...(name === 'settings' ? settingNames : words),
-        ...Object.keys(options).map(head => head.split(' ')[0]),
-        '--help',
-      ]
-      return `    ${name}) offered='${offered.join(' ')}' ;;\n`
-    })
-    io.stdout.write(formatScript(cases.join(''), shell === 'zsh'))
-    return 0
-  },
+export const completion: Command = async (argv, io) => {
+  const [shell = ''] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
+  if (!helpOf.completion.words.includes(shell))
+    throw new UsageError(say('what is “{word}”?', { word: shell }))
+  const cases = Object.entries(helpOf).map(([name, { words, options }]) => {
+    const offered = [
+      ...(name === 'settings' ? settingNames : words),
+      ...Object.keys(options).map(head => head.split(' ')[0]),
+      '--help',
+    ]
+    return `    ${name}) offered='${offered.join(' ')}' ;;\n`
+  })
+  io.stdout.write(formatScript(cases.join(''), shell === 'zsh'))
+  return 0
 }
 
 /**

@@ -9,21 +9,19 @@ import { findFileFaults } from '../service/files.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
 import { type Command, type Io, readArguments, UsageError, writeLine } from './command.ts'
 
-export const ddq: Command = {
-  async run([what, ...argv], io) {
-    if (what !== 'tail')
-      throw new UsageError(
-        what === undefined ? say('say what to do: tail') : say('what is “{word}”?', { word: what }),
-      )
-    const { values } = readArguments(argv, {
-      topic: { type: 'string', multiple: true },
-      product: { type: 'string' },
-      count: { type: 'string' },
-    })
-    const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
-    if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'), 'count')
-    return tail(io, values.topic, values.product, count)
-  },
+export const ddq: Command = async ([what, ...argv], io) => {
+  if (what !== 'tail')
+    throw new UsageError(
+      what === undefined ? say('say what to do: tail') : say('what is “{word}”?', { word: what }),
+    )
+  const { values } = readArguments(argv, {
+    topic: { type: 'string', multiple: true },
+    product: { type: 'string' },
+    count: { type: 'string' },
+  })
+  const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
+  if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'), 'count')
+  return tail(io, values.topic, values.product, count)
 }
 
 type Needed = Extract<SettingName, `DDQ_${string}` | 'TLS_CA_FILE'>

@@ -10,18 +10,16 @@ import { askService } from './ask-service.ts'
 import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
 import { requestHealth } from './health.ts'
 
-export const find: Command = {
-  async run(argv, io) {
-    const { positionals, values } = readArguments(
-      argv,
-      { since: { type: 'string' }, until: { type: 'string' }, json: { type: 'boolean' } },
-      { least: 1, most: 1 },
-    )
-    const since = readDay('since', values.since)
-    const until = readDay('until', values.until)
-    const search = { recipient: positionals[0] ?? '', since: since?.getTime(), before: dayAfter(until) }
-    return findMessages(search, values.json === true, io)
-  },
+export const find: Command = async (argv, io) => {
+  const { positionals, values } = readArguments(
+    argv,
+    { since: { type: 'string' }, until: { type: 'string' }, json: { type: 'boolean' } },
+    { least: 1, most: 1 },
+  )
+  const since = readDay('since', values.since)
+  const until = readDay('until', values.until)
+  const search = { recipient: positionals[0] ?? '', since: since?.getTime(), before: dayAfter(until) }
+  return findMessages(search, values.json === true, io)
 }
 
 /** Reads a day of this process's zone (TZ). */

@@ -5,14 +5,12 @@ import { type Command, readArguments, writeLine } from './command.ts'
 
 const WITHIN_MS = 3000
 
-export const health: Command = {
-  async run(argv, io) {
-    const { values } = readArguments(argv, { ready: { type: 'boolean' } })
-    const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
-    if (answer === null) return 0
-    writeLine(io, 'stderr', say('not well: {answer}', { answer: translateText(answer) }))
-    return 1
-  },
+export const health: Command = async (argv, io) => {
+  const { values } = readArguments(argv, { ready: { type: 'boolean' } })
+  const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
+  if (answer === null) return 0
+  writeLine(io, 'stderr', say('not well: {answer}', { answer: translateText(answer) }))
+  return 1
 }
 
 /** Asks a health URL. @returns null when it answers 200, else the reason. */

@@ -20,42 +20,40 @@ import { checkTemplates } from './check/settings.ts'
 import { formatAsText } from './check.ts'
 import { type Command, readArguments, UsageError, writeLine } from './command.ts'
 
-export const preview: Command = {
-  async run(argv, io) {
-    const { values } = readArguments(argv, {
-      out: { type: 'string' },
-      locale: { type: 'string', multiple: true },
-      lint: { type: 'boolean', default: false },
-    })
-    const { out, locale, lint } = values
-    if (out === undefined && !lint) throw new UsageError(say('say --out DIR or --lint'), 'out')
-    const config = loadConfig(io)
-    // What is longer than allowed is to be seen here, not refused.
-    const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
-    const renderer = openRenderer(unlimited, pino({ level: 'silent' }))
-    try {
-      const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
-      if (unknown.length > 0)
-        throw new UsageError(
-          say('there is no {unknown}: there are {known}', {
-            unknown: unknown.join(', '),
-            known: renderer.locales.join(', '),
-          }),
-          'locale',
-        )
-      if (out !== undefined) {
-        const index = await writeGallery(renderer, out, locale, languageOfTerminal(io.env))
-        writeLine(io, 'stdout', say('look at {index}', { index }))
-        if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
-      }
-      const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
-      if (lint || results.some(({ is }) => is !== 'ok'))
-        io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
-      return results.some(({ is }) => is === 'fail') ? 1 : 0
-    } finally {
-      renderer.close()
+export const preview: Command = async (argv, io) => {
+  const { values } = readArguments(argv, {
+    out: { type: 'string' },
+    locale: { type: 'string', multiple: true },
+    lint: { type: 'boolean', default: false },
+  })
+  const { out, locale, lint } = values
+  if (out === undefined && !lint) throw new UsageError(say('say --out DIR or --lint'), 'out')
+  const config = loadConfig(io)
+  // What is longer than allowed is to be seen here, not refused.
+  const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
+  const renderer = openRenderer(unlimited, pino({ level: 'silent' }))
+  try {
+    const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
+    if (unknown.length > 0)
+      throw new UsageError(
+        say('there is no {unknown}: there are {known}', {
+          unknown: unknown.join(', '),
+          known: renderer.locales.join(', '),
+        }),
+        'locale',
+      )
+    if (out !== undefined) {
+      const index = await writeGallery(renderer, out, locale, languageOfTerminal(io.env))
+      writeLine(io, 'stdout', say('look at {index}', { index }))
+      if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
     }
-  },
+    const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
+    if (lint || results.some(({ is }) => is !== 'ok'))
+      io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
+    return results.some(({ is }) => is === 'fail') ? 1 : 0
+  } finally {
+    renderer.close()
+  }
 }
 
 /** Writes what each SMS carrier would send. @throws ConfigError when the templates cannot be used */

@@ -80,7 +80,7 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     return 0
   }
   try {
-    return await command.run(rest, io)
+    return await command(rest, io)
   } catch (error) {
     if (error instanceof UsageError) {
       const { sentence, option } = error

@@ -25,36 +25,30 @@ const OPTIONS = {
 
 type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
 
-export const send: Command = {
-  async run(argv, io) {
-    const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
-    const [channel] = positionals
-    if (channel !== 'email' && channel !== 'sms') throw new UsageError(say('say email or sms'))
-    const body = values['validate-only'] ? null : buildBody(channel, values)
-    const config = loadConfig(io)
-    const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
-    const base = values.local ? here : (values.base ?? config.PUBLIC_URL ?? here)
-    const entry = callbackUrls(config, base).find(each => each.channel === channel)
-    if (entry === undefined) {
-      const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'
-      writeLine(
-        io,
-        'stderr',
-        say('{channel} is off: {setting} is not set', { channel: say(channel), setting }),
-      )
-      return 1
-    }
-    const platform = createCallbackClient({
-      insecure: values.insecure || values.local,
-      ca: values.ca === undefined ? undefined : io.readFile(values.ca),
-    })
-    const credentials = { corpId: config.CORP_ID, token: entry.token }
-    try {
-      return await sendCallback(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
-    } finally {
-      await platform.close()
-    }
-  },
+export const send: Command = async (argv, io) => {
+  const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
+  const [channel] = positionals
+  if (channel !== 'email' && channel !== 'sms') throw new UsageError(say('say email or sms'))
+  const body = values['validate-only'] ? null : buildBody(channel, values)
+  const config = loadConfig(io)
+  const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
+  const base = values.local ? here : (values.base ?? config.PUBLIC_URL ?? here)
+  const entry = callbackUrls(config, base).find(each => each.channel === channel)
+  if (entry === undefined) {
+    const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'
+    writeLine(io, 'stderr', say('{channel} is off: {setting} is not set', { channel: say(channel), setting }))
+    return 1
+  }
+  const platform = createCallbackClient({
+    insecure: values.insecure || values.local,
+    ca: values.ca === undefined ? undefined : io.readFile(values.ca),
+  })
+  const credentials = { corpId: config.CORP_ID, token: entry.token }
+  try {
+    return await sendCallback(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
+  } finally {
+    await platform.close()
+  }
 }
 
 interface Callback {

@@ -7,32 +7,30 @@ import { joinSentences, say } from '../language/sentence.ts'
 import { fillLines } from '../runtime/terminal.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
-export const settings: Command = {
-  async run(argv, io) {
-    const { positionals } = readArguments(argv, {}, { least: 0, most: 1 })
-    const [asked] = positionals
-    if (asked === undefined) {
-      for (const { title, settings: own } of groups) {
-        writeLine(io, 'stdout', title)
-        io.stdout.write(`  ${Object.keys(own).join('\n  ')}\n\n`)
-      }
-      return 0
+export const settings: Command = async (argv, io) => {
+  const { positionals } = readArguments(argv, {}, { least: 0, most: 1 })
+  const [asked] = positionals
+  if (asked === undefined) {
+    for (const { title, settings: own } of groups) {
+      writeLine(io, 'stdout', title)
+      io.stdout.write(`  ${Object.keys(own).join('\n  ')}\n\n`)
     }
-    const name = asked.toUpperCase().replace(/=.*$/s, '').replaceAll('-', '_')
-    const known = [name, name.replace(/_FILE$/, '')].find(each => settingOf(each) !== null)
-    if (known !== undefined) {
-      io.stdout.write(`${known}\n`)
-      for (const sentences of describeSetting(known as SettingName, text => text)) {
-        const text = joinSentences(...sentences).in(languageOfTerminal(io.env))
-        for (const line of fillLines(text, 114)) io.stdout.write(`  ${line}\n`)
-      }
-      return 0
+    return 0
+  }
+  const name = asked.toUpperCase().replace(/=.*$/s, '').replaceAll('-', '_')
+  const known = [name, name.replace(/_FILE$/, '')].find(each => settingOf(each) !== null)
+  if (known !== undefined) {
+    io.stdout.write(`${known}\n`)
+    for (const sentences of describeSetting(known as SettingName, text => text)) {
+      const text = joinSentences(...sentences).in(languageOfTerminal(io.env))
+      for (const line of fillLines(text, 114)) io.stdout.write(`  ${line}\n`)
     }
-    const near = nearestNames(name)
-    writeLine(io, 'stderr', say('There is no setting {name}.', { name: asked }))
-    if (near.length > 0) writeLine(io, 'stderr', say('Near to it: {names}', { names: near.join(', ') }))
-    return 1
-  },
+    return 0
+  }
+  const near = nearestNames(name)
+  writeLine(io, 'stderr', say('There is no setting {name}.', { name: asked }))
+  if (near.length > 0) writeLine(io, 'stderr', say('Near to it: {names}', { names: near.join(', ') }))
+  return 1
 }
 
 /** Names that were perhaps meant: by a slip of the hand, by a part of the name, or by a word in it. */

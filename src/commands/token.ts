@@ -17,12 +17,10 @@ export function createToken(below: (limit: number) => number = randomInt): strin
   return Array.from({ length: LENGTH }, (_, at) => pick(at === LENGTH - 1 ? LETTERS : characters)).join('')
 }
 
-export const token: Command = {
-  async run(argv, io) {
-    readArguments(argv, {})
-    io.stdout.write(`${createToken()}\n`)
-    return 0
-  },
+export const token: Command = async (argv, io) => {
+  readArguments(argv, {})
+  io.stdout.write(`${createToken()}\n`)
+  return 0
 }
 
 /**

@@ -11,32 +11,30 @@ import {
 import { type Command, readArguments, writeLine } from './command.ts'
 import { fingerprint } from './token.ts'
 
-export const urls: Command = {
-  async run(argv, io) {
-    const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
-    const config = loadConfig(io)
-    const base = values.base ?? config.PUBLIC_URL
-    if (base === undefined) {
-      writeLine(
-        io,
-        'stderr',
-        say(
-          'PUBLIC_URL is missing: set it to the https address of this service as the platform reaches it, or say --base https://…',
-        ),
-      )
-      return 1
-    }
-    const entries = callbackUrls(config, base)
-    const reports = await reportUrls(config, base)
-    const bounces = bounceUrl(config, base)
-    const language = languageOfTerminal(io.env)
-    io.stdout.write(
-      values.json === true
-        ? asJson(entries, reports, bounces)
-        : asText(entries, reports, language) + (bounces === null ? '' : bounceText(bounces, language)),
+export const urls: Command = async (argv, io) => {
+  const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
+  const config = loadConfig(io)
+  const base = values.base ?? config.PUBLIC_URL
+  if (base === undefined) {
+    writeLine(
+      io,
+      'stderr',
+      say(
+        'PUBLIC_URL is missing: set it to the https address of this service as the platform reaches it, or say --base https://…',
+      ),
     )
-    return 0
-  },
+    return 1
+  }
+  const entries = callbackUrls(config, base)
+  const reports = await reportUrls(config, base)
+  const bounces = bounceUrl(config, base)
+  const language = languageOfTerminal(io.env)
+  io.stdout.write(
+    values.json === true
+      ? asJson(entries, reports, bounces)
+      : asText(entries, reports, language) + (bounces === null ? '' : bounceText(bounces, language)),
+  )
+  return 0
 }
 
 function asJson(
