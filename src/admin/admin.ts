@@ -18,7 +18,6 @@ import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
 import { statusRoutes } from './status/routes.ts'
-import { createStatus } from './status/status.ts'
 
 export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'testSend' | 'emit'> {
   readonly config: Config
@@ -35,10 +34,7 @@ export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'te
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
   const { config, view, outbox, metrics } = options
   const { now } = view
-  const app = createAdminListener(
-    { ready: createReadiness(view, monotonic) },
-    guardOf(config, now, options.emit),
-  )
+  const app = createAdminListener(createReadiness(view, monotonic), guardOf(config, now, options.emit))
   const { DATABASE_URL: store } = config
   if (store.kind === 'file' && outbox.backUp !== undefined)
     backupRoute(app, outbox.backUp, store.path, options.emit)
@@ -48,7 +44,6 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { channels } = view
   const shown: ConsoleOptions = {
     ...options,
-    status: createStatus(view),
     recipientHashes: typed => hashesOf(typed, options),
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
@@ -72,10 +67,7 @@ export function openWaitingAdmin(
   emit: Emit,
   reason: () => string,
 ): FastifyInstance {
-  return createAdminListener(
-    { ready: async () => ({ ready: false, reason: reason() }) },
-    guardOf(config, now, emit),
-  )
+  return createAdminListener(async () => ({ ready: false, reason: reason() }), guardOf(config, now, emit))
 }
 
 function guardOf(config: Config, now: () => number, emit: Emit) {

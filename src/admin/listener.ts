@@ -18,12 +18,6 @@ import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
 
-/** The questions that the open health routes ask. */
-export interface Health {
-  /** Says whether a callback would be accepted now: the store commits, and we are not ending. */
-  ready(): Promise<Readiness>
-}
-
 let ajv: Ajv | undefined
 
 /** Compiles a schema as Fastify would, except that an unknown field is an error instead of being dropped. */
@@ -50,7 +44,10 @@ const BODY_LIMIT = 64 * 1024
  *   a renewed certificate is refused, with `partial` while a provider refuses a template, a sender or a country, with `quotas` while one is set
  *   that this version does not have, and with `lost` for a day after a start that found messages missing in the store
  */
-export function createAdminListener(health: Health, guard: AdminAuthOptions): FastifyInstance {
+export function createAdminListener(
+  isReady: () => Promise<Readiness>,
+  guard: AdminAuthOptions,
+): FastifyInstance {
   const unauthenticated = createUnauthenticatedConnections(MOST_UNAUTHENTICATED)
   const app = Fastify({
     serverFactory: (handler: RequestListener) => createServer(handler, unauthenticated),
@@ -69,7 +66,7 @@ export function createAdminListener(health: Health, guard: AdminAuthOptions): Fa
   app.setErrorHandler((error: Error, request, reply) => sendFailure(request, reply, failureOf(error)))
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok', ...build }))
   app.get('/readyz', async ({ headers }, reply) => {
-    const { ready, ...detail } = await health.ready()
+    const { ready, ...detail } = await isReady()
     const language = languageOfBrowser(headers['accept-language'])
     const words =
       'reason' in detail

@@ -10,17 +10,14 @@ const TOKEN = 'a-Token-with:colon-16'
 async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
   const clock = { now: 0 }
   const refused: string[] = []
-  const app = createAdminListener(
-    { ready: async () => ({ ready: true, degraded: [] }) },
-    {
-      host: '127.0.0.1',
-      tokens: new Map([['admin', TOKEN]]),
-      names: ['courier.internal', '*.ops.example'],
-      now: () => clock.now,
-      onRefused: reason => refused.push(reason),
-      ...more,
-    },
-  )
+  const app = createAdminListener(async () => ({ ready: true, degraded: [] }), {
+    host: '127.0.0.1',
+    tokens: new Map([['admin', TOKEN]]),
+    names: ['courier.internal', '*.ops.example'],
+    now: () => clock.now,
+    onRefused: reason => refused.push(reason),
+    ...more,
+  })
   let sends = 0
   app.get('/console', async () => 'page')
   app.get('/whoami', async ({ operator }) => operator)
@@ -256,10 +253,12 @@ t.test('off loopback there is no listener without a token', async t => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal'])
     t.throws(
       () =>
-        createAdminListener(
-          { ready: async () => ({ ready: true, degraded: [] }) },
-          { host, tokens: new Map(), names: [], now: () => 0 },
-        ),
+        createAdminListener(async () => ({ ready: true, degraded: [] }), {
+          host,
+          tokens: new Map(),
+          names: [],
+          now: () => 0,
+        }),
       /ADMIN_TOKENS/,
     )
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { filterOf, messagePages } from '../../src/admin/console/messages.ts'
 import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
-import { createStatus } from '../../src/admin/status/status.ts'
+import { readPage } from '../../src/admin/status/status.ts'
 import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 
@@ -21,10 +21,10 @@ function desk(recipients: readonly number[]) {
 async function walk(recipients: readonly number[]): Promise<readonly (readonly string[])[]> {
   const pages: (readonly string[])[] = []
   const queries = { ...desk(recipients), findMessage: t.fail, readSummary: t.fail }
-  const status = createStatus(viewOf({ queries: queries as never }))
+  const view = viewOf({ queries: queries as never })
   let query = {}
   for (let more = true; more; ) {
-    const page = await status.listMessages(filterOf(query))
+    const page = await readPage(view, filterOf(query))
     pages.push(page.messages.map(row => row.id))
     more = page.before !== null
     query = { before: String(page.before) }
@@ -68,7 +68,7 @@ t.test('a list is of days of the reader, in the zone that the browser says', asy
     },
   }
   const view = viewOf({ queries: { ...queries, findMessage: t.fail, readSummary: t.fail } as never })
-  const options = { view, status: createStatus(view) } as unknown as ConsoleOptions
+  const options = { view } as unknown as ConsoleOptions
   const ask = (path: string, language: 'en' | 'zh-CN') =>
     messagePages
       .find(page => page.method === 'GET' && page.path === path)
@@ -157,15 +157,14 @@ t.test('a page ends between two callbacks', async t => {
 
 t.test('a list keeps its filter: in what the store is asked, in the form, and on the older page', async t => {
   const asked: object[] = []
+  const rows = Array.from({ length: 51 }, (_, n) => ({ ...row, arrivedAt: n < 50 ? 9000 : 8000 }))
+  const listMessages = async (filter: object) => {
+    asked.push(filter)
+    return rows
+  }
   const options = {
-    view: viewOf(),
+    view: viewOf({ queries: { ...viewOf().queries, listMessages } }),
     recipientHashes: () => ['hash-of-ann'],
-    status: {
-      async listMessages(filter: object) {
-        asked.push(filter)
-        return { messages: [{ ...row, arrivedAt: 9000 }], before: 9000 }
-      },
-    },
   } as unknown as ConsoleOptions
   const ask = (method: string, given: Partial<PageRequest>) =>
     messagePages
@@ -177,7 +176,7 @@ t.test('a list keeps its filter: in what the store is asked, in the form, and on
   const query = Object.fromEntries(new URL(redirect.to, 'http://console').searchParams)
   t.same(query, { ...chosen, who: 'hash-of-ann' })
   const page = await ask('GET', { query: { ...query, before: '12000' } })
-  t.same(asked, [{ ...chosen, recipientHash: 'hash-of-ann', before: 12_000 }])
+  t.same(asked, [{ ...chosen, recipientHash: 'hash-of-ann', before: 12_000, limit: 51 }])
   const text = page?.is === 'page' ? page.content.in('en') : ''
   const all = 'channel=sms&amp;state=sent&amp;kind=login-code&amp;who=hash-of-ann'
   t.match(text, `<a href="/console/messages?${all}">Newest</a>`)

@@ -291,10 +291,12 @@ t.test('pages follow each other by the cursor, and each message is on one', asyn
 
 t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async t => {
   const failures = [new StoreUnavailable('the store cannot commit now'), new TypeError('a canary bug')]
-  const app = createAdminListener(
-    { ready: async () => ({ ready: true, degraded: [] }) },
-    { host: '127.0.0.1', tokens: new Map([['status/shop', STATUS_TOKEN]]), names: [], now: () => 0 },
-  )
+  const app = createAdminListener(async () => ({ ready: true, degraded: [] }), {
+    host: '127.0.0.1',
+    tokens: new Map([['status/shop', STATUS_TOKEN]]),
+    names: [],
+    now: () => 0,
+  })
   const readSummary = () => Promise.reject(failures.shift() ?? new Error('no more'))
   await app.register(statusRoutes, { view: { now: () => 0, queries: { readSummary } } } as never)
   t.teardown(() => app.close())

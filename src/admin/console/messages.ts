@@ -8,7 +8,7 @@ import {
   type State,
 } from '../../outbox/outbox.ts'
 import { type AttemptGate, explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
-import type { ChannelCalls, MessagePage } from '../status/status.ts'
+import { type ChannelCalls, listProviders, type MessagePage, readCalls, readPage } from '../status/status.ts'
 import { DAY } from './causes.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
@@ -46,12 +46,11 @@ export const messagePages: readonly ConsolePage[] = [
   { method: 'POST', path: PATH, handle: actOnMessage },
 ]
 
-async function listMessages({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const { status, view } = options
+async function listMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
   const filter = filterOf(query)
-  const page = await status.listMessages(rangeOf(filter))
+  const page = await readPage(view, rangeOf(filter))
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await status.readCalls()) : ''}${messageList(page, filter, view.now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
   return {
     is: 'page',
     content,
@@ -210,14 +209,14 @@ function lastReply({ timeline }: MessageView): Sentence | string {
   return last === undefined ? '' : describeReply(last)
 }
 
-async function showMessage({ params }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
-  const row = await options.view.queries.findMessage(params['id'] ?? '')
+async function showMessage({ params }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
+  const row = await view.queries.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const liveMs = row.finalAt === null ? LIVE_MS : undefined
   return {
     is: 'page',
     title: say('Message'),
-    content: messageDetail(row, options.status.providers(), options.view.now()),
+    content: messageDetail(row, listProviders(view), view.now()),
     liveMs,
   }
 }

@@ -3,22 +3,20 @@ import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import type { ChannelHealth } from '../service-health.ts'
-import type { ProviderView } from '../status/status.ts'
+import { listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
 import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
 
 /** The page's options, and what was read for it. */
-interface Overview extends Pick<ConsoleOptions, 'view' | 'postSignature' | 'rotating'> {
+interface Overview extends ConsoleOptions {
   readonly now: number
   /** It is null while the store does not answer. */
   readonly summary: Summary | null
   /** The same of the last day. */
   readonly day: Summary | null
   readonly period: Period
-  readonly providers: readonly ProviderView[]
-  readonly requiredIsSafe: readonly Channel[]
 }
 
 export const overviewPages: readonly ConsolePage[] = [
@@ -26,28 +24,20 @@ export const overviewPages: readonly ConsolePage[] = [
     method: 'GET',
     path: '/console',
     menu: say('Overview'),
-    handle: async ({ query }, options) => ({
-      is: 'page',
-      content: renderOverview(await readOverview(options, periodOf(query['period']))),
-      liveMs: LIVE_MS,
-    }),
+    async handle({ query }, options) {
+      const { view } = options
+      const now = view.now()
+      const period = periodOf(query['period'])
+      const summary = await readSummaryIfUp(view, now - period.lengthMs, period.stepMs)
+      const day = period.lengthMs === DAY ? summary : await readSummaryIfUp(view, now - DAY, DAY)
+      return {
+        is: 'page',
+        content: renderOverview({ ...options, now, period, summary, day }),
+        liveMs: LIVE_MS,
+      }
+    },
   },
 ]
-
-async function readOverview(options: ConsoleOptions, period: Period): Promise<Overview> {
-  const { view, status, requiredIsSafe } = options
-  const now = view.now()
-  const summary = await status.readSummary(now - period.lengthMs, period.stepMs)
-  return {
-    ...options,
-    now,
-    period,
-    summary,
-    day: period.lengthMs === DAY ? summary : await status.readSummary(now - DAY, DAY),
-    providers: status.providers(),
-    requiredIsSafe: requiredIsSafe(),
-  }
-}
 
 /** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
 function renderOverview(sources: Overview): Html {
@@ -73,8 +63,8 @@ function causeLine({ level, text }: Cause): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
-function providerList({ providers, now }: Overview): Html {
-  return html`<h2>${say('Providers')}</h2>${providers.map(
+function providerList({ view, now }: Overview): Html {
+  return html`<h2>${say('Providers')}</h2>${listProviders(view).map(
     each => html`${
       each.since === null
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
@@ -111,7 +101,7 @@ function platform(sources: Overview): Html {
 
 function callers(channel: Channel, { view: { health }, requiredIsSafe, rotating }: Overview): Html {
   const { validation, signatures, refusals, heldBack, outdatedAt } = health.ofChannel(channel)
-  const safe = requiredIsSafe.includes(channel)
+  const safe = requiredIsSafe().includes(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>

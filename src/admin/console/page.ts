@@ -4,13 +4,11 @@ import type { Channel } from '../../messages/message.ts'
 import type { OperatorActions } from '../../outbox/outbox.ts'
 import type { Renderer } from '../../words/render.ts'
 import type { ServiceView } from '../service-view.ts'
-import type { Status } from '../status/status.ts'
 import { type Html, html } from './html.ts'
 
 /** Everything that the console's pages show and do. */
 export interface ConsoleOptions {
   readonly view: ServiceView
-  readonly status: Status
   readonly actions: OperatorActions
   readonly renderer: Renderer
   readonly urls: { readonly email?: string; readonly sms?: string }

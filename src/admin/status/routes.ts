@@ -6,8 +6,9 @@ import { causesOf, DAY } from '../console/causes.ts'
 import type { ConsoleOptions } from '../console/page.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
 import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
+import { listProviders, readCalls, readPage, readSummaryIfUp } from './status.ts'
 
-type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'status' | 'actions' | 'recipientHashes' | 'emit'>
+type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'actions' | 'recipientHashes' | 'emit'>
 
 /** Octets of a body. */
 const BODY_LIMIT = 4096
@@ -57,7 +58,6 @@ export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOp
 }
 
 function createHandlers({
-  status,
   recipientHashes,
   view,
   actions,
@@ -78,7 +78,7 @@ function createHandlers({
     async searchMessages({ body }) {
       const { recipient, cursor, ...filter } = body as Search
       const recipientHash = recipient === undefined ? undefined : hashesOf(recipient)[0]
-      const { messages, before } = await status.listMessages({
+      const { messages, before } = await readPage(view, {
         ...filter,
         ...(recipientHash === undefined ? {} : { recipientHash }),
         ...(cursor === undefined ? {} : { before: Number(cursor) }),
@@ -92,13 +92,13 @@ function createHandlers({
       return { since, backlog, oldest, bytes, outcomes: counts }
     },
     async listProviders() {
-      return { providers: status.providers() }
+      return { providers: listProviders(view) }
     },
     async readCalls() {
-      return { channels: await status.readCalls() }
+      return { channels: await readCalls(view) }
     },
     async readCauses({ headers }) {
-      const summary = await status.readSummary(view.now() - DAY, DAY)
+      const summary = await readSummaryIfUp(view, view.now() - DAY, DAY)
       const language = languageOfBrowser(headers['accept-language'])
       const causes = causesOf(view, summary)
       return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }

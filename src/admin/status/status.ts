@@ -1,23 +1,15 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Channel } from '../../messages/message.ts'
-import {
-  type AdminQueries,
-  type ListFilter,
-  type MessageView,
-  StoreUnavailable,
-  type Summary,
-} from '../../outbox/outbox.ts'
+import { type ListFilter, type MessageView, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
-export interface ProviderView extends ChannelStatus {
+export interface ProviderView extends ChannelStatus, Pick<ProviderStatus, 'lastError' | 'lastSentAt'> {
   /** It says whether the last attempt got an answer; null when there was none since the start. */
   readonly up: boolean | null
   /** The time since which it is up or down, ms since the epoch. */
   readonly since: number | null
-  readonly lastError: ProviderStatus['lastError']
-  readonly lastSentAt: number | null
 }
 
 /** The platform's latest calls of a channel. */
@@ -34,41 +26,37 @@ export interface MessagePage {
   readonly before: number | null
 }
 
-export type Status = ReturnType<typeof createStatus>
-
-/**
- * Messages and providers as the console shows them, and as the status API tells them to other machines.
- */
-export function createStatus({ queries, health, channels, channelStatus }: ServiceView) {
-  return {
-    /** It is null while the store does not answer. */
-    readSummary: (since: number, stepMs: number): Promise<Summary | null> =>
-      queries.readSummary(since, stepMs).catch((error: unknown) => {
-        if (error instanceof StoreUnavailable) return null
-        throw error
-      }),
-    listMessages: (filter: Omit<ListFilter, 'limit'>) => readPage(queries, filter),
-    providers: (): readonly ProviderView[] =>
-      channelStatus().map(status => {
-        const seen = health.providers().find(each => each.provider === status.provider)
-        const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
-        return { ...status, up, since, lastError, lastSentAt }
-      }),
-    readCalls: () =>
-      Promise.all(
-        channels.map(async (channel): Promise<ChannelCalls> => {
-          const { refusals, heldBack, validation } = health.ofChannel(channel)
-          const [newest] = await queries.listMessages({ channel, limit: 1 })
-          return {
-            channel,
-            newestAt: newest?.arrivedAt ?? null,
-            refusals,
-            heldBack,
-            validation,
-          }
-        }),
-      ),
+/** Reads what waits and what became of messages; null: the store does not answer. */
+export async function readSummaryIfUp(
+  { queries }: ServiceView,
+  since: number,
+  stepMs: number,
+): Promise<Summary | null> {
+  try {
+    return await queries.readSummary(since, stepMs)
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return null
+    throw error
   }
+}
+
+export function listProviders({ channelStatus, health }: ServiceView): readonly ProviderView[] {
+  return channelStatus().map(status => {
+    const seen = health.providers().find(each => each.provider === status.provider)
+    const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
+    return { ...status, up, since, lastError, lastSentAt }
+  })
+}
+
+/** @throws StoreUnavailable */
+export function readCalls({ channels, health, queries }: ServiceView): Promise<readonly ChannelCalls[]> {
+  return Promise.all(
+    channels.map(async channel => {
+      const { refusals, heldBack, validation } = health.ofChannel(channel)
+      const [newest] = await queries.listMessages({ channel, limit: 1 })
+      return { channel, newestAt: newest?.arrivedAt ?? null, refusals, heldBack, validation }
+    }),
+  )
 }
 
 /** Messages of one page. */
@@ -78,10 +66,10 @@ const MOST_AT_ONCE = 1001
 
 /**
  * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
- * between two callbacks, never within one.
+ * between two callbacks, never within one. @throws StoreUnavailable
  */
-async function readPage(
-  queries: Pick<AdminQueries, 'listMessages'>,
+export async function readPage(
+  { queries }: ServiceView,
   filter: Omit<ListFilter, 'limit'>,
 ): Promise<MessagePage> {
   const found = await queries.listMessages({ ...filter, limit: PAGE_ROWS + 1 })
