@@ -6,14 +6,11 @@ import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { callService } from './ask-service.ts'
-import { type Command, type ExitCode, readArguments, writeLine } from './command.ts'
+import { type Command, failWith, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = async (argv, io) => {
   const [file = ''] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
-  const fail = (why: Sentence): ExitCode => {
-    writeLine(io, 'stderr', say('no backup: {why}', { why }))
-    return 1
-  }
+  const fail = (why: Sentence) => failWith(io, say('no backup: {why}', { why }))
   const { DATABASE_URL: store, STORE_SECRET: secret } = loadSomeSettings(io, ['DATABASE_URL', 'STORE_SECRET'])
   if (store?.kind === 'postgres')
     return fail(

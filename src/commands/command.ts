@@ -14,10 +14,7 @@ export interface Io {
   readonly signal?: AbortSignal
 }
 
-/** 0: success; 1: failure; 2: a wrong command line. */
-export type ExitCode = 0 | 1 | 2
-
-/** Carries out a command. @throws UsageError, ConfigError: `runCommand` prints either. */
+/** Carries out a command. @returns 0 for success, 1 for failure. @throws UsageError, ConfigError: `runCommand` prints either. */
 export type Command = (argv: readonly string[], io: Io) => Promise<number>
 
 /** A wrong command line: what is wrong, and with which option. */
@@ -37,6 +34,12 @@ export class UsageError extends Error {
 export function writeLine(io: Io, to: 'stdout' | 'stderr', sentence: Sentence | string): void {
   const line = typeof sentence === 'string' ? translateText(sentence) : sentence
   io[to].write(`${line.in(languageOfTerminal(io.env)).trimEnd()}\n`)
+}
+
+/** Says why a command failed. @returns its exit code */
+export function failWith(io: Io, why: Sentence | string): 1 {
+  writeLine(io, 'stderr', why)
+  return 1
 }
 
 /** Reads a command's arguments strictly. @throws UsageError for an unknown option or one without its value. */

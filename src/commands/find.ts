@@ -7,7 +7,7 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { askService } from './ask-service.ts'
-import { type Command, type ExitCode, type Io, readArguments, UsageError } from './command.ts'
+import { type Command, type Io, readArguments, UsageError } from './command.ts'
 import { requestHealth } from './health.ts'
 
 export const find: Command = async (argv, io) => {
@@ -43,7 +43,7 @@ const UNREADY = say(
 
 const NO_RECIPIENT = say('That is neither a mail address nor a phone number in full (+86…).')
 
-async function findMessages(search: object, asJson: boolean, io: Io): Promise<ExitCode> {
+async function findMessages(search: object, asJson: boolean, io: Io): Promise<number> {
   const language = asJson ? 'en' : languageOfTerminal(io.env)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   const unready = await requestHealth(`${adminAddress(io)}/readyz`)
@@ -76,7 +76,7 @@ function formatAsJson(found: object): string {
   return JSON.stringify(found, write, 2)
 }
 
-function fail(why: string, io: Io): ExitCode {
+function fail(why: string, io: Io): number {
   io.stderr.write(`${why}\n`)
   return 1
 }

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { adminAddress } from '../config/sources.ts'
 import { say, translateText } from '../language/sentence.ts'
-import { type Command, readArguments, writeLine } from './command.ts'
+import { type Command, failWith, readArguments } from './command.ts'
 
 const WITHIN_MS = 3000
 
@@ -9,8 +9,7 @@ export const health: Command = async (argv, io) => {
   const { values } = readArguments(argv, { ready: { type: 'boolean' } })
   const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
   if (answer === null) return 0
-  writeLine(io, 'stderr', say('not well: {answer}', { answer: translateText(answer) }))
-  return 1
+  return failWith(io, say('not well: {answer}', { answer: translateText(answer) }))
 }
 
 /** Asks a health URL. @returns null when it answers 200, else the reason. */

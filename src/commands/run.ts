@@ -4,7 +4,7 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
 import { fillLines, forTerminal } from '../runtime/terminal.ts'
-import { type Command, type Io, UsageError, writeLine } from './command.ts'
+import { type Command, failWith, type Io, UsageError, writeLine } from './command.ts'
 import { formatHelp, formatHint, helpOf } from './help.ts'
 
 type CommandName = keyof typeof helpOf
@@ -89,10 +89,12 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
       writeLine(io, 'stderr', say('“callback-courier {name} --help” says more.', { name }))
       return 2
     }
-    if (error instanceof Error && error.name === 'StoreUnusable') writeLine(io, 'stderr', error.message)
-    else if (error instanceof Error && error.name === 'ConfigError')
-      io.stderr.write(`${(error as ConfigError).in(language)}\n`)
-    else throw error
+    if (!(error instanceof Error)) throw error
+    // A file that an option names, and that cannot be read or written, is no bug of ours.
+    const isOfFile = 'syscall' in error && 'path' in error
+    if (error.name === 'StoreUnusable' || isOfFile) return failWith(io, error.message)
+    if (error.name !== 'ConfigError') throw error
+    io.stderr.write(`${(error as ConfigError).in(language)}\n`)
     return 1
   }
 }

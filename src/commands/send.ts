@@ -4,8 +4,8 @@ import { reachableHost } from '../config/sources.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
-import { type CallbackAnswer, type CallbackClient, createCallbackClient } from './callback-client.ts'
-import { type Command, type ExitCode, type Io, readArguments, UsageError, writeLine } from './command.ts'
+import { type CallbackAnswer, createCallbackClient } from './callback-client.ts'
+import { type Command, failWith, readArguments, UsageError, writeLine } from './command.ts'
 
 const OPTIONS = {
   to: { type: 'string' },
@@ -36,8 +36,7 @@ export const send: Command = async (argv, io) => {
   const entry = callbackUrls(config, base).find(each => each.channel === channel)
   if (entry === undefined) {
     const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'
-    writeLine(io, 'stderr', say('{channel} is off: {setting} is not set', { channel: say(channel), setting }))
-    return 1
+    return failWith(io, say('{channel} is off: {setting} is not set', { channel: say(channel), setting }))
   }
   const platform = createCallbackClient({
     insecure: values.insecure || values.local,
@@ -45,31 +44,16 @@ export const send: Command = async (argv, io) => {
   })
   const credentials = { corpId: config.CORP_ID, token: entry.token }
   try {
-    return await sendCallback(platform, { ...entry, credentials, body, signed: !values.unsigned }, io)
+    const validated = await platform.validate(entry.url, credentials)
+    writeLine(io, 'stdout', say('validate  {answer}', { answer: formatAnswer(validated) }))
+    if (!isSuccess(validated)) return 1
+    if (body === null) return 0
+    const answered = await platform.post(entry.url, body, ...(values.unsigned ? [] : [credentials]))
+    writeLine(io, 'stdout', say('send      {answer}', { answer: formatAnswer(answered) }))
+    return isSuccess(answered) ? 0 : 1
   } finally {
     await platform.close()
   }
-}
-
-interface Callback {
-  readonly url: string
-  readonly credentials: { readonly corpId: string; readonly token: string }
-  readonly body: object | null
-  readonly signed: boolean
-}
-
-async function sendCallback(
-  platform: CallbackClient,
-  { url, credentials, body, signed }: Callback,
-  io: Io,
-): Promise<ExitCode> {
-  const validated = await platform.validate(url, credentials)
-  writeLine(io, 'stdout', say('validate  {answer}', { answer: formatAnswer(validated) }))
-  if (!isSuccess(validated)) return 1
-  if (body === null) return 0
-  const answered = await platform.post(url, body, ...(signed ? [credentials] : []))
-  writeLine(io, 'stdout', say('send      {answer}', { answer: formatAnswer(answered) }))
-  return isSuccess(answered) ? 0 : 1
 }
 
 function isSuccess(answer: CallbackAnswer): boolean {

@@ -8,23 +8,20 @@ import {
   type ReportUrl,
   reportUrls,
 } from '../service/callback-urls.ts'
-import { type Command, readArguments, writeLine } from './command.ts'
+import { type Command, failWith, readArguments } from './command.ts'
 import { fingerprint } from './token.ts'
 
 export const urls: Command = async (argv, io) => {
   const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
   const config = loadConfig(io)
   const base = values.base ?? config.PUBLIC_URL
-  if (base === undefined) {
-    writeLine(
+  if (base === undefined)
+    return failWith(
       io,
-      'stderr',
       say(
         'PUBLIC_URL is missing: set it to the https address of this service as the platform reaches it, or say --base https://…',
       ),
     )
-    return 1
-  }
   const entries = callbackUrls(config, base)
   const reports = await reportUrls(config, base)
   const bounces = bounceUrl(config, base)

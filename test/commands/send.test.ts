@@ -88,6 +88,13 @@ t.test('err_code 0 with another status than 200 is no success', async t => {
   t.equal(code, 1)
 })
 
+t.test('a file that an option names and that is not there is said in a line', async t => {
+  const { env } = await standInsFor(t)
+  const { code, err } = await command(['send', 'email', '--to', 'a@example.com', '--ca', '/no/such.pem'], env)
+  t.equal(code, 1)
+  t.match(err, /^ENOENT: .*'\/no\/such\.pem'\n$/)
+})
+
 t.test('a wrong command line sends nothing', async t => {
   for (const [argv, why] of [
     [['send'], 'something is missing'],
