@@ -573,4 +573,134 @@ export const mistakes: readonly Mistake[] = [
     instead: 'period < text.length / 2',
     tests: ['test/config/guessable.test.ts'],
   },
+  {
+    text: 'const to = Math.min(first + width, ...days.filter(each => each.from > at).map(each => each.from))',
+    instead: 'const to = first + width',
+    tests: ['test/outbox/postgres-days.test.ts'],
+  },
+  {
+    text: 'return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)',
+    instead: 'return [messages, counters, memos].every(each => each?.rowCount === PRUNE_STEP)',
+    tests: ['test/outbox/postgres-days.test.ts'],
+  },
+  {
+    text: 'SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at >',
+    instead: 'SELECT name FROM courier_replicas WHERE seen_at >',
+    tests: ['test/upgrade/split.test.ts'],
+  },
+  {
+    text: 'DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)',
+    instead: 'DELETE FROM courier_reports WHERE id IN (SELECT id FROM earlier)',
+    tests: ['test/outbox/postgres-days.test.ts'],
+  },
+  {
+    text: 'circuit.until = Math.min(circuit.until, now) circuit.rests = 0',
+    instead: 'circuit.until = Math.min(circuit.until, now)',
+    tests: ['test/delivery/carrier.test.ts'],
+  },
+  {
+    text: 'kinds.size < SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS',
+    instead: 'kinds.size > SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS',
+    tests: ['test/delivery/carrier.test.ts'],
+  },
+  {
+    text: "const isBack = wasDown && found === 'up'",
+    instead: "const isBack = found === 'up'",
+    tests: ['test/delivery/carrier.test.ts'],
+  },
+  {
+    text: 'reports.filter(each => each.masked !== masked && now - each.at <= KEPT_MS)',
+    instead: 'reports.filter(each => now - each.at <= KEPT_MS)',
+    tests: ['test/delivery/carrier-reports.test.ts'],
+  },
+  {
+    text: "return kind === 'registration-activation' ? 15 * MINUTE_MS : null",
+    instead: "return purpose === 'link' ? 15 * MINUTE_MS : null",
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: 'if (validity !== looked.validity) looked = { validity, uid: 0 }',
+    instead: '',
+    tests: ['test/bounces/mailbox.test.ts'],
+  },
+  {
+    text: 'const isTwice = times.length > 1 && last - (times[0] ?? 0) <= DAY_MS',
+    instead: 'const isTwice = times.length > 1',
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: "if (listed !== undefined && (isTaken || listed !== 'ok')) return readMeaning(listed)",
+    instead: 'if (listed !== undefined) return readMeaning(listed)',
+    tests: ['test/providers/http-gateway/gateway.test.ts'],
+  },
+  {
+    text: "const mayWait = outcome.is !== 'sent' && outcome.is !== 'rejected'",
+    instead: "const mayWait = outcome.is !== 'sent'",
+    tests: ['test/providers/http-gateway/robots.test.ts'],
+  },
+  {
+    text: 'for (let hop = hops.pop(); hop !== undefined; hop = hops.pop())',
+    instead: 'for (let hop = hops.shift(); hop !== undefined; hop = hops.shift())',
+    tests: ['test/callback/authenticate.test.ts'],
+  },
+  {
+    text: 'unknownStates.has(state) || unknownStates.size >= MOST_UNKNOWN_STATES',
+    instead: 'unknownStates.size >= MOST_UNKNOWN_STATES',
+    tests: ['test/callback/receipt-routes.test.ts'],
+  },
+  {
+    text: '/^(on|true|yes|1)$/i.test(tls.trim())',
+    instead: '/^on$/.test(tls.trim())',
+    tests: ['test/config/removed.test.ts'],
+  },
+  {
+    text: 'new Date(day).setDate(day.getDate() + 1)',
+    instead: 'day.getTime() + 86_400_000',
+    tests: ['test/commands/find.test.ts'],
+  },
+  {
+    text: 'options.view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })',
+    instead: 'options.view.queries.listMessages({ limit: CSV_ROWS })',
+    tests: ['test/admin/paging.test.ts'],
+  },
+  {
+    text: 'recipients === undefined && ((scope ===',
+    instead: '((scope ===',
+    tests: ['test/admin/explain.test.ts'],
+  },
+  {
+    text: 'if (changed.get(provider) === event) changed.delete(provider)',
+    instead: 'changed.delete(provider)',
+    tests: ['test/webhooks/leader.test.ts'],
+  },
+  {
+    text: 'recovered ? (rule?.recover_time ?? alert.time) : alert.time',
+    instead: 'alert.time',
+    tests: ['test/devices/occurrence.test.ts'],
+  },
+  {
+    text: "outcome.is === 'limit' || (outcome.is === 'retry' && !wasStopped(outcome))",
+    instead: "outcome.is === 'limit' || outcome.is === 'retry'",
+    tests: ['test/delivery/retry.test.ts'],
+  },
+  {
+    text: "const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)",
+    instead: "const untouched = outcomes.some(each => each.is === 'retry' && each.untouched === true)",
+    tests: ['test/delivery/retry.test.ts'],
+  },
+  {
+    text: "status === 421 && !begun && !enhanced.startsWith('4.3.')",
+    instead: 'status === 421 && !begun',
+    tests: ['test/providers/smtp/outcome.test.ts'],
+  },
+  {
+    text: 'String(Math.max(1, Math.floor((expiresAt - arrivedAt) / 60_000)))',
+    instead: 'String(Math.max(1, Math.ceil((expiresAt - arrivedAt) / 60_000)))',
+    tests: ['test/words/render.test.ts'],
+  },
+  {
+    text: 'host.isSilent ||= inTime === undefined',
+    instead: '',
+    tests: ['test/runtime/name-lookup.test.ts'],
+  },
 ]
