@@ -126,3 +126,15 @@ t.test('a robot fails until its group takes a post, and the console says so afte
   t.notMatch(lines().join(), 'dingtalk', 'no alarm came for a day')
   t.end()
 })
+
+t.test('what fails is said before what is to be looked at, and what another replica does is not', t => {
+  const failing = { since: 0, reason: 'the login is refused' }
+  const said = (leads: boolean) =>
+    causesOf(
+      viewOf({ now: () => 200_000, isDraining: () => true, bounceMailbox: () => ({ leads, failing }) }),
+      null,
+    ).map(({ level, about }) => `${level} ${about}`)
+  t.same(said(true), ['fail store', 'warn ending', 'warn bounces'])
+  t.same(said(false), ['fail store', 'warn ending'])
+  t.end()
+})

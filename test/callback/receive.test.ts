@@ -117,6 +117,7 @@ t.test('it is answered when every verdict is known', async t => {
   await pause(5)
   const [one = '', other = ''] = begun
   verdicts.announce(one, { is: 'final', state: 'sent', answer: null })
+  await pause(5)
   verdicts.announce(other, { is: 'final', state: 'refused', answer: 'recipient' })
   t.match((await answered).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
 })

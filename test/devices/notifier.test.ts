@@ -211,6 +211,26 @@ t.test('the memos outlive a restart: the minutes, and who got the alarm', async 
   t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
 })
 
+t.test(
+  'an alarm that somebody cancelled has no recovery; one that comes twice is said to be repeated',
+  async t => {
+    const { take, notifications, stored, reporter, clock, outbox, why } = await rig(t, {
+      rows: [row({ everyMs: 0 })],
+    })
+    const alarm = reporter.alert(device, true, { rule })
+    await take(alarm)
+    await take(alarm)
+    t.equal((await notifications()).length, 1)
+    t.same(why(), ['repeated'])
+    const [sent] = await stored()
+    t.ok(await outbox().actions.cancelMessage(sent?.id ?? ''))
+    clock.advance(MINUTE)
+    await take(reporter.alert(device, false, { rule }))
+    t.equal((await notifications()).length, 1)
+    t.same(why(), ['repeated', 'not-alarmed'])
+  },
+)
+
 t.test('an alarm that comes after its recovery is not sent', async t => {
   const { take, notifications, reporter, clock, why } = await rig(t, { rows: [row({ everyMs: 0 })] })
   const alarm = reporter.alert(device, true, { rule })

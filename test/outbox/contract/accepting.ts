@@ -218,12 +218,21 @@ export async function accepting(t: Test, create: Create): Promise<void> {
   await t.test('the duplicate of a message whose life ended unnoticed is new', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const first = sample(clock, { lifeMs: 1000 })
-    await outbox.accept([first])
+    const sms = sample(clock, { lifeMs: 1000, channel: 'sms' })
+    await outbox.accept([first, sms])
     clock.advance(2000)
-    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'])
+    t.same(kinds(await outbox.accept([sample(clock), sample(clock, { channel: 'sms' })])), [
+      'stored',
+      'stored',
+    ])
     t.match(await view(first.message.id), { state: 'expired' })
-    const { settled } = await outbox.claim('email', 10, 1000)
-    t.match(settled, [{ id: first.message.id, state: 'expired' }], 'and its end is reported')
+    for (const [channel, { message }] of [
+      ['sms', sms],
+      ['email', first],
+    ] as const) {
+      const { settled } = await outbox.claim(channel, 10, 1000)
+      t.match(settled, [{ id: message.id, state: 'expired' }], 'and its end is reported to its channel')
+    }
   })
 
   await t.test('what expired unsent suppresses nothing: its repetition is new, with a full life', async t => {

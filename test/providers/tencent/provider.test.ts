@@ -218,6 +218,8 @@ t.test('a report that names nobody is taken for nobody’s, and one that is miss
   t.match(await slow.provider.lookUp?.(message, Date.now() - 1000, never), { is: 'not-known' })
 })
 
+const MINUTE = 60_000
+
 t.test('the limits of a number, and a signature of each kind of wrong', async t => {
   let now = Date.UTC(2026, 0, 15, 4)
   const wall = () => now
@@ -233,6 +235,20 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
   now += 31_000
   const untilMidnight = Date.UTC(2026, 0, 15, 16) - now
   t.match(await send(message()), { is: 'limit', retryAfterMs: untilMidnight })
+  const total = refuse('LimitExceeded.AppDailyLimit')
+  const maybeTaken: CarrierFault = { is: 'answer', status: 500, body: '' }
+  const hourly = refuse('LimitExceeded.PhoneNumberOneHourLimit')
+  const steps: readonly (readonly [CarrierFault, object])[] = [
+    [total, { is: 'limit', scope: 'account', retryAfterMs: 60 * MINUTE }],
+    [maybeTaken, { is: 'ambiguous' }],
+    [hourly, { is: 'limit', scope: 'recipient', retryAfterMs: 40 * MINUTE }],
+  ]
+  for (const [fault, expected] of steps) {
+    server.fault = () => fault
+    t.match(await send(message()), expected)
+    now += 20 * MINUTE
+  }
+  server.fault = undefined
   for (const [settings, code] of [
     [{ secretId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],
     [{ secretKey: 'other', wall, clock }, 'AuthFailure.SignatureFailure'],

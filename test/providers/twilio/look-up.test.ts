@@ -22,6 +22,8 @@ t.test('a message with our text, created since, is ours', async t => {
     { is: 'accepted' },
     'characters that Twilio replaces are the same',
   )
+  const clocksDiffer = listed({ dateCreated: new Date(SINCE - 20_000) })
+  t.match(findInList([clocksDiffer], BODY, SINCE), { is: 'accepted' })
   t.match(
     findInList([listed({ status: 'failed' })], BODY, SINCE),
     { is: 'accepted' },
