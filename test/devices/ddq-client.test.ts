@@ -164,8 +164,12 @@ t.test('a refused credential is replaced at once', async t => {
 })
 
 t.test('an application that stays refused logs in at once only once', async t => {
-  const { logins, until, ends } = await subscribed(t, { appId: 'somebody-else' })
+  const { logins, until, ends, waits } = await subscribed(t, { appId: 'somebody-else' })
   await until(() => ends.length >= 6)
+  t.same(
+    waits.slice(0, 6).map(ms => ms === 0),
+    [true, false, true, false, true, false],
+  )
   t.ok(ends.every(end => end.startsWith('refused: authenticate')))
   t.equal(logins(), ends.length, 'one login a try, none more')
 })
