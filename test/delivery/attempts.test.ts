@@ -228,6 +228,24 @@ t.test('what has expired is never handed over, neither from memory nor from the 
   t.match(await view(first.acceptance.message.id), { state: 'sent' })
 })
 
+t.test('what may have been sent, and waits in memory when its life ends, is unknown', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  const { id } = (await accept({ lifeMs: 60_000 })).acceptance.message
+  const isIn = (state: string) => async () => (await view(id)).state === state
+  await until('it is being sent', () => provider.asked.length === 1)
+  provider.asked[0]?.answer(AMBIGUOUS)
+  await until('it waits in the store', isIn('queued'))
+  await accept({ lifeMs: 600_000 })
+  await until('another one is being sent', () => provider.asked.length === 2)
+  clock.advance(6000)
+  await until('it waits in memory', isIn('sending'))
+  clock.advance(60_000)
+  await until('it has ended', isIn('unknown'))
+  t.equal(provider.asked.length, 2)
+})
+
 t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
   const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1, leaseMs: 400_040 })
   provider.respond = undefined

@@ -703,4 +703,49 @@ export const mistakes: readonly Mistake[] = [
     instead: '',
     tests: ['test/runtime/name-lookup.test.ts'],
   },
+  {
+    text: 'places[at] = verdict if (!places.includes(undefined)) filled.resolve()',
+    instead: 'places[at] = verdict\nfilled.resolve()',
+    tests: ['test/callback/receive.test.ts'],
+  },
+  {
+    text: "if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(to) lengths",
+    instead: "if (outcome.is === 'sent') limits.noteSent(to)\nlengths",
+    tests: ['test/providers/tencent/provider.test.ts'],
+  },
+  {
+    text: 'const failing = mailbox?.leads === true ? mailbox.failing : null',
+    instead: 'const failing = mailbox?.failing ?? null',
+    tests: ['test/admin/service-health.test.ts'],
+  },
+  {
+    text: "causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))",
+    instead: 'causes',
+    tests: ['test/admin/service-health.test.ts'],
+  },
+  {
+    text: "['refused', 'expired', 'superseded'] interface",
+    instead: "['refused', 'expired']\ninterface",
+    tests: ['test/devices/notifier.test.ts'],
+  },
+  {
+    text: "accepted?.is === 'in-progress' && accepted.id === id",
+    instead: "accepted?.is === 'in-progress'",
+    tests: ['test/devices/notifier.test.ts'],
+  },
+  {
+    text: 'const atOnce = end.logInAgain && !justLoggedIn',
+    instead: 'const atOnce = end.logInAgain',
+    tests: ['test/devices/ddq-client.test.ts'],
+  },
+  {
+    text: "endWaiting(job, job.ambiguous > 0 ? 'unknown' : 'expired')",
+    instead: "endWaiting(job, 'expired')",
+    tests: ['test/delivery/attempts.test.ts'],
+  },
+  {
+    text: 'ended.splice(0, ended.length, ...ended.filter(each => each.channel !== channel))',
+    instead: 'ended.length = 0',
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
 ]
