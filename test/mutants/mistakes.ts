@@ -579,8 +579,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/outbox/postgres-days.test.ts'],
   },
   {
-    text: 'return [messages, counters, memos].some(each => each?.rowCount === PRUNE_STEP)',
-    instead: 'return [messages, counters, memos].every(each => each?.rowCount === PRUNE_STEP)',
+    text: 'return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)',
+    instead: 'return deleted.every(({ rowCount }) => rowCount === PRUNE_STEP)',
     tests: ['test/outbox/postgres-days.test.ts'],
   },
   {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createLeadership, type LeadershipOptions } from '../../src/runtime/leadership.ts'
+import { patient } from '../rigs/patience.ts'
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
@@ -55,7 +56,7 @@ t.test('one replica leads; when it stops, the other takes over at once', async t
   t.notOk(b.isLeader())
   await a.stop()
   const tookMs = await until(() => b.isLeader())
-  t.ok(tookMs < 600, `not when the lead would have run out: took ${tookMs} ms`)
+  t.ok(tookMs < patient(600), `not when the lead would have run out: took ${tookMs} ms`)
   t.same(a.changes, [true, false])
   t.same(b.changes, [true])
 })
@@ -93,7 +94,8 @@ t.test('a leader whose store does not answer steps down when its lease runs out'
   t.ok(heldMs > 500, `it led until then: ${heldMs} ms`)
   silence.resolve()
   await until(() => a.isLeader())
-  t.same(a.changes, [true, false, true])
+  // The late answer's own lease may be nearly over.
+  t.same(a.changes.slice(0, 3), [true, false, true])
   t.same(a.errors, [])
 })
 
