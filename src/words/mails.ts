@@ -1,8 +1,9 @@
 import { type Sample, samples, withOtherValues } from '../messages/samples.ts'
 import { escapeHtml } from '../runtime/html.ts'
 import type { Catalog, MailLayouts } from './catalog.ts'
+import { fillPieces, type Pieces, piecesOf, placeFor } from './language.ts'
 import { type Body, encodeBody, encodedLine, encodedLines, quotedPrintable } from './mime.ts'
-import { fillPieces, type Pieces, piecesOf, placeFor, type Scope } from './template-engine.ts'
+import type { Scope } from './template-engine.ts'
 import { type Brand, scopeOf } from './template-variables.ts'
 
 /** A mail in the parts that people look at. */

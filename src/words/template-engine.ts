@@ -100,30 +100,6 @@ export function createEngine(
   }
 }
 
-/** A text that was rendered once, in pieces: text, or the number of the string that goes there. */
-export type Pieces = readonly (string | number)[]
-
-/** Stands in a scope for string number `at`: between two characters of Unicode's private use area, which no template has. */
-export const placeFor = (at: number): string => `\uE000${at}\uE001`
-
-export function piecesOf(rendered: string): Pieces {
-  return rendered.split(/\uE000(\d+)\uE001/).map((piece, i) => (i % 2 === 1 ? Number(piece) : piece))
-}
-
-/** Puts the strings of a message into their places, which takes a fraction of what Liquid takes. */
-export function fillPieces(
-  pieces: Pieces,
-  strings: readonly (string | null)[],
-  escape?: (string: string) => string,
-): string {
-  let filled = ''
-  for (const piece of pieces) {
-    const string = typeof piece === 'string' ? piece : (strings[piece] ?? '')
-    filled += typeof piece === 'string' || escape === undefined ? string : escape(string)
-  }
-  return filled
-}
-
 /** The reason of any error, in one line, and its line in the template. */
 export function templateFaultOf(error: unknown): TemplateFault {
   if (error instanceof TemplateFault) return error
