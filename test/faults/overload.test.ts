@@ -16,5 +16,9 @@ t.test('ten times what can be stored: the rest is refused, and nothing answered 
     },
   })
   t.teardown(close)
-  checkReport(t, await flood(session, 'email', SHORT))
+  let report = await flood(session, 'email', SHORT)
+  // Ten times what a busy machine has taken in half a second may be no flood.
+  for (let tries = 1; tries < 3 && report.refused.done === 0; tries += 1)
+    report = await flood(session, 'email', SHORT)
+  checkReport(t, report)
 })
