@@ -27,7 +27,7 @@ export interface ReceiverOptions extends PrepareOptions {
   readonly outbox: Pick<Outbox, 'accept'>
   readonly delivery: Pick<Delivery, 'reservePlace' | 'releasePlace' | 'submit' | 'wake' | 'isVerdictFar'>
   readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
-  /** Announces the end of a message that another process may be sending; only for a store that processes share. */
+  /** Watches the store for the end of a message that another process may be sending, and announces it; only for a shared store. */
   readonly pollVerdict?: (id: string) => void
   readonly interpret: Interpret
   readonly recipients: ReadRecipients
@@ -52,17 +52,17 @@ const STORE_WITHIN_MS = 5000
 
 /**
  * Makes the function that takes a callback from its checked body to its answer: interpret, address, render, commit, hand over,
- * wait for the provider's verdict, answer. It answers 0 only after the commit. It calls `onStored` when the messages are stored
- * or refused, and that returns how long the answer may wait for the verdict, ms.
+ * wait for the provider's verdict, answer. It answers 0 only after the commit. Once the messages are stored
+ * or refused, it asks `limitWait` how long the answer may still wait for the verdict, ms.
  */
 export function createReceiver(
   options: ReceiverOptions,
-): (caller: Caller, body: CallbackBody, onStored?: () => number) => Promise<Reception> {
+): (caller: Caller, body: CallbackBody, limitWait?: () => number) => Promise<Reception> {
   const { clock, emit, storeWithinMs = STORE_WITHIN_MS } = options
   /** Callbacks that were answered because the store took too long, and whose messages it still has. */
   let overdue = 0
 
-  return async (caller, body, onStored = () => Number.POSITIVE_INFINITY) => {
+  return async (caller, body, limitWait = () => Number.POSITIVE_INFINITY) => {
     const { channel } = caller
     const arrivedAt = clock.now()
     const interpreted = options.interpret(channel, body)
@@ -85,7 +85,7 @@ export function createReceiver(
     const verdicts = createAwaitedVerdicts(options.verdicts, prepared.length)
     const storing = storeAndHandOver(options, prepared, verdicts)
     const stored = await withTimeout(storeWithinMs, storing)
-    const hurriedMs = onStored()
+    const mostWaitMs = limitWait()
     if (stored === undefined) {
       // Its messages are handed over when they are stored after all, but nobody waits for their verdicts any more.
       overdue += 1
@@ -98,15 +98,15 @@ export function createReceiver(
     }
     if (stored.refused !== undefined) return { answer: answerUnavailable(stored.refused), kind, ids: [] }
     const leftMs = options.answerWithinMs - (clock.now() - arrivedAt)
-    const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))
+    const known = await verdicts.awaitAll(Math.min(leftMs, mostWaitMs))
     const answer = combineAnswers(channel, to, stored.accepted, known)
     return { answer, kind, ids: stored.ids }
   }
 }
 
 /**
- * Commits the messages of a callback and hands them over. That happens even when the callback was answered
- * meanwhile: what is stored as being sent must be sent.
+ * Commits the messages of a callback and hands them over. That happens even when the callback was answered meanwhile: a message
+ * with a lease is stored as being sent, so it must be.
  */
 async function storeAndHandOver(
   options: ReceiverOptions,
@@ -137,8 +137,8 @@ async function storeAndHandOver(
 }
 
 /**
- * Hands a stored message over, and sees to it that its place in `verdicts` is filled.
- * @returns the message's id, or that of the one it repeats.
+ * Follows up what the store said of a message: hands it over when it was stored, and sees to it that its slot in `verdicts` is
+ * filled. @returns the message's id, even when it was not stored, or that of the one it repeats.
  */
 function handOver(
   options: ReceiverOptions,
@@ -160,24 +160,24 @@ function handOver(
     if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
       delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
-      if (delivery.isVerdictFar(channel)) verdicts.fillPlace(at, { is: 'pending' })
+      if (delivery.isVerdictFar(channel)) verdicts.fillSlot(at, { is: 'pending' })
     }
     return id
   }
   if (lease !== undefined) delivery.releasePlace(channel)
   if (result.is === 'refused' || result.is === 'bounced') {
     const answer = result.is === 'refused' ? 'content' : 'recipient'
-    verdicts.fillPlace(at, { is: 'final', state: 'refused', answer })
+    verdicts.fillSlot(at, { is: 'final', state: 'refused', answer })
     return id
   }
   if (result.is === 'over-quota') {
     emit({ type: 'over-quota', channel, kind, quota: result.quota, to: message.masked })
-    verdicts.fillPlace(at, null)
+    verdicts.fillSlot(at, null)
     return id
   }
   emit({ type: 'duplicate', channel, kind, is: result.is })
   if (result.is === 'finished')
-    verdicts.fillPlace(at, { is: 'final', state: result.state, answer: result.answer })
+    verdicts.fillSlot(at, { is: 'final', state: result.state, answer: result.answer })
   else {
     verdicts.subscribe(at, result.id)
     options.pollVerdict?.(result.id)
@@ -293,11 +293,11 @@ function dedupeTextOf(value: unknown): string {
 type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
 
 /**
- * The verdicts on the messages of one callback, each in its place.
- * @param count how many places there are.
+ * The verdicts on the messages of one callback, each in its slot.
+ * @param count how many slots there are.
  */
 function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
-  const places: (Verdict | null | undefined)[] = Array.from({ length: count })
+  const slots: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
 
@@ -306,30 +306,30 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
   }
   return {
     /**
-     * Waits in place `at` for the verdict on message `id` instead of any other. A message's own has to be subscribed to
-     * before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+     * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
+     * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
      */
     subscribe(at: number, id: string): void {
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
-        places[at] = verdict
-        if (!places.includes(undefined)) filled.resolve()
+        slots[at] = verdict
+        if (!slots.includes(undefined)) filled.resolve()
       })
     },
-    /** Fills place `at` without waiting. @param verdict null: there will be none. */
-    fillPlace(at: number, verdict: Verdict | null): void {
+    /** Fills slot `at` without waiting. @param verdict null: there will be none. */
+    fillSlot(at: number, verdict: Verdict | null): void {
       subscriptions[at]?.()
-      places[at] = verdict
+      slots[at] = verdict
     },
-    /** Resolves when every place is filled, or after `ms`: then the places that are not are pending. */
+    /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
     async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
-      if (!places.includes(undefined)) filled.resolve()
+      if (!slots.includes(undefined)) filled.resolve()
       await filled.promise
       clearTimeout(timer)
       stop()
       const known: (Verdict | null)[] = []
-      for (const verdict of places) known.push(verdict === undefined ? { is: 'pending' } : verdict)
+      for (const verdict of slots) known.push(verdict === undefined ? { is: 'pending' } : verdict)
       return known
     },
     /** Ends all subscriptions. */

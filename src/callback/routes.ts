@@ -25,7 +25,7 @@ export interface CallbackRoutesOptions {
   readonly authentication: Authentication
   readonly admission: Pick<Admission, 'admit'>
   readonly descriptors: Pick<Descriptors, 'isSpare'>
-  readonly receive: (caller: Caller, body: CallbackBody, onStored: () => number) => Promise<Reception>
+  readonly receive: (caller: Caller, body: CallbackBody, limitWait: () => number) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
   /** Headers of every answer. */

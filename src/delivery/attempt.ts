@@ -20,7 +20,7 @@ import {
   NOT_KNOWN_YET,
   PART_REFUSED_CODE,
 } from './carrier.ts'
-import type { CarrierReports, PassedCarrier } from './carrier-reports.ts'
+import type { CarrierReports, Demotion } from './carrier-reports.ts'
 import { redactReply } from './redact.ts'
 import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
 
@@ -36,8 +36,8 @@ export interface Job
 export interface RoutedJob extends Job {
   /** The carriers that an attempt may ask, in order; after an ambiguous one, that carrier is the first. */
   readonly carriers: readonly Carrier[]
-  /** The carrier that would be the first of them, if the code before this one had come by it. */
-  readonly passed?: PassedCarrier
+  /** The carrier that was put last, because a code before this one is not known to have come by it. */
+  readonly demotion?: Demotion
 }
 
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
@@ -46,9 +46,9 @@ export type Route = (message: NewMessage) => readonly Carrier[]
 /** What an attempt came to. */
 export interface AttemptResult {
   readonly settlement: Settlement
-  /** Whether an attempt was made; otherwise the message only waited. */
-  readonly begun: boolean
-  /** What it waits for, where that is not a time of its own; `rest`: a carrier rests that has not refused it. */
+  /** Whether it came to an outcome; otherwise the message only waited. */
+  readonly ran: boolean
+  /** What it waits for, where that is not only its due time; `rest`: for the end of the rest of a carrier that has not refused it. */
   readonly waitsFor?: 'rest' | CarrierEnd['waitsFor']
 }
 
@@ -75,7 +75,7 @@ export interface AttemptsOptions {
   readonly onCarrierEnd: (end: CarrierEnd) => void
 }
 
-/** While all carriers rest, a code is due again after so long, ms: nothing is claimed but for a trial, and a rest may end early. */
+/** While all carriers rest, a code is due again so soon, ms: only trials are claimed, so that costs little, and a rest may end early. */
 const RESTING_MS = 500
 /** A message that waits for a carrier is due so long before its life ends at the latest, ms. */
 const LAST_DUE_MS = 1000
@@ -96,21 +96,21 @@ export function createAttempts(options: AttemptsOptions) {
 
   const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({
     settlement: { to: 'queued', dueAt, uncounted: true, ...(records && { records }) },
-    begun: false,
+    ran: false,
   })
 
   /** Lets a message wait. It comes again before its life ends: what it waits for may be there sooner than it seems now. */
   function letWait(
     waitsFor: AttemptResult['waitsFor'],
-    { settlement, begun }: AttemptResult,
+    { settlement, ran }: AttemptResult,
     { expiresAt }: NewMessage,
   ): AttemptResult {
-    if (waitsFor === undefined || settlement.to !== 'queued') return { settlement, begun }
+    if (waitsFor === undefined || settlement.to !== 'queued') return { settlement, ran }
     const latest = Math.max(expiresAt, clock.now() + 2 * LAST_DUE_MS) - LAST_DUE_MS
-    return { settlement: { ...settlement, dueAt: Math.min(settlement.dueAt, latest) }, begun, waitsFor }
+    return { settlement: { ...settlement, dueAt: Math.min(settlement.dueAt, latest) }, ran, waitsFor }
   }
 
-  /** Finds the moment at which a message is due again that a carrier rests from until then, ms since the epoch. */
+  /** Finds when a message is due again whose carrier rests until `until`, ms since the epoch. */
   function dueAfterRest({ purpose }: NewMessage, until: number, now: number): number {
     const allRest = carriers.every(carrier => carrier.standing(now).circuit !== 'closed')
     return purpose === 'code' && allRest ? Math.min(until, now + RESTING_MS) : until
@@ -130,14 +130,14 @@ export function createAttempts(options: AttemptsOptions) {
     asked?: Carrier,
   ): AttemptResult {
     const now = clock.now()
-    // We stopped the attempt before anything was written, so it never began.
+    // We stopped the attempt before anything was written, so it does not count.
     if (options.run.isStopping && outcome.is === 'retry' && outcome.untouched === true)
-      return { settlement: { to: 'queued', dueAt: now, uncounted: true }, begun: true }
+      return { settlement: { to: 'queued', dueAt: now, uncounted: true }, ran: true }
     const { channel, purpose, expiresAt } = message
     const canBeLookedUp = asked?.provider.lookUp !== undefined
     const attempted = { channel, purpose, expiresAt, attempts, ambiguous, canBeLookedUp }
     const settlement = decideSettlement(outcome, attempted, now, random, records, options.repeatPausesMs)
-    return { settlement, begun: true }
+    return { settlement, ran: true }
   }
 
   /** Asks a provider what became of the latest copy of a message. */
@@ -167,12 +167,12 @@ export function createAttempts(options: AttemptsOptions) {
       }
       const holder = job.ambiguous === 0 ? undefined : findHolder(job, outgoing, route)
       if (job.ambiguous >= MAX_COPIES[channel] && holder?.provider.lookUp === undefined)
-        return { settlement: { to: 'final', state: 'unknown', answer: null }, begun: false }
+        return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
       let { ambiguous } = job
       let asked: Carrier | undefined
       const ends: CarrierEnd[] = []
       const timeline = createTimeline(message, outgoing, clock)
-      if (job.passed !== undefined) timeline.addSkipped(job.passed.provider, job.passed)
+      if (job.demotion !== undefined) timeline.addSkipped(job.demotion.provider, job.demotion)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
 
@@ -239,14 +239,14 @@ export function createAttempts(options: AttemptsOptions) {
       const last = ends.at(-1)?.outcome
       if (last !== undefined) {
         const now = clock.now()
-        const end = { ...job, ambiguous }
-        if (!mayAskNext(last)) return settle(end, last, timeline.records, asked)
+        const tried = { ...job, ambiguous }
+        if (!mayAskNext(last)) return settle(tried, last, timeline.records, asked)
         // A carrier that could not be asked now may take the message later, whatever the others said.
         const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: at - now }))
         const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
         return letWait(
           findWait(ends, askableAt.length > 0),
-          settle(end, outcome, timeline.records, asked),
+          settle(tried, outcome, timeline.records, asked),
           message,
         )
       }
@@ -321,10 +321,10 @@ async function markBegun(
 }
 
 /**
- * Finds the carrier that is asked first what became of the latest copy, and that sends the next one. An SMS that may have been
- * sent is sent again by the same carrier and by no other; a mail goes to any server that takes it, unless its server can be
- * asked. A carrier that is not configured any more cannot be asked. A process that died without a note is taken to have asked the
- * first one of the route that the message fits.
+ * Finds the holder: the carrier that may have the latest copy. It is asked first what became of it, and sends the next one. An SMS
+ * that may have been sent is sent again by the same carrier and by no other; a mail goes to any server that takes it, unless its
+ * server can be asked. A carrier that is not configured any more cannot be asked. A process that died without a note is taken to
+ * have asked the first one of the route that the message fits.
  */
 function findHolder(
   { message, ambiguousAt, carriers }: RoutedJob,
@@ -337,7 +337,7 @@ function findHolder(
   return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
 }
 
-/** Finds what a message waits for that no carrier took; undefined: a time, which one of them has named or its own pauses are. */
+/** Finds what a message waits for that no carrier took; undefined: only for its due time. */
 function findWait(ends: readonly CarrierEnd[], isResting: boolean): AttemptResult['waitsFor'] {
   const isTimeNamed = ({ outcome, waitsFor }: CarrierEnd): boolean =>
     waitsFor === undefined && 'retryAfterMs' in outcome && outcome.retryAfterMs !== undefined

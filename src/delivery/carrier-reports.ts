@@ -45,7 +45,7 @@ const MOST_CODES = 4
 const UNREPORTED_MS = 30_000
 
 /** The carrier that a message does not go to first, since a code to its number is not known to have come by it. */
-export interface PassedCarrier {
+export interface Demotion {
   readonly provider: string
   readonly code: string
   readonly reply: string
@@ -128,7 +128,7 @@ export function createCarrierReports(options: {
      * Finds the carrier of a route by which a code to the same number is not known to have come, while that code is valid: it was
      * reported undelivered, or a carrier that reports has said nothing of it. The person asks again because nothing came.
      */
-    findPassed(carriers: readonly Carrier[], { recipient, purpose }: NewMessage): PassedCarrier | undefined {
+    findDemotion(carriers: readonly Carrier[], { recipient, purpose }: NewMessage): Demotion | undefined {
       if (purpose !== 'code' || carriers.length < 2) return undefined
       const now = clock.now()
       const isKnownToWork = new Set<string>()

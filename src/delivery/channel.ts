@@ -24,7 +24,7 @@ import type { Settler } from './settle.ts'
 export interface ChannelSpec extends Pick<AttemptsOptions, 'carriers' | 'route' | 'render'> {
   readonly channel: Channel
   /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteSent' | 'findPassed'>
+  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteSent' | 'findDemotion'>
 }
 
 export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec | 'outbox' | 'onCarrierEnd'> {
@@ -51,19 +51,20 @@ interface LeftMessage extends Pick<AttemptResult, 'waitsFor'> {
 }
 
 /** How a channel stands at a moment: all its carriers as one, and the places in memory. */
-interface Room extends Standing {
+interface ChannelStanding extends Standing {
   /** The most messages in memory: waiting, reserved and in flight. */
   readonly capacity: number
   /** Places of them for codes only: a code that comes is next then, without a detour by the store. */
   readonly forCodes: number
-  /** Places that are free for a code, which takes that of anything else that waits, and for anything else. */
+  /** Places that are free for a code: it may take the place of whatever waits and is no code. */
   readonly freeForCode: number
+  /** Places that are free for anything else: nothing waits in them. */
   readonly freeForOther: number
 }
 
 /**
- * Memory holds so much of the provider's work, ms. Messages in memory are served in the order of their arrival, and a newer
- * code that had to go to the store waits behind them. So this is less than the wait from which on the newest goes first.
+ * How far ahead memory is filled, ms of the provider's work. A newer code that finds no place goes to the store, and waits there
+ * behind all of it. So this is shorter than the wait after which the newest goes first (adaptive-lifo.ts).
  */
 const AHEAD_MS = 500
 const MOST_WAITING = 256
@@ -104,7 +105,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   let reserved = 0
   /** The mean duration of an attempt, ms. */
   let paceMs: number | undefined
-  /** The latest turn of a message that was refused for itself, ms since the epoch. */
+  /** The latest turn of a message that was refused for a fault of its own (`repair`), ms since the epoch. */
   let refusedTurnAt = Number.NEGATIVE_INFINITY
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
@@ -112,10 +113,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
   let dueAt: number | null = null
   /**
-   * Codes that went to the store, as far as we know, and were not claimed since: until there are none, nothing else
-   * begins. At first nobody knows whether a dead process left some.
+   * Reasons to think that codes wait in the store. The next claim clears those from before it, and until there are none, nothing
+   * else begins. The first one: a process that died may have left some.
    */
-  let codesInStore = 1
+  let codeHints = 1
   /** The codes that wait in the store, as far as we know, and what waits there until a carrier may be asked, by their ids. */
   const left = createStringMap<LeftMessage>()
   /** Runs while a carrier rests, or messages wait until one may be asked. */
@@ -131,7 +132,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
-  function look(now: number): Room {
+  function look(now: number): ChannelStanding {
     let standing: Standing | undefined
     for (const carrier of carriers) {
       const each = carrier.standing(now)
@@ -155,15 +156,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Finds the carriers for a job. */
   function routeJob(job: Job): RoutedJob {
     const inOrder = route(job.message)
-    const passed = reports?.findPassed(inOrder, job.message)
+    const demotion = reports?.findDemotion(inOrder, job.message)
     const ordered = reports?.orderCarriers(inOrder) ?? inOrder
-    const usual = passed === undefined ? ordered : beginAfter(passed.provider, ordered)
+    const usual = demotion === undefined ? ordered : putLast(demotion.provider, ordered)
     // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
     const before =
       job.ambiguous === 0 || channel === 'email'
         ? undefined
         : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
-    if (before === undefined) return { ...job, carriers: usual, ...(passed && { passed }) }
+    if (before === undefined) return { ...job, carriers: usual, ...(demotion && { demotion }) }
     return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
   }
 
@@ -181,56 +182,56 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** Begins what may begin, then claims. */
   function fill(): void {
     const now = clock.now()
-    let room = look(now)
-    const isPaused = room.pausedUntil !== null
+    let standing = look(now)
+    const isPaused = standing.pausedUntil !== null
     // Nothing was claimed during a pause, and what became due may be codes.
     if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
     wasPaused = isPaused
-    // What waits while one message tries the carriers goes out, or back, once that is over.
-    while (!isHalted() && room.inFlight < room.limit && room.circuit !== 'half-open') {
-      const job = takeNext(room, now)
+    // While every carrier is tried by a message, nothing else begins: how that ends says whether the rest goes out, or back.
+    while (!isHalted() && standing.inFlight < standing.limit && standing.circuit !== 'half-open') {
+      const job = takeNext(standing, now)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
       else void track(attempt(job))
-      room = look(now)
+      standing = look(now)
     }
     clearTimeout(riseTimer)
     // Nothing may be in flight then whose end would begin the next attempt.
-    if (room.risesAt !== null) riseTimer = setTimeout(fill, Math.max(room.risesAt - now, 1)).unref()
+    if (standing.risesAt !== null) riseTimer = setTimeout(fill, Math.max(standing.risesAt - now, 1)).unref()
     claimWhenDue()
   }
 
   /** The store may have codes that are due, which come before all that waits here. */
   function expectCodes(now: number): void {
     dueAt = now
-    codesInStore += 1
+    codeHints += 1
   }
 
   /**
    * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and
    * no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
    */
-  function takeNext({ circuit }: Room, now: number): RoutedJob | undefined {
-    const codesOnly = codesInStore > 0 && circuit === 'closed'
+  function takeNext({ circuit }: ChannelStanding, now: number): RoutedJob | undefined {
+    const codesOnly = codeHints > 0 && circuit === 'closed'
     const fresh = circuit === 'closed' ? undefined : queue.takeNext(now, false, job => job.attempts === 1)
     if (fresh !== undefined) return fresh
     return queue.takeNext(now, codesOnly, carriers.length === 1 ? undefined : job => hasPlace(job, now))
   }
 
   async function attempt(job: RoutedJob): Promise<void> {
-    const { settlement, begun, waitsFor } = await attempts.run(job)
+    const { settlement, ran, waitsFor } = await attempts.run(job)
     // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
     // in between it counts as ambiguous, as it must.
     const { id } = job.message
     if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
-    if (begun) fill()
-    if (waitsFor !== 'repair' || settlement.to !== 'queued') return settle(job, settlement, begun, waitsFor)
-    const dueAt = Math.min(takeTurn(), job.message.expiresAt - LAST_TRIAL_MS)
-    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, dueAt) }, begun)
+    if (ran) fill()
+    if (waitsFor !== 'repair' || settlement.to !== 'queued') return settle(job, settlement, ran, waitsFor)
+    const turnAt = Math.min(takeTurn(), job.message.expiresAt - LAST_TRIAL_MS)
+    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, turnAt) }, ran)
   }
 
-  /** Gives a message that was refused for itself its next turn: all of them together take a quarter of the places at most. */
+  /** Gives a message that was refused for a fault of its own its next turn: all of them together take a quarter of the places at most. */
   function takeTurn(): number {
     const now = clock.now()
     refusedTurnAt = Math.max(now, refusedTurnAt) + (4 * (paceMs ?? 0)) / Math.max(1, look(now).limit)
@@ -295,9 +296,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (await carrier.hasApproved()) bringForward(TRIAL_CHOICE)
   }
 
-  /** Makes messages due that wait until a carrier may be asked: one may be. Codes come first, and of them those that none has refused. */
+  /** A carrier may be asked again: makes due what waits for one. Codes come first, and of them those that none has refused. */
   function bringForward(most: number): void {
-    // What was refused for itself behind many others may have been refused for the same.
+    // What waits for a `repair` may have met the fault that is over now: their turns begin anew.
     refusedTurnAt = Number.NEGATIVE_INFINITY
     const rankOf = (id: string): number => {
       const { purpose, waitsFor } = left.get(id) ?? {}
@@ -338,17 +339,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   async function settle(
     job: Job,
     settlement: Settlement,
-    begun: boolean,
+    ran: boolean,
     waitsFor?: AttemptResult['waitsFor'],
   ): Promise<void> {
-    const settled = await settler.settle(job, settlement, begun)
+    const settled = await settler.settle(job, settlement, ran)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     noteDueAt(settlement.dueAt)
     const { id, purpose, expiresAt } = job.message
     if (purpose === 'code' || (waitsFor !== undefined && left.size < MOST_LEFT))
       left.set(id, { purpose, expiresAt, waitsFor })
     if (waitsFor !== undefined) watch()
-    if (purpose === 'code' && settlement.dueAt <= clock.now()) codesInStore += 1
+    if (purpose === 'code' && settlement.dueAt <= clock.now()) codeHints += 1
   }
 
   function giveBack(job: Job, due: number): void {
@@ -398,16 +399,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function claimWhenDue(): void {
     if (isHalted() || isClaiming) return
     const now = clock.now()
-    const room = look(now)
-    const places = countClaimable(room)
+    const standing = look(now)
+    const places = countClaimable(standing)
     // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
-    const mayHideCode = dueAt !== null && queue.length > queue.codes && room.circuit === 'closed'
+    const mayHideCode = dueAt !== null && queue.length > queue.codes && standing.circuit === 'closed'
     if (places === 0 && !mayHideCode) return
     clearTimeout(claimTimer)
     const worthWhileAt = Math.max(
       places === 0 ? claimedAt + PEEK_MS : 0,
-      room.openUntil ?? 0,
-      room.pausedUntil ?? 0,
+      standing.openUntil ?? 0,
+      standing.pausedUntil ?? 0,
     )
     const at = dueAt === null ? now + idlePollMs : Math.max(dueAt, worthWhileAt)
     if (dueAt !== null && at <= now) {
@@ -426,14 +427,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   /** Says how many to claim now. */
-  function countClaimable({ circuit, limit, inFlight, freeForCode, freeForOther, capacity, forCodes }: Room) {
+  function countClaimable(standing: ChannelStanding): number {
+    const { circuit, limit, inFlight, freeForCode, freeForOther, capacity, forCodes } = standing
     const idle = Math.max(0, Math.max(1, limit) - inFlight - reserved - queue.length)
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
     if (circuit === 'open') return Math.min(idle, TRIAL_CHOICE)
     // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
-    const free = codesInStore > 0 ? freeForCode : freeForOther
+    const free = codeHints > 0 ? freeForCode : freeForOther
     return free * 2 < capacity ? 0 : Math.min(free - forCodes, CLAIM_LIMIT)
   }
 
@@ -441,7 +443,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   async function claimBatch(limit: number): Promise<void> {
     dueAt = null
     claimedAt = clock.now()
-    const codes = codesInStore
+    const hints = codeHints
     try {
       const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs)
       settler.reportEnded(settled)
@@ -450,10 +452,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       if (again !== null) noteDueAt(again)
       if (limit > 0) {
         // Codes that came during the claim may be among those it took, or not: they stay counted.
-        codesInStore -= codes
+        codeHints -= hints
         // Codes are claimed first, so the last message tells whether there may be more of them.
-        const endsWithCode = messages.length === 0 ? codes > 0 : messages.at(-1)?.purpose === 'code'
-        if (again !== null && again <= now && endsWithCode) codesInStore += 1
+        const endsWithCode = messages.length === 0 ? hints > 0 : messages.at(-1)?.purpose === 'code'
+        if (again !== null && again <= now && endsWithCode) codeHints += 1
       }
       for (const job of inOrderOfArrival(messages.map(toJob))) add(job)
       // The limit may have changed while they were being claimed: there are fewer places now.
@@ -465,7 +467,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       emit({ type: 'store-failed', doing: 'claim', error })
       dueAt = clock.now() + STORE_RETRY_MS
       // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
-      codesInStore -= codes
+      codeHints -= hints
     } finally {
       isClaiming = false
     }
@@ -476,7 +478,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       left.set(code.id, { purpose: 'code', expiresAt: code.expiresAt })
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
-      codesInStore += 1
+      codeHints += 1
     }
     dueAt = clock.now()
     claimWhenDue()
@@ -487,17 +489,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     reservePlace(purpose: Purpose): Lease | undefined {
       if (isHalted()) return undefined
       const now = clock.now()
-      const room = look(now)
+      const standing = look(now)
       // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
-      if (room.circuit !== 'closed' || room.pausedUntil !== null) return undefined
+      if (standing.circuit !== 'closed' || standing.pausedUntil !== null) return undefined
       if (purpose === 'code') {
-        if (room.freeForCode < 1) return undefined
+        if (standing.freeForCode < 1) return undefined
       } else {
         // Codes in the store come before it, and so may what else is due there.
-        if (codesInStore > 0 || (dueAt !== null && dueAt <= now)) return undefined
-        if (room.freeForOther <= room.forCodes) return undefined
+        if (codeHints > 0 || (dueAt !== null && dueAt <= now)) return undefined
+        if (standing.freeForOther <= standing.forCodes) return undefined
       }
-      const begins = queue.length === 0 && room.inFlight + reserved < room.limit
+      const begins = queue.length === 0 && standing.inFlight + reserved < standing.limit
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
       reserved += 1
@@ -581,8 +583,8 @@ function combineStandings(one: Standing, other: Standing): Standing {
   }
 }
 
-/** Puts the carriers behind this one before those that come before it, and itself last. */
-function beginAfter(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
+/** Rotates the carriers so that this one is the last. */
+function putLast(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
   const at = carriers.findIndex(({ provider }) => provider.name === name)
   return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }

@@ -56,10 +56,10 @@ export function createSettler(options: SettlerOptions) {
      * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
      * that wait, and reported as an event.
      *
-     * @param begun whether an attempt has ended; otherwise the message only waited.
+     * @param ran whether an attempt has ended; otherwise the message only waited.
      * @returns the message's state as the store wrote it; null: given up, see `abandon`.
      */
-    async settle(job: Job, settlement: Settlement, begun: boolean): Promise<Settled | null> {
+    async settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null> {
       let settled: Settled | null
       try {
         settled = await outbox.settle(job.message.id, job.lease, settlement)
@@ -80,7 +80,7 @@ export function createSettler(options: SettlerOptions) {
         kind,
         state,
         answer,
-        ...(begun && { tookMs: clock.now() - arrivedAt }),
+        ...(ran && { tookMs: clock.now() - arrivedAt }),
         ...(providerId !== undefined && { providerId }),
       })
       return settled

@@ -40,9 +40,9 @@ import { changeState, endMessage, noteEnd, storeMessage, type UnitOfWork } from 
 export interface KnownMessages {
   /** The newest message of each recipient and dedupe key, under its `duplicateKey`. */
   readonly duplicates: Map<string, Row>
-  /** The live codes of each group. A message that is a duplicate, too, is one row. */
+  /** The live codes of each group. A row that is in both maps is the same object. */
   readonly groups: Map<string | null, readonly Row[]>
-  /** Hashes of recipients to whom something was sent, of those that `newcomersAmong` asks about. */
+  /** Hashes of recipients to whom something was sent, of those that `recipientsToLookUp` lists. */
   readonly reached: ReadonlySet<string>
   /** Says whether this transaction may change a duplicate: on a shared store, whether it has its lock. */
   readonly mayEnd: (row: Row) => boolean
@@ -79,8 +79,8 @@ export function isNew(known: KnownMessages, acceptance: Acceptance, now: number)
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
 }
 
-/** Lists the recipients, by their hashes, of whom a charge has to know whether anything was sent to them. */
-export function newcomersAmong(messages: readonly Acceptance[]): readonly string[] {
+/** Lists the hashes of recipients whom a charge counts only as newcomers: whether anything was sent to them must be looked up. */
+export function recipientsToLookUp(messages: readonly Acceptance[]): readonly string[] {
   return messages
     .filter(({ charges }) => charges.some(({ newcomersOnly }) => newcomersOnly))
     .map(({ recipientHash }) => recipientHash)
@@ -229,18 +229,18 @@ function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): Claime
 /**
  * Writes the end of an attempt.
  * @param row that the lease is on; undefined: it is on none any more.
- * @param mayBeWritten whether an earlier try of the same call may have settled it, so that the answer is what was written then.
+ * @param isRepeated an earlier try of this call may have settled it; then what that has written is returned.
  */
 export function settleMessage(
   unit: UnitOfWork,
   row: Row | undefined,
   settlement: Settlement,
-  mayBeWritten = false,
+  isRepeated = false,
 ): Settled {
   if (row === undefined) return { state: 'lost' }
   if (row.state !== 'sending') {
-    // What this unit of work has changed was settled by an earlier call of it.
-    if (!mayBeWritten || unit.changed.has(row)) return { state: 'lost' }
+    // What this unit of work has changed was settled by another call in it: this one came too late.
+    if (!isRepeated || unit.changed.has(row)) return { state: 'lost' }
     return { state: row.state, answer: row.answer }
   }
   const providerId = settlement.to === 'final' ? settlement.providerId : undefined
@@ -279,7 +279,7 @@ export function keepReport(
   return { is: 'recorded', kind: row.kind, masked: row.masked }
 }
 
-/** Twice the longest time that mails to an address are refused: two that came back within it count together. */
+/** How long it is known that mails to an address came back: twice the longest refusal, so that two of them count together. */
 const BOUNCES_KEPT_MS = 48 * 60 * 60_000
 
 /** Counts a mail that came back, and notes when the latest two to its recipient did. */

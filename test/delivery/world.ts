@@ -201,7 +201,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
             orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
             isSecond: () => false,
             noteSent() {},
-            findPassed: () => undefined,
+            findDemotion: () => undefined,
           },
           render: message => ({ ...rendered(message), channel }) as Outgoing,
         },

@@ -176,7 +176,7 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/callback'],
   },
   {
-    text: 'const known = await verdicts.awaitAll(Math.min(leftMs, hurriedMs))',
+    text: 'const known = await verdicts.awaitAll(Math.min(leftMs, mostWaitMs))',
     instead: 'const known = await verdicts.awaitAll(leftMs)',
     tests: ['test/callback'],
   },
@@ -704,8 +704,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/runtime/name-lookup.test.ts'],
   },
   {
-    text: 'places[at] = verdict if (!places.includes(undefined)) filled.resolve()',
-    instead: 'places[at] = verdict\nfilled.resolve()',
+    text: 'slots[at] = verdict if (!slots.includes(undefined)) filled.resolve()',
+    instead: 'slots[at] = verdict\nfilled.resolve()',
     tests: ['test/callback/receive.test.ts'],
   },
   {

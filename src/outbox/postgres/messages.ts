@@ -7,7 +7,7 @@ import {
   type KnownMessages,
   keepReport,
   namesOfDuplicates,
-  newcomersAmong,
+  recipientsToLookUp,
   retryMessage,
   settleMessage,
 } from '../decide.ts'
@@ -79,7 +79,7 @@ async function lockKnown(
   const dedupeKeys = names.map(each => each.dedupeKey)
   const recipients = names.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
-  const asked = newcomersAmong(all)
+  const asked = recipientsToLookUp(all)
   const readKnown = () =>
     runStatement(client, KNOWN, recipients, dedupeKeys, [...groupKeys], now, now - answersFor(all))
   const [, , first, sent] = await awaitStatements(
@@ -129,11 +129,7 @@ export function createSettle(options: WriterOptions) {
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
 
-  async function settleEach(
-    client: Client,
-    calls: Calls,
-    mayBeWritten: ReadonlySet<string>,
-  ): Promise<Settled[]> {
+  async function settleEach(client: Client, calls: Calls, repeated: ReadonlySet<string>): Promise<Settled[]> {
     const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
     const asked = (those: Calls) => [those.map(({ id }) => id), those.map(({ token }) => token)]
     const [, read] = await awaitStatements(
@@ -142,13 +138,13 @@ export function createSettle(options: WriterOptions) {
     )
     // An end that is written already lies among the finished ones.
     const found = new Set(read.rows.map(row => row['lease_token']))
-    const written = calls.filter(({ token }) => mayBeWritten.has(token) && !found.has(token))
+    const written = calls.filter(({ token }) => repeated.has(token) && !found.has(token))
     const ended =
       written.length === 0 ? [] : (await runStatement(client, ENDED_UNDER, ...asked(written))).rows
     const all = [...read.rows, ...ended].map(rowOf)
     const rows = new Map(all.map(row => [`${row.id} ${row.leaseToken}`, row]))
     const settled = calls.map(({ id, token, settlement }) =>
-      settleMessage(unit, rows.get(`${id} ${token}`), settlement, mayBeWritten.has(token)),
+      settleMessage(unit, rows.get(`${id} ${token}`), settlement, repeated.has(token)),
     )
     await commit()
     return settled
@@ -156,13 +152,13 @@ export function createSettle(options: WriterOptions) {
 
   return async (client: Client, calls: Calls, again: boolean): Promise<Settled[]> => {
     const tokens = calls.map(({ token }) => token)
-    const mayBeWritten = new Set(tokens.filter(token => again || uncertain.has(token)))
+    const repeated = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
     // Those that were sent are written in one statement where that is possible; all others are read and decided about.
     const isQuick = !options.keepsEvents && calls.every(isSent)
     const sent = isQuick ? await writeSent(client, options, calls) : new Set<string>()
     const rest = calls.filter(call => !sent.has(call.token))
-    const settled = rest.length === 0 ? [] : await settleEach(client, rest, mayBeWritten)
+    const settled = rest.length === 0 ? [] : await settleEach(client, rest, repeated)
     for (const token of tokens) uncertain.delete(token)
     return calls.map(call =>
       sent.has(call.token) ? { state: 'sent', answer: null } : (settled[rest.indexOf(call)] as Settled),

@@ -9,7 +9,7 @@ import {
   type KnownMessages,
   keepReport,
   namesOfDuplicates,
-  newcomersAmong,
+  recipientsToLookUp,
   retryMessage,
   settleMessage,
   takeOver,
@@ -97,7 +97,7 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
         found.map(each => bySeq.get(each['seq'] as number) ?? rowOf(each)),
       )
     }
-    const reached = new Set(newcomersAmong(messages).filter(hash => sentTo.get(hash) !== undefined))
+    const reached = new Set(recipientsToLookUp(messages).filter(hash => sentTo.get(hash) !== undefined))
     return { duplicates, groups, reached, mayEnd: () => true, backlog: backlog(), again: false }
   }
 }
