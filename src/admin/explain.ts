@@ -64,7 +64,7 @@ export function explainMessage(
       return explainSuperseded(row)
     case 'unknown':
       return {
-        what: say('It may have arrived: every copy that may go out was written, and no reply came.'),
+        what: say('It may have arrived: an attempt got no usable reply, and no further one could be made.'),
         next: say(
           'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
         ),
@@ -87,23 +87,26 @@ function explainSuperseded({ timeline, ambiguous }: MessageView): Explanation {
 }
 
 /**
- * Says when a message that waits is tried next, and why not before: as long as all carriers of its channel are left alone,
- * nothing but one trial begins, whatever is due.
- * @param now ms since the epoch. @returns `at` null: nobody knows when; else ms since the epoch.
+ * Says when a message that waits is tried next, and why not before: while all carriers of its channel are left alone, only a trial
+ * begins, whatever is due.
+ * @param now ms since the epoch.
  */
 export function nextAttempt(
   { channel, dueAt, attempts }: MessageView,
   providers: readonly AttemptGate[],
   now: number,
 ): {
+  /** ms since the epoch; null: nobody knows when, or it is due already. */
   readonly at: number | null
+  /** The same in words, to follow "is tried again". */
   readonly due: Sentence
+  /** Why a provider holds it up; null: none does. */
   readonly why: Sentence | null
   readonly lastError?: AttemptGate['lastError']
 } {
   const carriers = providers.filter(each => each.channel === channel)
   const pauses = carriers.flatMap(each => pauseOf(each, now) ?? [])
-  // As long as one of them takes messages, nothing pauses.
+  // One carrier that takes messages is enough.
   const pause = pauses.length < carriers.length ? null : (pauses.sort((a, b) => a.until - b.until)[0] ?? null)
   if (dueAt !== null && dueAt > Math.max(now, pause?.until ?? now))
     return { at: dueAt, due: say('in {time}', { time: formatDuration(dueAt - now) }), why: null }
@@ -111,41 +114,47 @@ export function nextAttempt(
   return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
 }
 
-/** Says which part of what it is asked for a provider refuses, or takes in vain, and since when. */
+/** Says what a provider refuses, or takes and does not deliver, and since when. */
 export function describePartialFault(
   { channel, provider }: Pick<AttemptGate, 'channel' | 'provider'>,
   fault: PartialFault,
 ): Sentence {
   const { scope, name, kind, since, recipients } = fault
-  const said = { provider, name, kind: translateText(kind), at: clockTime(since), what: describeReply(fault) }
+  const facts = {
+    provider,
+    name,
+    kind: translateText(kind),
+    at: clockTime(since),
+    what: describeReply(fault),
+  }
   if (recipients !== undefined)
     return joinSentences(
       say('{provider} took messages that did not arrive, since {at}, of {n} recipients so far: {what}.', {
-        ...said,
+        ...facts,
         n: recipients,
       }),
       mendReport(channel, { verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
     )
   switch (scope) {
     case 'template':
-      return say('{provider} refuses the template of {kind} since {at}: {what}.', said)
+      return say('{provider} refuses the template of {kind} since {at}: {what}.', facts)
     case 'sender':
-      if (name === '') return say('{provider} refuses the sender of all messages since {at}: {what}.', said)
-      return say('{provider} refuses the sender {name} since {at}: {what}.', said)
+      if (name === '') return say('{provider} refuses the sender of all messages since {at}: {what}.', facts)
+      return say('{provider} refuses the sender {name} since {at}: {what}.', facts)
     case 'country':
-      return say('{provider} refuses the country {name} since {at}: {what}.', said)
+      return say('{provider} refuses the country {name} since {at}: {what}.', facts)
     default:
       return say(
         '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.',
-        said,
+        facts,
       )
   }
 }
 
-/** Why a carrier was not asked, by the scope of what it refuses. */
-const REFUSED_PARTS: Readonly<Record<string, string | undefined>> = PART_REFUSED
+/** What the timeline says of a carrier that was not asked, by the scope of what it refuses: nothing else there tells the scope. */
+const SKIP_REPLIES: Readonly<Record<string, string | undefined>> = PART_REFUSED
 
-/** Finds the faults that a message waits for, as far as can be told from what is known of it here. */
+/** Finds the partial faults that seem to hold a message up: a guess from its kind and the last line of its timeline. */
 function faultsOf(
   { channel, kind, timeline }: MessageView,
   providers: readonly AttemptGate[],
@@ -160,7 +169,7 @@ function faultsOf(
             recipients === undefined &&
             ((scope === 'template' && fault.kind === kind) ||
               (last?.provider === each.provider &&
-                (last.code === code || last.reply === REFUSED_PARTS[scope]))),
+                (last.code === code || last.reply === SKIP_REPLIES[scope]))),
         )
         .map(fault => describePartialFault(each, fault)),
     )
@@ -293,15 +302,15 @@ function explainReport(
       what: say('It arrived, and the recipient complained of it at {at}.', { at }),
       next: say('Look whether these mails are wanted: complaints lower your reputation with everybody.'),
     }
-  const said = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
+  const shownReply = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
   const isOnItsWay = errorCode === null && status !== 'undelivered' && status !== 'failed'
   if (fault?.verdict === 'ambiguous' || (fault === undefined && isOnItsWay))
     return {
-      what: say('Its last report, at {at}: {status}.', { at, status: said }),
+      what: say('Its last report, at {at}: {status}.', { at, status: shownReply }),
       next: say('The carrier has it, and the phone not yet: it may be off or without a network.'),
     }
   return {
-    what: say('It did not arrive: {what}.', { what: said }),
+    what: say('It did not arrive: {what}.', { what: shownReply }),
     next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault),
   }
 }
@@ -348,7 +357,7 @@ const TRY_LATER = say(
 )
 const MEND: Readonly<Record<ReportFault['verdict'], Sentence>> = {
   recipient: say('Compare the number with what the person says, and whether the phone is on.'),
-  content: say('Change the words, or the value that the platform gives: the next one is refused like this.'),
+  content: say('Change the words, or the value that the platform gives: else the next one is refused, too.'),
   country: ALLOW_COUNTRY,
   later: say(
     'Nothing is to be mended here: the person asks again, and the code goes by the next carrier of its route, if there is one.',
