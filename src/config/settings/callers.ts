@@ -110,7 +110,7 @@ export const callers = {
       maximum: 30_000,
       default: 2000,
       meaning:
-        'How long an answer may wait for the mail server or Twilio, in milliseconds. After it the answer is 0 and delivery goes on.',
+        'How long an answer may wait for the provider, in milliseconds. After it the answer is 0 and delivery goes on.',
     }),
     MAX_RECIPIENTS: integerSetting({
       minimum: 1,
