@@ -659,8 +659,8 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/commands/find.test.ts'],
   },
   {
-    text: 'options.view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })',
-    instead: 'options.view.queries.listMessages({ limit: CSV_ROWS })',
+    text: 'searchMessages(view, rangeOf(filterOf(query)), CSV_ROWS)',
+    instead: 'searchMessages(view, {}, CSV_ROWS)',
     tests: ['test/admin/paging.test.ts'],
   },
   {

@@ -121,6 +121,12 @@ t.test('a mail that 1.0.0 stored for an address with capitals is found when it c
     rig.events().find(({ event }) => event === 'receipt'),
     { result: 'recorded', code: '5.1.1' },
   )
+  const found = await fetch(`${rig.service().adminUrl}/api/v1/messages/search`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ recipient: 'Ann@Example.com' }),
+  })
+  t.match(await found.json(), { messages: [{ id }] }, 'who looks for it finds it, too')
 })
 
 t.test('a mail of 40 MB is taken, and what it says at its beginning is read', async t => {

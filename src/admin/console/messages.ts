@@ -1,14 +1,16 @@
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
-import {
-  FINAL_STATES,
-  LIVE_STATES,
-  type ListFilter,
-  type MessageView,
-  type State,
-} from '../../outbox/outbox.ts'
+import { FINAL_STATES, LIVE_STATES, type MessageView, type State } from '../../outbox/outbox.ts'
 import { type AttemptGate, explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
-import { type ChannelCalls, listProviders, type MessagePage, readCalls, readPage } from '../status/status.ts'
+import {
+  type ChannelCalls,
+  listProviders,
+  type MessagePage,
+  type Question,
+  readCalls,
+  readPage,
+  searchMessages,
+} from '../status/status.ts'
 import { DAY } from './causes.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
@@ -31,14 +33,14 @@ const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
 const KINDS: readonly string[] = [...new Set([...messageKinds.map(({ name }) => name), PLAIN_KIND])]
 
 /** Days are those of the reader's zone: `zone` is how many minutes it is west of UTC, as browsers say it. */
-interface Filter extends Omit<ListFilter, 'limit' | 'since'> {
+interface Filter extends Omit<Question, 'since'> {
   readonly from?: string
   readonly to?: string
   readonly zone?: number
 }
 
 export const messagePages: readonly ConsolePage[] = [
-  { method: 'GET', path: PLACE, menu: say('Messages'), handle: listMessages },
+  { method: 'GET', path: PLACE, menu: say('Messages'), handle: showMessages },
   // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
   { method: 'POST', path: PLACE, handle: chooseFilter },
   { method: 'GET', path: `${PLACE}.csv`, handle: exportMessages },
@@ -46,10 +48,10 @@ export const messagePages: readonly ConsolePage[] = [
   { method: 'POST', path: PATH, handle: actOnMessage },
 ]
 
-async function listMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
+async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
   const filter = filterOf(query)
   const page = await readPage(view, rangeOf(filter))
-  const nobody = filter.recipientHash !== undefined && page.messages.length === 0
+  const nobody = filter.recipientHashes !== undefined && page.messages.length === 0
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
   return {
     is: 'page',
@@ -78,9 +80,9 @@ const CSV_COLUMNS: readonly (readonly [Sentence, (row: MessageView) => Sentence 
 
 async function exportMessages(
   { query, language }: PageRequest,
-  options: ConsoleOptions,
+  { view }: ConsoleOptions,
 ): Promise<PageResponse> {
-  const rows = await options.view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })
+  const rows = await searchMessages(view, rangeOf(filterOf(query)), CSV_ROWS)
   const lines = [
     CSV_COLUMNS.map(([title]) => csvCell(title.in(language))),
     ...rows.map(row =>
@@ -103,17 +105,17 @@ export function csvCell(text: string): string {
 
 function chooseFilter({ fields }: PageRequest, { recipientHashes }: ConsoleOptions): PageResponse {
   const { recipient = '', ...rest } = fields
-  const hashes = recipient.trim() === '' ? [] : recipientHashes(recipient)
+  const hashes = recipient.trim() === '' ? undefined : recipientHashes(recipient)
   if (hashes === null)
     return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {
     is: 'redirect',
-    to: `${PLACE}?${queryOf({ ...filterOf(rest), recipientHash: hashes[0] }).toString()}`,
+    to: `${PLACE}?${queryOf({ ...filterOf(rest), ...(hashes && { recipientHashes: hashes }) }).toString()}`,
   }
 }
 
-function queryOf({ before: _page, recipientHash: who, ...filter }: Filter): URLSearchParams {
-  const given = Object.entries({ ...filter, who }).filter(([, value]) => value !== undefined)
+function queryOf({ before: _page, recipientHashes: who, ...filter }: Filter): URLSearchParams {
+  const given = Object.entries({ ...filter, who: who?.join('.') }).filter(([, value]) => value !== undefined)
   return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
 }
 
@@ -127,7 +129,9 @@ export function filterOf(query: Fields): Filter {
     ...(isDay(from) ? { from } : {}),
     ...(isDay(to) ? { to } : {}),
     ...((isDay(from) || isDay(to)) && /^-?\d{1,4}$/.test(zone) ? { zone: Number(zone) } : {}),
-    ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
+    ...(who !== undefined && /^[\w-]{8,64}(\.[\w-]{8,64})?$/.test(who)
+      ? { recipientHashes: who.split('.') }
+      : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
 }
@@ -137,7 +141,7 @@ function isDay(text: string): boolean {
 }
 
 /** What a list has to be read by. */
-function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): Omit<ListFilter, 'limit'> {
+function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): Question {
   const startOf = (day: string) => Date.parse(day) + zone * 60_000
   const end = Math.min(before, to === undefined ? Infinity : startOf(to) + DAY)
   return {
@@ -149,7 +153,7 @@ function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): 
 
 /** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
 function unknownFilters(query: Fields, filter: Filter): Html | string {
-  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHash' : name)
+  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHashes' : name)
   const unknown = Object.keys(query).filter(name => query[name] !== '' && !known(name))
   if (unknown.length === 0) return ''
   return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
@@ -175,7 +179,7 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
 <label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, translateText(kind), filter.kind))}</select></label>
 <label>${say('From')}<input type="date" name="from" value="${filter.from ?? ''}"></label><label>${say('Until')}<input type="date" name="to" value="${filter.to ?? ''}"></label><input type="hidden" name="zone" value="${filter.zone ?? 0}">
-<label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
+<label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHashes === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
 <section class="card"><table class="stack"><caption>${countLine(rows.length)}</caption>

@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
-import type { ListFilter } from '../../outbox/outbox.ts'
 import { causesOf, DAY } from '../console/causes.ts'
 import type { ConsoleOptions } from '../console/page.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
 import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
-import { listProviders, readCalls, readPage, readSummaryIfUp } from './status.ts'
+import { listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
 
 type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'actions' | 'recipientHashes' | 'emit'>
 
@@ -24,7 +23,7 @@ const NO_RECIPIENT: Failure = {
   message: 'body.recipient is neither a mail address nor a phone number in full (+86…)',
 }
 
-interface Search extends Omit<ListFilter, 'limit' | 'recipientHash'> {
+interface Search extends Omit<Question, 'recipientHashes'> {
   readonly recipient?: string
   readonly cursor?: string
 }
@@ -77,10 +76,9 @@ function createHandlers({
     },
     async searchMessages({ body }) {
       const { recipient, cursor, ...filter } = body as Search
-      const recipientHash = recipient === undefined ? undefined : hashesOf(recipient)[0]
       const { messages, before } = await readPage(view, {
         ...filter,
-        ...(recipientHash === undefined ? {} : { recipientHash }),
+        ...(recipient === undefined ? {} : { recipientHashes: hashesOf(recipient) }),
         ...(cursor === undefined ? {} : { before: Number(cursor) }),
       })
       return { messages, cursor: before === null ? null : String(before) }
