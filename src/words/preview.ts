@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
@@ -37,7 +37,7 @@ export async function writeGallery(
   language: ReaderLanguage = 'en',
 ): Promise<string> {
   const all = samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
-  await Promise.all(['mail', 'sms'].map(folder => mkdir(join(out, folder), { recursive: true })))
+  for (const folder of ['mail', 'sms']) await makeFolder(join(out, folder))
   for (const one of all) {
     const name = `${one.kind}.${one.locale}`
     if (one.channel === 'sms') await writeFile(join(out, 'sms', `${name}.txt`), `${one.text}\n`)
@@ -49,6 +49,19 @@ export async function writeGallery(
   const index = join(out, 'index.html')
   await writeFile(index, galleryPage(all, language))
   return index
+}
+
+/** Makes a folder and those that it is in. Node's own way to do so never ends where a file system has no room for folders, such as /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || dirname(path) === path) throw error
+    await makeFolder(dirname(path))
+    await mkdir(path)
+  }
 }
 
 function previewOf(renderer: Renderer, sample: Sample, locale: string) {

@@ -95,3 +95,13 @@ t.test(
     t.match(ofKind('abroad  login-code'), [/twilio {2}text/])
   },
 )
+
+t.test('a folder is made with those around it; where none can be made, a line says so', async t => {
+  const out = join(t.testdir(), 'of/several')
+  const asked = ['preview', '--locale', 'en', '--out']
+  t.equal((await command([...asked, out], enough)).code, 0)
+  t.equal((await command([...asked, out], enough)).code, 0, 'it is there already')
+  const nowhere = await command([...asked, '/proc/no/such/folder'], enough)
+  t.equal(nowhere.code, 1)
+  t.match(nowhere.err, /^E\w+: .*mkdir '\/proc\/no/)
+})
