@@ -12,7 +12,8 @@ const COUNT_AGE_MS = 5000
 
 /**
  * Says which row of the backlog a writer adds to this time, and what moves it to another one afterwards, if it is time. A row
- * is found through all of its versions, and while a snapshot is held (a backup does that) none of them goes away. So the writer moves what its row says to another row after some writes.
+ * is found through all of its versions, and while a snapshot is held (a backup does that) none of them goes away. So the
+ * writer moves what its row says to another row after some writes.
  */
 export type BacklogRow = () => { readonly number: number; readonly move: readonly Write[] }
 

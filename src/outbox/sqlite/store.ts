@@ -221,8 +221,8 @@ function toCallFailure(error: unknown, path: string): CallFailure {
 }
 
 /**
- * Makes the check that the store's files are still where they were: it throws when what is stored now is gone with the process. One that has a file open can write it even when it was
- * deleted or replaced, and nobody finds it afterwards.
+ * Makes the check that the store's files are still where they were: it throws when what is stored now is gone with the process.
+ * A process that has a file open can write it even when it was deleted or replaced, and nobody finds it afterwards.
  */
 function createFileCheck(path: string): () => void {
   const opened = statSync(path).ino
