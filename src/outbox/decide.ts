@@ -253,21 +253,30 @@ export function settleMessage(
  * Keeps a delivery report with its message, unless it is an older one that came late.
  * @param row undefined: it is on none of ours.
  * @param notes what is noted of the recipients of mails that came back, under {@link bounceNote}.
+ * @param isRepeated an earlier try of this call may have kept it.
  */
 export function keepReport(
   unit: UnitOfWork,
   row: Row | undefined,
   { status, errorCode, fault, at, providerId, recipients }: DeliveryReport,
   notes: Map<string, string> = new Map(),
+  isRepeated = false,
 ): KeptReport {
   if (row === undefined) return { is: 'unknown' }
   // Whoever reports on a mail must know whom it was for.
   if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
-  if (!isLaterReceipt(row.receiptStatus, status)) return { is: 'stale' }
+  const recorded = { is: 'recorded', kind: row.kind, masked: row.masked } as const
+  if (!isLaterReceipt(row.receiptStatus, status)) {
+    // What this unit of work has kept is an earlier report.
+    const isKept = isRepeated && row.receiptStatus === status && !unit.receipts.has(row)
+    return isKept ? recorded : { is: 'stale' }
+  }
   const receipt = { status, errorCode, ...(fault !== undefined && { fault }), at }
   row.receiptStatus = status
   row.reported = true
-  unit.receipts.set(row, { receipt, providerId: providerId ?? null })
+  // The next report of this unit of work may name it by this id alone, or not bring the id.
+  row.providerId ??= providerId ?? null
+  unit.receipts.set(row, { receipt, providerId: unit.receipts.get(row)?.providerId ?? providerId ?? null })
   // The report comes first: it is what ends the message.
   if (unit.keepsEvents) unit.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
   const next = afterReport(row.state, row)
@@ -276,7 +285,7 @@ export function keepReport(
     noteEnd(unit, row)
   }
   if (row.channel === 'email' && status !== 'complained') noteBounce(unit, row, fault, at, notes)
-  return { is: 'recorded', kind: row.kind, masked: row.masked }
+  return recorded
 }
 
 /** How long it is known that mails to an address came back: twice the longest refusal, so that two of them count together. */

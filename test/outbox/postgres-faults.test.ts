@@ -440,7 +440,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
         ambiguous: 1,
       })
       const second = way.loseNextCommit()
-      await outbox.writeReceipt({
+      const kept = await outbox.writeReceipt({
         channel: 'email',
         id: again.message.id,
         status: 'delivered',
@@ -448,6 +448,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
         at: clock.now(),
       })
       t.ok(second.lost, 'the answer was lost')
+      t.equal(kept.is, 'recorded')
       t.match(await claimAll(), [{ id: again.message.id, state: 'sent' }])
     },
   )

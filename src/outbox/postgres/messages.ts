@@ -171,14 +171,16 @@ export function createWriteReceipts(options: WriterOptions) {
   return async (
     client: Client,
     reports: readonly Takes<'writeReceipt'>[],
+    again: boolean,
   ): Promise<Gives<'writeReceipt'>[]> => {
     const { unit, commit } = openTransaction(client, options, Math.max(...reports.map(({ at }) => at)))
-    const rows = await lockReported(client, reports)
-    const noted = rows.flatMap((row, n) =>
-      row === undefined || reports[n]?.recipients === undefined ? [] : [bounceNote(row.recipientHash)],
-    )
+    const messageOf = await lockReported(client, reports)
+    const noted = reports.flatMap(report => {
+      const row = report.recipients === undefined ? undefined : messageOf(report)
+      return row === undefined ? [] : [bounceNote(row.recipientHash)]
+    })
     const notes = noted.length === 0 ? new Map() : await readMemos(client, noted)
-    const answers = reports.map((report, n) => keepReport(unit, rows[n], report, notes))
+    const answers = reports.map(report => keepReport(unit, messageOf(report), report, notes, again))
     await commit()
     return answers
   }
@@ -187,11 +189,15 @@ export function createWriteReceipts(options: WriterOptions) {
 /** Reports come within minutes as a rule: the days from before this are asked only about the others, ms. */
 const RECENT_MS = 24 * 3600_000
 
-/** Begins the transaction. @returns the message of each report: by the provider's id, or else by ours. */
+/**
+ * Begins the transaction.
+ * @returns a function that finds the message of each report: by the provider's id, which an earlier one of them may have brought, or
+ *   else by ours.
+ */
 async function lockReported(
   client: Client,
   reports: readonly DeliveryReport[],
-): Promise<readonly (Row | undefined)[]> {
+): Promise<(report: DeliveryReport) => Row | undefined> {
   const rows: Row[] = []
   const messageOf = ({ channel, providerId, id }: DeliveryReport) =>
     rows.findLast(row => row.channel === channel && row.providerId === (providerId ?? '')) ??
@@ -209,7 +215,7 @@ async function lockReported(
     const [, , { rows: found }] = await awaitStatements(begun, find(), find())
     rows.push(...found.map(rowOf))
   }
-  return reports.map(messageOf)
+  return messageOf
 }
 
 /** Makes the actions of people on a message that waits. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { FINAL_STATES, type Settlement } from '../../../src/outbox/outbox.ts'
+import { type DeliveryReport, FINAL_STATES, type Settlement } from '../../../src/outbox/outbox.ts'
 import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { lease, record, sample } from '../samples.ts'
@@ -13,7 +13,7 @@ async function sending({ outbox, clock, view }: Fresh) {
   await outbox.accept([given])
   return {
     id,
-    report: async (status: string, more: { readonly id?: string; readonly providerId?: string } = {}) => {
+    report: async (status: string, more: Partial<Pick<DeliveryReport, 'id' | 'providerId'>> = {}) => {
       const kept = await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
@@ -135,5 +135,16 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.same(answers, ['recorded', 'stale', 'recorded', 'stale'])
     t.match(await view(), { state: 'sent', receipt: { status: 'delivered' } })
     t.equal((await store.outbox.claim('sms', 10, 1000)).settled.length, 1)
+  })
+
+  await t.test("the provider's id that one brings finds the message for those that come with it", async t => {
+    const { report, view } = await sending(await fresh(t, create))
+    const answers = await Promise.all([
+      report('queued'),
+      report('sent', { id: undefined }),
+      report('delivered', { providerId: undefined }),
+    ])
+    t.same(answers, ['recorded', 'recorded', 'recorded'])
+    t.match(await view(), { providerId: 'SM1', receipt: { status: 'delivered' } })
   })
 }
