@@ -41,7 +41,8 @@ const RENEWAL_OVERDUE_DAYS = 14
 /**
  * Reads a certificate (PEM, leaf first) and its private key (PEM, without passphrase).
  * @param now ms since the epoch.
- * @throws CertificateUnusable when a file cannot be read, is not PEM, or key and certificate are not a pair.
+ * @throws CertificateUnusable when a file cannot be read, is not PEM, is too weak to be served, or key and certificate are
+ *   not a pair.
  */
 export function loadCertificate(files: CertificateFiles, now: number = Date.now()): Certificate {
   const { cert, key } = readPair(files)
@@ -53,7 +54,7 @@ export function readPair(files: CertificateFiles): { readonly cert: string; read
   return { cert: textOf(files.certFile, 'TLS_CERT_FILE'), key: textOf(files.keyFile, 'TLS_KEY_FILE') }
 }
 
-/** Reads a certificate and its key from PEM texts. */
+/** Reads a certificate and its key from PEM texts. @throws CertificateUnusable as loadCertificate does */
 export function parseCertificate(cert: string, key: string, now: number): Certificate {
   const [leaf, ...others] = certificatesOf(cert)
   if (leaf === undefined)
