@@ -215,7 +215,8 @@ function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis 
       : 'look at user, password and folder in BOUNCE_IMAP_URL'
   if (authenticationFailed === true) return { what: 'the login is refused', next }
   if (mailboxMissing === true) return { what: 'there is no such mailbox', next }
-  if (responseStatus !== undefined) return { what: 'the server does not open the folder', next }
+  if (responseStatus !== undefined && code === undefined)
+    return { what: 'the server refuses to open or to read the folder', next }
   if (name === 'StoreUnavailable') return { what: 'the store cannot take reports now', next }
   const known = diagnoseConnection({ cause: code ?? '', host, port, setting: 'BOUNCE_IMAP_URL' })
   if (known !== null) return known

@@ -127,6 +127,21 @@ t.test('whatever a server does, it is one line of the log, without what we are k
   }
 })
 
+t.test('a folder that is open and cannot be read is not said to be closed', async t => {
+  const refusals = { '{tag} NO x': 'the server refuses to open or to read the folder', 'NO x': 'MissingTag' }
+  for (const [answer, reason] of Object.entries(refusals)) {
+    const { port } = await startImap(t, (verb, tag) => {
+      if (verb === 'SELECT') return `* 1 EXISTS\r\n* OK [UIDVALIDITY 1] x\r\n${tag} OK done\r\n`
+      if (verb === 'SEARCH') return `* SEARCH 1\r\n${tag} OK done\r\n`
+      return verb === 'FETCH' ? `${answer.replace('{tag}', tag)}\r\n` : undefined
+    })
+    const { mailbox, events } = startMailbox(t, port)
+    await until(() => events.length > 1, answer)
+    await mailbox.stop()
+    t.match(events, [{ is: 'open' }, { is: 'failed', reason }])
+  }
+})
+
 t.test('with TLS wanted, no password goes to a server that offers none', async t => {
   const { port, commands } = await startImap(t, () => undefined)
   const { mailbox, events } = startMailbox(t, port, { startTls: true })
@@ -155,7 +170,10 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
   }
   t.equal(await say(() => undefined), null)
   t.match(await say(no('AUTHENTICATE')), { what: 'the login is refused', next: /user, password/ })
-  t.match(await say(no('EXAMINE')), { what: 'the server does not open the folder', next: /folder/ })
+  t.match(await say(no('EXAMINE')), {
+    what: 'the server refuses to open or to read the folder',
+    next: /folder/,
+  })
   t.match(await say(() => undefined, { startTls: true }), { what: 'the server offers no TLS' })
   t.match(await say(() => undefined, { secure: true }), { what: /does not speak TLS from the first byte/ })
   t.match(await say(hangUp), { what: /takes the connection, and hangs up/ })
