@@ -8,13 +8,17 @@ import {
   type ReportUrl,
   reportUrls,
 } from '../service/callback-urls.ts'
-import { type Command, failWith, readArguments } from './command.ts'
+import { readPublicUrl } from '../settings/urls.ts'
+import { type Command, failWith, readArguments, UsageError } from './command.ts'
 import { fingerprint } from './token.ts'
 
 export const urls: Command = async (argv, io) => {
   const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
+  const named = values.base === undefined ? { value: undefined } : readPublicUrl(values.base)
+  if ('fault' in named)
+    throw new UsageError(say('--base must be an https address such as https://courier.example.com'), 'base')
   const config = loadConfig(io)
-  const base = values.base ?? config.PUBLIC_URL
+  const base = named.value ?? config.PUBLIC_URL
   if (base === undefined)
     return failWith(
       io,

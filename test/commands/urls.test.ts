@@ -45,6 +45,12 @@ t.test('asks for PUBLIC_URL, or takes another base', async t => {
     (await command(['urls', '--base', 'https://other.example.com'], env)).out,
     'https://other.example.com/',
   )
+  for (const base of ['foo', '', 'http://other.example.com', 'https://other.example.com/?a=b'])
+    t.match(await command(['urls', '--base', base], env), {
+      code: 2,
+      out: '',
+      err: /--base must be an https address/,
+    })
 })
 
 t.test('a carrier that does not sign its reports has a URL to enter in its console', async t => {
