@@ -559,7 +559,7 @@ export function lowerTo(search: LimitSearch, to: number): void {
 }
 
 /** Goes back to so many places: as many attempts fail with fewer. */
-export function returnTo(search: LimitSearch, from: number): void {
+function returnTo(search: LimitSearch, from: number): void {
   const to = search.limit
   lowerTo(search, from)
   search.step = { is: 'kept', from, to }

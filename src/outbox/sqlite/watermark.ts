@@ -6,7 +6,7 @@ import { type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { readMeta, writeMeta } from './open.ts'
 
 /** The progress of a store, as the database itself holds it. */
-export interface CommitProgress {
+interface CommitProgress {
   /** Commits since the store was made. */
   readonly commits: number
   /** Messages stored since then. */
@@ -16,7 +16,7 @@ export interface CommitProgress {
 }
 
 /** The progress of a store, with its name. */
-export interface Mark extends CommitProgress {
+interface Mark extends CommitProgress {
   /** The store's random name: another database in its place has not lost anything. */
   readonly store: string
   /** Messages that waited or were being sent. */
@@ -30,7 +30,7 @@ const SYNC_EVERY_MS = 1000
 const BYTES = 192
 const FORMAT = /^watermark 1 (\w+) (\d+) (\d+) (\d+) (\d+) (\w+)\s*$/
 
-export function watermarkPath(databasePath: string): string {
+function watermarkPath(databasePath: string): string {
   return `${databasePath}-watermark`
 }
 
@@ -63,7 +63,7 @@ function openWatermark(path: string): number {
  * @param here what the database holds itself; `isNew`: it was made just now.
  * @param noticedAt ms since the epoch.
  */
-export function findLoss(
+function findLoss(
   mark: Mark | null,
   here: Omit<Mark, 'live'> & { readonly isNew: boolean },
   noticedAt: number,
