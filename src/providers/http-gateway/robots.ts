@@ -99,6 +99,8 @@ function createPoster(
   let timer: NodeJS.Timeout | undefined
   let posting: Promise<void> | undefined
   let isClosed = false
+  /** The time for the last post is over. */
+  let isOver = false
 
   function schedule(afterMs: number): void {
     if (isClosed) return
@@ -149,7 +151,7 @@ function createPoster(
   /** Posts what came during the post that is under way, too. */
   async function postTheRest(): Promise<void> {
     await posting
-    if (waiting.length > 0) await post()
+    if (waiting.length > 0 && !isOver) await post()
   }
 
   return {
@@ -163,6 +165,7 @@ function createPoster(
       isClosed = true
       clearTimeout(timer)
       await withTimeout(LAST_POST_MS, postTheRest())
+      isOver = true
       await api.close()
     },
   }

@@ -201,6 +201,20 @@ t.test('what comes during a post is posted before the end', async t => {
   t.same(group.texts, ['first', 'second'])
 })
 
+t.test('a post that is under way when the time for the last one is over is not tried again', async t => {
+  const { group, posts, robots, tell } = await openRobot(t, 'feishu')
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  group.held = promise
+  tell(['first'])
+  await until(() => group.asked === 1, 'the post')
+  await robots.close()
+  answer()
+  await until(() => posts.length > 0, 'what became of it')
+  await new Promise(setImmediate)
+  t.match(posts, [{ alarms: 1, outcome: { is: 'ambiguous' } }])
+  t.equal(posts.length, 1)
+})
+
 t.test('a secret that does not fit the URL is said, and ends no process', async t => {
   const { posts, tell } = await openRobot(t, 'feishu', { ...SECRETS, feishu_hook: '..' })
   tell(['door open'])
