@@ -111,7 +111,7 @@ export function msUntilChinaMidnight(now: number): number {
 }
 
 /** How long a day's total of ours is waited for at most, ms: the operator may raise it at any time. */
-export const LONGEST_TOTAL_MS = HOUR
+const LONGEST_TOTAL_MS = HOUR
 
 /** The wait for a total of ours, ms, which ends at midnight in China. @param now ms since the epoch. */
 export function msUntilNextTotal(now: number): number {

@@ -57,7 +57,7 @@ export function findText(finder: Finder | undefined, { json, text }: Received): 
 }
 
 /** @returns a text or number as text; empty when there is none. */
-export function findPointed(pointer: Pointer | undefined, json: unknown): string {
+function findPointed(pointer: Pointer | undefined, json: unknown): string {
   for (const each of [pointer ?? []].flat()) {
     const found = textOf(findValue(each, json))
     if (found !== '') return found
@@ -87,7 +87,7 @@ function isTame(expression: string): boolean {
 }
 
 /** Finds the value that a JSON pointer points at. */
-export function findValue(pointer: string, json: unknown): unknown {
+function findValue(pointer: string, json: unknown): unknown {
   let value = json
   for (const step of pointer.split('/').slice(1).map(unescapePointer)) {
     if (Array.isArray(value))

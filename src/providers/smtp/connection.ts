@@ -218,7 +218,7 @@ export class Attempt implements DialogueProgress {
 }
 
 /** Adds up the time for connecting, the greeting, and EHLO, STARTTLS and login, ms. */
-export function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): number {
+function setUpMs({ connectMs, greetingMs, commandMs }: SmtpLimits): number {
   return connectMs + greetingMs + commandMs
 }
 

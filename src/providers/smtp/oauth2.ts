@@ -140,7 +140,7 @@ const USUAL_LIFE_SECONDS = 3600
 const LONGEST_LIFE_SECONDS = 86_400
 
 /** Makes the failure when the endpoint could not be reached, or did not answer in time. */
-export function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure {
+function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure {
   const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
   if (cause === undefined)
@@ -158,7 +158,7 @@ export function failureWithoutAnswer(failed: FailedExchange, url: string): Login
  * Reads what a token endpoint answered (RFC 6749, 5.1 and 5.2).
  * @param now ms since the epoch.
  */
-export function readTokenAnswer(
+function readTokenAnswer(
   { statusCode, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
 ): TokenAnswer | LoginFailure {
