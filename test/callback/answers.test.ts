@@ -4,12 +4,17 @@ import t from 'tap'
 import {
   answerInvalidContent,
   answerRefusal,
+  combineAnswers,
   createAnswer,
   ERR_CODES,
   type ErrName,
+  encodeAnswer,
   OK,
   statusOfAnswer,
 } from '../../src/callback/answers.ts'
+import type { Recipients } from '../../src/callback/recipients.ts'
+import type { Verdict } from '../../src/delivery/port.ts'
+import type { Accepted, FinalAnswer } from '../../src/outbox/outbox.ts'
 
 /** The codes of the contract, and the two of ours: written down here a second time on purpose. */
 const EXPECTED: Record<ErrName, { code: number; status: number; from: string }> = {
@@ -72,6 +77,53 @@ t.test('ERROR_STATUS=200 turns only the codes of the channel’s own table into 
   t.equal(statusOfAnswer('sms', createAnswer('quota', ''), '200'), 429)
   t.equal(statusOfAnswer('sms', createAnswer('unavailable', ''), '200'), 503)
   t.equal(statusOfAnswer('sms', OK, 'code'), 200)
+})
+
+t.test('the body of an answer is JSON whatever its words are', async t => {
+  const words = `"a" \\ b`
+  t.same(JSON.parse(encodeAnswer(createAnswer('fault', words))), { err_code: 5021001, err_msg: words })
+  t.equal(encodeAnswer(OK), '{"err_code":0,"err_msg":""}')
+})
+
+t.test('one answer speaks for all recipients', async t => {
+  const to = (valid: number, invalid = 0): Recipients => ({
+    valid: Array.from({ length: valid }, (_, at) => ({ to: `${at}@x.test`, masked: '***' })),
+    invalid,
+    why: 'recipient',
+  })
+  const stored: Accepted = { is: 'stored', superseded: [] }
+  const over = (retryAfterSeconds: number): Accepted => ({ is: 'over-quota', quota: 'q', retryAfterSeconds })
+  const refused = (answer: FinalAnswer): Verdict => ({ is: 'final', state: 'refused', answer })
+  const sent: Verdict = { is: 'final', state: 'sent', answer: null }
+
+  t.match(combineAnswers('email', to(2), [over(60), over(7)], [null, null]), {
+    err_code: 4291001,
+    retryAfter: 60,
+  })
+  t.match(combineAnswers('email', to(2), [over(7), over(60)], [null, null]), { retryAfter: 60 })
+  t.match(combineAnswers('email', to(3), [stored, over(60), stored], [sent, null, sent]), {
+    err_code: 0,
+    err_msg: '1 of 3 recipients refused',
+  })
+  t.match(combineAnswers('email', to(1, 2), [stored], [sent]), {
+    err_code: 0,
+    err_msg: '2 of 3 recipients refused',
+  })
+  const both = [refused('content'), refused('recipient')]
+  t.match(combineAnswers('email', to(2), [stored, stored], both), {
+    err_code: 4002011,
+    err_msg: 'every recipient was refused',
+  })
+  t.match(combineAnswers('email', to(2), [stored, stored], both.toReversed()), { err_code: 4002012 })
+  t.match(combineAnswers('email', to(1, 1), [stored], [refused('recipient')]), {
+    err_msg: 'every recipient was refused',
+  })
+  t.match(combineAnswers('email', to(1), [stored], [refused('recipient')]), {
+    err_msg: 'refused by the provider',
+  })
+  t.match(combineAnswers('email', to(2), [over(60), stored], [null, refused('content')]), {
+    err_code: 4002011,
+  })
 })
 
 function sources(folder: string): string {

@@ -131,6 +131,9 @@ t.test('required refuses a POST that is unsigned, wrong or stale', async t => {
   )
   t.equal(reason(''), '4031003 signature')
   t.equal(reason('timestamp=1700000000&signature=00'), '4031003 signature')
+  for (const query of ['', 'timestamp=1&signature=2', sign('1699999699')])
+    t.match(strict.authenticatePost(credentials({ query })), { ok: false, knowsKey: true })
+  t.match(strict.authenticatePost(credentials({ key: 'x' })), { ok: false, knowsKey: false })
 })
 
 t.test('off looks at no signature', async t => {

@@ -58,6 +58,12 @@ t.test('a channel that is never signed is told once', async t => {
   const counter = open()
   for (let at = 0; at < 500; at += 1) counter.count('sms', 'absent')
   t.same(counter.news, [{ is: 'unsigned', channel: 'sms' }])
+  for (const came of ['right', 'wrong', 'stale'] as const) {
+    const signed = open()
+    signed.count('sms', came)
+    for (let at = 0; at < 500; at += 1) signed.count('sms', 'absent')
+    t.same(signed.news, [], `${came} once: it is signed at times`)
+  }
 })
 
 t.test('the run that is asked for is one of a working day', async t => {

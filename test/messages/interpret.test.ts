@@ -90,6 +90,8 @@ t.test('a subject is required, on one line, and keeps its own direction', async 
     'a\u0000b',
     'a\u2028b',
     'a\u202eb',
+    'a\u202ab\u202c',
+    'a\u2067b\u2069',
     'a\u0085b',
     true,
     ['a'],
@@ -133,6 +135,9 @@ t.test('when a required parameter is missing or unusable the plain text is sent'
     t.equal(result.validityMs, 3 * HOUR)
     t.match(refused(interpret('email', email({ type: 1, url }))), { pointer: '/email_param/url' })
   }
+  t.match(refused(interpret('email', email({ type: 1 }, { plain_email: 'a\u0007b' }))), {
+    pointer: '/plain_email',
+  })
   const lost = read(interpret('sms', sms({ type: 4, minute: 5 }, { plain_sms: 'Code 1234' })))
   t.match(lost, {
     kind: 'login-code',
@@ -216,10 +221,12 @@ t.test('a validity may have decimals; an invalid one counts as not stated', asyn
     t.same(content.params, { code: '1' })
   }
   t.equal(read(interpret('sms', sms({ type: 1, code: '1', minute: '0.017' }))).validityMs, 1020)
+  t.equal(read(interpret('sms', sms({ type: 1, code: '1', minute: '0.016666667' }))).validityMs, 1000)
 })
 
 t.test('a code is opaque, but stays on its line and exact', async t => {
-  t.equal(read(interpret('sms', sms({ type: 1, code: ' a-B/+=9 ' }))).content.params['code'], 'a-B/+=9')
+  for (const code of [' a-B/+=9 ', '\u3000a-B/+=9\u00a0'])
+    t.equal(read(interpret('sms', sms({ type: 1, code }))).content.params['code'], 'a-B/+=9')
   for (const code of ['12\n34', '12\u000034', '1\u202e2', '\ud800', 2 ** 60, true, [], 'x'.repeat(1025)]) {
     t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code' })
   }
@@ -287,6 +294,20 @@ t.test(
   },
 )
 
+t.test('plain text may stack as many marks on a letter as a script needs, and no more', async t => {
+  const said = (marks: number) =>
+    interpret('sms', sms({ type: 99 }, { plain_sms: `a${'\u0301'.repeat(marks)}b` }))
+  t.ok(read(said(8)))
+  t.match(refused(said(9)), { pointer: '/plain_sms', why: 'stacks marks on a letter' })
+})
+
+t.test('plain text may hold a hundred links', async t => {
+  const said = (count: number) =>
+    interpret('email', email({ type: 99 }, { plain_email: 'https://example.com/x\n'.repeat(count) }))
+  t.ok(read(said(100)))
+  t.match(refused(said(101)), { pointer: '/plain_email', why: 'holds more than 100 links' })
+})
+
 t.test('plain text keeps its lines; control characters make it unusable', async t => {
   const text = 'a\r\n\tb\u2028c'
   t.equal(read(interpret('email', email({ type: 99 }, { plain_email: text }))).content.plain, text)
@@ -317,6 +338,7 @@ t.test('links in plain text are judged by the same policy', async t => {
     'ftp://a.example.com',
     'myapp://a.example.com',
     '192.0.2.1',
+    'https://:pw@a.example.com/',
   ]) {
     t.match(refused(said(`Go to ${bad} now`)), { pointer: '/plain_email' }, bad)
   }
@@ -365,10 +387,18 @@ t.test('a code that holds a link or is longer than 32 characters is none', async
     t.ok(read(interpret('sms', sms({ type: 1, code }))), code)
 })
 
+t.test('a name may have 1024 characters', async t => {
+  const named = (length: number) =>
+    read(interpret('email', email({ type: 8, username: 'x'.repeat(length) }))).content.params['username']
+  t.equal(named(1024)?.length, 1024)
+  t.equal(named(1025), undefined)
+})
+
 t.test('plain SMS text of more than SMS_MAX_SEGMENTS is unusable', async t => {
   const one = reader({ smsMaxSegments: 1 })
   t.match(refused(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), { pointer: '/plain_sms' })
   t.ok(read(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(160) }))))
+  t.ok(read(one('email', email({ type: 99 }, { plain_email: 'x'.repeat(161) }))), 'a mail has no segments')
 })
 
 t.test('plugin_id is text or a number, and absent when blank or odd', async t => {
@@ -377,6 +407,8 @@ t.test('plugin_id is text or a number, and absent when blank or odd', async t =>
   t.equal(plugin('p1'), 'p1')
   t.equal(plugin(7), '7')
   for (const nothing of [null, '', ' ', {}, 'a\nb']) t.equal(plugin(nothing), undefined)
+  const mail = read(interpret('email', email({ type: 5, code: '1' }, { plugin_id: 'p1' })))
+  t.equal(mail.content.pluginId, undefined, 'a mail has none')
 })
 
 t.test('no body makes it throw, and no reason repeats a value', async () => {

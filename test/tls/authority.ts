@@ -22,7 +22,11 @@ export interface CertificateWishes {
 /** Makes a certificate, of an authority or of a host. */
 export async function makeCertificate(name: string, wishes: CertificateWishes = {}): Promise<Pair> {
   const { issuer, authority = false, host = 'courier.example.com', bits } = wishes
-  const made = await generate([{ name: 'commonName', value: name }], {
+  const subject = [
+    { name: 'organizationName', value: 'Example Ltd' },
+    { name: 'commonName', value: name },
+  ]
+  const made = await generate(subject, {
     ...(bits === undefined ? { keyType: 'ec', curve: 'P-256' } : { keyType: 'rsa', keySize: bits }),
     algorithm: 'sha256',
     notBeforeDate: new Date(wishes.from ?? Date.now() - DAY_MS),

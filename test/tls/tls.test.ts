@@ -1,16 +1,19 @@
+import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, createServer, type RequestOptions, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect, type TLSSocket } from 'node:tls'
+import { connect, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import {
   followChain,
   loadCertificate,
   parseCertificate,
+  readAuthorities,
   readCertificates,
+  trustAuthorities,
 } from '../../src/tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../../src/tls/watch.ts'
 import { makeCertificate, makeChain, type Pair } from './authority.ts'
@@ -92,6 +95,49 @@ t.test('what clients stumble over is said', async t => {
   t.match(await said({ until: now + 5.5 * DAY_MS }), /expires in 5 days/)
   t.match(await said({ from: now + DAY_MS }), /valid only from .*clock/)
   t.match(await said({ authority: true }), /names no host/)
+})
+
+t.test('how long a certificate has left is said from two weeks before its end', async t => {
+  const { intermediate } = await makeChain()
+  const until = Math.floor(Date.now() / 1000) * 1000 + 60 * DAY_MS
+  const { cert, key } = await makeCertificate('x', { issuer: intermediate, until })
+  const said = (left: number) => parseCertificate(cert, key, until - left).problems.join('\n')
+  t.notMatch(said(14 * DAY_MS), /the certificate expire/)
+  t.match(said(14 * DAY_MS - 1), /the certificate expires in 13 days, on \d{4}-\d\d-\d\d: renew it/)
+  t.match(said(2 * DAY_MS), /expires in 2 days/)
+  t.match(said(2 * DAY_MS - 1), /the certificate expires on \d{4}-\d\d-\d\d: renew it/)
+  t.match(said(1), /the certificate expires on/)
+  t.match(said(0), /the certificate expired on/)
+})
+
+t.test('the other certificates of the file may end sooner, and that is said of them', async t => {
+  const now = Date.now()
+  const root = await makeCertificate('Root', { authority: true })
+  const wishes = { authority: true, issuer: root, until: now + 5.5 * DAY_MS }
+  const intermediate = await makeCertificate('Between', wishes)
+  const leaf = await makeCertificate('x', { issuer: intermediate })
+  const { problems, flaws } = parseCertificate(`${leaf.cert}\n${intermediate.cert}`, leaf.key, now)
+  t.match(problems, [/^a certificate of the chain expires in 5 days/, /is missing/])
+  t.same(flaws, problems, 'its own dates are well')
+})
+
+t.test('authorities of the operator’s are trusted beside the usual ones', async t => {
+  const usual = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(usual))
+  // One that is there twice is there once behind it.
+  const trusted = () =>
+    new Set(getCACertificates('default').map(pem => new X509Certificate(pem).fingerprint256))
+  const before = trusted().size
+  const { root, intermediate } = await makeChain()
+  trustAuthorities(undefined, () => {
+    throw new Error('no file is to be read')
+  })
+  t.same(getCACertificates('default'), usual)
+  trustAuthorities('/ca.pem', () => `${root.cert}\n${intermediate.cert}`)
+  t.equal(trusted().size, before + 2)
+  t.equal(readAuthorities(root.cert)?.length, 1)
+  t.equal(readAuthorities('hello'), null, 'no certificate')
+  t.equal(readAuthorities(root.cert.replace(/[A-Za-z0-9]{40}/, '!'.repeat(40))), null, 'a damaged one')
 })
 
 t.test('a pair that cannot be served says why, without the key', async t => {
@@ -212,7 +258,14 @@ t.test('half a pair is not served: the last good one is, and it is said once', a
   const [before, after] = await Promise.all([makeCertificate('before'), makeCertificate('after')])
   const path = folder(t)
   const files = write(path, before)
-  const { port, lines, check } = await serve(t, files)
+  const { port, lines, check, refused } = await serve(t, files)
+  writeFileSync(files.keyFile, after.key)
+  check()
+  t.match(refused(), { reason: /not the key/ }, 'the key came first')
+  writeFileSync(files.keyFile, before.key)
+  check()
+  t.equal(refused(), null)
+  t.equal(lines.splice(0).length, 1)
   writeFileSync(files.certFile, after.cert)
   check()
   check()
@@ -262,10 +315,26 @@ t.test('one that clients would refuse is not taken while the one before is bette
   t.equal(refused(), null, 'put back: nothing is refused')
 
   now = until + DAY_MS
+  write(path, await make('late', { from: began - 9 * DAY_MS, until: until + DAY_MS / 2 }))
+  check()
+  t.equal(refused(), null, 'it ended later than what is served, which has ended, too')
   write(path, await make('early', { from: now + DAY_MS, until: now + 40 * DAY_MS }))
   check()
   t.equal(refused(), null, 'what is served has expired: nothing is worse')
   t.equal(await shown(port), 'early')
+})
+
+t.test('a pair for another name is taken where the one before was not for ours either', async t => {
+  const [before, after] = await Promise.all([
+    makeCertificate('before', { host: 'old.example.com' }),
+    makeCertificate('after', { host: 'www.example.com' }),
+  ])
+  const path = folder(t)
+  const { port, check, refused } = await serve(t, write(path, before))
+  write(path, after)
+  check()
+  t.equal(refused(), null)
+  t.equal(await shown(port), 'after')
 })
 
 t.test('speaks TLS 1.2 and 1.3 with forward secrecy, and nothing older', async t => {
