@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { createEventLog } from '../../src/admin/event-log.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
-import type { EventOf } from '../../src/events/events.ts'
+import { createEmitter, type EventOf, type ServiceEvent } from '../../src/events/events.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { everyEvent } from './every-event.ts'
 
 t.test('what is said rarely is counted by channel and by cause: one cause hides no other', async t => {
   const lines: Record<string, unknown>[] = []
@@ -45,4 +49,64 @@ t.test('what is said rarely is counted by channel and by cause: one cause hides 
       ['sms', 'sms-day'],
     ],
   )
+})
+
+/** Variants that only the log tells apart. */
+const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): readonly ServiceEvent[] => {
+  switch (event.type) {
+    case 'callback':
+      return event.method === 'GET' ? [{ ...event, isCheck: true, tookMs: 1.26 }] : refusedCallbacks(event)
+    case 'signature-news':
+      return [
+        { type: 'signature-news', is: 'required-is-safe' },
+        { type: 'signature-news', is: 'no-longer-safe', channel: 'sms', came: 'wrong' },
+      ]
+    case 'receipt':
+      return [{ ...event, channel: 'email', id: 'a1' }]
+    case 'breaker':
+      return [{ ...event, state: 'closed' }]
+    case 'partial-fault':
+      return [
+        { ...event, is: 'over' },
+        { ...event, recipients: 3 },
+        { ...event, scope: 'carrier' },
+      ]
+    case 'ddq-leader':
+      return [{ ...event, leads: false }]
+    case 'robot-posted':
+      return event.isDropped ? [{ ...event, isDropped: false }] : []
+    case 'store-failed':
+      return [{ ...event, error: new StoreUnavailable('the store cannot commit now') }]
+    case 'admin-refused':
+      return [{ ...event, reason: 'no-token' }]
+    default:
+      return []
+  }
+})
+
+function refusedCallbacks(event: EventOf<'callback'>): readonly ServiceEvent[] {
+  return (['quota', 'unavailable', 'mailRecipient'] as const).map(reason => ({
+    ...event,
+    refusal: null,
+    answer: createAnswer(reason, `is ${reason}`),
+  }))
+}
+
+t.test('every event has exactly its line: level, fields, words, and how often a minute at most', async t => {
+  const said = [...everyEvent, ...inTheLogAlone].map(event => {
+    const lines: string[] = []
+    const settings = {
+      base: null,
+      timestamp: false,
+      level: 'trace',
+      serializers: { err: (fault: unknown) => fault },
+    }
+    const log = pino(settings, { write: line => lines.push(line) })
+    const emit = createEmitter([createEventLog(log, () => 0)])
+    for (let n = 0; n < 62; n += 1) emit(event)
+    const line = lines[0]?.trimEnd().replace(/,"stack":"(?:[^"\\]|\\.)*"/, '') ?? ''
+    return `${event.type}: ${lines.length} × ${line}`.trimEnd()
+  })
+  const expected = readFileSync(join(import.meta.dirname, '../fixtures/event-log.txt'), 'utf8')
+  t.same([...new Set(said)], expected.trimEnd().split('\n'))
 })

@@ -1,7 +1,14 @@
 import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
-import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
+import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
+import {
+  type AttemptGate,
+  describePartialFault,
+  explainAbsence,
+  explainMessage,
+} from '../../src/admin/explain.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
+import { PART_REFUSED } from '../../src/delivery/carrier.ts'
 import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { FAULT_SCOPES } from '../../src/messages/message.ts'
 import {
@@ -72,6 +79,116 @@ t.test('what a provider refuses is a reason to wait, and what its reports say is
     ])
   t.match(said({}), 'twilio refuses the template')
   t.notMatch(said({ recipients: 3 }), /template|did not arrive/)
+  t.end()
+})
+
+t.test(
+  'a partial fault is the reason only of what it holds up: by kind, or by the last line of its timeline',
+  t => {
+    const since = NOW - MINUTE
+    const fault = {
+      name: '',
+      kind: 'registration-code',
+      since,
+      until: null,
+      code: '63038',
+      reply: 'no',
+    } as const
+    const said = (scope: PartialFault['scope'], last: object, more: object = {}) =>
+      what(
+        {
+          state: 'queued',
+          finalAt: null,
+          timeline: [
+            { at: NOW, tookMs: 1, outcome: 'retry', provider: 'twilio', code: '1', reply: '', ...last },
+          ],
+        },
+        [{ ...works, partialFaults: [{ ...fault, scope }], ...more }],
+      )
+    t.notMatch(said('template', {}), 'refuses the template', 'another kind’s')
+    t.match(said('sender', { code: '63038' }), 'twilio refuses the sender of all messages since')
+    t.notMatch(said('sender', {}), 'refuses the sender')
+    t.notMatch(
+      said('sender', { code: '63038', provider: 'aliyun' }),
+      'refuses the sender',
+      'of another carrier',
+    )
+    t.notMatch(said('sender', { code: '63038' }, { channel: 'email' }), 'refuses the sender')
+    t.match(
+      said('country', { reply: PART_REFUSED.country }),
+      'twilio refuses the country',
+      'it was not asked',
+    )
+    t.notMatch(said('sender', { reply: PART_REFUSED.country }), 'refuses the sender')
+    t.end()
+  },
+)
+
+t.test('each scope of a partial fault has its sentence, and what is to be mended', t => {
+  const fault = { name: 'N', kind: 'login-code', since: NOW, until: null, code: '1', reply: 'no' } as const
+  const said = (scope: PartialFault['scope'], more: Partial<PartialFault> = {}) =>
+    String(describePartialFault(works, { ...fault, scope, ...more }))
+  const since = 'since 2026-11-21 02:04:00 UTC: 1 no.'
+  t.equal(said('template'), `twilio refuses the template of login-code ${since}`)
+  t.equal(said('sender'), `twilio refuses the sender N ${since}`)
+  t.equal(said('sender', { name: '' }), `twilio refuses the sender of all messages ${since}`)
+  t.equal(said('country'), `twilio refuses the country N ${since}`)
+  t.equal(said('carrier'), `twilio refuses many different messages ${since} The fault may be the account’s.`)
+  const reports =
+    'twilio took messages that did not arrive, since 2026-11-21 02:04:00 UTC, of 3 recipients so far: 1 no.'
+  t.match(said('carrier', { recipients: 3 }), `${reports} This is ours to mend: look at the account`)
+  t.match(said('sender', { recipients: 3 }), `${reports} This is ours to mend: register the sender`)
+  t.end()
+})
+
+t.test('what to do next hangs on what is known', t => {
+  t.match(next({ state: 'expired', timeline: [] }), 'say whether its provider fails')
+  t.match(next({ state: 'expired', timeline: failed('535 no') }), 'What the reply names may need repair')
+  const [sent] = row.timeline
+  const unreadable = { ...sent, outcome: 'rejected', code: 'UNREADABLE' }
+  t.match(what({ state: 'refused', timeline: [sent, unreadable] as never }), 'could not be read')
+  t.notMatch(what({ state: 'refused', timeline: [unreadable, sent] as never }), 'could not be read')
+  t.match(what({ state: 'refused' }), 'refuses the content', 'what a store of 1.0.0 has no answer of')
+  const reported = (status: string, more: object = {}, channel: 'email' | 'sms' = 'sms') =>
+    explain({ channel, receipt: { status, errorCode: null, at: NOW, ...more } })
+  t.match(String(reported('read').what), 'The phone has it, since')
+  t.match(String(reported('complained').what), 'and the recipient complained of it at')
+  t.match(String(reported('undelivered').what), 'It did not arrive: undelivered.')
+  t.match(String(reported('undelivered').next), 'list of errors')
+  const because = (verdict: ReportFault['verdict'], reason: string | null) => ({
+    fault: { verdict, scope: 'recipient', reason },
+  })
+  t.match(String(reported('failed', because('later', null)).next), 'list of errors')
+  t.match(String(reported('failed', because('later', 'x')).next), 'Nothing is to be mended here')
+  t.match(String(reported('failed', because('recipient', 'x'), 'email').next), 'Compare the address')
+  t.match(String(reported('failed', because('content', 'x'), 'email').next), 'MAIL_BOUNCE_TO')
+  t.notMatch(
+    String(
+      explainAbsence({
+        newestAt: null,
+        refusals: { count: 0, last: null },
+        heldBack: [],
+        validation: { at: NOW, ok: true, reason: '' },
+      }),
+    ),
+    'validation',
+  )
+  t.end()
+})
+
+t.test('a reply has its code once; a length of time is in its two largest units', t => {
+  const reply = (code: string, text: string) => String(describeReply({ code, reply: text }))
+  t.equal(reply('535', '535 5.7.8 no'), '535 5.7.8 no')
+  t.equal(reply('450', 'try after 450 s'), '450 try after 450 s')
+  t.equal(reply('dropped', ''), 'dropped')
+  t.equal(reply('timeout', 'said nothing'), 'timeout: said nothing')
+  t.equal(reply('1', 'x'.repeat(300)).length, 202)
+  t.same(
+    [0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 172_799_000, 172_800_000].map(ms =>
+      String(formatDuration(ms)),
+    ),
+    ['0 ms', '999 ms', '1.0 s', '59.9 s', '1 min 0 s', '59 min 59 s', '1 h 0 min', '47 h 59 min', '2 days'],
+  )
   t.end()
 })
 

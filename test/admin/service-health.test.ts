@@ -1,6 +1,7 @@
 import t from 'tap'
 import { causesOf } from '../../src/admin/console/causes.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
+import type { EventOf } from '../../src/events/events.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { viewOf } from '../rigs/view.ts'
 
@@ -31,6 +32,30 @@ t.test('a provider is up or down since its state changed, and keeps its last err
   t.same(attempt(sent), [[true, 5000, 5000, 4000]])
   const expired = { ...failed, code: 'expired', reply: 'its validity is over' } as const
   t.same(attempt(expired), [[true, 5000, 5000, 4000]], 'a message whose life ended says nothing of it')
+})
+
+t.test('what a provider refuses of one message is no error of its own; whose each error is, is kept', t => {
+  const health = createServiceHealth(() => 1000)
+  const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
+  const errorAfter = (outcome: Outcome) => {
+    health.handlers.attempt?.({
+      type: 'attempt',
+      message,
+      provider: 'twilio',
+      outcome,
+      attempts: 1,
+      tookMs: 1,
+    })
+    const error = health.providers()[0]?.lastError
+    return error && `${error.code} ${error.reply} ${error.whose}`
+  }
+  t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), null)
+  t.equal(errorAfter({ is: 'retry', whose: 'later', code: '450', reply: 'wait' }), '450 wait later')
+  t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), '450 wait later')
+  const ours = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'login' } as const
+  t.equal(errorAfter(ours), '535 login ours')
+  t.equal(errorAfter({ is: 'ambiguous', code: 'dropped', reply: 'gone' }), 'dropped gone nobody')
+  t.end()
 })
 
 t.test('neither a stranger’s wrong key nor what check asks is a validation of the platform', t => {
@@ -69,6 +94,62 @@ t.test('neither a stranger’s wrong key nor what check asks is a validation of 
   t.equal(health.ofChannel('sms').validation, null)
   t.end()
 })
+
+t.test('callers are counted by what they came with; the platform that is refused, until it is let in', t => {
+  let now = 0
+  const health = createServiceHealth(() => now)
+  const post = (refusal: EventOf<'callback'>['refusal'], more: Partial<EventOf<'callback'>> = {}) => {
+    now += 1000
+    health.handlers.callback?.({
+      type: 'callback',
+      channel: 'sms',
+      method: 'POST',
+      answer: { err_code: 0, err_msg: '' },
+      refusal,
+      knowsKey: refusal !== 'key' && refusal !== 'corp',
+      signature: 'right',
+      outdated: false,
+      kind: 'none',
+      tookMs: 1,
+      ids: [],
+      ...more,
+    })
+    return health.ofChannel('sms').lockedOut
+  }
+  t.equal(post('key'), null, 'a stranger')
+  t.equal(post('corp', { knowsKey: true }), null, 'another enterprise’s')
+  t.equal(post('source', { knowsKey: false }), null, 'a stranger from elsewhere')
+  t.same(post('source'), { count: 1, since: 4000, why: 'source' })
+  t.same(post('stale'), { count: 2, since: 4000, why: 'stale' })
+  post('signature', { method: 'GET' })
+  t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
+  t.equal(post(null, { signature: 'wrong', outdated: true }), null)
+  post(null, { method: 'GET' })
+  t.same(health.ofChannel('sms').signatures, { right: 0, wrong: 1, absent: 0 })
+  t.equal(health.ofChannel('sms').outdatedAt, 8000)
+  t.same(post('signature'), { count: 1, since: 10_000, why: 'signature' }, 'anew')
+  t.end()
+})
+
+t.test(
+  'what quotas hold back is counted for each, in the order in which they began; so is what is unreadable',
+  t => {
+    let now = 0
+    const health = createServiceHealth(() => (now += 1000))
+    for (const quota of ['sms-minute', 'sms-day', 'sms-minute'])
+      health.handlers['alert-over-quota']?.({ type: 'alert-over-quota', channel: 'sms', kind: 'k', quota })
+    t.same(health.ofChannel('sms').heldBack, [
+      { quota: 'sms-minute', count: 2, lastAt: 3000 },
+      { quota: 'sms-day', count: 1, lastAt: 2000 },
+    ])
+    t.same(health.ofChannel('email').heldBack, [])
+    t.equal(health.unreadable(), null)
+    for (const id of ['a', 'b'])
+      health.handlers.unreadable?.({ type: 'unreadable', id, channel: 'sms', kind: 'k' })
+    t.same(health.unreadable(), { count: 2, lastAt: 5000 })
+    t.end()
+  },
+)
 
 t.test('a failure of the store is over when a callback is stored, not when one is only let in', t => {
   const health = createServiceHealth(() => 0)
