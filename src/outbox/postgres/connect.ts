@@ -237,6 +237,9 @@ export async function commitTransaction(
   return results
 }
 
+/** A code of the server: it has a digit, which a socket's EPIPE has not. */
+const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/
+
 /**
  * The meaning of an error of the database, or of the way to it, by SQLSTATE
  * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
@@ -249,7 +252,7 @@ export async function commitTransaction(
 export function classifyPostgresError(error: unknown): 'again' | 'unavailable' | 'refused' | null {
   if (error instanceof StoreUnavailable) return 'unavailable'
   const code = (error as { code?: unknown } | null)?.code
-  if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) {
+  if (typeof code !== 'string' || !SQLSTATE.test(code)) {
     // The error is not the server's, but a socket's, or pg's own about its connection.
     return error instanceof TypeError || error instanceof RangeError ? null : 'again'
   }
@@ -327,7 +330,7 @@ export function adviseOnFailure(error: unknown): string {
     return `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
   if (typeof message === 'string' && message.includes('does not support SSL'))
     return 'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own'
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code))
+  if (typeof code === 'string' && SQLSTATE.test(code))
     return `the database cannot be used now (${code}): look at its log`
   return 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
 }

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { ValuesRefused } from '../../src/outbox/operations.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { classifyPostgresError, passesByItself, toError } from '../../src/outbox/postgres/connect.ts'
+
+const failure = (code: string, more: object = {}) => Object.assign(new Error('in words'), { code, ...more })
+
+t.test('what a failure of the database means for a call', t => {
+  for (const [means, codes] of [
+    // A statement that its session has lost, a connection, a rollback, a server that ends or starts, a limit of time.
+    ['again', ['26000', '42P05', '08006', '40001', '40P01', '57P01', '57P02', '57P03', '57P05', '25P03']],
+    ['again', ['ECONNRESET', 'EPIPE']],
+    // A full disk, no memory, a right that was taken away, a statement that took too long, a standby.
+    ['unavailable', ['53100', '53200', '42501', '57014', '25006', 'XX001']],
+    ['refused', ['22021', '22P05', '23502', '23514']],
+    [null, ['42601', '42703', '23505']],
+  ] as const)
+    for (const code of codes) t.equal(classifyPostgresError(failure(code)), means, code)
+  t.equal(classifyPostgresError(failure('23505', { table: 'courier_quota_counters' })), 'again')
+  t.equal(classifyPostgresError(failure('23505', { table: 'courier_live' })), null)
+  t.equal(classifyPostgresError(new StoreUnavailable('away')), 'unavailable')
+  t.equal(classifyPostgresError(new Error('Connection terminated')), 'again', 'of the client itself')
+  t.equal(classifyPostgresError(new TypeError('a bug')), null)
+  t.end()
+})
+
+t.test('its words are told, but not those that would quote a value', t => {
+  const [refused, bug, away] = [failure('22021'), failure('42601'), failure('53100')].map(toError)
+  t.match(refused, { constructor: ValuesRefused, message: 'the database cannot hold it (22021)' })
+  t.match(bug, { constructor: Error, message: 'a fault in the store: in words' })
+  t.match(away, { constructor: StoreUnavailable, message: 'the store cannot commit now: in words' })
+  t.end()
+})
+
+t.test('a start waits for what passes by itself, and for nothing else', t => {
+  for (const code of [
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'ETIMEDOUT',
+    'EHOSTUNREACH',
+    '57P03',
+    '08006',
+  ])
+    t.equal(passesByItself(failure(code)), true, code)
+  for (const code of ['28P01', '3D000', '42501', '57014', 'SELF_SIGNED_CERT_IN_CHAIN'])
+    t.equal(passesByItself(failure(code)), false, code)
+  t.equal(passesByItself(failure('ENOENT', { syscall: 'connect' })), true, 'a socket that is not there yet')
+  t.equal(passesByItself(failure('ENOENT', { syscall: 'open' })), false, 'a file of certificates')
+  t.equal(passesByItself(new Error('timeout expired')), true)
+  t.equal(passesByItself(new Error('The server does not support SSL connections')), false)
+  t.end()
+})
