@@ -73,37 +73,77 @@ async function claimNow(outbox: Outbox): Promise<readonly ClaimedMessage[]> {
   }
 }
 
+/** Heartbeats to a database that knows one other replica, by a clock of the test's. */
+async function beat(t: Test) {
+  const state = { at: 0, tookMs: 0, other: { name: 'other', heartbeats: 5, left: false } }
+  const log: string[] = []
+  const client = {
+    connection: { stream: { writableCorked: 1 } },
+    async query({ name }: { readonly name: string }) {
+      state.at += state.tookMs
+      return { rows: name === 'heartbeat' ? [{ at: 0, ...state.other }] : [] }
+    },
+  }
+  const beats = await startHeartbeats({
+    connections: { use: work => work(client as unknown as Client) },
+    guard: { requireMark: () => {} },
+    name: 'own',
+    limits: { everyMs: 5000, sureMs: 6000, goneMs: 12_000 },
+    monotonic: () => state.at,
+    onDatabaseTime: () => {},
+    log: ({ message }) => log.push(message),
+  })
+  t.teardown(() => beats.leave())
+  const beatAt = async (ms: number) => {
+    state.at = ms
+    await beats.confirmAlive()
+    return beats.deadReplicas()
+  }
+  return { state, log, beats, beatAt }
+}
+
+const OTHER = [{ name: 'other', heartbeats: 5 }]
+
 t.test(
   'a replica is dead when it is silent for long, and not when nobody could reach the database',
   async t => {
-    let at = 0
-    const rows: Record<string, readonly object[]> = {
-      heartbeat: [{ at: 0, name: 'other', heartbeats: 5, has_left: false }],
-    }
-    const client = {
-      connection: { stream: { writableCorked: 1 } },
-      query: async ({ name }: { readonly name: string }) => ({ rows: rows[name] ?? [] }),
-    }
-    const beats = await startHeartbeats({
-      connections: { use: work => work(client as unknown as Client) },
-      guard: { requireMark: () => {} },
-      name: 'own',
-      limits: { everyMs: 5000, sureMs: 6000, goneMs: 12_000 },
-      monotonic: () => at,
-      onDatabaseTime: () => {},
-      log: () => {},
-    })
-    t.teardown(() => beats.leave())
-    const beatAt = async (ms: number) => {
-      at = ms
-      await beats.confirmAlive()
-      return beats.deadReplicas()
-    }
+    const { state, log, beatAt } = await beat(t)
+    t.same(log, [], 'a process that begins was not out of touch')
+    state.tookMs = 100
     t.same(await beatAt(20_000), [], 'after an outage each has time to come back')
-    t.same(await beatAt(27_000), [])
-    t.same(await beatAt(34_000), [{ name: 'other', heartbeats: 5 }], 'it was silent while others were heard')
+    t.match(log[0], /^out of touch for 20 s/)
+    t.same(await beatAt(26_000), [])
+    t.same(await beatAt(32_000), [], 'how long its own answer took does not count')
+    t.same(await beatAt(38_000), OTHER, 'it was silent while others were heard')
+    state.other = { ...state.other, heartbeats: 6 }
+    t.same(await beatAt(44_000), [], 'it is back')
+    state.other = { ...state.other, left: true, heartbeats: 7 }
+    t.same(await beatAt(50_000), [{ name: 'other', heartbeats: 7 }], 'it has left')
   },
 )
+
+t.test('a heartbeat holds claims from when it was sent, and they are not held after an outage', async t => {
+  const { state, beats, beatAt } = await beat(t)
+  state.tookMs = 1000
+  await beatAt(6000)
+  const held = { token: beats.newLeaseToken() }
+  for (const [at, isHeld] of [
+    [7000, true],
+    [11_999, true],
+    [12_000, false],
+  ] as const) {
+    state.at = at
+    t.equal(beats.isHeld(held), isHeld, `${at}`)
+  }
+  await beatAt(12_000)
+  t.equal(beats.isHeld(held), false, 'it is given back')
+  const next = { token: beats.newLeaseToken() }
+  t.equal(beats.isHeld(next), true)
+  t.equal(beats.isHeld({ token: next.token.replace('own', 'other') }), false)
+  state.tookMs = 7000
+  state.at = 20_000
+  await t.rejects(beats.confirmAlive(), StoreUnavailable, 'an answer that takes longer than it holds')
+})
 
 t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t => {
   const rig = await startPostgres()

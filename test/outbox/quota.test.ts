@@ -114,6 +114,18 @@ t.test('charging counts in every counter, or in none when one is full', t => {
   t.end()
 })
 
+t.test('a limit is near by what would be counted now, with what still overlaps of the window before', t => {
+  const charge = { quota: 'q', bucket: 'ann', windowMs: WINDOW, limit: 99, warnAt: 9 }
+  const nearing = (current: number, previous: number, into: number) => {
+    const charged = chargeQuotas([charge], () => counterAt(NOON, current, previous), NOON + into)
+    return charged.is === 'charged' && charged.nearing.length > 0
+  }
+  t.equal(nearing(4, 8, WINDOW / 4), true, 'six of eight still count')
+  t.equal(nearing(4, 8, (3 * WINDOW) / 4), false, 'two of them')
+  t.equal(nearing(6, 8, (3 * WINDOW) / 4), true)
+  t.end()
+})
+
 t.test('over quota: the one that is full for longest answers, its wait rounded up to seconds', t => {
   const short = { quota: 'short', bucket: 'ann', windowMs: WINDOW, limit: 1 }
   const long = { quota: 'long', bucket: 'ann', windowMs: 6 * WINDOW, limit: 0 }

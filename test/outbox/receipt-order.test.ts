@@ -9,5 +9,17 @@ t.test('receipts: each status counts only after earlier ones', t => {
   t.equal(isLaterReceipt('delivered', 'read'), true)
   t.equal(isLaterReceipt('sent', 'a-new-status'), false)
   t.equal(isLaterReceipt('a-new-status', 'queued'), true)
+  const order = [
+    ['accepted', 'scheduled'],
+    ['queued'],
+    ['sending'],
+    ['sent'],
+    ['delivered', 'undelivered', 'failed', 'canceled', 'partially_delivered'],
+    ['read', 'complained'],
+  ]
+  for (const [at, known] of order.entries())
+    for (const [to, next] of order.entries())
+      for (const one of known)
+        for (const other of next) t.equal(isLaterReceipt(one, other), to > at, `${one}, then ${other}`)
   t.end()
 })

@@ -7,11 +7,13 @@ import {
   afterReport,
   afterSettlement,
   answerForDuplicate,
+  appendToTimeline,
   checkBacklog,
   claimOrder,
   isLive,
   judgeDuplicate,
   LOST_LEASE_PAUSE_MS,
+  providerOfCopy,
   REFUNDED,
   readinessOf,
   stateAtAcceptance,
@@ -148,6 +150,32 @@ t.test('the lines that the store itself writes into a timeline', t => {
     code: 'UNREADABLE',
     reply: 'the stored content cannot be read',
   })
+  t.end()
+})
+
+t.test('a timeline: a carrier that is passed by again for the same reason has one line for it', t => {
+  const line = (at: number, outcome: string, provider: string, code = 'OPEN') => {
+    return { at, tookMs: 0, provider, outcome, code, reply: '' }
+  }
+  const before = [
+    line(1, 'skipped', 'a'),
+    line(2, 'retry', 'b'),
+    line(3, 'skipped', 'a'),
+    line(3, 'skipped', 'b'),
+    line(3, 'skipped', 'a', 'LIMIT'),
+  ]
+  const at = (lines: readonly { readonly at: number }[]) => lines.map(each => each.at)
+  t.same(at(appendToTimeline(before, [line(4, 'skipped', 'a')])), [1, 2, 3, 3, 4], 'the latest')
+  t.same(at(appendToTimeline(before, [line(4, 'retry', 'a')])), [1, 2, 3, 3, 3, 4])
+  t.same(at(appendToTimeline(before.slice(0, 2), [line(4, 'skipped', 'a')])), [1, 2, 4], 'it was asked since')
+  t.same(at(appendToTimeline([line(1, 'retry', 'a')], [line(4, 'skipped', 'a')])), [1, 4])
+  const copy = line(0, 'ambiguous', 'a')
+  const many = Array.from({ length: 20 }, (_, n) => line(n + 1, 'retry', 'b'))
+  t.same(at(appendToTimeline([copy], many)), [0, ...at(many.slice(1))], 'what may have been sent stays')
+  t.same(at(appendToTimeline([line(0, 'retry', 'a')], many)), at(many))
+  t.equal(providerOfCopy([copy, line(1, 'lease-lost', 'b'), line(2, 'sent', 'c')]), 'b', 'the latest copy')
+  t.equal(providerOfCopy([copy, line(1, 'sent', 'c')]), 'a')
+  t.equal(providerOfCopy([line(1, 'sent', 'c')]), '')
   t.end()
 })
 

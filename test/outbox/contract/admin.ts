@@ -27,9 +27,15 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.same(await list({}), [5, 4, 3, 2, 1, 0])
     t.same(await list({ limit: 2 }), [5, 4])
     t.same(await list({ limit: 2, before: NOON + 4000 }), [3, 2])
+    t.same(
+      await list({ since: NOON + 1000, before: NOON + 3000 }),
+      [2, 1],
+      'from a moment on until before another',
+    )
     t.same(await list({ channel: 'sms' }), [5, 3, 1])
     t.same(await list({ state: 'sent' }), [5])
     t.same(await list({ state: 'superseded' }), [3, 0])
+    t.same(await list({ state: 'superseded', limit: 1 }), [3], 'of both channels together')
     t.same(await list({ kind: 'login-code', channel: 'email' }), [2, 0])
     t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138000') }), [5, 3, 1])
     t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138000'), before: NOON + 3000 }), [1])

@@ -53,21 +53,22 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     'one claim gives them in that order too, no more than asked for, of its channel only',
     async t => {
       const { outbox, clock } = await fresh(t, create)
-      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l@example.com' })])
+      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l1@example.com' })])
+      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l2@example.com' })])
       await outbox.accept([sample(clock, { channel: 'sms' })])
       await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
       await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
       clock.advance(1000)
-      const first = await outbox.claim('email', 2, 60_000)
+      const first = await outbox.claim('email', 3, 60_000)
       t.same(
         first.messages.map(each => each.recipient),
-        ['c2@example.com', 'c1@example.com'],
+        ['c2@example.com', 'c1@example.com', 'l2@example.com'],
       )
       t.equal(first.nextDueAt, clock.now(), 'more is due')
       const second = await outbox.claim('email', 2, 60_000)
       t.same(
         second.messages.map(each => each.recipient),
-        ['l@example.com'],
+        ['l1@example.com'],
       )
       t.equal((await outbox.claim('sms', 2, 60_000)).messages.length, 1)
     },

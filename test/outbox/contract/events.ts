@@ -57,8 +57,13 @@ export async function events(t: Test, create: Create): Promise<void> {
       `message.ended ${cancelled.message.id}`,
       `message.ended ${newer.message.id}`,
     ])
-    const { events: read } = await queueOf(outbox).readEvents(1)
+    const { events: read } = await queueOf(outbox).readEvents(9)
     t.same(read[0]?.message, await view(sent.message.id), 'with the message as it is')
+    t.same(
+      read.map(({ at }) => clock.now() - at),
+      [2000, 2000, 2000, 0],
+      'when it ended, not when it came',
+    )
   })
 
   await t.test('a retry is no end, and a delivery report is told with what it says', async t => {

@@ -127,6 +127,25 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.match(await view(), { state: 'sending', providerId: null, receipt: null })
   })
 
+  await t.test("of two messages under one provider's id, the report is on the later one", async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = ['+8613800138000', '+8613800138001'].map(recipient =>
+      sample(clock, { channel: 'sms', recipient, lease: lease(clock) }),
+    )
+    await outbox.accept(given)
+    for (const { message, lease: held = lease(clock) } of given) {
+      clock.advance(1000)
+      await outbox.settle(message.id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
+    }
+    const about = { status: 'delivered', errorCode: null, at: clock.now() }
+    t.match(await outbox.writeReceipt({ channel: 'sms', providerId: 'SM1', ...about }), { is: 'recorded' })
+    const views = await Promise.all(given.map(({ message }) => view(message.id)))
+    t.same(
+      views.map(({ receipt }) => receipt?.status),
+      [undefined, 'delivered'],
+    )
+  })
+
   await t.test('reports that come together, in any order, are judged one after the other', async t => {
     const store = await fresh(t, create)
     const { report, settleAmbiguous, view } = await sending(store)

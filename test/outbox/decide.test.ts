@@ -1,0 +1,174 @@
+import t from 'tap'
+import {
+  acceptMessages,
+  claimMessages,
+  duplicateKey,
+  giveBack,
+  type KnownMessages,
+  keepReport,
+  settleMessage,
+} from '../../src/outbox/decide.ts'
+import type { Row } from '../../src/outbox/message-row.ts'
+import { type Acceptance, BacklogFull, type SettledByStore } from '../../src/outbox/outbox.ts'
+import { createQuotaLedger } from '../../src/outbox/quota.ts'
+import { beginUnit, createCountChanges, storeMessage, type UnitOfWork } from '../../src/outbox/unit.ts'
+import { kinds } from './contract/store.ts'
+import { lease, NOON, sample, testClock } from './samples.ts'
+
+const clock = testClock()
+const SENT = { to: 'final', state: 'sent', answer: null } as const
+
+function begin(now = NOON): UnitOfWork & { readonly ended: SettledByStore[] } {
+  const counters = { counts: createCountChanges(), quotas: createQuotaLedger(() => undefined) }
+  return beginUnit(now, { keepsEvents: true, marksAttempts: true, ended: [], ...counters })
+}
+
+/** A message that an earlier transaction has stored, as claimed. */
+function storedBefore(
+  given: Acceptance = sample(clock, { lease: lease(clock) }),
+  more: Partial<Row> = {},
+): Row {
+  return Object.assign(storeMessage(begin(), given, []), more)
+}
+
+function knownOf(more: Partial<KnownMessages> = {}): KnownMessages {
+  const none = { duplicates: new Map(), groups: new Map(), reached: new Set<string>() }
+  return { ...none, mayEnd: () => true, backlog: 0, again: false, ...more }
+}
+
+function duplicateOf(row: Row, given: Acceptance): Pick<KnownMessages, 'duplicates'> {
+  return { duplicates: new Map([[duplicateKey(given), row]]) }
+}
+
+t.test('an end that is asked for again is what was written, unless another call has written it', t => {
+  const row = storedBefore()
+  const unit = begin()
+  t.same(settleMessage(unit, row, SENT), { state: 'sent', answer: null })
+  t.same(settleMessage(unit, row, SENT, true), { state: 'lost' }, 'by another call of the same transaction')
+  t.same(settleMessage(begin(), row, SENT, true), { state: 'sent', answer: null }, 'by an earlier try')
+  t.same(settleMessage(begin(), row, SENT), { state: 'lost' }, 'by somebody else')
+  t.end()
+})
+
+t.test('a report that is told again was kept, unless another one was', t => {
+  const row = storedBefore()
+  const report = { channel: 'email', status: 'delivered', errorCode: null, at: NOON } as const
+  const keep = (unit: UnitOfWork, status: string, isRepeated: boolean) =>
+    keepReport(unit, row, { ...report, status }, new Map(), isRepeated).is
+  const unit = begin()
+  t.equal(keep(unit, 'delivered', true), 'recorded')
+  t.equal(keep(unit, 'delivered', true), 'stale', 'another report of the same transaction')
+  t.equal(keep(begin(), 'delivered', true), 'recorded', 'an earlier try has kept it')
+  t.equal(keep(begin(), 'delivered', false), 'stale')
+  t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
+  t.end()
+})
+
+t.test('a mail that came back counts by whose fault it is; an SMS or a complaint is none', t => {
+  const fault = { verdict: 'recipient', scope: 'recipient', reason: null } as const
+  const ours = { ...fault, verdict: 'ours' } as const
+  for (const [channel, status, given, bounced, memos] of [
+    ['email', 'undelivered', fault, ['recipient'], 1],
+    ['email', 'undelivered', ours, ['ours'], 0],
+    ['email', 'undelivered', undefined, ['other'], 0],
+    ['email', 'complained', fault, [], 0],
+    ['sms', 'undelivered', fault, [], 0],
+  ] as const) {
+    const counts = createCountChanges()
+    const unit = { ...begin(), counts }
+    const report = { channel, status, errorCode: null, fault: given, at: NOON } as const
+    t.match(keepReport(unit, storedBefore(sample(clock, { channel })), report), { is: 'recorded' })
+    const counted = counts.changes().map(({ state, kind, by }) => [state, kind, by])
+    t.same(
+      counted,
+      bounced.map(kind => ['bounced', kind, 1]),
+    )
+    t.equal(unit.memos.length, memos, `${channel} ${status} ${given?.verdict}`)
+  }
+  const nobodys = {
+    channel: 'email',
+    status: 'undelivered',
+    errorCode: null,
+    at: NOON,
+    recipients: [],
+  } as const
+  t.same(keepReport(begin(), storedBefore(), nobodys), { is: 'unknown' }, 'of no recipient that it names')
+  t.end()
+})
+
+t.test('a call that is tried again has stored its own messages, and finds those of others', t => {
+  const given = sample(clock)
+  const own = knownOf({ ...duplicateOf(storedBefore(given), given), again: true })
+  t.same(acceptMessages(begin(), own, [given], 9), [{ is: 'stored', superseded: [] }])
+  const other = storedBefore(sample(clock))
+  const inProgress = [{ is: 'in-progress', id: other.id }]
+  for (const again of [true, false])
+    t.same(acceptMessages(begin(), knownOf({ ...duplicateOf(other, given), again }), [given], 9), inProgress)
+  t.end()
+})
+
+t.test('a duplicate whose life is over is left to whoever has its lock', t => {
+  const given = sample(clock)
+  const row = storedBefore(sample(clock, { lifeMs: 1000 }))
+  const unit = begin(NOON + 1000)
+  const known = knownOf({ ...duplicateOf(row, given), mayEnd: () => false })
+  t.same(acceptMessages(unit, known, [given], 9), [{ is: 'in-progress', id: row.id }])
+  t.equal(row.state, 'queued')
+  t.same(kinds(acceptMessages(unit, { ...known, mayEnd: () => true }, [given], 9) as never), ['stored'])
+  t.match(unit.ended, [{ id: row.id, state: 'expired' }])
+  t.end()
+})
+
+t.test('calls that share a transaction share what room there is', t => {
+  const unit = begin()
+  const [known, to] = [knownOf({ backlog: 1 }), (recipient: string) => [sample(clock, { recipient })]]
+  t.match(acceptMessages(unit, known, to('a@example.com'), 2), [{ is: 'stored' }])
+  t.ok(acceptMessages(unit, known, to('b@example.com'), 2) instanceof BacklogFull)
+  t.match(acceptMessages(unit, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
+  const day = 86_400_000
+  const alarm = { ...sample(clock), dedupeWindowMs: day }
+  const ended = storedBefore(alarm, { state: 'sent', finalAt: NOON - day })
+  const full = knownOf({ ...duplicateOf(ended, alarm), backlog: 2 })
+  t.match(acceptMessages(begin(), full, [alarm], 2), [{ is: 'finished', id: ended.id }], 'it needs none')
+  t.end()
+})
+
+t.test('a claim notes nothing yet of its attempt, and reports what it had to end', t => {
+  const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
+  const [due, damaged] = [storedBefore(sample(clock), earlier), storedBefore(sample(clock), earlier)]
+  const { recipient, content } = sample(clock).message
+  const unit = begin()
+  const held = lease(clock)
+  const claimed = claimMessages(
+    unit,
+    [
+      { row: due, payload: { recipient, content } },
+      { row: damaged, payload: null },
+    ],
+    () => held,
+  )
+  t.match(claimed, [{ id: due.id, attempts: 1, lease: held }])
+  t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
+  t.match(unit.ended, [{ id: damaged.id, state: 'refused' }])
+  t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])
+  t.end()
+})
+
+t.test('what is given back waits as before, and ends when a newer code came meanwhile', t => {
+  const unit = begin()
+  const [row, outdated] = [storedBefore(), storedBefore(undefined, { outdated: true })]
+  for (const each of [row, outdated]) giveBack(unit, each)
+  t.match(row, { state: 'queued', attempts: 0, dueAt: NOON, leaseUntil: null })
+  t.match(unit.ended, [{ id: outdated.id, state: 'superseded' }])
+  t.end()
+})
+
+t.test("the provider's id of the attempt that ends counts more than that of an earlier report", t => {
+  const row = storedBefore(undefined, { providerId: 'of the report' })
+  settleMessage(begin(), row, { ...SENT, providerId: 'of the attempt' })
+  t.equal(row.providerId, 'of the attempt')
+  const other = storedBefore(undefined, { providerId: 'of the report' })
+  settleMessage(begin(), other, SENT)
+  t.equal(other.providerId, 'of the report')
+  t.end()
+})

@@ -1,0 +1,61 @@
+import t from 'tap'
+import { createGroupCommit } from '../../src/outbox/group-commit.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+
+/** Gathers numbers, which weigh what they are; says which of them ran together. */
+function gather(run?: (calls: readonly number[]) => readonly (number | Error)[]) {
+  const together: (readonly number[])[] = []
+  const commits = createGroupCommit<number, number>({
+    max: 4,
+    weight: call => call,
+    async run(calls) {
+      together.push(calls)
+      return run?.(calls) ?? calls.map(call => call * 10)
+    },
+  })
+  return { together, ...commits }
+}
+
+t.test('calls that come together run together as far as there is room, each with its answer', async t => {
+  const { together, call } = gather()
+  t.same(await Promise.all([2, 2, 1, 9, 3, 1].map(call)), [20, 20, 10, 90, 30, 10])
+  t.same(together, [[2, 2], [1], [9], [3, 1]], 'one that is too large runs alone')
+})
+
+t.test('a value that is an error fails its own call', async t => {
+  const { call } = gather(calls => calls.map(each => (each === 2 ? new Error('mine') : each)))
+  t.match(await Promise.allSettled([1, 2, 1].map(call)), [
+    { status: 'fulfilled', value: 1 },
+    { status: 'rejected', reason: { message: 'mine' } },
+    { status: 'fulfilled', value: 1 },
+  ])
+})
+
+t.test('when a run fails each call is tried alone, but not when the store cannot be reached', async t => {
+  for (const [error, runs] of [
+    [new Error('of one of them'), [[1, 2, 1], [1], [2], [1]]],
+    [new StoreUnavailable('away'), [[1, 2, 1]]],
+  ] as const) {
+    const { together, call } = gather(calls => {
+      if (calls.includes(2)) throw error
+      return calls
+    })
+    const ends = await Promise.allSettled([1, 2, 1].map(call))
+    const kept = runs.length > 1 ? 'fulfilled' : 'rejected'
+    t.same(
+      ends.map(({ status }) => status),
+      [kept, 'rejected', kept],
+    )
+    t.same(together, runs)
+  }
+})
+
+t.test('it is idle when all that was called is done', async t => {
+  const { together, call, idle } = gather()
+  await idle()
+  const ends: number[] = []
+  for (const each of [4, 4]) void call(each).then(end => ends.push(end))
+  await idle()
+  t.same(together, [[4], [4]])
+  t.same(ends, [40, 40])
+})
