@@ -1,7 +1,10 @@
 import t from 'tap'
 import { messagePages } from '../../src/admin/console/messages.ts'
 import type { ConsoleOptions } from '../../src/admin/console/page.ts'
+import { sendPages, testBody } from '../../src/admin/console/send.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+import { viewOf } from '../rigs/view.ts'
 
 const code = (to: string, digits: string) =>
   mailBody({ to, subject: 'Your code' }, { type: 5, url: undefined, code: digits, hour: '0.5' })
@@ -150,6 +153,92 @@ t.test(
   },
 )
 
+t.test(
+  'what an operator does to a message is told once it is done, and not when the store declines',
+  async t => {
+    const page = messagePages.find(({ method, path }) => method === 'POST' && path.endsWith(':id'))
+    const done = async (does: boolean, action: string) => {
+      const events: string[] = []
+      const act = async () => does
+      const options = {
+        view: {
+          queries: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) },
+        },
+        actions: { retryMessage: act, allowAgain: act, cancelMessage: act },
+        tryNow: (channel: string) => events.push(`try ${channel}`),
+        emit: (event: { type: string; action?: string; state?: string }) =>
+          events.push(`${event.type} ${event.action ?? event.state}`),
+      } as unknown as ConsoleOptions
+      const asked = { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {} } as const
+      await page?.handle({ ...asked, fields: { do: action } }, options)
+      return events
+    }
+    t.same(await done(true, 'retry'), ['try sms', 'operator-action retry'])
+    t.same(await done(true, 'allow'), ['operator-action allow-again'])
+    t.same(await done(true, 'cancel'), ['operator-action cancel', 'final superseded'])
+    for (const action of ['retry', 'allow', 'cancel']) t.same(await done(false, action), [], action)
+    t.same(await done(true, 'delete'), [])
+  },
+)
+
+t.test('a message’s page offers what can be done to it, and stays current while it can change', async t => {
+  const now = Date.parse('2026-11-21T02:04:00Z')
+  const row = {
+    id: 'a'.repeat(32),
+    channel: 'email',
+    kind: 'file',
+    purpose: 'other',
+    maskedRecipient: 'a***@example.com',
+    state: 'queued',
+    answer: null,
+    attempts: 0,
+    ambiguous: 0,
+    arrivedAt: now - 5000,
+    expiresAt: now + 60_000,
+    dueAt: now,
+    finalAt: null,
+    providerId: null,
+    receipt: null,
+    timeline: [],
+  }
+  const show = async (path: string, more: object, query = {}) => {
+    const found = { ...row, ...more }
+    const queries = { findMessage: async () => found, listMessages: async () => [found] }
+    const response = await messagePages
+      .find(each => each.method === 'GET' && each.path === path)
+      ?.handle({ language: 'en', operator: '', params: {}, fields: {}, query }, {
+        view: viewOf({ now: () => now, queries: { ...viewOf().queries, ...queries } as never }),
+      } as unknown as ConsoleOptions)
+    return response?.is === 'page' ? { liveMs: response.liveMs, text: response.content.in('en') } : undefined
+  }
+  const detail = (more: object) => show('/console/messages/:id', more)
+  t.match(await detail({}), { liveMs: 5000, text: /Try now.*Cancel/ })
+  const ended = { state: 'sent', finalAt: now - 4000, dueAt: null }
+  t.match(await detail({ ...ended }), { liveMs: undefined, text: /after 1\.0 s/ })
+  for (const more of [{ state: 'sending' }, ended]) t.notMatch((await detail(more))?.text, 'Try now')
+  const back = (ms: number, verdict: string, more = {}) => ({
+    ...ended,
+    receipt: {
+      status: 'failed',
+      errorCode: '5.1.1',
+      at: now - ms,
+      fault: { verdict, scope: 'recipient', reason: 'x' },
+    },
+    ...more,
+  })
+  const DAY = 86_400_000
+  t.match((await detail(back(DAY, 'recipient')))?.text, 'Allow again')
+  for (const more of [
+    back(DAY + 1, 'recipient'),
+    back(0, 'content'),
+    back(0, 'recipient', { channel: 'sms' }),
+    ended,
+  ])
+    t.notMatch((await detail(more))?.text, 'Allow again')
+  t.match(await show('/console/messages', {}), { liveMs: 5000, text: /1 message<.*5\.0 s so far/s })
+  t.match(await show('/console/messages', ended, { before: '5' }), { liveMs: undefined, text: />1\.0 s</ })
+})
+
 t.test('a quota that holds messages back is said first, unless it is one person’s', async t => {
   const rig = await startRig(t, { QUOTAS: 'email-minute=1 recipient-10m=1' })
   await rig.post('email', code('ann@example.com', '104729'))
@@ -229,6 +318,40 @@ t.test('a test send goes the road of every message', async t => {
   )
 })
 
+t.test('a test send has a code of its own where its kind has one, and a subject that says when', t => {
+  const at = Date.parse('2026-11-21T02:04:05Z')
+  const bodies = callbackKinds.map(kind => ({
+    kind,
+    body: testBody(kind, 'to', at) as Record<string, unknown>,
+  }))
+  for (const { kind, body } of bodies) {
+    const params = body[kind.channel === 'sms' ? 'sms_param' : 'email_param'] as Record<string, unknown>
+    const { code } = kind.sample.params
+    if (code === undefined) t.notOk('code' in params, kind.name)
+    else t.match(params['code'], /^\d{6}$/)
+    t.equal(params['type'], kind.type)
+    t.match(body['subject'] ?? 'none', kind.channel === 'sms' ? 'none' : /^Test 02:04:05: ./)
+  }
+  const codes = Array.from({ length: 5 }, () =>
+    JSON.stringify(bodies.map(({ kind }) => testBody(kind, 'to', at))),
+  )
+  t.equal(new Set(codes).size, 5, 'a second one is no duplicate of the first')
+  t.end()
+})
+
+t.test('only kinds of channels that are on can be sent', async t => {
+  const [get, post] = sendPages
+  const options = { view: viewOf({ channels: ['email'] }) } as unknown as ConsoleOptions
+  const asked = { language: 'en', operator: '', params: {}, query: {}, fields: {} } as const
+  const form = await get?.handle(asked, options)
+  t.match(form, { is: 'page', status: 200 })
+  const text = form?.is === 'page' ? form.content.in('en') : ''
+  t.match(text, 'value="email/file"')
+  t.notMatch(text, 'value="sms/')
+  const fields = { kind: 'sms/login-code', to: '+8613800138000' }
+  t.match(await post?.handle({ ...asked, fields }, options), { is: 'page', status: 400 })
+})
+
 t.test('while a Token is replaced, the page says whether the old URL is still used', async t => {
   const rig = await startRig(t)
   const old = rig.path('email')
@@ -252,7 +375,10 @@ t.test('while a Token is replaced, the page says whether the old URL is still us
 t.test('words are shown as readers see them, without leave to do anything', async t => {
   const rig = await startRig(t)
   t.match(await read(rig, '/console/templates'), 'registration-activation')
-  t.match(await read(rig, '/console/templates/sms/login-code/zh-CN'), '1 segment')
+  const words = await read(rig, '/console/templates/sms/login-code/zh-CN')
+  t.match(words, 'billed as 1 segment')
+  t.match(words, /login-code\/zh-CN" aria-current="page"/)
+  t.equal(words.split('aria-current="page"').length, 3, 'one place in the menu, one language')
   const mail = await fetch(`${rig.service().adminUrl}/console/templates/email/password-reset/en/mail`)
   t.match(mail.headers.get('content-security-policy'), 'sandbox')
   t.match(await mail.text(), '<table')

@@ -160,3 +160,37 @@ t.test('the time of acceptance is that of messages that were sent, and of no oth
     'callback_courier_acceptance_seconds_count{channel="sms"} 1',
   )
 })
+
+t.test('codes that servers invent are sixty labels, and one for all others', async t => {
+  const [attempt] = everyEvent.filter(event => event.type === 'attempt')
+  if (attempt === undefined) throw new Error('no attempt')
+  const coded = (code: string) => ({ ...attempt, outcome: { is: 'ambiguous', code, reply: '' } }) as const
+  const events = [...Array.from({ length: 62 }, (_, n) => coded(`E${n}`)), coded('E0'), coded('E59')]
+  const lines = (await scrape(events)).filter(line => line.startsWith('callback_courier_attempts_total{'))
+  t.equal(lines.length, 61)
+  t.same(
+    lines.filter(line => !line.endsWith(' 1')).map(line => line.replace(/.*reason=/, '')),
+    ['"E0"} 2', '"E59"} 2', '"other"} 2'],
+  )
+})
+
+t.test('only the replica that tells says how many events wait; a backlog is asked for since now', async t => {
+  const waiting = async (leads: boolean) =>
+    (
+      await scrape([], {
+        webhooks: () => ({ leads, isGone: false, failing: null, waiting: 7, oldestAt: null }),
+      })
+    ).filter(line => /_events_(?:waiting|oldest_seconds) /.test(line) && !line.startsWith('#'))
+  t.same(await waiting(true), [
+    'callback_courier_events_waiting 7',
+    'callback_courier_events_oldest_seconds 0',
+  ])
+  t.same(await waiting(false), [])
+  let since = 0
+  const readSummary: ServiceView['queries']['readSummary'] = (at, step) => {
+    since = at
+    return view.queries.readSummary(at, step)
+  }
+  await scrape([], { queries: { ...view.queries, readSummary } })
+  t.equal(since, view.now(), 'what ended is not counted again at each scrape')
+})

@@ -164,4 +164,74 @@ t.test('an open breaker is degraded, too', async t => {
   } as const
   const ready = readinessOf({ channelStatus: () => [{ ...lane, breaker: 'open' }] })
   t.same(await ready(), { ready: true, degraded: ['sms'] })
+  t.same(await readinessOf({ channelStatus: () => [{ ...lane, breaker: 'closed' }] })(), {
+    ready: true,
+    degraded: [],
+  })
+  const fault = {
+    scope: 'sender',
+    name: '',
+    kind: 'k',
+    since: 0,
+    until: null,
+    code: '1',
+    reply: 'no',
+  } as const
+  const refusing = (more: object) =>
+    readinessOf({
+      channelStatus: () => [{ ...lane, breaker: 'closed', partialFaults: [{ ...fault, ...more }] }],
+    })()
+  t.match(await refusing({}), { ready: true, degraded: [], partial: [/./] }, 'it takes the rest')
+  t.match(await refusing({ recipients: 3 }), { degraded: ['sms'], partial: [/./] }, 'nothing arrives')
 })
+
+t.test(
+  'what else is degraded: callbacks locked out, a certificate that is over, settings that are borne',
+  async t => {
+    const degraded = async (given: Partial<ServiceView>) => {
+      const answer = await readinessOf(given)()
+      return answer.ready ? answer.degraded : answer.reason
+    }
+    const { health } = viewOf()
+    const lockedOut = { count: 1, since: 0, why: 'source' } as const
+    t.same(
+      await degraded({
+        channels: ['sms', 'email'],
+        health: {
+          ...health,
+          ofChannel: channel => ({
+            ...health.ofChannel(channel),
+            ...(channel === 'sms' && { lockedOut }),
+          }),
+        },
+      }),
+      ['sms'],
+    )
+    const expiring = (expiresAt: number) =>
+      degraded({
+        wall: () => 1000,
+        certificate: () => ({ expiresAt, flaws: [], chain: 'complete', names: [] }),
+      })
+    t.same(await expiring(1001), [])
+    t.same(await expiring(1000), ['certificate'])
+    const borne = (...names: readonly string[]) =>
+      degraded({ borneFaults: names.map(name => ({ name, problem: 'x' })) })
+    t.same(await borne('QUOTA_X', 'QUOTAS'), ['quotas'])
+    t.same(await borne('DATABASE_URL', 'EMAIL_TOKEN'), ['database', 'secrets'])
+    t.match(
+      await readinessOf({
+        storeLoss: () => ({ messages: 12, unsent: 3, from: 0, until: 1, noticedAt: 2 }),
+      })(),
+      { lost: { messages: 12, unsent: 3 } },
+    )
+    t.equal(
+      await degraded({ lacksDescriptors: () => true }).then(text => /LimitNOFILE/.test(String(text))),
+      true,
+    )
+    t.equal(
+      await degraded({ ...probing(async () => false), storeTrouble: () => 'its disk is full' }),
+      'its disk is full',
+    )
+    t.same(await degraded({ storeTrouble: () => 'slow' }), [], 'it commits')
+  },
+)

@@ -304,3 +304,50 @@ t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async 
   t.match(await call('readCounts'), { status: 503, body: { error: 'unavailable' } })
   t.same(await call('readCounts'), { status: 500, body: { error: 'fault', message: 'an unexpected fault' } })
 })
+
+t.test('counts cover whole minutes; somebody is forgotten under each hash, what waits first', async t => {
+  const did: string[] = []
+  const rows = { one: ['a', 'b'], two: ['c'] } as const
+  const queries = {
+    readSummary: async (since: number, stepMs: number) => {
+      did.push(`summary ${since} ${stepMs}`)
+      return { counts: [], backlog: { email: 0, sms: 0 }, oldest: { email: null, sms: null }, bytes: 0 }
+    },
+    listMessages: async ({ recipientHash, state }: { recipientHash: 'one' | 'two'; state?: string }) =>
+      rows[recipientHash].slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
+  }
+  const actions = {
+    cancelMessage: async (id: string) => id !== 'b',
+    forgetRecipient: async (hash: string) => {
+      did.push(`forget ${hash}`)
+      return rows[hash as 'one' | 'two'].length
+    },
+  }
+  const app = createAdminListener(async () => ({ ready: true, degraded: [] }), {
+    host: '127.0.0.1',
+    tokens: new Map([['ann', ADMIN_TOKEN]]),
+    names: [],
+    now: () => 0,
+  })
+  await app.register(statusRoutes, {
+    view: { now: () => 10 * 60_000 + 59_999, queries },
+    actions,
+    recipientHashes: () => ['one', 'two'],
+    emit: (event: object) => did.push(Object.values(event).join(' ')),
+  } as never)
+  t.teardown(() => app.close())
+  const { call } = createClient(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const token = ADMIN_TOKEN
+  t.match(await call('readCounts', { token, params: { minutes: '3' } }), { body: { since: 420_000 } })
+  t.match(await call('forgetRecipient', { token, body: { recipient: 'x' } }), {
+    body: { messages: 3, live: 1 },
+  })
+  t.same(did, [
+    'summary 420000 180000',
+    'final a sms k superseded ',
+    'forget one',
+    'final c sms k superseded ',
+    'forget two',
+    'operator-forgot ann 3',
+  ])
+})

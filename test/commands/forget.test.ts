@@ -66,6 +66,8 @@ t.test('only operators have somebody forgotten, and the log says which, and not 
   t.notMatch(JSON.stringify(said()), /bea|b\*/i)
 
   const open = await startRig(t)
-  const response = await fetch(`${open.service().adminUrl}/api/v1/forget`, { method: 'POST' })
-  t.equal(response.status, 403, 'without a password nobody is an operator')
+  for (const path of ['/api/v1/forget', '/backup']) {
+    const response = await fetch(`${open.service().adminUrl}${path}`, { method: 'POST' })
+    t.equal(response.status, 403, 'without a password nobody is an operator')
+  }
 })

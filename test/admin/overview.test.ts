@@ -1,0 +1,114 @@
+import t from 'tap'
+import { overviewPages } from '../../src/admin/console/overview.ts'
+import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
+import type { ServiceView } from '../../src/admin/service-view.ts'
+import { viewOf } from '../rigs/view.ts'
+import { view as seen } from './every-event.ts'
+
+const NOW = Date.parse('2026-11-21T02:04:30Z')
+const DAY = 86_400_000
+const [email, sms] = seen.channelStatus()
+
+async function overview(given: Partial<ServiceView>, query = {}, more: Partial<ConsoleOptions> = {}) {
+  const options = {
+    view: viewOf({ now: () => NOW, ...given }),
+    requiredIsSafe: () => ['sms'],
+    rotating: ['email'],
+    ...more,
+  } as unknown as ConsoleOptions
+  const page = await overviewPages[0]?.handle({ query } as unknown as PageRequest, options)
+  return page?.is === 'page' ? page.content.in('en') : ''
+}
+
+t.test('each provider says how it does, and what it is given', async t => {
+  if (email === undefined || sms === undefined) throw new Error('no lanes')
+  const { health } = viewOf()
+  const provider = { lastSentAt: null, lastError: null, since: NOW - 90_000 } as const
+  const shown = async (up: boolean, ...lanes: readonly (typeof email)[]) =>
+    overview({
+      channelStatus: () => lanes,
+      health: {
+        ...health,
+        providers: () => [
+          { ...provider, provider: 'smtp', channel: 'email', up },
+          { ...provider, provider: 'twilio', channel: 'sms', up: true },
+        ],
+      },
+    })
+  const well = { ...email, partialFaults: [] }
+  t.match(
+    await shown(true, well),
+    /s-sent">works<\/span> <strong>smtp<\/strong> <span class="soft">for 1 min 30 s</,
+  )
+  t.match(await shown(false, well), 's-unknown">fails<')
+  t.match(await shown(true, email), 's-unknown">works in part<')
+  const lane = { ...well, breakerUntil: NOW + 5000 }
+  t.match(
+    await shown(true, lane),
+    '1 in flight (1 of them waiting long for the reply), 2 in memory; 5 at once: not measured yet; left alone for 5.0 s<',
+  )
+  t.match(await shown(true, { ...lane, breakerUntil: NOW }), 'not measured yet; being tried by one message<')
+  t.match(
+    await shown(true, sms),
+    '3 in flight, 0 in memory; 10 at once: not measured yet; asked second, because its delivery reports are late',
+  )
+  t.match(await overview({ channelStatus: () => [well] }), 'smtp: nothing sent yet.')
+})
+
+t.test(
+  'the platform and the service: what waits, the store’s size, events, signatures, an old URL',
+  async t => {
+    const queries = {
+      ...viewOf().queries,
+      readSummary: async () => ({
+        ...(await viewOf().queries.readSummary(0, 1)),
+        backlog: { email: 7, sms: 5 },
+        bytes: 3 * 1_048_576,
+      }),
+    }
+    const webhooks = { leads: true, isGone: false, failing: null, waiting: 9, oldestAt: 0 }
+    const { health } = viewOf()
+    const page = await overview({
+      channels: ['email', 'sms'],
+      queries,
+      startedAt: NOW - 3_600_000,
+      webhooks: () => webhooks,
+      health: {
+        ...health,
+        ofChannel: channel => ({
+          ...health.ofChannel(channel),
+          signatures: { right: 1, wrong: 2, absent: 3 },
+        }),
+      },
+    })
+    for (const part of [
+      '<dt>Waiting</dt><dd>7 by e-mail, 5 by SMS</dd>',
+      '<dt>Store</dt><dd>3.0 MiB</dd>',
+      '<dt>Events waiting</dt><dd>9</dd>',
+      '1 h 0 min so far',
+      '<dd>1 right, 2 wrong, 3 unsigned</dd>',
+      '<dd>1 right, 2 wrong, 3 unsigned<br><strong>POST_SIGNATURE=required would be safe.',
+      '<dt>Previous URL last used</dt><dd>not since the start</dd>',
+    ])
+      t.match(page, part)
+    t.equal(page.split('would be safe').length, 2, 'of one channel')
+    t.equal(page.split('Previous URL').length, 2, 'of the channel whose Token is replaced')
+    t.match(await overview({ webhooks: () => ({ ...webhooks, leads: false }) }), 'another replica tells them')
+  },
+)
+
+t.test('what is wrong is judged by the last day, whatever period the figures cover', async t => {
+  const asked: string[] = []
+  const queries = {
+    ...viewOf().queries,
+    readSummary: async (since: number, stepMs: number) => {
+      asked.push(`${(NOW - since) / 60_000} ${stepMs / 60_000}`)
+      const counts =
+        NOW - since < DAY ? [] : [{ channel: 'email', kind: 'file', state: 'sent', count: 20 } as const]
+      return { ...(await viewOf().queries.readSummary(0, 1)), counts, bounced: counts.length }
+    },
+  }
+  t.match(await overview({ queries }), 'Of 20 mails of the last day, 1 came back.')
+  t.match(await overview({ queries }, { period: 'day' }), 'Of 20 mails of the last day, 1 came back.')
+  t.same(asked, ['60 1', '1440 1440', '1440 15'], 'minutes of the period, and of a step')
+})
