@@ -182,6 +182,14 @@ t.test('settings of 1.0.0 mean what they meant, and the start says what they are
   t.end()
 })
 
+t.test('of an old setting and the one in its place only one may say something', t => {
+  const [old, now] = [`MG${'0'.repeat(32)}`, `MG${'1'.repeat(32)}`]
+  const both = { TWILIO_MESSAGING_SERVICE_SID: old, TWILIO_FROM: now }
+  t.throws(() => removed(both), /TWILIO_FROM .*and TWILIO_MESSAGING_SERVICE_SID are both set/)
+  t.same(removed({ ...both, TWILIO_FROM: old }).TWILIO_FROM, { messagingServiceSid: old }, 'the same twice')
+  t.end()
+})
+
 t.test('a replaced secret may still stand in a file', t => {
   const read = { '/run/token': 'Yv7gQm2sLp9rTzKx\n' }
   const env = { ...enough, ADMIN_TOKEN_FILE: '/run/token' }

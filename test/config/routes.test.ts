@@ -56,6 +56,10 @@ t.test('a route leads to carriers that are configured', async t => {
   const [fault] = faultsIn({ ...enough, SMS_ROUTES: 'CN=canary; *=twilio' })
   t.match(fault, /^SMS_ROUTES leads to a carrier that there is not: choose from .*twilio/)
   t.notMatch(fault, /canary/)
+  t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=canary,aliyun; *=twilio' }), [
+    /^SMS_ROUTES leads to aliyun, of which nothing is set/,
+    /^SMS_ROUTES leads to a carrier that there is not/,
+  ])
 })
 
 t.test('a country without a route is not an allowed country', async t => {
@@ -72,6 +76,7 @@ t.test('a country without a route is not an allowed country', async t => {
   t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeAdvice), [
     /^SMS_COUNTRIES has DE, which no route/,
   ])
+  t.same(load({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio', SMS_COUNTRIES: 'CN, DE' }).warnings, [])
 })
 
 t.test('a lease outlives an attempt that asks every carrier of a route', async t => {

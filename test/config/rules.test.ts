@@ -27,6 +27,8 @@ t.test('a channel that is on says what it lacks', t => {
     /^DEFAULT_AREA_CODE is/,
   ])
   t.match(faultsIn(without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM')), [/^TWILIO_AUTH_TOKEN is/, /^TWILIO_FROM is/])
+  const wrong = { ...without(...SMS), SMS_TOKEN: enough.SMS_TOKEN, TWILIO_ACCOUNT_SID: 'AC1' }
+  t.notMatch(faultsIn(wrong).join(), 'no SMS carrier is', 'one with a wrong value is one')
   t.end()
 })
 
@@ -56,6 +58,8 @@ t.test('nobody can guess the URL: a weak Token stops the start', t => {
   )
   for (const wrong of ['email:too-short', 'kjahsdkjashdkjashdkjahs', 'mail:kjahsdkjashdkjashdkjahs'])
     t.match(faultsIn({ ...weak, CALLBACK_KEYS: wrong }), [/^CALLBACK_KEYS must be email:KEY/])
+  for (const wrong of [{ CALLBACK_KEYS: 'email:too-short' }, { ALLOWED_SOURCES: 'here' }])
+    t.equal(faultsIn({ ...weak, ...wrong }).length, 1, 'what protects it is set, and wrong')
 
   t.same(faultsIn({ ...weak, CALLBACK_KEYS: 'email:kjahsdkjashdkjashdkjahs' }), [])
   t.same(faultsIn({ ...weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
@@ -84,7 +88,11 @@ t.test('the private listener needs a password as soon as others can reach it', t
   t.same(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: 'sixteen-letters-' }), [])
   for (const weak of ['aaaaaaaaaaaaaaaa', '1212121212121212121212', 'abcdabcdabcdabcd'])
     t.match(faultsIn({ ...open, ADMIN_TOKENS: weak }), [/^ADMIN_TOKENS repeats a few characters/])
-  t.match(faultsIn({ ...open, ADMIN_TOKENS: 'short' }), [/^ADMIN_TOKENS must be name:token .* 16 to 256/])
+  for (const wrong of ['short', 'fifteen-letters', 'ann:fifteen-letters', 'x'.repeat(257)]) {
+    const faults = faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: wrong })
+    t.match(faults, [/^ADMIN_TOKENS must be name:token .* 16 to 256/])
+    t.equal(faults.length, 1, 'it is wrong, and not missing')
+  }
   t.match(faultsIn({ ...open, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
   t.same(faultsIn({ ...open, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
   t.end()
@@ -150,7 +158,9 @@ t.test('DKIM is all or nothing', t => {
 })
 
 t.test('a secret out of the docs is nobody’s', t => {
-  t.match(faultsIn({ ...enough, ADMIN_TOKENS: 'a-long-random-password' }), [/^ADMIN_TOKENS is the example/])
+  const pasted = faultsIn({ ...enough, ADMIN_TOKENS: 'a-long-random-password' })
+  t.match(pasted, [/^ADMIN_TOKENS is the example/])
+  t.equal(pasted.length, 1, 'and is said to be nothing else')
   for (const place of ['email', 'sms'])
     t.match(faultsIn({ ...enough, CALLBACK_KEYS: `${place}:a-key-of-22-or-more-characters` }), [
       /^CALLBACK_KEYS is the example/,
@@ -208,9 +218,23 @@ t.test('a user without a password needs a token, and a token needs a user withou
   t.end()
 })
 
+t.test('the mailbox of mails that came back needs a password or a token', t => {
+  const url = { BOUNCE_IMAP_URL: 'imaps://bounces@imap.example.com/INBOX' }
+  t.match(faultsIn({ ...enough, ...url }), [/^BOUNCE_IMAP_URL has a user and no password/])
+  t.same(faultsIn({ ...enough, BOUNCE_IMAP_URL: 'imaps://bounces:p@imap.example.com/INBOX' }), [])
+  const token = { SMTP_OAUTH2_TOKEN_URL: 'https://login.example.com/token' }
+  t.notMatch(faultsIn({ ...enough, ...url, ...token }).join(), 'BOUNCE_IMAP_URL')
+  t.end()
+})
+
 t.test('what works but should not stay so is said', t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
+  t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLm\\NhJgFd' }), [/^EMAIL_TOKEN has a character/])
+  t.same(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJ' }), [], 'sixteen characters will do')
+  const served = { TLS: 'on', TLS_CERT_FILE: 'c.pem', TLS_KEY_FILE: 'k.pem' }
+  t.same(said({ ...served, ALLOWED_SOURCES: '203.0.113.0/24' }), [], 'no proxy is in front')
+  t.same(said({ ALLOWED_SOURCES: '203.0.113.0/24', TRUSTED_PROXIES: '10.0.0.1' }), [])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
   t.match(said({ ADMIN_TOKENS: '' }), [/^ADMIN_TOKENS is not set: every user of this machine can read/])
@@ -285,6 +309,30 @@ t.test('one judgement for every secret of ours; what 1.0.0 took is borne', t => 
     'its URL does not follow from it',
   )
   t.match(faultsIn({ ...enough, ADMIN_TOKENS: '1234567890123456' }), [/^ADMIN_TOKENS repeats/], 'as 1.0.0')
+  const weak = 'iloveyou12345678iloveyou'
+  const remedies = load({
+    ...enough,
+    STORE_SECRET: weak,
+    EMAIL_TOKEN_PREVIOUS: weak,
+    ADMIN_TOKENS: weak,
+  }).borne
+  t.match(Object.fromEntries(remedies.map(({ name, remedy }) => [name, remedy])), {
+    EMAIL_TOKEN_PREVIOUS: /^take it out as soon as the new one is in use/,
+    ADMIN_TOKENS: /^make one .* also serves here$/,
+    STORE_SECRET: /keep this one in STORE_SECRET_PREVIOUS/,
+  })
+  t.end()
+})
+
+t.test('a quota of 0 is borne; a 0 elsewhere is none', t => {
+  for (const [text, names] of [
+    ['sms-day=0', ['QUOTAS']],
+    ['sms-minute=7, sms-day=00', ['QUOTAS']],
+    ['sms-day=100', []],
+    ['sms-day=050', []],
+    ['sms-day=off', []],
+  ] as const)
+    t.same(borneOf({ QUOTAS: text }), names, text)
   t.end()
 })
 

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { allSettings } from '../../src/config/settings.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 /** What each text is read as; a fault for those that cannot be. */
@@ -25,7 +26,23 @@ t.test('whole numbers', t => {
 
 t.test('quotas', t => {
   const usual = load(enough).QUOTAS
-  t.equal(usual['sms-day'], 20_000)
+  t.same(usual, {
+    'recipient-10m': 5,
+    'recipient-day': 20,
+    'alarm-recipient-hour': 100,
+    'signup-domain-hour': 200,
+    'sms-prefix-10m': 50,
+    'sms-country-day': 0,
+    'sms-minute': 600,
+    'sms-day': 20_000,
+    'email-minute': 6000,
+    'email-day': 0,
+  })
+  t.same(
+    load({ ...enough, QUOTAS: Object.keys(allSettings.QUOTAS.parts ?? {}).join() }).QUOTAS,
+    usual,
+    'as the docs say',
+  )
   reads(
     t,
     'QUOTAS',
@@ -81,6 +98,7 @@ t.test('senders of mails', t => {
       '"Example, Inc." <a@example.com>': { name: 'Example, Inc.', address: 'a@example.com' },
       '设备云 <a@例子.测试>': { name: '设备云', address: 'a@xn--fsqu00a.xn--0zwm56d' },
       '<a@localhost>': { address: 'a@localhost' },
+      [`${'a'.repeat(64)}@example.com`]: { address: `${'a'.repeat(64)}@example.com` },
     },
     [
       'Example',
@@ -91,6 +109,8 @@ t.test('senders of mails', t => {
       'Exam\u0007ple <a@example.com>',
       'Example\r\nBcc: x <a@example.com>',
       '@example.com',
+      `${'a'.repeat(65)}@example.com`,
+      `a@${'example.'.repeat(31)}example`,
     ],
   )
   reads(t, 'MAIL_BOUNCE_TO', { 'b@example.com': 'b@example.com' }, ['Bounces <b@example.com>', 'b@'])
@@ -137,6 +157,21 @@ t.test('addresses of servers', t => {
     { 'http://127.0.0.1:4010/': 'http://127.0.0.1:4010', 'https://api.twilio.com': 'https://api.twilio.com' },
     ['http://api.twilio.com', 'twilio'],
   )
+  t.end()
+})
+
+t.test('proxies and web sites', t => {
+  const proxy = 'http://u:p%40ss@proxy.example.com:3128'
+  reads(t, 'HTTPS_PROXY', { [proxy]: proxy }, [
+    'proxy.example.com:3128',
+    'socks5://proxy.example.com',
+    'http://proxy.example.com/path',
+    'http://proxy.example.com/?a=b',
+  ])
+  reads(t, 'BRAND_URL', { 'http://Example.com': 'http://example.com/' }, [
+    'example.com',
+    'https://u:p@example.com',
+  ])
   t.end()
 })
 
@@ -196,6 +231,7 @@ t.test('senders of SMS', t => {
       '{"p": {"form": "+15005550006"}}',
       '{"p": {"from": 1}}',
       '{"p":{"signature":"a\\nb"}}',
+      `{"p":{"signature":"${'a'.repeat(41)}"}}`,
     ],
   )
   reads(t, 'SENDER_BY_COUNTRY', { '{"US": "+15005550006"}': new Map([['US', { from: '+15005550006' }]]) }, [
@@ -243,11 +279,13 @@ t.test('where events are sent, and the secrets they are signed with', t => {
     t.notMatch(faultsIn({ ...given, EVENTS_URL: url }).join(), 'canary')
   }
   t.same(faultsIn({ ...given, EVENTS_SECRET: `${secret} ${secret}` }), [], 'two, while one is replaced')
+  for (const bytes of ['twenty-four random bytes', 'sixty-four random bytes, '.repeat(3).slice(0, 64)])
+    t.same(faultsIn({ ...given, EVENTS_SECRET: `whsec_${Buffer.from(bytes).toString('base64')}` }), [])
   for (const wrong of [
     secret.slice('whsec_'.length),
     `${secret}canary!`,
     'whsec_',
-    `whsec_${Buffer.from('too short').toString('base64')}`,
+    `whsec_${Buffer.from('too short by one letter').toString('base64')}`,
     `whsec_${Buffer.alloc(32, 'a').toString('base64')}`,
     `whsec_${Buffer.alloc(65, secret).toString('base64')}`,
   ])

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
 import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { parseMessage } from '../../src/devices/message.ts'
-import { type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
+import { createRecoveryTimes, type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
 import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
@@ -55,6 +55,7 @@ t.test('an alert says what rule, what value and since when', async t => {
     source: 'alert',
     rule: 'rule-temperature',
     is: 'alarm',
+    at,
     kind: 'device-alert',
     params: {
       device: '1144502133',
@@ -69,6 +70,8 @@ t.test('an alert says what rule, what value and since when', async t => {
     },
   })
   t.match(only(read(reporter.alert(device, false, { rule }))), { is: 'recovery', kind: 'device-recovered' })
+  const begun = only(read(reporter.alert(device, true, { rule, startedAt: at })))
+  t.notOk('since' in begun.params, 'it has begun just now')
 })
 
 t.test('an alert without rules is one by its flag', async t => {
@@ -111,6 +114,26 @@ t.test('each rule of an alert is an occurrence of its own; one that was handled 
   )
 })
 
+t.test('of one message at most a hundred rules are told', async t => {
+  const { topic, payload } = reporter.alert(device, true, { rule }) as {
+    topic: string
+    payload: { alert: { rules: object[] } }
+  }
+  payload.alert.rules = Array.from({ length: 101 }, (_, n) => ({ id: `r${n}`, status: 1 }))
+  t.equal(read({ topic, payload, id: '7' }).length, 100)
+})
+
+t.test('the product is that of the payload, or else of the topic; a value of 0 is one', async t => {
+  const { topic, payload } = reporter.event(device, 'door', {})
+  const events = [
+    { field: 'open', value: 0 },
+    { field: 'by', value: null },
+  ]
+  const event = (product_id: unknown) => only(read({ topic, payload: { ...payload, product_id, events } }))
+  t.match(event(null), { product: device.productId, params: { values: 'open: 0, by: -' } })
+  t.match(event('p2'), { product: 'p2', params: { product: 'p2' } })
+})
+
 t.test('identifiers beyond 2^53 reach the words with all their digits', async t => {
   t.equal(only(read(reporter.alert(large, true))).device, '9007199254740993')
 })
@@ -125,6 +148,8 @@ t.test('the same message has the same identity however often it comes, another m
     same,
     'the rule tells them apart',
   )
+  const [first, other] = [reporter.online(device, false), reporter.online(large, false)]
+  t.notSame(only(read(first)).identity, only(read({ ...other, id: first.id })).identity, 'so does the device')
 })
 
 t.test('messages without an id have the same identity when they have the same content', async t => {
@@ -133,6 +158,39 @@ t.test('messages without an id have the same identity when they have the same co
   t.same(only(read({ topic, payload })).identity, one)
   const other = reporter.alert(device, true, { rule, current: 2 })
   t.notSame(only(read({ topic, payload: other.payload })).identity, one)
+  const [gone, back] = [reporter.online(device, false), reporter.online(device, true)].map(each =>
+    only(read({ topic: each.topic, payload: each.payload })),
+  )
+  t.notSame(gone?.identity, back?.identity, 'of the same moment')
+})
+
+t.test('an alarm from before the newest recovery of its rule is over', async t => {
+  const of = (is: Occurrence['is'], time: number | null, more: Partial<Occurrence> = {}) => ({
+    ...only(read(reporter.online(device, is === 'recovery'))),
+    at: time,
+    ...more,
+  })
+  const recoveries = createRecoveryTimes()
+  recoveries.record(of('alarm', 50))
+  t.notOk(recoveries.isAlreadyOver(of('alarm', 10)), 'nothing has recovered')
+  recoveries.record(of('recovery', 30))
+  recoveries.record(of('recovery', 20))
+  t.ok(recoveries.isAlreadyOver(of('alarm', 29)))
+  for (const not of [
+    of('alarm', 30),
+    of('alarm', null),
+    of('recovery', 10),
+    of('alarm', 10, { product: 'p2' }),
+    of('alarm', 10, { device: '2' }),
+    of('alarm', 10, { rule: 'r' }),
+  ])
+    t.notOk(recoveries.isAlreadyOver(not))
+  recoveries.record(of('recovery', 30, { rule: 'second' }))
+  recoveries.record(of('recovery', 30))
+  const other = of('recovery', 30)
+  for (let n = 0; n < 9999; n += 1) recoveries.record({ ...other, rule: `r${n}` })
+  t.notOk(recoveries.isAlreadyOver(of('alarm', 10, { rule: 'second' })), 'the oldest is forgotten')
+  t.ok(recoveries.isAlreadyOver(of('alarm', 10)), 'and not one that recovered again')
 })
 
 t.test('attribute reports and unknown topics are no occurrence', async t => {
@@ -145,6 +203,8 @@ t.test('a time in another layout is shown as it came, and is not used for order'
   const found = only(read({ topic, payload: { ...payload, create_time: '20/11/2026 14:32' }, id: '1' }))
   t.equal(found.at, null)
   t.equal(found.params['time'], '20/11/2026 14:32')
+  const fine = only(read({ topic, payload: { ...payload, create_time: '2026-11-20T14:32:05.120456789Z' } }))
+  t.match(fine, { at, params: { time: '2026-11-20 14:32:05 UTC' } }, 'any digits of the second')
   const { create_time: _, ...without } = payload as { create_time: string }
   t.notOk('time' in only(read({ topic, payload: without, id: '1' })).params)
 })
@@ -158,6 +218,8 @@ t.test(
     const values = params['values'] ?? ''
     t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
     t.equal(values.length, 300)
+    const link = only(read(reporter.event(device, 'e', { text: 'see https://evil.example/x' }))).params
+    t.notMatch(link['values'], /https:\/\/evil|evil\.example/, 'nothing in it can be clicked')
     const marked = only(
       read(reporter.event(device, 'e', { text: `a\u3164\u2800b${'\u0489'.repeat(99)}` })),
     ).params

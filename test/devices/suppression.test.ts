@@ -83,6 +83,20 @@ t.test('neither an alarm that is over already nor the recovery of an earlier ala
     'send',
     'without a time nothing is late',
   )
+  t.equal(decideSuppression(memory(), occurrence('recovery', NOW), 0, NOW), 'send', 'of the same moment')
+  t.equal(decideSuppression(recovered, occurrence('alarm', NOW + 5 * MINUTE), 0, NOW + 20 * MINUTE), 'send')
+})
+
+t.test('a memo keeps the newest times, in whichever order messages come', async t => {
+  const before = memory({ alarmAt: NOW + 5, recoveredAt: NOW + 7 })
+  for (const [is, at, alarmAt, recoveredAt] of [
+    ['alarm', NOW + 1, NOW + 5, NOW + 7],
+    ['alarm', NOW + 9, NOW + 9, NOW + 7],
+    ['alarm', null, NOW + 5, NOW + 7],
+    ['recovery', NOW + 1, NOW + 5, NOW + 7],
+    ['recovery', NOW + 9, NOW + 5, NOW + 9],
+  ] as const)
+    t.match(updateMemory(before, occurrence(is, at), 0, NOW, 'm').memory, { alarmAt, recoveredAt })
 })
 
 t.test('a clock that was set back does not suppress alarms for long', async t => {
