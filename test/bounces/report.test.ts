@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { faultOf } from '../../src/bounces/codes.ts'
 import { readBounces } from '../../src/bounces/report.ts'
 import { complaint, compose, FORMS, type Returned } from './forms.ts'
 
@@ -88,6 +89,16 @@ t.test('each field missing once: what names no mail, recipient, action or code s
     '--=_',
   )
   t.match(await read(m365.replace('--=_report_1f3870be\r\n--=_', '--=_')), [{ id: ID }], 'by what it answers')
+})
+
+t.test('whose fault it is that a mail came back', async t => {
+  for (const code of ['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1'])
+    t.match(faultOf(code), { verdict: 'recipient', scope: 'recipient' }, code)
+  for (const code of ['5.1.7', '5.1.8']) t.match(faultOf(code), { verdict: 'ours', scope: 'sender' }, code)
+  for (const code of ['5.7.1', '5.7.26', 'complaint'])
+    t.match(faultOf(code), { verdict: 'ours', scope: 'message' }, code)
+  for (const code of ['5.0.0', '5.1.0', '5.2.2', '5.3.4', '5.4.4', '5.71.1'])
+    t.equal(faultOf(code), undefined, code)
 })
 
 t.test('complaints', async t => {

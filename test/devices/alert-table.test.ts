@@ -1,6 +1,12 @@
 import t from 'tap'
 import { createPhoneParser, createRecipientReader } from '../../src/callback/recipients.ts'
-import { type AlertTableDeps, parseAlertTable } from '../../src/devices/alert-table.ts'
+import {
+  type AlertTableDeps,
+  createRouting,
+  parseAlertTable,
+  topicsOf,
+} from '../../src/devices/alert-table.ts'
+import type { DdqMessage } from '../../src/devices/message.ts'
 
 const reader = createRecipientReader(createPhoneParser({ countries: new Set(['CN']) }))
 const deps: AlertTableDeps = {
@@ -88,6 +94,34 @@ alert`
   t.match(said.join('\n'), /4: recipient 4 is empty/)
   t.match(said.join('\n'), /6: something is missing/)
   t.notMatch(said.join('\n'), /ops|example\.com|13800138000 |5005550006/)
+})
+
+t.test('a row may be quiet for a week, and a # within a word begins no remark', async t => {
+  const { rows, faults } = parseAlertTable('alert * 10080 - ops#1@example.com #2', deps)
+  t.same(faults, [])
+  t.match(rows, [{ everyMs: 604_800_000, recipients: [{ to: 'ops#1@example.com' }] }])
+  t.match(problems('alert * 10081 - ops@example.com'), [/the minutes must be a whole number from 0/])
+})
+
+t.test('the rows say which topics are subscribed to, and which products are of interest', async t => {
+  const { rows } = parseAlertTable(
+    'state p1 5 - a@b.com; state 7 5 - b@b.com; alert p1 5 - a@b.com; alert p1 9 en b@b.com; alert * 9 - c@b.com',
+    deps,
+  )
+  t.same(topicsOf(rows, 'ANY'), [
+    '/device-biz/state/product',
+    '/device/alert/product/p1',
+    '/device/alert/product/ANY',
+  ])
+  const { isRouted } = createRouting(rows, fields => fields.join())
+  const of = (kind: DdqMessage['kind'], product: string | null, product_id: unknown) =>
+    isRouted({ kind, topic: '', id: null, product, payload: { product_id } } as DdqMessage)
+  t.same(
+    [of('online-state', null, 'p1'), of('online-state', null, 7), of('online-state', null, 'p2')],
+    [true, true, false],
+    'the topic of states names no product',
+  )
+  t.same([of('alert', 'p1', 'p1'), of('alert', 'p2', 'p2'), of('event', 'p1', 'p1')], [true, true, false])
 })
 
 t.test('an empty table is a fault: nobody would be notified', async t => {

@@ -71,6 +71,7 @@ t.test('message_id or msgId, text or number, is the id', async t => {
     message: { id: '9007199254740993' },
   })
   t.match(parseMessage(text({ ...publication, id: null })), { message: { id: null } })
+  t.match(parseMessage('{"topic":"a","message_id":"1","msgId":"2"}'), { message: { id: '1' } })
 })
 
 t.test('identifiers keep every digit', async t => {
@@ -169,6 +170,17 @@ t.test('a malformed message is described by its shape, never by its values', asy
       shape: '{topic: string, payload: {device: {id: number}, list: [number, …], none: null}}',
     },
   )
+})
+
+t.test('the shape of a message is cut at twelve keys and three levels', async t => {
+  const shapeOf = (payload: object) => {
+    const read = parseMessage(JSON.stringify({ topic: '', payload }))
+    return read.is === 'malformed' && read.shape
+  }
+  t.equal(shapeOf({ a: { b: { c: 1 }, d: [[1]] } }), '{topic: string, payload: {a: {b: {…}, d: […]}}}')
+  const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1]))
+  t.match(shapeOf(keys(12)), /k11: number\}\}$/)
+  t.match(shapeOf(keys(13)), /k11: number, …\}\}$/)
 })
 
 t.test('an object without a topic is no message', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
-import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Acceptance, type Accepted, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
 
 const [device, second, other] = DEVICES
@@ -314,6 +314,35 @@ t.test('an alert over a quota counts as not sent', async t => {
   clock.advance(2 * MINUTE)
   await take(reporter.alert(second, true, { rule }))
   t.equal((await notifications()).length, 2, 'nor does it keep quiet')
+})
+
+t.test('an alert is worth sending for a day, and its quotas are told its country', async t => {
+  const charged: unknown[] = []
+  const accepted: Acceptance[] = []
+  const answers: Accepted[] = [{ is: 'bounced' }, { is: 'refused' }]
+  const { take, stored, reporter, why, events } = await rig(t, {
+    rows: [row({ recipients: [bob] })],
+    charges: ({ purpose }, country) => {
+      charged.push([purpose, country])
+      return []
+    },
+    between: () => ({
+      async accept(all) {
+        accepted.push(...all)
+        return answers.splice(0, 1)
+      },
+    }),
+  })
+  await take(reporter.alert(device, true, { rule }))
+  await stored()
+  t.same(why(), ['bounced'], 'it says why it was not sent')
+  await take(reporter.alert(device, true, { rule }))
+  await stored()
+  t.equal(events.length, 1, 'the store itself says what it refused')
+  t.same(charged[0], ['alarm', 'CN'])
+  const [{ message, dedupeWindowMs } = { message: null }] = accepted
+  t.equal((message?.expiresAt ?? 0) - (message?.arrivedAt ?? 0), 24 * 60 * MINUTE)
+  t.equal(dedupeWindowMs, 24 * 60 * MINUTE)
 })
 
 t.test('an alert that cannot be rendered is reported, and holds nothing up', async t => {

@@ -1,38 +1,59 @@
 import t, { type Test } from 'tap'
-import type { EventQueue, QueuedEvent } from '../../src/outbox/outbox.ts'
-import { createDispatcher, createReceiverState } from '../../src/webhooks/dispatcher.ts'
+import type { EventQueue, MessageView, QueuedEvent } from '../../src/outbox/outbox.ts'
+import {
+  createDispatcher,
+  createReceiverState,
+  type DispatcherOptions,
+} from '../../src/webhooks/dispatcher.ts'
+import { batchOf } from '../../src/webhooks/post.ts'
 
 /** A dispatcher of these events; `told`: how many each POST told. */
-function open(t: Test, of: readonly QueuedEvent[]) {
+function open(t: Test, of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {}) {
   let rows = of
+  const dropped: (readonly [most: number, before: number])[] = []
   const events: EventQueue = {
     addEvent: async () => void t.fail('nothing is added'),
     readEvents: async limit => ({ events: rows.slice(0, limit), waiting: rows.length }),
     async removeEvents(seqs) {
       rows = rows.filter(({ seq }) => !seqs.includes(seq))
     },
-    dropEvents: async () => 0,
+    // Two at a time, of those from before the bound alone.
+    async dropEvents(most, before) {
+      dropped.push([most, before])
+      const old = rows.filter(({ at }) => at < before).slice(0, 2)
+      rows = rows.filter(row => !old.includes(row))
+      return old.length
+    },
   }
-  const now = () => 1000
+  const now = () => NOW
+  const receiver = createReceiverState(now, Math.random)
   const told: number[] = []
+  const counts: number[] = []
   const dispatcher = createDispatcher({
     events,
     poster: { post: async () => ({ is: 'delivered' }) },
-    receiver: createReceiverState(now, Math.random),
+    receiver,
     keys: [Buffer.from('a key')],
     mostWaiting: 1000,
     signal: new AbortController().signal,
     clock: { now },
     wall: now,
-    emit: event => void (event.type === 'webhooks-posted' && told.push(event.events)),
+    emit: event => {
+      if (event.type === 'webhooks-posted') told.push(event.events)
+      else if (event.type === 'webhooks-dropped') counts.push(event.count)
+    },
+    ...more,
   })
-  return { dispatcher, told, rows: () => rows }
+  return { dispatcher, receiver, told, dropped, counts, rows: () => rows }
 }
+
+const NOW = Date.UTC(2026, 10, 20)
+const DAY = 24 * 3_600_000
 
 const providerUp = (seq: number): QueuedEvent => ({
   seq,
   type: 'provider.up',
-  at: 0,
+  at: NOW - DAY,
   message: null,
   data: { provider: `p${seq}` },
 })
@@ -57,4 +78,82 @@ t.test('when all messages of a batch have been pruned, its events go without a P
   t.equal(await dispatcher.dispatchNext(), false)
   t.same(told, [])
   t.same(rows(), [])
+})
+
+t.test('what could not be told for three days is dropped, all of it, and said once', async t => {
+  const at = (days: number, seq: number) => ({ ...providerUp(seq), at: NOW - days * DAY })
+  const { dispatcher, told, dropped, counts, rows } = open(t, [5, 4, 3.1, 3, 1].map(at))
+  await dispatcher.dispatchNext()
+  t.same(counts, [3])
+  t.same(dropped[0], [1000, NOW - 3 * DAY])
+  t.same([told, rows()], [[5], []], 'what was read before is told all the same')
+  const young = open(t, [3, 1].map(at))
+  await young.dispatcher.dispatchNext()
+  t.same(young.dropped, [], 'nothing is old')
+})
+
+t.test('a POST that the end of the process aborts is no failure of the receiver', async t => {
+  const stopping = new AbortController()
+  const { dispatcher, receiver, told, rows } = open(t, [providerUp(1)], {
+    signal: stopping.signal,
+    poster: {
+      async post() {
+        stopping.abort()
+        return { is: 'failed', reason: 'aborted' }
+      },
+    },
+  })
+  t.equal(await dispatcher.dispatchNext(), false)
+  t.same([receiver.status().failing, told, rows().length], [null, [], 1])
+})
+
+t.test('a POST is signed with the time of the wall clock, and a failed one is sent again alone', async t => {
+  const posts: (readonly [time: string | undefined, body: string])[] = []
+  const { dispatcher, rows } = open(t, [1, 2, 3].map(providerUp), {
+    wall: () => NOW + 5999,
+    receiver: { ...createReceiverState(() => NOW, Math.random), isDue: () => true },
+    poster: {
+      async post(headers, body) {
+        posts.push([headers['webhook-timestamp'], body])
+        return posts.length < 2 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
+      },
+    },
+  })
+  await dispatcher.dispatchNext()
+  await dispatcher.dispatchNext()
+  t.equal(posts[0]?.[0], String(NOW / 1000 + 5))
+  t.same(posts[1], posts[0])
+  t.same(rows(), [])
+})
+
+t.test('an event says by whom its message was sent, and no two have one id', async t => {
+  const tried = { at: 1, tookMs: 1, outcome: 'retry', reply: '' } as const
+  const message = {
+    id: 'm1',
+    timeline: [
+      { ...tried, provider: 'aliyun', code: 'busy' },
+      { ...tried, provider: 'twilio', code: '' },
+      { ...tried, provider: '', code: 'released' },
+    ],
+  } as unknown as MessageView
+  const about = (type: QueuedEvent['type'], at: number, data: object | null = null) =>
+    ({ seq: 1, type, at, message, data }) as QueuedEvent
+  const of = (provider: string, at: number) => ({
+    ...about('provider.down', at, { provider }),
+    message: null,
+  })
+  const { body } = batchOf(
+    [
+      about('message.ended', 5),
+      about('message.reported', 5),
+      about('message.reported', 6),
+      of('smtp', 5),
+      of('twilio', 5),
+      of('twilio', 6),
+    ],
+    NOW,
+  )
+  const told = (JSON.parse(body) as { data: { events: { id: string; data: object }[] } }).data.events
+  t.match(told[0], { id: 'm1-ended', data: { provider: 'twilio', code: null } })
+  t.equal(new Set(told.map(({ id }) => id)).size, 6)
 })

@@ -8,7 +8,12 @@ const BODY = '{"type":"events","data":{"events":[]}}'
 
 t.test('what a receiver answers late, slowly or without end holds nobody up', async t => {
   const receiver = await startReceiver(t)
-  const poster = createPoster(`http://127.0.0.1:${receiver.port}/hook`, { now: Date.now }, undefined, LIMITS)
+  const poster = createPoster(
+    `http://127.0.0.1:${receiver.port}/hook?as=courier`,
+    { now: Date.now },
+    undefined,
+    LIMITS,
+  )
   t.teardown(() => poster.close())
   let n = 0
   const post = async (act: Act, signal = new AbortController().signal) => {
@@ -33,15 +38,23 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
     more()
   }
   t.match(await post(flood), { is: 'delivered' })
-  t.match(await post(response => void response.writeHead(503).write('x')), {
+  t.match(await post(response => void response.writeHead(503, { 'retry-after': '7' }).write('x')), {
     is: 'failed',
     reason: 'http-503',
+    retryAfterMs: 7000,
   })
+  t.match(await post(response => void response.writeHead(300).end()), { is: 'failed', reason: 'http-300' })
 
   const stopping = new AbortController()
   const stopped = post(() => {}, stopping.signal)
   await pause(50)
   stopping.abort()
   t.match(await stopped, { is: 'failed', reason: 'aborted' })
-  t.match(await post(response => void response.writeHead(204).end()), { is: 'delivered' }, 'and it goes on')
+  let asked: string | undefined
+  const take: Act = (response, request) => {
+    asked = request.url
+    response.writeHead(299).end()
+  }
+  t.match(await post(take), { is: 'delivered' }, 'and it goes on')
+  t.equal(asked, '/hook?as=courier', 'with all of its URL')
 })
