@@ -108,8 +108,39 @@ t.test('complaints', async t => {
     [{ id: ID, recipients: [TO], code: 'complaint' }],
     'whom the mail was to',
   )
+  const other = 'f'.repeat(32)
+  t.same(
+    await read(
+      complaint(given).replace(
+        /Original-Rcpt-To: .*/,
+        `Original-Rcpt-To: b@b.cc\r\nOriginal-Envelope-Id: ${other}`,
+      ),
+    ),
+    [{ id: other, recipients: ['b@b.cc'], code: 'complaint' }],
+    'what the report says itself comes first',
+  )
   for (const type of ['not-spam', 'auth-failure', ''])
     t.same(await read(complaint(given, { type })), [], type)
+})
+
+t.test('what a report says itself comes before what it quotes; a hundred recipients are read', async t => {
+  const text = (FORMS['postfix'] as (given: Returned) => string)(given)
+  t.match(await read(text.replace(/550 5\.1\.1/g, '550 5.7.1')), [{ code: '5.1.1' }])
+  const other = 'f'.repeat(32)
+  t.match(await read(text.replace(`Envelope-Id: ${ID}`, `Envelope-Id: ${other}`)), [{ id: other }])
+  const group = `Final-Recipient: rfc822; ${TO}\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n`
+  const many = text.replace('Final-Recipient', `${group.repeat(120)}Final-Recipient`)
+  t.ok([99, 100].includes((await read(many)).length), 'with the group about the mail itself')
+})
+
+t.test('reports of mail servers that know international addresses are read, too', async t => {
+  const text = (FORMS['postfix'] as (given: Returned) => string)(given).replace(
+    /Original-Envelope-Id.*\r\n/,
+    '',
+  )
+  t.match(await read(text.replace('message/delivery-status', 'message/global-delivery-status')), [{ id: ID }])
+  for (const type of ['message/rfc822', 'message/global', 'message/rfc822-headers', 'message/global-headers'])
+    t.match(await read(text.replace('text/rfc822-headers', type)), [{ id: ID }], type)
 })
 
 t.test('a part in base64, line ends of a single LF, and upper case are read', async t => {

@@ -277,6 +277,8 @@ hunter2secret"
     'told beside the faults; quotes may span lines',
   )
   t.notMatch(faults.join(), /hunter2/)
+  const after = faultsIn({ ...enough, PORT: 'x' }, { '.env': 'BRAND_NAME="a\nb"\nFOO\n' })
+  t.match(after.join(), 'line 3 of .env sets nothing', 'the lines of quotes count')
   t.end()
 })
 
@@ -286,6 +288,7 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
   t.match(said({ TWILIO_SID: 'x' }), [/did you mean TWILIO_ACCOUNT_SID\?/])
   t.match(said({ EMAIL_TOKEN_FIEL: 'x' }), [/did you mean EMAIL_TOKEN_FILE\?/])
+  t.same(said({ PUBLIC_HAT: 'x', PORTS_OF: 'x' }), [], 'three slips are another word')
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
   t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
   t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])

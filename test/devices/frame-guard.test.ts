@@ -49,3 +49,13 @@ t.test('what is allowed comes back with time', async t => {
   t.equal(guard.check(frames(6, 8, 900)), null)
   t.match(guard.check(frames(6, 8, 200)), /PING/)
 })
+
+t.test('what was not used for long is not saved up', async t => {
+  let now = 0
+  const guard = createFrameGuard(() => now)
+  now += 3_600_000
+  t.match(guard.check(frames(6, 8, 1100)), /PING/)
+  const large = createFrameGuard(() => 0)
+  t.equal(large.check(frames(0, 16_384, 100)), null)
+  t.match(large.check(frames(0, 1, 11_000)), /DATA/)
+})

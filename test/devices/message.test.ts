@@ -113,6 +113,13 @@ t.test('a payload that is JSON text within the JSON is parsed', async t => {
   })
 })
 
+t.test('a payload that is JSON text may have many brackets side by side', async t => {
+  const { topic, payload } = reporter.alert(device, true)
+  const more = { many: Array.from({ length: 100 }, () => [{}]), deep: [[[[[[[[1]]]]]]]] }
+  const nested = JSON.stringify({ topic, payload: stringifyExactly({ ...payload, ...more }) })
+  t.match(parseMessage(nested), { message: { kind: 'alert', payload: { deep: more.deep } } })
+})
+
 t.test(
   'a payload that is JSON text thousands of levels deep is malformed, and its digits are not looked for',
   async t => {

@@ -87,6 +87,10 @@ t.test('a failure is described in a log line', async t => {
     describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
     'refused: HTTP 403, code 4031003, no',
   )
+  t.equal(
+    describeFailure({ is: 'refused', httpStatus: 502, status: 502, code: null, message: '' }),
+    'refused: HTTP 502, code none',
+  )
   t.equal(describeFailure({ is: 'unreachable', message: 'ECONNREFUSED' }), 'ECONNREFUSED')
   t.equal(
     describeFailure({ is: 'unreadable', httpStatus: 200, message: 'not JSON' }),

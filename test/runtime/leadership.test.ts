@@ -111,6 +111,25 @@ t.test('a store that cannot be reached for a moment does not end the leadership'
   t.ok(a.errors.length >= 1)
 })
 
+t.test('a leader whom the store tells that another one leads steps down at once', async t => {
+  let granted = true
+  const changes: boolean[] = []
+  const leadership = createLeadership({
+    takeLease: async () => granted,
+    ttlMs: 600_000,
+    renewEveryMs: 5,
+    now: () => performance.now(),
+    onChange: leads => changes.push(leads),
+    onError: error => t.fail(error.message),
+  })
+  t.teardown(() => leadership.stop())
+  leadership.start()
+  await until(() => changes.length > 0)
+  granted = false
+  await until(() => changes.length > 1)
+  t.same(changes, [true, false])
+})
+
 t.test('where one process holds the store, it leads', async t => {
   const a = replica(t, undefined)
   t.ok(a.isLeader())

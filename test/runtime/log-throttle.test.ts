@@ -31,3 +31,20 @@ t.test('with a burst, so many times a minute', async t => {
   for (let n = 0; n < 10; n += 1) repeated('a', times => said.push(times))
   t.same(said, [1, 1, 1, 8, 1, 1])
 })
+
+t.test(
+  'what happened several times at once counts so often; without end many things are forgotten',
+  async t => {
+    const said: string[] = []
+    const throttle = createLogThrottle(() => 0)
+    const happen = (what: string, times?: number) =>
+      throttle(what, count => said.push(`${what} ${count}`), times)
+    happen('many', 5)
+    for (let n = 1; n < 500; n += 1) happen(`c${n}`)
+    happen('many')
+    t.same([said[0], said.length], ['many 5', 500])
+    happen('one more')
+    happen('many')
+    t.same(said.slice(500), ['one more 1', 'many 1'])
+  },
+)

@@ -65,6 +65,26 @@ t.test('silence is answered with the last addresses, and a gone name is not', as
   t.equal(await gone, 'EAI_AGAIN', 'the name was gone, and its address with it')
 })
 
+t.test('an address that was found more than a day ago may be another host’s by now', async t => {
+  const { questions, ask } = start()
+  let days = 0
+  const now = performance.now.bind(performance)
+  performance.now = () => now() + days * 86_400_000
+  t.teardown(() => void (performance.now = now))
+  const first = ask()
+  questions[0]?.resolve([A])
+  await first
+  for (const [at, found] of [
+    [0.9, [A]],
+    [1.1, 'EAI_AGAIN'],
+  ] as const) {
+    days = at
+    const asked = ask()
+    questions.at(-1)?.reject(failure('EAI_AGAIN'))
+    t.same(await asked, found, `after ${at} days`)
+  }
+})
+
 t.test('a host is found as the system finds it', async t => {
   const server = await startDnsServer(t, {
     'mail.example.com': A.address,
@@ -75,7 +95,8 @@ t.test('a host is found as the system finds it', async t => {
   const files: Record<string, string> = {
     '/etc/hosts':
       '192.0.2.7\trelay Mail.Local # old: relay2\n2001:db8::7 relay\n# 192.0.2.9 odd.example.com\nnonsense odd.example.com\n',
-    '/etc/resolv.conf': 'nameserver 192.0.2.53\nsearch prod.svc.test svc.test\noptions rotate ndots:2\n',
+    '/etc/resolv.conf':
+      'nameserver 192.0.2.53\nsearch old.test\nsearch prod.svc.test svc.test\noptions rotate ndots:2\n',
   }
   const read = (path: string) => (files[path] ?? '').split('\n')
   const find = (name: string) => findAddresses(name, read)
