@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { faultOf } from '../../src/bounces/codes.ts'
 import { readBounces } from '../../src/bounces/report.ts'
+import { bounceKeys } from '../../src/bounces/source.ts'
 import { complaint, compose, FORMS, type Returned } from './forms.ts'
 
 const ID = '019a9f3c5d80e1f2a3b4c5d6e7f80912'
@@ -99,6 +100,14 @@ t.test('whose fault it is that a mail came back', async t => {
     t.match(faultOf(code), { verdict: 'ours', scope: 'message' }, code)
   for (const code of ['5.0.0', '5.1.0', '5.2.2', '5.3.4', '5.4.4', '5.71.1'])
     t.equal(faultOf(code), undefined, code)
+})
+
+t.test('the URL for mails that came back stays good while a Token is replaced', async t => {
+  const keysOf = (EMAIL_TOKEN?: string, EMAIL_TOKEN_PREVIOUS?: string) =>
+    bounceKeys({ EMAIL_TOKEN, EMAIL_TOKEN_PREVIOUS })
+  t.same(keysOf(), [])
+  t.same(keysOf('new token', 'old token'), [...keysOf('new token'), ...keysOf('old token')])
+  t.notSame(keysOf('new token'), keysOf('old token'))
 })
 
 t.test('complaints', async t => {

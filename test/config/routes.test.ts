@@ -72,6 +72,9 @@ t.test('a country without a route is not an allowed country', async t => {
   t.equal(allows(routes, '+8613800138000'), 'valid')
   t.equal(allows(routes, '+4915112345678'), 'country')
   t.equal(allows({ SMS_ROUTES: 'CN=aliyun; *=twilio' }, '+4915112345678'), 'valid')
+  const home = { SMS_ROUTES: '*=twilio', SMS_COUNTRIES: '' }
+  t.equal(allows(home, '+8613800138000'), 'valid', 'unless others are named, the country of the area code')
+  t.equal(allows(home, '+4915112345678'), 'country')
   t.equal(allows({ ...routes, SMS_COUNTRIES: 'US' }, '+8613800138000'), 'country')
   t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeAdvice), [
     /^SMS_COUNTRIES has DE, which no route/,

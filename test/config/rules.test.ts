@@ -346,6 +346,7 @@ t.test('a database over a network is reached by TLS, or the URL says that it is 
     'postgres://u:p@192.0.2.1:5432/c',
     'postgres://u:p@127.0.0.1,db.example.com/c?target_session_attrs=read-write',
     'postgres://u:p@localhost/c?host=db.example.com',
+    'postgres://u:p@127.0.0.1.example.com/c',
   ])
     t.same(names(url), ['DATABASE_URL'], url)
   for (const url of [
@@ -357,6 +358,7 @@ t.test('a database over a network is reached by TLS, or the URL says that it is 
     'postgres://u@%2Frun%2Fpostgresql/c',
     'postgres://u:p@db.example.com/c?sslmode=verify-full',
     'postgres://u:p@db.example.com/c?sslmode=disable',
+    'postgres://u:p@db.example.com/c?sslrootcert=ca.pem',
   ])
     t.same(names(url), [], url)
   t.end()
