@@ -349,6 +349,8 @@ t.test('what each outcome tells of how many attempts may be under way', async t 
     [SENT, { is: 'answered' }],
     [{ is: 'rejected', scope: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
     [retry, { is: 'answered' }],
+    [{ is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 1 }, { is: 'answered' }],
+    [{ is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 1 }, { is: 'void' }],
     [{ ...retry, code: 'ECONNREFUSED', untouched: true }, { is: 'failed' }],
     [{ ...retry, code: 'dialogue-limit' }, { is: 'failed' }],
     [{ ...retry, code: 'command-limit' }, { is: 'failed' }],

@@ -193,8 +193,21 @@ t.test('an answer ends the rests: the next outage begins with the shortest one',
   t.equal(breaker.openUntil(), 3000, 'the second rest is twice as long')
   t.ok(allows(breaker, 3000))
   breaker.record(sent, 3000, 3000)
-  for (let n = 0; n < 3; n += 1) breaker.record(refused, 5000, 5000)
+  for (let n = 0; n < 2; n += 1) breaker.record(refused, 5000, 5000)
+  t.equal(breaker.state(), 'closed', 'and with as many failures as the first')
+  breaker.record(refused, 5000, 5000)
   t.equal(breaker.openUntil(), 6000)
+})
+
+t.test('“try now” ends the rest, and those after it begin with the shortest one', async t => {
+  const breaker = make()
+  for (let n = 0; n < 3; n += 1) breaker.record(refused, 0, 0)
+  t.ok(allows(breaker, 1000))
+  breaker.record(refused, 1000, 1000)
+  breaker.allowTrialNow(1500)
+  t.ok(allows(breaker, 1500))
+  breaker.record(refused, 1500, 1500)
+  t.equal(breaker.openUntil(), 2500)
 })
 
 t.test('its rest ends sooner for what waits, but not sooner than the first one would', async t => {

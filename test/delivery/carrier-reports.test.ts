@@ -296,7 +296,7 @@ t.test('a code that follows one which was reported undelivered begins with the n
   reports.noteSent(codeTo('ann', now()), 'a', 'id-4')
   report('id-4', 'failed')
   reports.noteSent(codeTo('ann', now()), 'a', 'id-5')
-  report('id-5', 'delivered')
+  report('id-5', 'read')
   t.equal(demotion(), undefined, 'a carrier by which a later one came works')
   const nameless = codeTo('cid', now())
   reports.noteSent(nameless, 'a', undefined)
@@ -347,7 +347,8 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
       ...more,
     })
   report('+12*******1111', true, 'login-code', { result: 'stale' })
-  t.same(reports.faultsOf('a'), [], 'a stale one says nothing')
+  report('+12*******1111', true, 'login-code', { status: 'complained' })
+  t.same(reports.faultsOf('a'), [], 'neither a stale one nor a complaint says anything')
   for (const fault of [
     { verdict: 'recipient', scope: 'recipient', reason: null },
     { verdict: 'limit', scope: 'recipient', reason: null },
@@ -367,18 +368,34 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
   t.equal(reports.faultsOf('a').length, 1, 'another country’s arrive: the sender is another one there')
   for (const ours of [false, false, true, false, false, false]) report('+12*******1111', ours)
   t.equal(reports.faultsOf('a').length, 1, 'fewer in a row than did not')
-  report('+12*******1111', false)
+  report('+12*******1111', false, 'login-code', { status: 'read' })
   t.same(reports.faultsOf('a'), [])
   t.same(faults, ['begun 30034', 'over 30034'])
+  for (const [refused, arrive] of [
+    [1, 3],
+    [20, 10],
+  ] as const) {
+    for (let n = 0; n < refused; n += 1) report('+12*******1111', true)
+    for (let n = 1; n < arrive; n += 1) report('+14*******3333', false)
+    t.equal(reports.faultsOf('a').length, 1, `${refused} did not arrive`)
+    report('+14*******3333', false)
+    t.same(reports.faultsOf('a'), [], `${arrive} of the same country arrived`)
+  }
 
   const TEMPLATE = { verdict: 'ours', scope: 'template', reason: null } as const
   report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
   report('+86*******1000', true, 'login-code', { errorCode: 'M', fault: { ...TEMPLATE, scope: 'message' } })
   for (let n = 0; n < 3; n += 1) report('+86*******1000', false)
   t.match(reports.faultsOf('a'), [{ name: 'T', kind: 'forgotten-password' }], 'another kind’s arrive')
-  advance(25 * HOUR)
+  advance(23 * HOUR)
+  report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
+  advance(2 * HOUR)
+  t.equal(reports.faultsOf('a').length, 1, 'it was said again')
+  advance(23 * HOUR)
   t.same(reports.faultsOf('a'), [], 'nobody has said it for a day')
   for (let n = 0; n < 200; n += 1) report('+86*******1000', true, 'login-code', { errorCode: `E${n}` })
   t.equal(reports.faultsOf('a').length, 100, 'and so many at most')
+  for (let n = 0; n < 200; n += 1) report(`+86*******${n}`, true, 'login-code', { errorCode: 'E0' })
+  t.match(reports.faultsOf('a')[0], { name: 'E0', recipients: 100 })
   t.end()
 })

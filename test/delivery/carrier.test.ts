@@ -68,13 +68,14 @@ t.test(
   async t => {
     for (const refusal of [DENIED, UNKNOWN]) {
       const { attempt, carrier, faults } = open()
-      for (let n = 0; n < 19; n += 1) t.match(attempt(refusal, `a${n}@x.test`).outcome, { whose: 'later' })
+      for (let n = 0; n < 19; n += 1)
+        t.match(attempt(refusal, `a${n}@x.test`), { outcome: { whose: 'later' }, waitsFor: 'repair' })
       t.same(faults(), [], 'strangers may name as many as they like, of one kind')
       const { outcome, faults: changes } = attempt(refusal, 'b@x.test', 'password-reset')
       t.match(outcome, { whose: 'ours' })
       t.match(changes, [{ is: 'begun', fault: { scope: 'carrier', until: null, code: refusal.code } }])
       t.match(faults(), [{ scope: 'carrier' }])
-      for (let n = 0; n < 20; n += 1) attempt(refusal, `c${n}@x.test`)
+      for (let n = 0; n < 20; n += 1) t.same(attempt(refusal, `c${n}@x.test`).faults, [], 'said once')
       t.equal(carrier.mayAsk(PLAIN, 0), null)
       t.match(carrier.standing(0), { circuit: 'closed' })
       t.match(attempt(SENT).faults, [{ is: 'over', fault: { scope: 'carrier' } }])
@@ -84,9 +85,11 @@ t.test(
 )
 
 t.test('many of one kind are said, too: some enterprises send no other', async t => {
-  const { attempt, faults } = open()
+  const { attempt, attemptOf, faults } = open()
   for (let n = 0; n < 20; n += 1) attempt(DENIED, `a${n}@x.test`)
   t.match(faults(), [{ scope: 'carrier' }])
+  attemptOf(REVIEW, { template: 'SMS_2' })
+  t.match(faults(), [{ scope: 'template' }, { scope: 'carrier' }], 'beside what it refuses in part')
 })
 
 t.test('a message that is sent in between shows that the provider takes others', async t => {
@@ -117,7 +120,8 @@ t.test('a refused template is left alone, and nothing else is', async t => {
   t.match(outcome, { whose: 'ours', retryAfterMs: 3500 }, 'it comes back behind those that were not refused')
   t.match(mayAsk(forgotten), { until: 2000, code: 'part-refused', reply: /it refuses the template/ })
   t.equal(mayAsk(login), null)
-  for (let n = 0; n < 20; n += 1) attemptOf(REVIEW, forgotten)
+  for (let n = 0; n < 20; n += 1) attemptOf({ ...REVIEW, code: 'cancelled', reply: 'gone' }, forgotten)
+  t.match(faults(), [{ code: 'cancelled', reply: 'gone', since: 0, until: 2000 }], 'as it was said last')
   t.match(mayAsk(forgotten), { until: 2000 }, 'only a trial makes the rest longer')
   t.equal(mayAsk(login), null)
   t.match(carrier.standing(now()), { circuit: 'closed' })
@@ -157,13 +161,13 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   )
   const names = { template: 'SMS_2', country: 'CN' }
   const mayAsk = (each: ScopeNames) => carrier.mayAsk(using(each), now)
-  carrier.begin(0, ANN, using(names)).end(REVIEW)
   carrier.begin(0, ANN, using({ template: 'unknown' })).end(REVIEW)
+  carrier.begin(0, ANN, using(names)).end(REVIEW)
   carrier.begin(0, ANN, using({ country: 'FR' })).end({ ...REVIEW, scope: 'country' })
   t.notOk(await carrier.hasApproved())
   t.same(asked, [], 'not while it rests')
   for (now = 500; now < 100_000; now += 500) t.notOk(await carrier.hasApproved())
-  t.match(carrier.status(now).partialFaults[0], { code: REVIEW.code, reply: 'is under review' })
+  t.match(carrier.status(now).partialFaults[1], { code: REVIEW.code, reply: 'is under review' })
   const ofIt = asked.filter(each => each.includes('SMS_2'))
   t.equal(ofIt[0], 'template SMS_2 at 500')
   t.ok(ofIt.length > 7 && ofIt.length < 12, `asked ${ofIt.length} times`)
@@ -178,6 +182,18 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   for (; !(await carrier.hasApproved()); now += 500);
   t.equal(mayAsk(names), null, 'a message may try it')
   t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
+})
+
+t.test('a trial of a template that hangs is waited for half a minute', async t => {
+  const { attemptOf, mayAsk, pass, begin } = open()
+  const names = { template: 'SMS_2' }
+  attemptOf(REVIEW, names)
+  pass(2000)
+  begin(ANN, names)
+  pass(29_999)
+  t.match(mayAsk(names), { until: 32_999 })
+  pass(1)
+  t.equal(mayAsk(names), null)
 })
 
 t.test('a limit of a sender lasts as long as the provider says, and rests of a refusal end', async t => {
@@ -212,6 +228,7 @@ t.test('one that keeps failing is left alone, then tried by one message', async 
   t.same(circuits, [null, null, null, null, 'open'])
   t.match(carrier.mayAsk(undefined, now()), { until: 2000, code: 'circuit-open' })
   t.match(carrier.standing(now()), { circuit: 'open', openUntil: 2000 })
+  t.match(carrier.status(now()), { breaker: 'open', breakerUntil: 2000 })
   pass(2000)
   t.equal(carrier.mayAsk(undefined, now()), null)
   const trial = carrier.begin(now(), ANN, PLAIN)
@@ -284,11 +301,14 @@ t.test('a hundred at most are waited for beside the limit, each at any number of
     { ...PROVIDER, concurrency: 200 },
     { clock: { now: time.now }, random: () => 0.5 },
   )
+  let freed = 0
+  carrier.onPlaceFree(() => void (freed += 1))
   const all = Array.from({ length: 101 }, () => carrier.begin(0, ANN, PLAIN))
   let told = 0
   for (const each of all) each.awaitReply(() => void (told += 1))
   time.runUntil(20_000)
   t.equal(told, 100)
+  t.ok(freed >= 100, 'somebody else may begin')
   all[0]?.awaitReply(() => void (told += 1))
   time.runUntil(40_000)
   t.equal(told, 101, 'the next server of one of them has its place back, too')
@@ -306,6 +326,8 @@ t.test('a provider is back that could not be reached and now can', async t => {
   const isBack: boolean[] = []
   for (const _each of found) isBack.push(await carrier.isBack())
   t.same(isBack, [false, false, true, false], 'not one that was there all the time, and refuses')
+  await Promise.all([carrier.isBack(), carrier.isBack()])
+  t.equal(asked, 5, 'one look at a time')
 })
 
 t.test('what hangs keeps its place when the settings allow no more', async t => {

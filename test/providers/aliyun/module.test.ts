@@ -3,7 +3,7 @@ import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { LOGIN, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
+import { LOGIN, SIGN_NAME, sms, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const own = {
   ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
@@ -81,6 +81,29 @@ t.test('check says of each signature and template whether it is approved, and fi
     { is: 'fail', what: 'its text has the variables code, the mapping gives 1' },
     { about: 'receipts', is: 'warn', next: /PUBLIC_URL/ },
   ])
+})
+
+t.test('a template that was cancelled, and one that only its outer type says is for abroad', async t => {
+  const [plain] = TEMPLATES
+  if (plain === undefined) throw new Error('there is one')
+  const cancelled = { ...plain, TemplateCode: 'SMS_5', AuditStatus: 'AUDIT_SATE_CANCEL' }
+  const abroad = { ...plain, TemplateCode: 'SMS_6', OuterTemplateType: 3 }
+  const bare = { kind: 'device-offline', params: [] } as const
+  const { results } = await runCheck(
+    t,
+    mappedTo([
+      { ...bare, region: 'mainland', template: 'SMS_5' },
+      { ...bare, region: 'abroad', template: 'SMS_6' },
+    ]),
+    { templates: [cancelled, abroad] },
+  )
+  t.match(
+    results.filter(({ about }) => about.includes('template')),
+    [
+      { is: 'fail', what: 'was cancelled' },
+      { is: 'ok', what: 'approved, for device-offline abroad' },
+    ],
+  )
 })
 
 t.test('a key that may not ask, a wrong one, and no template', async t => {

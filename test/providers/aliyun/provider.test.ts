@@ -78,6 +78,7 @@ t.test('an answer of the API means', async t => {
     [refuse('isv.DAY_LIMIT_CONTROL'), { is: 'limit', scope: 'account' }],
     [refuse('isv.NEW_CODE'), { is: 'retry', whose: 'ours', scope: undefined, code: 'isv.NEW_CODE' }],
     [refuse('isp.NEW_CODE'), ambiguous],
+    [plain(400, '{"Code":"isp.NEW_CODE"}'), ambiguous],
     [refuse('Something.Else'), { is: 'retry', whose: 'ours' }],
     [
       refuse(
@@ -87,8 +88,16 @@ t.test('an answer of the API means', async t => {
       { is: 'retry', whose: 'ours', reply: /^Specified signature is not matched\.$/ },
     ],
     [refuse('Throttling.User'), { is: 'retry', whose: 'later', overload: 'requests' }],
-    [plain(429, '', { 'retry-after': '7' }), { is: 'retry', whose: 'later', retryAfterMs: 7000 }],
-    [plain(403, '<html>'), { is: 'retry', whose: 'ours', scope: 'account', code: 'http-403' }],
+    [
+      plain(429, '', { 'retry-after': '7' }),
+      { is: 'retry', whose: 'later', scope: 'account', retryAfterMs: 7000 },
+    ],
+    [
+      plain(403, '<html>', { 'retry-after': '7' }),
+      { is: 'retry', whose: 'ours', scope: 'account', code: 'http-403', overload: undefined },
+    ],
+    [plain(402, ''), { is: 'retry', whose: 'ours', scope: 'account' }],
+    [plain(413, ''), { is: 'retry', whose: 'ours', scope: 'message' }],
     [plain(307, ''), { is: 'retry', whose: 'ours', scope: 'transport', code: 'http-307' }],
     [plain(500, '{"Code":"OK"}'), ambiguous],
     [plain(502, '<html>'), ambiguous],
@@ -108,6 +117,8 @@ t.test('an answer of the API means', async t => {
     server.fault = () => fault
     t.match(await send(), expected, JSON.stringify(fault).slice(0, 60))
   }
+  server.fault = () => refuse('isv.NEW_CODE', 'QWERTY is a word')
+  t.match(await send(sms({ params: { code: 'QWERTY' } })), { reply: '… is a word' }, 'a code of letters')
 })
 
 t.test('a limit of a number waits for what is left of it, and what its words mean is learned', async t => {
@@ -150,6 +161,13 @@ t.test('a limit of a number waits for what is left of it, and what its words mea
   t.equal(await waits(other), 86_400_000, 'there is no longer one')
   refuses('another text')
   t.equal(await waits(other), 60_000)
+
+  const maybe = '13900139003'
+  server.fault = () => ({ is: 'answer', status: 500, body: '' })
+  t.equal(await waits(maybe), 'ambiguous')
+  now += 10_000
+  refuses('触发分钟级流控Permits:1')
+  t.equal(await waits(maybe), 50_000, 'one that may have been sent counts as sent')
 })
 
 t.test('every published code has an outcome, the one that its verdict says', async t => {

@@ -3,7 +3,7 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { APP_ID, LOGIN, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+import { APP_ID, LOGIN, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
 
 const byTencent = {
   ...enough,
@@ -90,6 +90,19 @@ t.test('an individual’s account may not ask; a wrong key says so alone', async
     {},
     {},
   ])
+  const half = await runCheck(t, mappedTo([code]), {
+    fault: ({ params }) => (params['International'] === 1 ? refuse('InternalError') : undefined),
+  })
+  t.match(half.results.slice(1, 3), [
+    { is: 'warn', what: /cannot know whether its signatures are approved: it answers InternalError/ },
+    { is: 'warn', what: /cannot know whether its templates are approved/ },
+  ])
+  for (const denied of ['AuthFailure.UnauthorizedOperation', 'UnauthorizedOperation.CamNoAuth']) {
+    const { results } = await runCheck(t, mappedTo([code]), {
+      fault: ({ action }) => (action === 'DescribeSmsSignList' ? refuse(denied) : undefined),
+    })
+    t.match(results[0], { is: 'ok', what: /may not list/ }, denied)
+  }
   const wrong = await runCheck(t, mappedTo([code]), {}, { TENCENT_SECRET_KEY: 'canary-wrong' })
   t.match(wrong.results, [{ is: 'fail', what: /SignatureFailure/, next: /TENCENT_SECRET_KEY/ }])
   t.notMatch(JSON.stringify(wrong.results), /canary/)

@@ -75,6 +75,7 @@ t.test('an answer of the API means', async t => {
     [refuse('RequestLimitExceeded.UinLimitExceeded'), { is: 'retry', whose: 'later', overload: 'requests' }],
     [inRow(cutOff), { ...ours, code: cutOff }],
     [inRow('FailedOperation.New'), ambiguous],
+    [inRow('FailedOperation.TemplateParam'), ambiguous],
     [refuse('InternalError.New'), ambiguous],
     [refuse('NewFamily.New'), ours],
     [inRow('OK'), ours],
@@ -160,7 +161,7 @@ t.test('a value as long as one that was refused is not handed over again, for an
   const words = 'Pump 3 b'
   const { server, provider, send } = await start(t, {
     templates: {
-      templateFor: (_carrier, { kind, params }) => ({ template: kind, params: [params['name'] ?? ''] }),
+      templateFor: (_carrier, { kind, params }) => ({ template: kind, params: ['b', params['name'] ?? ''] }),
     },
     clock: { now: () => now },
   })
@@ -168,7 +169,7 @@ t.test('a value as long as one that was refused is not handed over again, for an
   server.fault = () => refuse('InvalidParameterValue.TemplateParameterLengthLimit')
   t.match(await send(named(words)), { is: 'rejected', scope: 'message' })
   server.fault = undefined
-  t.match(provider.fits?.(named(words)), /^parameter 1 of the template takes 7 characters at most$/)
+  t.match(provider.fits?.(named(words)), /^parameter 2 of the template takes 7 characters at most$/)
   t.match(await send(named(words)), { code: 'no-template' })
   t.equal(server.standIn.requests.length, 1)
   t.equal(provider.fits?.(named('Pump 3b')), null, 'a shorter one is tried')
@@ -215,7 +216,12 @@ t.test('a report that names nobody is taken for nobody’s, and one that is miss
   })
   const slow = await start(t, {}, { namesContext: true, reportsAfterMs: 60_000 })
   await slow.send(message)
-  t.match(await slow.provider.lookUp?.(message, Date.now() - 1000, never), { is: 'not-known' })
+  const lookUp = () => slow.provider.lookUp?.(message, Date.now() - 1000, never)
+  t.match(await lookUp(), { is: 'not-known', reply: /no report yet/ })
+  const rows = [{ SessionContext: 'another' }, {}]
+  const body = JSON.stringify({ Response: { PullSmsSendStatusSet: rows } })
+  slow.server.fault = () => ({ is: 'answer', status: 200, body })
+  t.match(await lookUp(), { is: 'not-known', reply: /SessionContext/ }, 'one without a name may be ours')
 })
 
 const MINUTE = 60_000
@@ -238,8 +244,10 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
   const total = refuse('LimitExceeded.AppDailyLimit')
   const maybeTaken: CarrierFault = { is: 'answer', status: 500, body: '' }
   const hourly = refuse('LimitExceeded.PhoneNumberOneHourLimit')
+  const abroad = refuse('LimitExceeded.AppGlobalDailyLimit')
   const steps: readonly (readonly [CarrierFault, object])[] = [
     [total, { is: 'limit', scope: 'account', retryAfterMs: 60 * MINUTE }],
+    [abroad, { is: 'limit', scope: 'country', retryAfterMs: 60 * MINUTE }],
     [maybeTaken, { is: 'ambiguous' }],
     [hourly, { is: 'limit', scope: 'recipient', retryAfterMs: 40 * MINUTE }],
   ]

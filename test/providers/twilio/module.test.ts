@@ -36,6 +36,15 @@ t.test('each setting reaches Twilio', async t => {
   })
 })
 
+t.test('an API key beside the Auth Token: it logs in, and the token proves the reports', async t => {
+  const request = await sendWith(t, {
+    PUBLIC_URL: 'https://courier.example.com',
+    TWILIO_API_KEY: `${KEY_SID}:${KEY_SECRET}`,
+  })
+  t.equal(request?.username, KEY_SID)
+  t.match(request?.form, { StatusCallback: /receipt/ })
+})
+
 t.test('an API key and a messaging service instead', async t => {
   const service = `MG${'a'.repeat(32)}`
   const request = await sendWith(t, {
