@@ -748,4 +748,29 @@ export const mistakes: readonly Mistake[] = [
     instead: 'ended.length = 0',
     tests: ['test/outbox/sqlite.test.ts'],
   },
+  {
+    text: "if (status === 429 || (status !== 200 && !code.startsWith('isp.'))) return judgeStatus(status)",
+    instead: 'if (status !== 200) return judgeStatus(status)',
+    tests: ['test/providers/aliyun/provider.test.ts'],
+  },
+  {
+    text: "if (limited !== 'recipient') return msUntilNextTotal(now)",
+    instead: "if (limited === 'account') return msUntilNextTotal(now)",
+    tests: ['test/providers/tencent/provider.test.ts'],
+  },
+  {
+    text: 'latest = [] rests = 0 trial = false until = null',
+    instead: 'rests = 0\ntrial = false\nuntil = null',
+    tests: ['test/delivery/breaker.test.ts'],
+  },
+  {
+    text: "login: config.TWILIO_API_KEY ?? { authToken: config.TWILIO_AUTH_TOKEN ?? '' }",
+    instead: "login: { authToken: config.TWILIO_AUTH_TOKEN ?? '' }",
+    tests: ['test/providers/twilio/module.test.ts'],
+  },
+  {
+    text: '[locale, language, undefined].map(wanted',
+    instead: '[language, locale, undefined].map(wanted',
+    tests: ['test/providers/sms-template-file.test.ts'],
+  },
 ]

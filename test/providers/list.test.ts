@@ -67,4 +67,8 @@ t.test('a lease outlives the longest attempt of any provider, a fallback include
   const withFallback = load({ ...enough, SMTP_FALLBACK_URL: 'smtp://mail2.example.com' })
   t.equal(longestAttemptMs(withFallback), 480_000)
   t.equal(longestAttemptMs(config, { smtp: { replyMs: 1000 }, twilio: { answerMs: 200_000 } }), 420_000)
+  const slow = { aliyun: { answerMs: 300_000 } }
+  t.equal(longestAttemptMs(config, slow), 620_000, 'it may be asked what became of an earlier copy, too')
+  const routed = { ...config, SMS_ROUTES: new Map([['*', ['aliyun', 'twilio']]]) }
+  t.equal(longestAttemptMs(routed, slow), 700_000, 'the carriers of a route, one after the other')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { presentableReply } from '../../src/providers/reply.ts'
+import { presentableCode, presentableReply } from '../../src/providers/reply.ts'
 import { patient } from '../rigs/patience.ts'
 
 await t.test('what the provider repeats of the message is taken out', async t => {
@@ -68,6 +68,14 @@ await t.test('a refusal that was made to be looked at for long costs little', as
       if (ms > worst.ms) worst = { unit, tail, ms }
     }
   t.ok(worst.ms < patient(3), JSON.stringify(worst))
+})
+
+t.test('a code is shown unless it repeats the number or a secret', t => {
+  const shown = (code: string) => presentableCode(code, '+8613800138000', ['test', '4711', 'abc'])
+  for (const code of ['latest', 'isv.LIMIT', 'abc', 'E4710', 'x'.repeat(80)]) t.equal(shown(code), code)
+  for (const code of ['test', 'E4711', 'for:00138000', 'two words', '', 'x'.repeat(81)])
+    t.equal(shown(code), undefined, code)
+  t.end()
 })
 
 t.test('where a long reply is cut no half of an address is left', t => {

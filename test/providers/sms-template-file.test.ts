@@ -20,6 +20,7 @@ aliyun:
     mainland: { template: SMS_123, signature: 示例, params: { code: code } }
     abroad:
       en: { template: SMS_1, params: { c: code, m: minute } }
+      en-AU: { template: SMS_4, signature: 示例, params: { c: code } }
       zh: { template: SMS_2, params: { c: code } }
       "*": { template: SMS_3, params: { c: code } }
 tencent:
@@ -64,6 +65,7 @@ t.test('a message finds its template by carrier, kind, country and language, and
     template: 'SMS_1',
     params: { c: '123456', m: '10' },
   })
+  t.match(use('aliyun', { country: 'AU', locale: 'en-AU' }), { template: 'SMS_4' })
   t.match(use('aliyun', { country: 'HK', locale: 'zh-TW' }), { template: 'SMS_2' })
   t.match(use('aliyun', { country: 'DE', locale: 'es' }), { template: 'SMS_3' })
   t.same(use('tencent', { country: 'DE', kind: 'device-offline', params: {} }), {
@@ -132,6 +134,7 @@ t.test('a fault names its line, and quotes no value', async t => {
       3,
       /a language that there is not/,
     ],
+    ['aliyun:\n  login-code:\n    abroad:\n      zh-cn: { template: a }', 3, /a language that there is not/],
     ['a: &a [*a]', 1, /./],
   ]
   for (const [text, line, reason] of cases) {

@@ -83,6 +83,48 @@ t.test('check says of each signature and template whether it is approved, and fi
   ])
 })
 
+t.test('a delivery pauses for what the carrier says of a template or signature itself', async t => {
+  const { provider } = await runCheck(t, mappedTo([code]))
+  const hindrances = [
+    ['template', 'SMS_1', null],
+    ['template', 'SMS_3', 'is under review'],
+    ['template', 'SMS_9', undefined],
+    ['sender', SIGN_NAME, null],
+    ['sender', '待审科技', 'is under review'],
+  ] as const
+  for (const [scope, name, hindrance] of hindrances)
+    t.equal(await provider.findHindrance?.(scope, name), hindrance, name)
+})
+
+t.test('of two signatures of one name the one that works counts; one may be for codes only', async t => {
+  const listed = (SignName: string, AuditStatus: string, BusinessType = '通用类型') => ({
+    SignName,
+    AuditStatus,
+    BusinessType,
+  })
+  const { results } = await runCheck(t, mappedTo([code], ['验证科技']), {
+    signatures: [
+      listed(SIGN_NAME, 'AUDIT_STATE_NOT_PASS'),
+      listed(SIGN_NAME, 'AUDIT_STATE_PASS'),
+      listed('验证科技', 'AUDIT_STATE_PASS', '验证码类型'),
+    ],
+  })
+  t.match(results.slice(1, 3), [
+    { is: 'ok', what: 'approved' },
+    { is: 'ok', what: 'approved, for verification codes only' },
+  ])
+})
+
+t.test('reports come by the key of the Token, and by that of the one before it', async t => {
+  const keysOf = async (tokens: Readonly<Record<string, string>>) =>
+    (await aliyun.openReceipts?.(load({ ...byAliyun, ...tokens })))?.keys ?? []
+  const [now, before] = ['a-token-of-today-0123456789', 'a-token-of-before-0123456789']
+  t.same(await keysOf({ SMS_TOKEN: now, SMS_TOKEN_PREVIOUS: before }), [
+    ...(await keysOf({ SMS_TOKEN: now })),
+    ...(await keysOf({ SMS_TOKEN: before })),
+  ])
+})
+
 t.test('a template that was cancelled, and one that only its outer type says is for abroad', async t => {
   const [plain] = TEMPLATES
   if (plain === undefined) throw new Error('there is one')

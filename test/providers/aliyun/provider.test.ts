@@ -162,6 +162,15 @@ t.test('a limit of a number waits for what is left of it, and what its words mea
   refuses('another text')
   t.equal(await waits(other), 60_000)
 
+  const third = '13900139004'
+  refuses('wait, Permits:1')
+  t.equal(await waits(third), 60_000)
+  now += 61_000
+  server.fault = undefined
+  t.equal(await waits(third), 'sent')
+  refuses('wait, Permits:1')
+  t.equal(await waits(third), 60_000, 'the limit was over: this is another one')
+
   const maybe = '13900139003'
   server.fault = () => ({ is: 'answer', status: 500, body: '' })
   t.equal(await waits(maybe), 'ambiguous')

@@ -103,6 +103,50 @@ t.test(
   },
 )
 
+t.test('what a message leaves open is empty, and what is left of its life is a second at least', async t => {
+  const { url, got } = await startSink(t)
+  const form = {
+    left: '{{ minutes }} min, {{ seconds }} s',
+    sender: '{% if sender %}by {{ sender }}{% endif %}',
+    report: '{% if report_url %}to {{ report_url }}{% endif %}',
+  }
+  const at = 1_790_000_000_000
+  const provider = open(
+    gatewayOf(file({ request: { url, form } })),
+    {},
+    {
+      clock: { now: () => at },
+      reportUrl: undefined,
+    },
+  )
+  t.teardown(() => provider.close())
+  for (const leftMs of [179_999, 59_999, 500])
+    await provider.send(sms({ expiresAt: at + leftMs, sender: undefined }), abort())
+  t.same(
+    got.map(({ body }) => Object.fromEntries(new URLSearchParams(body))),
+    ['2 min, 179 s', '1 min, 59 s', '1 min, 1 s'].map(left => ({ left })),
+  )
+})
+
+t.test('a code of letters is taken out of what a gateway says', async t => {
+  const { url } = await startSink(t, '{"code":"x","why":"QWERTY is a word"}')
+  const answer = { code: '/code', words: '/why', codes: { x: 'ours' } }
+  const provider = open(gatewayOf(file({ request: { url, json: '{}' }, answer })), {})
+  t.teardown(() => provider.close())
+  t.match(await provider.send(sms({ params: { code: 'QWERTY' } }), abort()), { reply: '… is a word' })
+})
+
+t.test('what a file leaves open, and what only its check needs', t => {
+  const request = { url: 'https://sms.example.com/send', json: '{}' }
+  const plain = gatewayOf(file({ request }))
+  t.match(plain, { channel: 'sms', concurrency: 20, limits: { answerMs: 10_000 }, secrets: [] })
+  const check = 'https://sms.example.com/balance?key={{ secrets.key }}'
+  t.same(gatewayOf(file({ request, check })).secrets, ['key'])
+  const codes = { '1': { limit: 'number', minutes: 10_080 } }
+  t.match(parseGateways(file({ request, answer: { codes } })), { value: [{ name: 'g' }] })
+  t.end()
+})
+
 t.test('what a file may hold is said by a JSON schema, which no start proves again', async t => {
   t.equal(new Ajv({ strict: false }).validateSchema(GATEWAY_FILE), true)
 })
@@ -246,8 +290,10 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
     codes: {
       '0': 'ok',
       '7': 'recipient',
+      '8': { limit: 'sender', minutes: 1 },
       '9': { limit: 'number', minutes: 30 },
       'B*': 'ours',
+      B1: 'recipient',
       'http-402': 'ours',
       'http-503': 'later',
     },
@@ -276,6 +322,9 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
       'a code is logged',
     )
   t.match(outcome(200, { code: 9 }), { is: 'limit', scope: 'recipient', retryAfterMs: 1_800_000 })
+  t.match(outcome(200, { code: 8 }), { is: 'limit', scope: 'sender', retryAfterMs: 60_000 })
+  t.match(outcome(200, { code: 'B1' }), { is: 'rejected' }, 'an entry of its own comes first')
+  t.match(outcome(200, { code: 'AB' }), { is: 'ambiguous' }, 'one that only ends so is another code')
   t.match(outcome(200, 'ERR: 7'), { is: 'rejected' }, 'of text, too')
   t.match(outcome(403, { code: 'BAD' }), { is: 'retry', whose: 'ours', code: 'BAD' })
   t.match(outcome(200, { code: 'new' }), { is: 'ambiguous', code: 'new' })

@@ -81,6 +81,17 @@ t.test('check says of each signature and template whether it is approved and fil
   ])
 })
 
+t.test('without a signature only the mainland is sent nothing', async t => {
+  const unsigned = { TENCENT_SMS_SIGN_NAME: '' }
+  const abroad = { ...code, region: 'abroad' } as const
+  const faultOf = async (...mapped: readonly MappedTemplate[]) =>
+    (await runCheck(t, mappedTo(mapped), {}, unsigned)).results.find(
+      ({ about }) => about === 'TENCENT_SMS_SIGN_NAME',
+    )
+  t.match(await faultOf(code), { is: 'fail', what: 'is missing' })
+  t.equal(await faultOf(code, abroad), undefined)
+})
+
 t.test('an individual’s account may not ask; a wrong key says so alone', async t => {
   const blind = await runCheck(t, mappedTo([code]), { individual: true })
   t.match(blind.results, [

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { diagnoseConnection, diagnoseExchange } from '../../src/providers/diagnosis.ts'
+
+t.test('each code of a failed connection has its cause', t => {
+  const at = { host: 'api.example.com', port: 443, setting: 'AN_API_URL' }
+  const causes: readonly (readonly [RegExp, ...string[]])[] = [
+    [/^the DNS does not answer for api\.example\.com$/, 'EAI_AGAIN'],
+    [/^the DNS has no address for api\.example\.com$/, 'ENOTFOUND', 'EDNS', 'EAI_NODATA'],
+    [/^nothing listens at api\.example\.com:443$/, 'ECONNREFUSED'],
+    [/TLS from the first byte/, 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO'],
+    [/:443 does not answer$/, 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+    [/:443 does not answer$/, 'answer-limit'],
+    [/takes the connection, and says nothing/, 'UND_ERR_HEADERS_TIMEOUT', 'GREETING_TIMEOUT'],
+    [/does not speak HTTP/, 'NOT_HTTP'],
+    [/takes the connection, and hangs up/, 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ClosedAfterConnectTLS'],
+    [/has expired/, 'CERT_HAS_EXPIRED'],
+    [/is not for the name/, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    [/not trusted here/, 'SELF_SIGNED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER', 'CRL'],
+  ]
+  for (const [what, ...codes] of causes)
+    for (const cause of codes) t.match(diagnoseConnection({ cause, ...at }), { what }, cause)
+  t.equal(diagnoseConnection({ cause: 'EOTHER', ...at }), null)
+  t.end()
+})
+
+t.test('a request without an answer: where it went, whether it was written, and by which proxy', t => {
+  const diagnose = (error: object, url = 'https://api.example.com', more: object = {}) => {
+    const exchange = { signal: new AbortController().signal, written: false }
+    return diagnoseExchange({ error, exchange, ...more }, url, 'AN_API_URL')
+  }
+  const refused = { code: 'ECONNREFUSED' }
+  for (const [url, place] of [
+    ['https://api.example.com', 'api.example.com:443'],
+    ['http://127.0.0.1', '127.0.0.1:80'],
+    ['https://api.example.com:8443', 'api.example.com:8443'],
+  ] as const)
+    t.match(diagnose(refused, url), { what: `nothing listens at ${place}`, next: /AN_API_URL/ })
+  for (const [written, what] of [
+    [true, /says nothing/],
+    [false, /does not answer/],
+  ] as const) {
+    const exchange = { signal: new AbortController().signal, written }
+    t.match(diagnose({}, undefined, { exchange, stopped: 'answer-limit' }), { what })
+  }
+  t.match(diagnose({ code: 'EOTHER' }), { what: 'the connection to api.example.com fails' })
+
+  t.match(diagnose({ message: 'Proxy response (407) !== 200' }), { next: /user and password in HTTPS_PROXY/ })
+  t.match(diagnose({ message: 'Proxy response (403) !== 200' }), { what: /HTTP 403/, next: /NO_PROXY/ })
+  t.match(diagnose({ ...refused, errors: [{ address: '10.0.0.1', port: 3128 }, {}] }), {
+    what: 'nothing listens at 10.0.0.1:3128',
+    next: /HTTPS_PROXY/,
+  })
+  const unknown = { code: 'ENOTFOUND', hostname: 'proxy.example.com' }
+  t.match(diagnose(unknown), { what: /no address for proxy\.example\.com/, next: /HTTPS_PROXY/ })
+  t.match(diagnose({ ...unknown, hostname: 'api.example.com' }), { next: /AN_API_URL/ })
+  t.end()
+})
