@@ -92,6 +92,7 @@ t.test(
     ])
       t.match(page, part)
     t.equal(page.split('would be safe').length, 2, 'of one channel')
+    t.ok(page.indexOf('would be safe') > page.indexOf('<h3>SMS</h3>'), 'which is the safe one')
     t.equal(page.split('Previous URL').length, 2, 'of the channel whose Token is replaced')
     t.match(await overview({ webhooks: () => ({ ...webhooks, leads: false }) }), 'another replica tells them')
   },

@@ -65,6 +65,23 @@ t.test('a file that somebody else makes meanwhile is left to them', async t => {
   t.equal(readFileSync(file, 'utf8'), 'of another backup')
 })
 
+t.test('a copy that is cut off leaves no file; a secret of its own is named', async t => {
+  const file = join(t.testdir(), 'backup.db')
+  let cut = true
+  const server = createServer((_request, response) => {
+    if (cut) response.writeHead(200, { 'content-length': 20 }).write('half', () => response.destroy())
+    else response.end('a copy')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const env = { ADMIN_PORT: String(port), STORE_SECRET: 'a-long-random-text-of-ones-own' }
+  t.match(await command(['backup', file], env), { code: 1, err: /cannot be written/ })
+  t.notOk(existsSync(file))
+  cut = false
+  t.match(await command(['backup', file], env), { code: 0, out: /Keep the value of STORE_SECRET apart/ })
+})
+
 t.test('a Postgres has tools of its own, and a store that takes no copy says why', async t => {
   const shared = { DATABASE_URL: 'postgres://courier:canary-pass@127.0.0.1:9/x' }
   const { code, err } = await command(['backup', '/nowhere/x'], shared)

@@ -67,6 +67,17 @@ t.test('a body is posted as JSON, unsigned unless told otherwise', async t => {
   t.match(seen[1]?.url, /^\/c\/email\?timestamp=\d{10}&signature=[0-9a-f]{40}$/)
 })
 
+t.test('it says who asks, and keeps the beginning of a long answer', async t => {
+  const agents: unknown[] = []
+  const base = await serving(t, (request, response) => {
+    agents.push(request.headers['user-agent'])
+    response.end('x'.repeat(3000))
+  })
+  t.match(await platform(t).post(base, {}), { body: /^x{2000}$/ })
+  await platform(t, { userAgent: 'another' }).post(base, {})
+  t.same(agents, ['callback-courier-send', 'another'])
+})
+
 t.test('an answer that is no err_code is an answer without one', async t => {
   for (const body of ['', '<html>', 'null', '[]', '{"err_code":"0"}', '{"err_code":0.5}']) {
     const base = await serving(t, (_request, response) => response.end(body))

@@ -81,6 +81,17 @@ t.test('it follows the topics it is told, until it is ended', async t => {
   t.equal(await code, 0)
 })
 
+t.test('a command that was ended before it began ends', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const write = () => {}
+  const io = { stdout: { write }, stderr: { write }, readFile: () => '', dotenvPath: '/nowhere/.env' }
+  t.equal(
+    await runCommand(['ddq', 'tail'], { ...io, env: { ...emulator.settings }, signal: AbortSignal.abort() }),
+    0,
+  )
+})
+
 t.test('what is missing or wrong is said', async t => {
   const missing = await command(['ddq', 'tail'], { DDQ_URL: 'http://127.0.0.1' })
   t.equal(missing.code, 1)

@@ -110,6 +110,44 @@ t.test('moments are in the zone of the process', t => {
   t.end()
 })
 
+t.test(
+  'a screen shows ten messages and a file all; an operator’s password is taken before a program’s',
+  async t => {
+    const at = Date.now()
+    const messages = Array.from({ length: 12 }, (_, n) => ({
+      id: `${n}`.padStart(32, '0'),
+      channel: 'sms',
+      kind: 'login-code',
+      maskedRecipient: '+86*******8000',
+      state: 'sending',
+      arrivedAt: at,
+      timeline: [],
+    }))
+    const asked: unknown[] = []
+    const server = createServer(({ url, headers }, response) => {
+      if (url?.startsWith('/api/') === true) asked.push(headers.authorization)
+      response.end(JSON.stringify(url?.endsWith('/search') === true ? { messages } : { providers: [] }))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+    const find = (tokens: string, ...more: string[]) =>
+      command(['find', 'ann@example.com', ...more], { ...env, ADMIN_TOKENS: tokens })
+    const program = 'status/shop:a-token-of-a-program'
+    const { code, out } = await find(`${program} ann:a-password-of-this-test`)
+    t.equal(code, 0)
+    t.equal(out.match(/^ {2}id /gm)?.length, 10)
+    t.same((JSON.parse((await find(program, '--json')).out) as { messages: unknown[] }).messages.length, 12)
+    await command(['find', 'ann@example.com'], env)
+    t.same(asked, [
+      ...Array<string>(2).fill('Bearer a-password-of-this-test'),
+      ...Array<string>(2).fill('Bearer a-token-of-a-program'),
+      undefined,
+      undefined,
+    ])
+  },
+)
+
 t.test('a service that cannot store says so before anything else', async t => {
   const { env } = await standInsFor(t)
   let search = ''

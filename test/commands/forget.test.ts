@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { mailBody, startRig, until } from '../rigs/service.ts'
@@ -28,6 +31,24 @@ t.test('a recipient is forgotten, however it is written; what waits is not sent'
     code: 0,
     out: /^已删除 0 条消息；等待中的不再发送。\n此前的备份/,
   })
+})
+
+t.test('what is being sent just now is left, and that is a failure', async t => {
+  let live = 1
+  const server = createServer((_request, response) =>
+    response.end(JSON.stringify({ messages: 2, live })),
+  ).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  const forget = () => command(['forget', 'ann@example.com'], env)
+  t.match(await forget(), {
+    code: 1,
+    out: /^2 messages/,
+    err: /^1 are being sent and were left: repeat this/,
+  })
+  live = 0
+  t.match(await forget(), { code: 0, out: /^2 messages/, err: /^$/ })
 })
 
 t.test('only operators have somebody forgotten, and the log says which, and not whom', async t => {

@@ -37,6 +37,11 @@ t.test('not ready is told with the reason', async t => {
   t.match(err, 'HTTP 503 the store cannot commit')
 })
 
+t.test('of a long answer the beginning is told', async t => {
+  const { err } = await command(['health'], await answering(t, () => [500, 'x'.repeat(5000)]))
+  t.equal(err.match(/x+/g)?.at(-1)?.length, 300)
+})
+
 t.test('a service that does not answer is not well', async t => {
   const { code, err } = await command(['health'], await answering(t, () => null))
   t.equal(code, 1)

@@ -6,6 +6,7 @@ import pack from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/run.ts'
 import { createToken } from '../../src/commands/token.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
+import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { englishIn } from '../language/english.ts'
 import { COMPILED } from '../rigs/process.ts'
 import { command } from './rig.ts'
@@ -62,6 +63,7 @@ t.test('a fault of an option shows the option, not the page', async t => {
       'urls --jsn',
       /: there is no option --jsn; there are --base --json\n\n {2}callback-courier urls \[OPTIONS\]\n/,
     ],
+    ['migrate', /: something is missing\n\n {2}--back /],
     ['backup', /: something is missing\n\n {2}callback-courier backup FILE\n/],
   ]
   for (const [line, expected] of cases) {
@@ -202,6 +204,25 @@ t.test('nothing that a command prints steers the terminal', async t => {
   t.match(printed.join(''), /There is no command “xa\[2J1mb”\.\n/)
   t.equal(await runCommand(['send', hostile], io), 2)
   t.notMatch(printed.join(''), /(?![\n\t])[\p{Cc}\p{Cf}\u2028]/u)
+})
+
+t.test('the dotenv file says the language where the terminal does not', async t => {
+  const usage = async (env: Record<string, string>) => {
+    let out = ''
+    const write = (text: string) => (out += text)
+    const readFile = () => 'LC_ALL=zh_CN.UTF-8'
+    await runCommand(['--help'], { stdout: { write }, stderr: { write }, env, readFile, dotenvPath: '.env' })
+    return out
+  }
+  t.match(await usage({}), '打印要粘贴到平台控制台的内容')
+  t.notMatch(await usage({ LC_ALL: 'en_US.UTF-8' }), /\p{Script=Han}/u)
+})
+
+t.test('for a program, check is well unless something fails', async t => {
+  const { formatAsJson } = await import('../../src/commands/check.ts')
+  const ok = (...levels: readonly CheckResult['is'][]) =>
+    (JSON.parse(formatAsJson(levels.map(is => ({ is, about: 'a', what: 'b' })))) as { ok: boolean }).ok
+  t.same([ok('ok', 'warn'), ok('ok', 'fail', 'ok')], [true, false])
 })
 
 t.test('a line end in the words of a server begins no line of check', async t => {

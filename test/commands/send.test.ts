@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { command, running, standInsFor } from './rig.ts'
+import { findMarkedParam, markValue } from '../../src/commands/send.ts'
+import { callbackKinds } from '../../src/messages/kinds.ts'
+import { command, type Env, running, standInsFor } from './rig.ts'
 
 t.test('plays the platform: validates, then sends a real mail', async t => {
   const { standIns, env } = await running(t, { POST_SIGNATURE: 'required' })
@@ -86,6 +88,67 @@ t.test('err_code 0 with another status than 200 is no success', async t => {
   const { code, out } = await command(['send', 'email', '--validate-only', '--base', base], env)
   t.match(out, /^validate {2}HTTP 500 {2}err_code 0/)
   t.equal(code, 1)
+})
+
+t.test('each option stands in the body, and the base is the one that was named', async t => {
+  const { env } = await standInsFor(t)
+  const bodies: Record<string, unknown>[] = []
+  const server = createServer((request, response) => {
+    request.on('data', data => bodies.push(JSON.parse(String(data)) as Record<string, unknown>))
+    response.end('{"err_code":0,"err_msg":""}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const here = `http://127.0.0.1:${port}`
+  const gone = 'https://127.0.0.1:9'
+  const send = async (line: string, given: Env = {}) => {
+    const { code, out } = await command(['send', ...line.split(' ')], { ...env, ...given })
+    t.equal(code, 0, out)
+    return bodies.pop()
+  }
+  const asked = { PUBLIC_URL: gone }
+  const mail = await send(
+    `email --to a@b.c --type 5 --subject Hi --param code=a=b --param x= --base ${here}`,
+    asked,
+  )
+  t.match(mail, {
+    to: 'a@b.c',
+    subject: 'Hi',
+    plain_email: null,
+    email_param: { type: 5, code: 'a=b', x: '' },
+  })
+  t.match(await send(`email --to a@b.c --type activation-code --base ${here}`), {
+    subject: 'Your activation code',
+    email_param: { type: 5, code: /^\d{6}$/ },
+  })
+  t.match(
+    await send(`sms --to 1 --type 77 --plain Good --area-code 0086 --plugin p1 --local --base ${gone}`, {
+      TLS: 'off',
+      PORT: String(port),
+      PUBLIC_URL: gone,
+    }),
+    { to: '1', area_code: '0086', plain_sms: 'Good', plugin_id: 'p1', sms_param: { type: '77' } },
+  )
+})
+
+t.test('a sample is marked in the code, else in its link, else in a name: no two are the same', t => {
+  t.same(
+    callbackKinds.map(kind => findMarkedParam(kind)).filter(name => name === ''),
+    [],
+  )
+  const sample = { params: { productName: 'p', url: 'https://a.example', code: '1' } }
+  const kind = { sample, linkParam: 'url' } as never
+  t.equal(findMarkedParam(kind), 'code')
+  const { code: _, ...codeless } = sample.params
+  t.equal(findMarkedParam({ sample: { params: codeless }, linkParam: 'url' } as never), 'url')
+  t.equal(findMarkedParam({ sample: { params: { a: '1', productName: 'p' } } } as never), 'productName')
+  t.equal(findMarkedParam({ sample: { params: { a: '1' } } } as never), 'a')
+  t.equal(markValue('code', '1', '654321'), '654321')
+  t.equal(markValue('name', 'Door', '654321'), 'Door 654321')
+  t.equal(markValue('url', 'https://a.example/x', '654321'), 'https://a.example/x?t=654321')
+  t.equal(markValue('url', 'https://a.example/x?b=1', '654321'), 'https://a.example/x?b=1&t=654321')
+  t.end()
 })
 
 t.test('a file that an option names and that is not there is said in a line', async t => {

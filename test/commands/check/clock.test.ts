@@ -20,6 +20,8 @@ t.test('a clock beside another one', async t => {
   t.match(await look(twilio(NOW - 600_000)), [/^warn clock: is 600 s ahead of that of twilio → .*NTP/])
   t.match(await look(twilio(NOW + 90_000)), [/^warn clock: is 90 s behind that of twilio/])
   t.match(await look(twilio(NOW - 2000)), [/^ok clock/])
+  for (const apart of [-5000, 5000]) t.match(await look(twilio(NOW + apart)), [/^ok clock/])
+  t.match(await look(twilio(NOW + 5001)), [/^warn clock: is 5 s behind/])
   t.same(await look({}), [], 'nobody to compare it with')
   t.same(await look(twilio(0), { SMS_TOKEN: '' }), [], 'Twilio is not asked when SMS is off')
 })

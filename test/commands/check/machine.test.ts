@@ -1,7 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { checkMachine, createMachineLimits, type MachineLimits } from '../../../src/commands/check/machine.ts'
+import {
+  checkMachine,
+  createMachineLimits,
+  findShortcomings,
+  type MachineLimits,
+} from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -35,6 +40,18 @@ t.test('what is too little, and what to do', async t => {
   t.same(about('open files', { openFiles: () => null }), [])
   t.match(about('memory', { memory: () => 128_000_000 }), [/^warn memory: 128 MB .*256 MB/])
   t.same(about('memory', { memory: () => 256 * 1024 * 1024 }), [])
+})
+
+t.test('what is just enough is well', async t => {
+  t.match(about('disk', { freeBytes: () => 49_999_999 }), [/^fail/])
+  t.match(about('disk', { freeBytes: () => 50_000_000 }), [/^warn disk: 50 MB free/])
+  t.match(about('disk', { freeBytes: () => 999_999_999 }), [/^warn/])
+  t.match(about('disk', { freeBytes: () => 1_000_000_000 }), [/^ok disk: 1\.0 GB free/])
+  t.match(about('open files', { openFiles: () => 4095 }), [/^warn/])
+  t.match(about('open files', { openFiles: () => 4096 }), [/^ok/])
+  t.match(about('memory', { memory: () => 199_999_999 }), [/^warn/])
+  t.same(about('memory', { memory: () => 200_000_000 }), [])
+  for (const { is } of findShortcomings(load(enough))) t.equal(is, 'warn', 'a start says nothing else')
 })
 
 t.test('a store that is gone with its container', async t => {

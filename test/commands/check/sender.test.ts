@@ -36,6 +36,7 @@ t.test('an SPF record that does harm', async t => {
   const spf = async (...texts: string[]) => (await look(dns({ 'mail.corp.com': texts, ...DMARC })))[0]
   t.match(await spf('v=spf1 mx +all'), /^warn SPF: .*everybody/)
   t.match(await spf('v=spf1 all'), /^warn SPF: .*everybody/)
+  t.match(await spf('V=SPF1 mx +ALL'), /^warn SPF: .*everybody/)
   t.match(await spf('v=spf1 -all'), /^warn SPF: .*nobody/)
   t.match(await spf('v=spf1 mx -all', 'v=spf1 a -all'), /^warn SPF: .*2 SPF records/)
   t.match(await spf('v=spf10 mx -all'), /^warn SPF: .*no SPF record/)
@@ -53,6 +54,31 @@ t.test('bounces to another domain: SPF is looked up there, and DMARC then hangs 
   t.match(await look(texts, signed), [/^ok SPF/, /^ok DMARC: corp\.com has p=quarantine$/])
   const above = { MAIL_BOUNCE_TO: 'bounces@corp.com' }
   t.match((await look(dns({ 'corp.com': ['v=spf1 mx -all'], ...DMARC }), above))[1], /p=quarantine$/)
+})
+
+t.test('only a domain of the sender’s own is aligned, and only a policy that is there is told', async t => {
+  const dmarc = async (
+    bounceTo: string,
+    more: object = {},
+    texts: Record<string, readonly string[]> = DMARC,
+  ) => (await look(dns(texts), { MAIL_BOUNCE_TO: bounceTo, ...more }))[1] ?? ''
+  const onlyDkim = /only a DKIM signature of mail\.corp\.com passes/
+  for (const own of ['mail.corp.com', 'corp.com', 'news.corp.com'])
+    t.notMatch(await dmarc(`bounces@${own}`), onlyDkim, own)
+  for (const other of ['othercorp.com', 'l.corp.com.net', 'orp.com'])
+    t.match(await dmarc(`b@${other}`), onlyDkim, other)
+  t.match(
+    await dmarc('b@corp.com', {}, { '_dmarc.mail.corp.com': ['v=DMARC1; rua=mailto:a@corp.com'] }),
+    'p=none',
+  )
+  t.match(await dmarc('b@corp.com', {}, { '_dmarc.com': ['v=DMARC1; p=reject'] }), 'no DMARC record')
+})
+
+t.test('a domain whose name only ends like one for examples is looked up', async t => {
+  const from = (domain: string) => look(dns({}), { MAIL_FROM: `Example <a@${domain}>` })
+  t.match(await from('my-example.com'), [/^warn SPF/, /^warn DMARC/])
+  t.match(await from('corp.notinternal'), [/^warn SPF/, /^warn DMARC/])
+  t.match(await from('corp.internal'), [/^warn MAIL_FROM: corp\.internal is no domain of the internet/])
 })
 
 t.test('without a name server it says so', async t => {

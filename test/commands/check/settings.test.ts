@@ -1,0 +1,58 @@
+import t from 'tap'
+import { checkSettings, checkTemplates } from '../../../src/commands/check/settings.ts'
+import type { Renderer } from '../../../src/words/render.ts'
+import { enough, load } from '../../config/settings.ts'
+import { linesOf } from './lines.ts'
+
+const look = (settings: Record<string, string>, what: string) =>
+  linesOf(checkSettings(load({ ...enough, ...settings }))).filter(line => line.includes(` ${what}: `))
+
+t.test('who is let in, and what would protect better', async t => {
+  const key = 'ok callers: let in by the key in the URL'
+  t.match(look({}, 'callers'), [new RegExp(`^${key} → .*set POST_SIGNATURE=required`)])
+  t.same(look({ POST_SIGNATURE: 'required' }, 'callers'), [`${key}, a signature on every POST`])
+  t.match(look({ ALLOWED_SOURCES: '192.0.2.0/24' }, 'callers'), [/^ok callers: .* URL, 1 allowed networks →/])
+  t.match(look({}, 'settings'), ['ok settings: read; email is on, sms is on'])
+  t.match(look({ SMS_TOKEN: '' }, 'settings'), ['ok settings: read; email is on, sms is off'])
+})
+
+t.test('where links may lead: both settings are needed', async t => {
+  const hosts = { LINK_HOSTS: 'a.example.com b.example.com' }
+  const advice = /set LINK_HOSTS and LINKS_HTTPS_ONLY=on$/
+  t.match(look({}, 'links'), [advice])
+  t.match(look(hosts, 'links'), [advice])
+  t.match(look({ LINKS_HTTPS_ONLY: 'on' }, 'links'), [advice])
+  t.match(look({ LINKS_HTTPS_ONLY: 'on' }, 'links'), ['ok links: to any host, https only'])
+  t.same(look({ ...hosts, LINKS_HTTPS_ONLY: 'on' }, 'links'), [
+    'ok links: to a.example.com, b.example.com, https only',
+  ])
+})
+
+t.test('a brake that is off is said of a channel that is on', async t => {
+  const off = { QUOTAS: 'sms-day=off email-day=off sms-minute=off email-minute=off' }
+  const what = (settings: Record<string, string>) =>
+    look({ ...off, ...settings }, 'quotas').map(line => line.split(' →')[0])
+  t.same(what({}), [
+    'warn quotas: nothing limits all SMS of a minute',
+    'warn quotas: nothing limits all SMS of a day',
+    'warn quotas: nothing limits all mails of a minute',
+    'ok quotas: nothing limits all mails of a day',
+  ])
+  t.equal(what({ EMAIL_TOKEN: '' }).length, 2)
+  t.equal(what({ SMS_TOKEN: '' }).length, 2)
+})
+
+t.test('templates: all is well only where nothing is wrong', async t => {
+  const renderer = (is?: 'refused' | 'ignored') =>
+    ({
+      locales: ['en', 'es'],
+      problems: () => (is === undefined ? [] : [{ file: 'a.html', line: 3, reason: 'no', is }]),
+      renderedInFull: () => [{ file: 'b.html', line: 4, because: 'now' }],
+    }) as unknown as Renderer
+  const said = (is?: 'refused' | 'ignored') => linesOf(checkTemplates(load(enough), renderer(is)))
+  const inFull = /^ok templates: b\.html:4: rendered in full .* because of now$/
+  t.match(said(), [inFull, /^ok templates: en \(there are en, es\); built in$/])
+  t.match(said('refused'), [/^fail templates: a\.html:3: no → mend the file/, inFull])
+  t.equal(said('refused').length, 2)
+  t.match(said('ignored'), [/^warn templates: a\.html:3: no/, inFull])
+})
