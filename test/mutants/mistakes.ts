@@ -773,4 +773,29 @@ export const mistakes: readonly Mistake[] = [
     instead: '[language, locale, undefined].map(wanted',
     tests: ['test/providers/sms-template-file.test.ts'],
   },
+  {
+    text: 'alarmAt: latest(memory?.alarmAt ?? null, at)',
+    instead: 'alarmAt: at',
+    tests: ['test/devices/suppression.test.ts'],
+  },
+  {
+    text: 'recoveredAt.set(key, Math.max(at, last))',
+    instead: 'recoveredAt.set(key, at)',
+    tests: ['test/devices/occurrence.test.ts'],
+  },
+  {
+    text: 'if (now !== at) {',
+    instead: 'if (at < 0) {',
+    tests: ['test/service/log.test.ts'],
+  },
+  {
+    text: 'if (granted && !signal.aborted) term.extend(until) else term.end()',
+    instead: 'if (granted && !signal.aborted) term.extend(until)',
+    tests: ['test/runtime/leadership.test.ts'],
+  },
+  {
+    text: 'SMS_TOKEN_PREVIOUS: tokens.EMAIL_TOKEN_PREVIOUS',
+    instead: 'SMS_TOKEN_PREVIOUS: undefined',
+    tests: ['test/bounces/report.test.ts'],
+  },
 ]
