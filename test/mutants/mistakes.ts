@@ -798,4 +798,29 @@ export const mistakes: readonly Mistake[] = [
     instead: 'SMS_TOKEN_PREVIOUS: undefined',
     tests: ['test/bounces/report.test.ts'],
   },
+  {
+    text: 'if (sent >= MANY_BOUNCES.fewest && bounced >= sent * MANY_BOUNCES.share)',
+    instead: 'if (sent >= MANY_BOUNCES.fewest && bounced > 0)',
+    tests: ['test/admin/causes.test.ts'],
+  },
+  {
+    text: 'period.lengthMs === DAY ? summary : await readSummaryIfUp(view, now - DAY, DAY)',
+    instead: 'summary',
+    tests: ['test/admin/overview.test.ts'],
+  },
+  {
+    text: "if (state === 'expired' || state === 'unknown') log.warn(line, state)",
+    instead: "if (state === 'expired') log.warn(line, state)",
+    tests: ['test/admin/event-log.test.ts'],
+  },
+  {
+    text: 'domain.endsWith(`.${policyDomain}`) || from.endsWith(`.${domain}`)',
+    instead: 'domain.endsWith(policyDomain) || from.endsWith(`.${domain}`)',
+    tests: ['test/commands/check/sender.test.ts'],
+  },
+  {
+    text: 'return live > 0 ? 1 : 0',
+    instead: 'return 0',
+    tests: ['test/commands/forget.test.ts'],
+  },
 ]
