@@ -129,7 +129,6 @@ export function createAdmission(monotonic: () => number) {
       if (mustRefuse(octets, now)) return null
       let held = MEMORY_EACH + octets
       let isInside = true
-      let awaitsStore = true
       memory += held
       // A slow body does not count until it has come.
       const body = { since: now }
@@ -138,8 +137,7 @@ export function createAdmission(monotonic: () => number) {
       /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
       const noteStored = (): number => {
         const at = monotonic()
-        if (awaitsStore && unstored.delete(body)) countStored(at)
-        awaitsStore = false
+        if (unstored.delete(body)) countStored(at)
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
       /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
