@@ -259,6 +259,37 @@ t.test(
   },
 )
 
+t.test('few that have waited for long are a standing queue, in which no answer waits', async t => {
+  let now = 0
+  const admission = createAdmission(() => now)
+  const all: (AdmittedCallback | null)[] = []
+  for (; now <= 2500; now += 50) {
+    const admitted = admission.admit(300)
+    t.ok(admitted?.noteBodyRead())
+    all.push(admitted)
+  }
+  t.ok(all.length < 64)
+  t.equal(all[0]?.noteStored(), 100)
+})
+
+t.test('a body that was slow to come has waited since it has come, not since its head', async t => {
+  let now = 0
+  const admission = createAdmission(() => now)
+  const coming: (AdmittedCallback | null)[] = []
+  const come: AdmittedCallback[] = []
+  for (; now <= 5000; now += 50) {
+    coming.push(admission.admit(300))
+    for (const each of come.splice(0)) {
+      t.equal(each.noteStored(), Number.POSITIVE_INFINITY)
+      each.end()
+    }
+    // Its body takes a second, and it is stored soon behind it.
+    const first = coming.length > 20 ? coming.shift() : undefined
+    if (first?.noteBodyRead()) come.push(first)
+  }
+  t.equal(come.length, 1)
+})
+
 t.test('who is no platform says nothing of how fast callbacks are stored', async t => {
   let now = 0
   const admission = createAdmission(() => now)

@@ -161,6 +161,11 @@ t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothin
     4031003,
   )
   t.equal(codeOf(restricted.authenticatePost(credentials({ socketAddress: '' }))), 4031003)
+  for (const [key, knowsKey] of [
+    ['current-key', true],
+    ['x', false],
+  ] as const)
+    t.match(restricted.authenticatePost(credentials({ key })), { reason: 'source', knowsKey })
 })
 
 t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {

@@ -4,7 +4,7 @@ import type { CallbackBody } from '../../src/callback/body.ts'
 import { prepareMessages } from '../../src/callback/receive.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Interpretation } from '../../src/messages/interpret.ts'
-import type { Channel } from '../../src/messages/message.ts'
+import type { Channel, Purpose } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStoreKeys } from '../../src/service/factories.ts'
 import { enough, load } from '../config/settings.ts'
@@ -27,13 +27,13 @@ const SMS: CallbackBody = {
 function acceptances(
   channel: Channel,
   body: CallbackBody,
-  { kind = 'a-code', corpId = 'corp', to = ['ann'], pluginId = '' } = {},
+  { kind = 'a-code', purpose = 'code' as Purpose, corpId = 'corp', to = ['ann'], pluginId = '' } = {},
 ) {
   const interpreted = {
     ok: true,
     kind,
     known: true,
-    purpose: 'code',
+    purpose,
     content: { params: {}, words: 'ours', ...(pluginId === '' ? {} : { pluginId }) },
     validityMs: 1000,
   } as Extract<Interpretation, { ok: true }>
@@ -117,6 +117,8 @@ t.test('a code supersedes those of its own channel, recipient, kind and plugin o
     'another plugin': groupOf('email', EMAIL, { pluginId: 'plugin-b' }),
   }))
     t.not(other, own, label)
+  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const)
+    t.equal(groupOf('email', EMAIL, { purpose }), undefined, `no ${purpose} supersedes another`)
 })
 
 t.test(

@@ -48,6 +48,7 @@ function open(given: Given = {}) {
   const options: ReceiverOptions = {
     outbox: { accept: given.accept ?? stored },
     delivery,
+    pollVerdict: id => void calls.push(`poll ${id}`),
     verdicts: {
       announce: verdicts.announce,
       wait: (id, heard) => {
@@ -214,6 +215,21 @@ t.test(
   },
 )
 
+t.test('mail to an address that mails came back from is refused for its recipient', async t => {
+  const { receive } = open({ accept: async () => [{ is: 'bounced' }], answerWithinMs: 30_000 })
+  t.match((await receive(CALLER, { ...BODY, to: 'ann@example.com' })).answer, {
+    err_code: 4002012,
+    err_msg: 'mail to this address came back: it is refused for a while',
+  })
+})
+
+t.test('each quota that is nearly used up is told', async t => {
+  const nearing = ['email-minute', 'email-day']
+  const { receive, calls } = open({ accept: async () => [{ is: 'stored', superseded: [], nearing }] })
+  await receive(CALLER, { ...BODY, to: 'ann@example.com' })
+  t.same(calls.slice(1), ['near-quota', 'near-quota', 'begin'])
+})
+
 t.test('a fault gives its places back too', async t => {
   const { receive, calls } = open({ accept: () => Promise.reject(new Error('a bug')) })
   await t.rejects(receive(CALLER, BODY), { message: 'a bug' })
@@ -222,17 +238,20 @@ t.test('a fault gives its places back too', async t => {
 
 t.test('duplicates and messages over a quota give their places back', async t => {
   const { receive, calls, verdicts, listening } = open({
+    answerWithinMs: 30_000,
     accept: async () => [
       { is: 'in-progress', id: 'a' },
       { is: 'over-quota', quota: 'recipient-day', retryAfterSeconds: 60 },
     ],
   })
   verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
+  const began = performance.now()
   const { answer, ids } = await receive(CALLER, BODY)
+  t.ok(performance.now() - began < 5000, 'all is known')
   t.match(answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
   t.equal(ids[0], 'a', 'a duplicate has the id of the message that it repeats')
   t.equal(ids.length, 2)
-  t.same(calls.slice(2), ['unreserve', 'in-progress', 'unreserve', 'over-quota'])
+  t.same(calls.slice(2), ['unreserve', 'in-progress', 'poll a', 'unreserve', 'over-quota'])
   t.equal(listening(), 0, 'nobody waits for a message that was not stored')
 })
 

@@ -38,6 +38,44 @@ function languageOf(words: string) {
   return { say, counted }
 }
 
+t.test('a mail says how much room its code takes, and its preheader is cut', async t => {
+  const source: LanguageSource = {
+    language: 'العربية',
+    dir: 'rtl',
+    validity: {},
+    common: { link: 'link', footer: 'footer' },
+    mail: {
+      'phone-change': {
+        heading: 'h',
+        preheader: '{{ code }}',
+        before: ['{% if validity %}{{ validity }}{% endif %} ', 'always'],
+      },
+    },
+    sms: {},
+  }
+  const arabic = compileLanguage('ar', source, JSON.stringify(source), liquid, true)
+  t.match(arabic, { dir: 'rtl', start: 'right', end: 'left', missingForms: [] })
+  const english = compileLanguage('en', { ...source, dir: 'ltr' }, '', liquid, true)
+  t.match(english, { start: 'left', end: 'right' })
+  const said = (code: string) => arabic.mailWords('phone-change', { code, validity: null })
+  for (const [length, room] of [
+    [8, 'short'],
+    [9, 'medium'],
+    [16, 'medium'],
+    [17, 'long'],
+  ] as const)
+    t.equal(said('x'.repeat(length)).code_length, room, `${length}`)
+  t.same(said('x').before, ['always'], 'a paragraph without words is none')
+  const [x, y] = ['x'.repeat(60), 'y'.repeat(86)]
+  for (const [whole, cut] of [
+    ['x'.repeat(89), 'x'.repeat(89)],
+    ['x'.repeat(90), `${'x'.repeat(88)}…`],
+    [`${x} ${y}`, `${x}…`],
+    [`a ${y}yyy`, `a ${y}…`],
+  ] as const)
+    t.equal(said(whole).preheader, cut)
+})
+
 const PRINTING = [
   'no variable',
   '{{ code }}',

@@ -61,6 +61,37 @@ t.test('a refusal tells how many are taken, once no other is being opened', asyn
   t.equal(pool.countTaken(refused), 1, 'nor is one that was lost')
 })
 
+t.test('who waits has a turn in order, and whoever leaves takes nobody’s', async t => {
+  const { pool, take } = openPool(1)
+  const lent = await take()
+  const leaving = new AbortController()
+  const turns: string[] = []
+  const wait = (name: string, signal = never) =>
+    pool.take(signal).then(got => turns.push(got === undefined ? `${name} left` : name))
+  const all = [wait('first'), wait('second', leaving.signal), wait('third'), wait('fourth')]
+  leaving.abort()
+  await all[1]
+  for (let n = 0; n < 3; n += 1) {
+    pool.giveBack(lent)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await Promise.all(all)
+  t.same(turns, ['second left', 'first', 'third', 'fourth'])
+})
+
+t.test('in the place of one that is not counted another is lent at once', async t => {
+  const { pool, made, take } = openPool(1)
+  const slow = await take()
+  const waiting = pool.take(never)
+  pool.stopCounting(slow)
+  t.equal(await waiting, made[1])
+  pool.giveBack(slow)
+  const [next] = [pool.take(never)]
+  t.equal(made[0]?.closed, 1, 'one more than are lent at a time is closed')
+  pool.giveBack(made[1] as FakeConnection)
+  t.equal(await next, made[1])
+})
+
 t.test('closing sends away whoever waits, and closes each connection', async t => {
   const { pool, made, take } = openPool(1)
   const lent = await take()

@@ -93,11 +93,23 @@ await t.test('bare CR and bare LF never leave: no smuggled end of message', asyn
   const { server, send } = await start(t)
   const raw = Buffer.from('Subject: x\r\n\r\na\r.\rMAIL FROM:<e@e>\nb\n.\nRCPT TO:<e@e>\r\n.\ncc\r')
   t.match(await send({ ...mail(), raw }), { is: 'sent' })
+  t.match(await send({ ...mail(), raw: Buffer.from('Subject: x\r\n\r\na\r.\rb\r\n') }), { is: 'sent' })
   t.match(await send(), { is: 'sent' })
   const bytes = Buffer.concat(server.connections[0]?.bytes ?? []).toString('latin1')
   t.notMatch(bytes, /\r(?!\n)|(?<!\r)\n/)
-  t.equal(server.mails.length, 2)
+  t.equal(server.mails.length, 3)
   t.ok(server.mails.every(({ to }) => to.length === 1 && to[0] !== 'e@e'))
+})
+
+await t.test('a connection goes on after a refusal, whatever was refused', async t => {
+  const { server, send } = await start(t)
+  for (const step of ['RCPT', 'dot'] as const) {
+    server.act = moment => (moment.step === step ? { is: 'say', reply: '550 5.1.1 no' } : undefined)
+    t.match(await send(), { is: 'rejected' })
+  }
+  server.act = undefined
+  t.match(await send(), { is: 'sent' })
+  t.equal(server.connections.length, 1)
 })
 
 await t.test('no address becomes a command or a second recipient', async t => {

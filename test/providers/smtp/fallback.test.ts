@@ -196,11 +196,37 @@ await t.test('a primary that works again is used again', async t => {
   t.strictSame([await names(), await names()], ['a', 'a'])
 })
 
-await t.test('refusals of single messages do not count as its end', async t => {
-  const primary = scripted('a', [later])
-  const both = withFallback(primary, scripted('b', [sent]), { now: () => 0 }, { failures: 2, restMs: 1_000 })
-  for (let i = 0; i < 5; i++) await both.send(mail(), never)
-  t.equal(primary.asked(), 5)
+await t.test(
+  'refusals of single messages, and what we end ourselves, do not count as its end; silence does',
+  async t => {
+    const stopped = (code: string): Outcome => ({ ...dead, code })
+    for (const [outcome, asked] of [
+      [later, 5],
+      [stopped('aborted'), 5],
+      [stopped('closed'), 5],
+      [stopped('expired'), 5],
+      [dead, 2],
+      [{ ...later, code: 'command-limit' }, 2],
+    ] as const) {
+      const primary = scripted('a', [outcome])
+      const policy = { failures: 2, restMs: 1_000 }
+      const both = withFallback(primary, scripted('b', [sent]), { now: () => 0 }, policy)
+      for (let i = 0; i < 5; i++) await both.send(mail(), never)
+      t.equal(primary.asked(), asked, outcome.is === 'retry' ? outcome.code : outcome.is)
+    }
+  },
+)
+
+await t.test('two retries are told as one: of whoever has more to say, and of both', async t => {
+  const join = async (first: Outcome, second: Outcome): Promise<Outcome> =>
+    withFallback(scripted('a', [first]), scripted('b', [second]), { now: () => 0 }).send(mail(), never)
+  const account: Outcome = { ...login, scope: 'account' }
+  const transport: Outcome = { ...dead, scope: 'transport' }
+  t.match(await join(account, transport), { scope: 'account', code: '535' })
+  t.match(await join(transport, account), { scope: 'account', code: '535' })
+  const { reply } = await join({ ...later, reply: 'x'.repeat(300) }, { ...later, reply: 'y'.repeat(300) })
+  t.match(reply, /^a: x+; b: y+$/)
+  t.equal(reply.length, 200)
 })
 
 await t.test(
@@ -227,6 +253,32 @@ await t.test(
 await t.test('verify asks both', async t => {
   const both = withFallback(scripted('a', [sent]), scripted('b', [sent]), { now: () => 0 })
   t.strictSame(await both.verify(), { ok: false, detail: 'a: detail; b: detail' })
+  const advised = (name: string): Provider => ({
+    ...scripted(name, [sent]),
+    verify: async () => ({ ok: false, detail: 'detail', next: `mend ${name}` }),
+  })
+  const nextOf = async (a: Provider, b: Provider) =>
+    (await withFallback(a, b, { now: () => 0 }).verify()).next
+  t.equal(await nextOf(advised('a'), advised('b')), 'a: mend a; b: mend b')
+  t.equal(await nextOf(scripted('a', [sent]), advised('b')), 'b: mend b')
+})
+
+await t.test('both together send as many at a time as either, and are closed together', async t => {
+  const closed: string[] = []
+  const named = (name: string, concurrency: number): Provider => ({
+    ...scripted(name, [sent]),
+    concurrency,
+    close: async () => void closed.push(name),
+  })
+  for (const [a, b] of [
+    [2, 5],
+    [5, 2],
+  ] as const) {
+    const both = withFallback(named('a', a), named('b', b), { now: () => 0 })
+    t.equal(both.concurrency, 5)
+    await both.close()
+  }
+  t.same(closed, ['a', 'b', 'a', 'b'])
 })
 
 await t.test('two channels are a bug', async t => {

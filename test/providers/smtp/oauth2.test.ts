@@ -79,18 +79,61 @@ t.test('a token is renewed before it ends, and nobody waits for that', async t =
   t.equal(await tokens.getToken(), first)
   t.match(await tokens.renewToken(first as AccessToken), { code: 'http-503' }, 'the same renewal')
   t.equal(endpoint.requests.length, 2)
+  t.equal(await tokens.getToken(), first, 'and for a while it is not asked for again')
+  const later = openTokens(endpoint)
+  await later.getToken()
+  await later.close()
+  t.equal(endpoint.requests.length, 3, 'the later one’s alone')
   endpoint.act = undefined
   now += 31_000
   t.equal(await tokens.getToken(), first)
   await until(() => endpoint.issued.length === 2)
   await until(async () => ((await tokens.getToken()) as { token: string }).token === endpoint.issued[1])
-  t.equal(endpoint.requests.length, 3, 'the failure was not repeated at once')
+  t.equal(endpoint.requests.length, 4, 'the failure was not repeated at once')
 
   now += 3_600_000
   const [one, other] = await Promise.all([tokens.getToken(), tokens.getToken()])
   t.match(one, { token: endpoint.issued[2] })
   t.equal(one, other, 'one that has ended is waited for, together')
-  t.equal(endpoint.requests.length, 4)
+  t.equal(endpoint.requests.length, 5)
+})
+
+t.test('a token lives from when it was asked for, and not from when it came', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  const tokens = openTokens(endpoint, { now: () => endpoint.requests.length * 5000 })
+  t.match(await tokens.getToken(), { expiresAt: 3_600_000 })
+  await Promise.all([tokens.close(), endpoint.close()])
+})
+
+t.test('the latest tokens are kept secret, and the client’s secret always', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 60 })
+  let now = 0
+  const tokens = openTokens(endpoint, { now: () => now })
+  for (let n = 0; n < 22; n += 1) {
+    await tokens.getToken()
+    now += 60_000
+  }
+  t.same(tokens.secrets(), [CLIENT.secret, ...endpoint.issued.slice(-20)])
+  await Promise.all([tokens.close(), endpoint.close()])
+})
+
+t.test('what a token endpoint refuses is explained', async t => {
+  const refused = async (status: number, error: string, options: { refreshToken?: string } = {}) => {
+    const endpoint = await startTokenEndpoint(options)
+    endpoint.act = { is: 'answer', status, body: JSON.stringify({ error }), headers: { 'retry-after': '7' } }
+    const tokens = openTokens(endpoint)
+    const answer = await tokens.getToken()
+    await Promise.all([tokens.close(), endpoint.close()])
+    return answer
+  }
+  t.match(await refused(400, 'invalid_grant', { refreshToken: 'r' }), { what: /refuses the refresh token$/ })
+  const ours = await refused(400, 'invalid_grant')
+  t.match(ours, { whose: 'ours', what: 'the token endpoint refuses the request' })
+  t.notOk('retryAfterMs' in ours, 'what is ours to mend does not mend itself')
+  t.match(await refused(503, 'server_error'), { whose: 'later', retryAfterMs: 7000, next: /tried again$/ })
+  for (const status of [429, 500])
+    t.match(await refused(status, '-'), { whose: 'later', next: /^nothing is to be mended here/ })
+  t.match(await refused(404, '-'), { whose: 'later', next: 'look at SMTP_OAUTH2_TOKEN_URL' })
 })
 
 t.test('how long a token is good, as servers say it or do not', async t => {
@@ -123,6 +166,19 @@ t.test('a refresh token that the server replaces is not used again', async t => 
     ['canary-first', 'canary-rotated-x', 'canary-rotated-xx'].map(token => ['refresh_token', token]),
   )
   t.ok(tokens.hasRotated())
+})
+
+t.test('a refresh token that the server leaves as it is is used again', async t => {
+  const endpoint = await startTokenEndpoint({ expiresIn: 60, refreshToken: 'canary-first' })
+  let now = 0
+  const tokens = openTokens(endpoint, { now: () => now })
+  t.teardown(() => Promise.all([tokens.close(), endpoint.close()]))
+  for (; now <= 60_000; now += 60_000) await tokens.getToken()
+  t.same(
+    endpoint.requests.map(({ form }) => form.get('refresh_token')),
+    ['canary-first', 'canary-first'],
+  )
+  t.notOk(tokens.hasRotated())
 })
 
 for (const challenges of [false, true])
@@ -167,6 +223,8 @@ t.test('a mailbox that takes no token: ours to mend, after one more token', asyn
   t.equal(shown().length, 2)
   t.equal(endpoint.requests.length, 2)
   server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '454 4.7.0 later' } : undefined)
+  t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true })
+  server.act = ({ step }) => (step === 'AUTH' ? { is: 'say', reply: '554 5.7.0 no' } : undefined)
   t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true })
   t.equal(endpoint.requests.length, 2, 'what is no refusal of the token renews nothing')
   server.act = undefined

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
+import { acceptedOutcome, type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
 import { judgementOf } from '../sms.ts'
 
 const TO = 'reader@example.com'
@@ -63,7 +63,14 @@ await t.test('a reply says what it is about, by the command that it answers', as
       'dot: 550 5.1.1 no such user',
       'dot: 452 4.2.2 full',
     ],
-    message: ['dot: 554 5.6.0 spam', 'dot: 554', 'dot: 451 later', 'MAIL FROM: 552 5.3.4 too big'],
+    message: [
+      'dot: 554 5.6.0 spam',
+      'dot: 554',
+      'dot: 451 later',
+      'MAIL FROM: 552 5.3.4 too big',
+      'MAIL FROM: 552 too big',
+      'MAIL FROM: 554 5.3.4 too big',
+    ],
     sender: [
       'RCPT TO: 553 5.1.8 sender domain not found',
       'RCPT TO: 450 4.1.8 sender domain not found',
@@ -169,6 +176,43 @@ await t.test('without a reply the dot decides', async t => {
       code: 'reply-limit',
     })
   }
+})
+
+await t.test('what we ended ourselves is judged by that, whatever the server said', async t => {
+  const error = failed('RCPT TO', 'EENVELOPE', '550 5.1.1 no such user')
+  const stopped = { ...begun, stopped: 'dialogue-limit' }
+  t.match(smtpFailure(error, stopped, TO), { is: 'retry', whose: 'later', code: 'dialogue-limit' })
+})
+
+await t.test('a certificate that is not accepted is ours to mend, and is named by its own code', async t => {
+  const fresh = { begun: false, dotted: false }
+  const error = { message: 'certificate has expired', code: 'ESOCKET', command: 'CONN' }
+  t.match(smtpFailure({ ...error, originalCode: 'CERT_HAS_EXPIRED' }, fresh, TO), {
+    is: 'retry',
+    whose: 'ours',
+    code: 'CERT_HAS_EXPIRED',
+    reply: /certificate was not accepted: certificate has expired$/,
+  })
+  t.match(smtpFailure({ ...error, originalCode: 'ECONNRESET' }, fresh, TO), {
+    whose: 'later',
+    code: 'ECONNRESET',
+  })
+  const openssl = '40DD:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:record.c:1:'
+  t.match(smtpFailure({ ...error, message: openssl }, fresh, TO), { reply: 'wrong version number' })
+})
+
+await t.test('a refused STARTTLS is said to be one', async t => {
+  const outcome = smtpFailure(
+    failed('STARTTLS', 'ETLS', '454 4.7.0 not now'),
+    { begun: false, dotted: false },
+    TO,
+  )
+  t.match(outcome, { code: '454 4.7.0', reply: /^the server offers no TLS.*: 454 4\.7\.0 not now$/ })
+})
+
+await t.test('the name that a server gives an accepted message is kept', async t => {
+  t.match(acceptedOutcome('250 2.0.0 Ok: queued as 4bX.9-1_z', TO, []), { providerId: '4bX.9-1_z' })
+  t.notOk('providerId' in acceptedOutcome('250 2.0.0 Ok', TO, []))
 })
 
 await t.test('words that are no reply are no verdict', async t => {
