@@ -4,7 +4,7 @@ import type { CallbackBody } from '../../src/callback/body.ts'
 import { prepareMessages } from '../../src/callback/receive.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Interpretation } from '../../src/messages/interpret.ts'
-import type { Channel, Purpose } from '../../src/messages/message.ts'
+import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStoreKeys } from '../../src/service/factories.ts'
 import { enough, load } from '../config/settings.ts'
@@ -27,7 +27,7 @@ const SMS: CallbackBody = {
 function acceptances(
   channel: Channel,
   body: CallbackBody,
-  { kind = 'a-code', purpose = 'code' as Purpose, corpId = 'corp', to = ['ann'], pluginId = '' } = {},
+  { kind = 'a-code', purpose = 'code', corpId = 'corp', to = ['ann'], pluginId = '' } = {},
 ) {
   const interpreted = {
     ok: true,

@@ -110,6 +110,17 @@ t.test('garbage is refused or ignored, and never a fault', async t => {
   ])
     t.equal((await post(url, body)).statusCode, 200, body)
   t.same(written, [])
+  for (const [errorCode, kept] of [
+    ['30003', 1],
+    [null, 1],
+    ['no room', 0],
+    ['x'.repeat(65), 0],
+  ] as const) {
+    const parseReports = () => [{ providerId: 'a', status: 'sent', errorCode }]
+    const coded = await start(t, { parseReports })
+    t.equal((await coded.post(url, '[]')).statusCode, 200)
+    t.equal(coded.written.length, kept, String(errorCode))
+  }
 })
 
 t.test(

@@ -3,6 +3,10 @@ import t from 'tap'
 import { mailboxOf, maskAddress, parseAddress } from '../../src/callback/recipients.ts'
 import { anyCharacter, webUrl } from '../fixtures/arbitraries.ts'
 
+/** An address of so many octets, its parts as long as they may be. */
+const address = (octets: number) =>
+  `${'a'.repeat(64)}@${'b'.repeat(octets - 193)}.${'c'.repeat(61)}.${'d'.repeat(61)}.com`
+
 t.test('bare addresses are read, domains as lower-case A-labels', async t => {
   const right: Record<string, string> = {
     'a@example.com': 'a@example.com',
@@ -14,6 +18,8 @@ t.test('bare addresses are read, domains as lower-case A-labels', async t => {
     'उपयोगकर्ता@example.com': 'उपयोगकर्ता@example.com',
     [`${'ü'.repeat(32)}@example.com`]: `${'ü'.repeat(32)}@example.com`,
     'a@bücher.example': 'a@xn--bcher-kva.example',
+    'a@bu\u0308cher.example': 'a@xn--bcher-kva.example',
+    [address(254)]: address(254),
     'a@例え.テスト': 'a@xn--r8jz45g.xn--zckzah',
     'a@xn--bcher-kva.example': 'a@xn--bcher-kva.example',
     [`${'a'.repeat(64)}@example.com`]: `${'a'.repeat(64)}@example.com`,
@@ -29,6 +35,7 @@ t.test('everything else is no address', async t => {
     'a@',
     '@example.com',
     'a@example',
+    address(255),
     'a@@example.com',
     'a b@example.com',
     '.a@example.com',

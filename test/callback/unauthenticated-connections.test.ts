@@ -57,6 +57,32 @@ t.test('a flood from one source evicts nobody else; its own oldest go first', as
   t.equal(connections.count(), 10)
 })
 
+t.test('callers by IPv4 are told apart on a socket of both families', async t => {
+  const connections = createUnauthenticatedConnections(3)
+  const quiet = from('::ffff:198.51.100.1', 1)
+  connections.add(quiet)
+  for (let port = 1; port < 5; port += 1) connections.add(from('::ffff:192.0.2.1', port))
+  t.notOk(quiet.destroyed)
+})
+
+t.test('of two sources that have most, the other is the largest once one has fewer', async t => {
+  const connections = createUnauthenticatedConnections(4)
+  const [one, ofOne, other, ofOther] = [
+    from('192.0.2.1', 1),
+    from('192.0.2.1', 2),
+    from('198.51.100.1', 1),
+    from('198.51.100.1', 2),
+  ] as const
+  for (const socket of [one, ofOne, other, ofOther]) connections.add(socket)
+  one.destroy()
+  connections.add(from('203.0.113.1', 1))
+  connections.add(from('203.0.114.1', 1))
+  t.same(
+    [ofOne, other, ofOther].map(({ destroyed }) => destroyed),
+    [false, true, false],
+  )
+})
+
 t.test('who has shown the key, or has closed, holds no place', async t => {
   const connections = createUnauthenticatedConnections(2)
   const known = from('192.0.2.1', 1)

@@ -774,6 +774,31 @@ export const mistakes: readonly Mistake[] = [
     tests: ['test/providers/sms-template-file.test.ts'],
   },
   {
+    text: 'const lost = refused + overQuota + to.invalid',
+    instead: 'const lost = refused + overQuota',
+    tests: ['test/callback/answers.test.ts'],
+  },
+  {
+    text: 'const isSame = cert === current.cert && key === current.key',
+    instead: 'const isSame = cert === current.cert',
+    tests: ['test/tls/tls.test.ts'],
+  },
+  {
+    text: 'refreshToken = answer.refreshToken ?? refreshToken',
+    instead: 'refreshToken = answer.refreshToken',
+    tests: ['test/providers/smtp/oauth2.test.ts'],
+  },
+  {
+    text: 'isPrecompilable: used.every(',
+    instead: 'isPrecompilable: used.some(',
+    tests: ['test/words/layout-dependence.test.ts'],
+  },
+  {
+    text: "if (unreadable.has('.')) return",
+    instead: '',
+    tests: ['test/words/overrides.test.ts'],
+  },
+  {
     text: 'alarmAt: latest(memory?.alarmAt ?? null, at)',
     instead: 'alarmAt: at',
     tests: ['test/devices/suppression.test.ts'],

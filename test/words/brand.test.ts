@@ -6,6 +6,7 @@ t.test('contrast is the ratio of WCAG 2.2', async t => {
   t.equal(contrastOf('#000000', '#ffffff'), 21)
   t.equal(contrastOf('#777777', '#777777'), 1)
   t.equal(contrastOf('#767676', '#fff').toFixed(2), '4.54')
+  t.equal(contrastOf('#0a0a0a', '#000').toFixed(2), '1.06')
 })
 
 t.test("whatever the brand's colour, its texts can be read", async () => {
@@ -30,6 +31,13 @@ t.test('a colour that reads well is left as it is', async t => {
   t.equal(brand.color, '#aabbcc')
   t.equal(brand.url_text, 'example.com')
   t.equal(createBrand({ name: 'B', color: '#7a0000' }).ink, '#7a0000')
+})
+
+t.test('a button whose colour is nearly that of a card has an edge', async t => {
+  const [pale, dark, own] = ['#dddddd', '#1b1e24', '#1f5fd0'].map(color => createBrand({ name: 'B', color }))
+  t.equal(pale?.edge, pale?.ink)
+  t.equal(dark?.edge, dark?.ink_dark)
+  t.equal(own?.edge, '#1f5fd0')
 })
 
 t.test('a text that is no colour is refused', async t => {

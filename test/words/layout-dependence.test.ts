@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { type Sample, sampleMessage, samples, withOtherValues } from '../../src/messages/samples.ts'
 import { findDependence } from '../../src/words/layout-dependence.ts'
-import { rawOf, readMail, rendererFor } from './rendering.ts'
+import { messageOf, rawOf, readMail, rendererFor } from './rendering.ts'
 
 const BUILT_IN = new URL('../../src/words/templates/', import.meta.url)
 const built = async (file: string) => readFile(new URL(file, BUILT_IN), 'utf8')
@@ -38,6 +38,7 @@ t.test('anything else is found, with its line', async t => {
     '{{ "now" | date: "%Y" }}',
     "{{ '}}{{ code | upcase }}' }}",
     "{% if code == '1234' %}",
+    "{% if subject and code == '1234' %}",
     "{% if code contains '1' %}",
     '{% if code > "5" %}',
     '{% if words.heading.size > 20 %}',
@@ -102,4 +103,22 @@ t.test('a layout that is rendered in full is named', async t => {
     { file: 'messages/file.html', line: 1, because: '{{ validity }}' },
     { file: 'layout.txt', line: 2, because: '{{ code | upcase }}' },
   ])
+})
+
+t.test('a mail whose layout is rendered in full gets it so, also where its own file extends it', async t => {
+  const own = "{% layout 'layout.txt' %}{% block content %}own{% endblock %}"
+  for (const [name, said] of [
+    ['file.txt', 'ours'],
+    ['phone-change.txt', 'own'],
+  ] as const) {
+    const layout = '{{ code | upcase }} {% block content %}ours{% endblock %}'
+    const files = { 'layout.txt': layout, messages: { [name]: own } }
+    const renderer = rendererFor({ templatesDir: t.testdir(files) })
+    for (const code of ['abc', 'xyz']) {
+      const message = messageOf('email', 'phone-change', { params: { code } })
+      const { text } = await readMail(rawOf(renderer, message))
+      t.equal(text.trim(), `${code.toUpperCase()} ${said}`)
+    }
+    renderer.close()
+  }
 })

@@ -102,6 +102,26 @@ t.test('a long subject is folded at blanks into lines of at most 76 characters',
   t.equal((await readMail(raw)).subject, subject)
 })
 
+t.test(
+  'a line of 76 characters stays whole, a longer one is broken, and a blank at its end is kept',
+  async t => {
+    const line = (text: string) => encodeBody(text).split('\r\n').slice(3)
+    t.same(line('x'.repeat(76)), ['x'.repeat(76)])
+    t.ok(line('x'.repeat(77)).every(each => each.length <= 76))
+    t.same(line('a \nb'), ['a=20', 'b'])
+    t.same(line('a\rb\r\nc'), ['a', 'b', 'c'])
+  },
+)
+
+t.test('a subject is encoded where it has to be, and so that most of its letters can be read', async t => {
+  const header = (subject: string) =>
+    lines(compose({ ...base, subject })).find(line => line.startsWith('Subject: '))
+  t.equal(header('x'.repeat(66)), `Subject: ${'x'.repeat(66)}`)
+  t.match(header('x'.repeat(70)), /^Subject: =\?UTF-8\?Q\?/)
+  t.match(header('Hällo world'), /^Subject: =\?UTF-8\?Q\?/)
+  t.match(header('您的验证码'), /^Subject: =\?UTF-8\?B\?/)
+})
+
 t.test('a subject in any script is read back as it was', async t => {
   for (const subject of [
     'Plain',

@@ -66,6 +66,7 @@ t.test('a new language is one file', async t => {
   t.match(reasons(renderer), [
     /^locales\/de\.json: has no words for .*email\/file.*sms\/plain: they are said in en$/,
   ])
+  t.equal(renderer.problems().length, 1, 'nothing has failed')
   t.match(smsOf(renderer, login), /ist Ihr Code/)
 })
 
@@ -248,19 +249,55 @@ t.test('a file that cannot be read for a while keeps its last good text', async 
   await write('locales/en.json', '{}')
   t.same(renderer.reload(), [])
   t.match(smsOf(renderer, login), /^Northwind: /)
+
+  await write('locales/en.json', JSON.stringify({ sms: { 'login-code': 'again {{ code }}' } }))
+  renderer.reload()
+  await rename(dir, `${dir}.away`)
+  t.match(renderer.reload(), [{ file: '.', reason: /cannot be read: ENOENT/, is: 'refused' }])
+  t.equal(smsOf(renderer, login), 'again 1234', 'the whole folder is gone for a moment')
+  await rename(`${dir}.away`, dir)
+  t.same(renderer.reload(), [])
+})
+
+t.test('it is said that problems are gone when one is, and not before', async t => {
+  const said: string[] = []
+  const note = (_fields: object, text: string) => void said.push(text)
+  const { renderer, write } = await withTemplates(
+    t,
+    { 'layout.txt': '{{ nothing }}', 'layout.html': '{{ nothing }}' },
+    { pollEveryMs: 60_000, log: { warn: note, info: note } },
+  )
+  t.same(said.splice(0), ['template problem', 'template problem'])
+  await write('locales/en.json', '{}')
+  renderer.reload()
+  t.same(said, [])
+  await write('layout.txt', '{{ words.heading }}')
+  renderer.reload()
+  t.same(said, ['templates read again'])
 })
 
 t.test('a message on which a template fails gets the built-in one', async t => {
-  const { renderer } = await withTemplates(t, {
-    'messages/phone-change.html':
-      '<p>{{ code }}</p>{% if code == "666" %}{% for i in (1..99999999) %}x{% endfor %}{% endif %}',
-  })
+  const said: string[] = []
+  const note = (_fields: object, text: string) => void said.push(text)
+  const file = 'messages/phone-change.html'
+  const { renderer, write } = await withTemplates(
+    t,
+    {
+      [file]: '<p>{{ code }}</p>{% if code == "666" %}{% for i in (1..99999999) %}x{% endfor %}{% endif %}',
+    },
+    { pollEveryMs: 60_000, log: { warn: note, info: note } },
+  )
   t.same(renderer.problems(), [])
   t.equal(renderer.viewMail(code).html, '<p>428913</p>')
   const bad = renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '666' } }))
   t.match(bad.html, /<!DOCTYPE html>[^]*666/)
   t.match(renderer.problems(), [{ reason: /limit/ }])
   t.equal(renderer.viewMail(code).html, '<p>428913</p>')
+  renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '666' } }))
+  t.same(said, ['template failed on a message: the built-in one is used'], 'it is said once')
+  await write(file, '<p>{{ code }}</p>')
+  t.same(renderer.reload(), [])
+  t.same(renderer.problems(), [], 'mended')
 })
 
 t.test('what has not changed is not compiled again', async t => {

@@ -160,6 +160,7 @@ t.test('a brand name is printed, not compiled', async t => {
   const view = odd.viewMail(messageOf('email', 'phone-change', { params: { code: '31337' } }))
   t.match(view.html, /\{\{ code \}\}&lt;b&gt;/)
   t.match(view.text, /\{\{ code \}\}<b>/)
+  t.notMatch(view.html + view.text, /31337(?:<|&lt;)b/)
 })
 
 t.test('a link reaches the reader byte for byte, as a button and as text with its host', async t => {

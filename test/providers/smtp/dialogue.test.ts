@@ -101,6 +101,13 @@ await t.test('bare CR and bare LF never leave: no smuggled end of message', asyn
   t.ok(server.mails.every(({ to }) => to.length === 1 && to[0] !== 'e@e'))
 })
 
+await t.test('a mail is sent until its validity is over, and not in that moment', async t => {
+  const { server, send } = await start(t, {}, { clock: { now: () => 1000 } })
+  t.match(await send({ ...mail(), expiresAt: 1000 }), { is: 'retry', code: 'expired', untouched: true })
+  t.match(await send({ ...mail(), expiresAt: 1001 }), { is: 'sent' })
+  t.equal(server.mails.length, 1)
+})
+
 await t.test('a connection goes on after a refusal, whatever was refused', async t => {
   const { server, send } = await start(t)
   for (const step of ['RCPT', 'dot'] as const) {

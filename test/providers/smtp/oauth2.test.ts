@@ -117,7 +117,7 @@ t.test('the latest tokens are kept secret, and the client’s secret always', as
   await Promise.all([tokens.close(), endpoint.close()])
 })
 
-t.test('what a token endpoint refuses is explained', async t => {
+t.test('a refusal of the token endpoint is explained', async t => {
   const refused = async (status: number, error: string, options: { refreshToken?: string } = {}) => {
     const endpoint = await startTokenEndpoint(options)
     endpoint.act = { is: 'answer', status, body: JSON.stringify({ error }), headers: { 'retry-after': '7' } }

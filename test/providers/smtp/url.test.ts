@@ -16,7 +16,7 @@ await t.test('host, port, login and what is asked of TLS', async t => {
     startTls: 'required',
     auth: { user: 'user@example.com', pass: 'p#/%' },
   })
-  t.match(read('smtp://[::1]:2525'), { host: '::1', port: 2525 })
+  t.match(read('smtp://[::1]:2525'), { host: /^::1$/, port: 2525 })
   t.match(read('smtp://a.example:25?requireTLS=false'), { startTls: 'offered' })
   t.match(read('smtp://a.example:25?ignoreTLS=true'), { startTls: 'off' })
   t.match(read('smtp://a.example:25?ignoreTLS=true&requireTLS=true'), { startTls: 'off' })
