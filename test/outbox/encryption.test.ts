@@ -4,6 +4,7 @@ import {
   createStoreKeys,
   encryptPayload,
   isSecretMissing,
+  isSecretNew,
   joinSecretChecks,
   renewSecretChecks,
   splitSecretChecks,
@@ -127,5 +128,20 @@ t.test('a secret that was replaced is missed until a start has found nothing und
   t.ok(isMissing('newer', 'old'))
   t.ok(start('newer'), 'what waits is looked through')
   t.notOk(start('newer'), 'and once only')
+  t.notOk(start('newer', 'next'))
+  t.ok(isMissing('newer'), 'a replica may write with any that is named')
+  t.ok(start('newer', 'other'))
+  t.notOk(start('newer', 'other'), 'one in the place of another, too')
+  t.end()
+})
+
+t.test('a secret is new that no process could have written with', t => {
+  const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
+  const stored = renewSecretChecks(keysOf('new', 'old'), null)
+  const both = renewSecretChecks(keysOf('new', 'old'), stored)
+  if (both === null) throw new Error('the replaced one is noted')
+  t.equal(isSecretNew(keysOf('new', 'old'), both), false)
+  t.equal(isSecretNew(keysOf('old', 'new'), both), false, 'one that is replaced already')
+  t.equal(isSecretNew(keysOf('newer', 'new', 'old'), both), true)
   t.end()
 })

@@ -197,6 +197,24 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     t.same(await days(), ['20261120', '20261121', '20261122'], 'the one of five days has found room for one')
   })
 
+  await t.test('what counts no more is deleted, and nothing else', async t => {
+    const { clock, ask, prune } = await openStore(1, 3)
+    const minute = NOON / 60_000 - 3 * 1440
+    await ask(`INSERT INTO courier_quota_counters VALUES ('past', 0, 1, 1, ${NOON}), ('counts', 0, 1, 1, ${NOON + 1});
+      INSERT INTO courier_memos VALUES ('past', '1', ${NOON}), ('counts', '1', ${NOON + 1});
+      INSERT INTO courier_counts VALUES (${minute - 1}, 'email', 'k', 'sent', 0, 1), (${minute}, 'email', 'k', 'sent', 0, 1);
+      INSERT INTO courier_replicas VALUES ('past', 1, clock_timestamp() - interval '61 minutes'),
+        ('counts', 1, clock_timestamp() - interval '59 minutes')`)
+    t.equal(clock.now(), NOON)
+    await prune()
+    for (const table of ['quota_counters', 'memos'])
+      t.same(await ask(`SELECT name FROM courier_${table}`), [{ name: 'counts' }], table)
+    t.same(await ask('SELECT minute FROM courier_counts'), [{ minute: String(minute) }])
+    t.same(await ask("SELECT name FROM courier_replicas WHERE name IN ('past', 'counts')"), [
+      { name: 'counts' },
+    ])
+  })
+
   await t.test('what is left of the table of 1.0.0 is emptied once its last message is too old', async t => {
     const { clock, ask, prune } = await openStore(1, 3)
     await ask(`INSERT INTO courier_earlier (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,

@@ -1,9 +1,14 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { copyStore } from '../../src/outbox/sqlite/serve-store.ts'
+import { serveHere } from '../rigs/serve-here.ts'
+import { testClock } from './samples.ts'
 
 t.test('a backup that begins in the middle of a commit has what is committed', async t => {
   const directory = t.testdir({})
@@ -25,4 +30,23 @@ t.test('a backup that cannot be written says why at once', async t => {
   const store = openStore(join(directory, 'outbox.db'))
   t.teardown(() => store.close())
   await t.rejects(copyStore(store, join(directory, 'nowhere', 'copy.db')), /unable to open/)
+})
+
+t.test('one backup is made at a time, and another one after it', async t => {
+  const directory = t.testdir({})
+  const outbox = await createSqliteOutbox({
+    path: join(directory, 'outbox.db'),
+    clock: testClock(),
+    storeKeys: createStoreKeys('a secret of the tests, long enough'),
+    maxBacklog: 9,
+    retentionDays: 30,
+    startThread: serveHere,
+  })
+  t.teardown(() => outbox.close())
+  const backUp = async (name: string) => await outbox.backUp?.(join(directory, name))
+  const both = await Promise.allSettled([backUp('a.db'), backUp('b.db')])
+  t.match(both, [{ status: 'fulfilled' }, { status: 'rejected', reason: { message: /being made already/ } }])
+  await t.rejects(backUp('nowhere/c.db'), { name: 'StoreUnavailable', message: /unable to open/ })
+  await backUp('d.db')
+  t.same([existsSync(join(directory, 'b.db')), existsSync(join(directory, 'd.db'))], [false, true])
 })

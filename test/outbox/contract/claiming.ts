@@ -89,18 +89,20 @@ export async function claiming(t: Test, create: Create): Promise<void> {
   })
 
   await t.test('nothing is claimed before it is due, and it is said when that is', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    t.equal((await outbox.claim('email', 1, 1000)).nextDueAt, null, 'nothing waits')
-    await outbox.accept([sample(clock)])
-    const claimed = await claimOne(outbox)
-    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 30_000 })
-    const early = await outbox.claim('email', 1, 1000)
-    t.same(early.messages, [])
-    t.equal(early.nextDueAt, clock.now() + 30_000)
-    clock.advance(29_999)
-    t.same((await outbox.claim('email', 1, 1000)).messages, [])
-    clock.advance(1)
-    t.match(await claimOne(outbox), { attempts: 2 })
+    for (const purpose of ['code', 'link'] as const) {
+      const { outbox, clock } = await fresh(t, create)
+      t.equal((await outbox.claim('email', 1, 1000)).nextDueAt, null, 'nothing waits')
+      await outbox.accept([sample(clock, { purpose })])
+      const claimed = await claimOne(outbox)
+      await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 30_000 })
+      const early = await outbox.claim('email', 1, 1000)
+      t.same(early.messages, [])
+      t.equal(early.nextDueAt, clock.now() + 30_000, purpose)
+      clock.advance(29_999)
+      t.same((await outbox.claim('email', 1, 1000)).messages, [])
+      clock.advance(1)
+      t.match(await claimOne(outbox), { attempts: 2 })
+    }
   })
 
   await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
@@ -281,6 +283,8 @@ export async function claiming(t: Test, create: Create): Promise<void> {
       const { message, lease: held } = samples[n] ?? {}
       if (message !== undefined && held !== undefined) await outbox.beginAttempt(message.id, held)
     }
+    // One that ends before it claims anything leaves all of that as it was.
+    await reopen()
     const again = await reopen()
     clock.advance(5000)
     const atOnce = (await again.claim('email', 10, 60_000)).messages

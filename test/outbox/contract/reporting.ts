@@ -48,15 +48,18 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.match(await settle({ to: 'final', state: 'sent', answer: null, providerId: 'SM1' }), { state: 'sent' })
     t.equal(await report('delivered', { id: undefined }), 'recorded')
     t.match(await view(), { state: 'sent', providerId: 'SM1', receipt: { status: 'delivered' } })
+    t.equal(await report('read', { providerId: 'SM2' }), 'recorded', 'by our id')
+    t.match(await view(), { providerId: 'SM1', receipt: { status: 'read' } })
   })
 
   await t.test('a message that was reported on is sent when its attempt ends ambiguous', async t => {
-    for (const unknown of [false, true]) {
+    for (const end of ['ambiguous', 'unknown', 'sent'] as const) {
       const { report, settle, settleAmbiguous, view } = await sending(await fresh(t, create))
       await report('sent')
-      const settled = unknown
-        ? await settle({ to: 'final', state: 'unknown', answer: null })
-        : await settleAmbiguous()
+      const settled =
+        end === 'ambiguous'
+          ? await settleAmbiguous()
+          : await settle({ to: 'final', state: end, answer: null })
       t.same(settled, { state: 'sent', answer: null })
       t.match(await view(), { state: 'sent', providerId: 'SM1', receipt: { status: 'sent' } })
     }
