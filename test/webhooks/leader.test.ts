@@ -135,3 +135,24 @@ t.test('a change of a provider that comes while the one before is stored is told
   })
   await until(() => bodies.join().includes('provider.up'), 'that it is back')
 })
+
+t.test('a provider that is being tried again is not up, and the end waits a second for a POST', async t => {
+  const { queue } = createQueue()
+  let posted = ''
+  const { webhooks } = create(t, queue, {
+    providers: () => [{ provider: 'smtp', channel: 'email', breaker: 'half-open' }],
+    poster: {
+      post(_headers, body, signal) {
+        posted = body
+        const { promise, resolve } = Promise.withResolvers<PostResult>()
+        signal.addEventListener('abort', () => resolve({ is: 'failed', reason: 'aborted' }))
+        return promise
+      },
+      close: async () => {},
+    },
+  })
+  await until(() => posted !== '', 'how smtp is at the start')
+  t.match(posted, 'provider.down')
+  await webhooks.stop()
+  t.equal(webhooks.status().failing, null, 'that the end aborted it is no failure')
+})
