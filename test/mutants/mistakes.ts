@@ -848,4 +848,29 @@ export const mistakes: readonly Mistake[] = [
     instead: 'return 0',
     tests: ['test/commands/forget.test.ts'],
   },
+  {
+    text: 'due[order].all(channel, rank, limit - found.length)',
+    instead: 'due[order].all(channel, rank, limit)',
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: 'rank = 1) AS other',
+    instead: 'rank = 0) AS other',
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: "SELECT seq, id FROM messages WHERE state = 'sending' AND lease_until > 0",
+    instead: "SELECT seq, id FROM messages WHERE state = 'sending'",
+    tests: ['test/outbox/sqlite.test.ts'],
+  },
+  {
+    text: 'return counter.current + 1 + counter.previous * left >= warnAt',
+    instead: 'return counter.current + 1 >= warnAt',
+    tests: ['test/outbox/quota.test.ts'],
+  },
+  {
+    text: 'const SQLSTATE = /^(?=.*\\d)[0-9A-Z]{5}$/',
+    instead: 'const SQLSTATE = /^[0-9A-Z]{5}$/',
+    tests: ['test/outbox/postgres-errors.test.ts'],
+  },
 ]
