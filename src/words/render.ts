@@ -247,10 +247,7 @@ function chooseText(variants: Iterable<string>, content: Content, webotpDomain: 
     texts.push(text)
   }
   const count = (text: string) => countSegments(text).segments
-  return (
-    texts.find(text => count(text) === 1) ??
-    texts.reduce((best, text) => (count(text) < count(best) ? text : best))
-  )
+  return texts.reduce((best, text) => (count(text) < count(best) ? text : best))
 }
 
 /** A text as a phone shows it, whole: a command at its beginning is taken apart. */
