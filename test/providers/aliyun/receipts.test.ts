@@ -6,17 +6,12 @@ import { aliyun } from '../../../src/providers/aliyun.ts'
 import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
 import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
-import { LOGIN, SIGN_NAME } from './rig.ts'
+import { ALONE } from './rig.ts'
 
 const ID = 'b'.repeat(32)
 const config = load({
   ...enough,
-  TWILIO_ACCOUNT_SID: '',
-  TWILIO_AUTH_TOKEN: '',
-  TWILIO_FROM: '',
-  ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
-  ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
-  ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+  ...ALONE,
 })
 const source = await aliyun.openReceipts?.(config)
 const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })

@@ -20,6 +20,16 @@ export const NUMBER = '13711112222'
 export const CODE = '607182'
 export const SIGN_NAME = '示例科技'
 
+/** Settings by which Aliyun alone sends SMS. */
+export const ALONE = {
+  TWILIO_ACCOUNT_SID: '',
+  TWILIO_AUTH_TOKEN: '',
+  TWILIO_FROM: '',
+  ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
+  ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
+  ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+}
+
 export const SIGNATURES = [
   { SignName: SIGN_NAME, AuditStatus: 'AUDIT_STATE_PASS', BusinessType: '通用类型' },
   { SignName: '待审科技', AuditStatus: 'AUDIT_STATE_INIT', BusinessType: '验证码类型' },

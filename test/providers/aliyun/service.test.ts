@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
 import { deriveReceiptKey } from '../../../src/providers/receipts.ts'
 import { type ServiceRig, SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
-import { type AliyunServer, LOGIN, SIGN_NAME, startAliyunServer } from './rig.ts'
+import { ALONE, type AliyunServer, startAliyunServer } from './rig.ts'
 
 const PATH = `/receipt/aliyun/${deriveReceiptKey('aliyun', SMS_TOKEN)}`
 
@@ -16,12 +16,7 @@ async function start(t: Test): Promise<{ readonly rig: ServiceRig; readonly aliy
   const login = { mainland: { template: 'SMS_1', params: { code: 'code' } } }
   await writeFile(file, JSON.stringify({ aliyun: { 'login-code': login } }))
   const rig = await startRig(t, {
-    TWILIO_ACCOUNT_SID: '',
-    TWILIO_AUTH_TOKEN: '',
-    TWILIO_FROM: '',
-    ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
-    ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
-    ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+    ...ALONE,
     ALIYUN_API_URL: aliyun.url,
     SMS_TEMPLATES_FILE: file,
     ANSWER_WITHIN_MS: '300',

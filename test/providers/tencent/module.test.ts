@@ -3,17 +3,11 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { APP_ID, LOGIN, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+import { ALONE, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
 
 const byTencent = {
   ...enough,
-  TWILIO_ACCOUNT_SID: '',
-  TWILIO_AUTH_TOKEN: '',
-  TWILIO_FROM: '',
-  TENCENT_SECRET_ID: LOGIN.secretId,
-  TENCENT_SECRET_KEY: LOGIN.secretKey,
-  TENCENT_SMS_APP_ID: APP_ID,
-  TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+  ...ALONE,
 }
 
 const code: MappedTemplate = {

@@ -6,18 +6,12 @@ import published from '../../../src/providers/tencent.codes.json' with { type: '
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
-import { APP_ID, LOGIN, SIGN_NAME } from './rig.ts'
+import { ALONE } from './rig.ts'
 
 const ID = 'b'.repeat(32)
 const config = load({
   ...enough,
-  TWILIO_ACCOUNT_SID: '',
-  TWILIO_AUTH_TOKEN: '',
-  TWILIO_FROM: '',
-  TENCENT_SECRET_ID: LOGIN.secretId,
-  TENCENT_SECRET_KEY: LOGIN.secretKey,
-  TENCENT_SMS_APP_ID: APP_ID,
-  TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+  ...ALONE,
 })
 const source = await tencent.openReceipts?.(config)
 const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })

@@ -21,6 +21,17 @@ export const NUMBER = '+8613711112222'
 export const CODE = '607182'
 export const SIGN_NAME = '示例科技'
 
+/** Settings by which Tencent Cloud alone sends SMS. */
+export const ALONE = {
+  TWILIO_ACCOUNT_SID: '',
+  TWILIO_AUTH_TOKEN: '',
+  TWILIO_FROM: '',
+  TENCENT_SECRET_ID: LOGIN.secretId,
+  TENCENT_SECRET_KEY: LOGIN.secretKey,
+  TENCENT_SMS_APP_ID: APP_ID,
+  TENCENT_SMS_SIGN_NAME: SIGN_NAME,
+}
+
 export const SIGNATURES = [
   { SignId: 1, SignName: SIGN_NAME, International: 0, StatusCode: 0 },
   { SignId: 2, SignName: '待审科技', International: 0, StatusCode: 1 },
