@@ -17,7 +17,14 @@ COPY package.json /app/
 COPY src /app/src
 # The commit that --version, log, metrics and console say, by: docker build --build-arg COMMIT=$(git rev-parse --short=12 HEAD)
 ARG COMMIT=
-LABEL org.opencontainers.image.revision=$COMMIT
+# A release fills these two; where the code is, only who publishes it knows.
+ARG VERSION=
+ARG SOURCE=
+LABEL org.opencontainers.image.title=callback-courier \
+      org.opencontainers.image.licenses=MIT \
+      org.opencontainers.image.version=$VERSION \
+      org.opencontainers.image.source=$SOURCE \
+      org.opencontainers.image.revision=$COMMIT
 RUN node -e "const file = '/app/package.json'; const pack = { ...require(file), gitHead: process.argv[1] }; \
       require('node:fs').writeFileSync(file, JSON.stringify(pack))" "$COMMIT"
 
