@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
+import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
@@ -20,6 +20,11 @@ export interface BounceMailboxOptions {
     | undefined
   /** Reads a mail. @returns whether it reports on a mail of ours. @throws StoreUnavailable: it is read again later */
   readonly take: (message: Uint8Array) => Promise<boolean>
+  /** They keep, under this name, up to which mail the mailbox was read. */
+  readonly memos: Pick<MemoStore, 'readMemos' | 'writeMemo'>
+  readonly memoName: string
+  /** Waits, ms; an abort ends the wait. */
+  readonly rest: (ms: number, signal: AbortSignal) => Promise<void>
   /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
   readonly clock: Clock
@@ -40,8 +45,15 @@ const DONE = 'callback-courier'
 const RECENT_MS = 7 * 86_400_000
 /** How often the mailbox is looked at when the server announces nothing. */
 const LOOK_EVERY_MS = 60_000
-/** Mails whose heads are asked for at once. */
-const HEADS_AT_ONCE = 200
+/** Mails whose heads are asked for at once, and so much of each at most: a Content-Type stands within it. */
+const HEADS_AT_ONCE = 50
+const HEAD_OCTETS = 64 * 1024
+/** Callbacks go before reports, however many there are: the rests after a report or some heads, and after a look, ms. */
+const REST_MS = { afterMails: 50, afterLook: 500 }
+/** The most that a server may say in the rest after a look, octets: nobody has asked it anything. */
+const MOST_UNASKED_OCTETS = 64 * 1024
+/** How long the server may take for an answer, whatever else it says meanwhile, ms. */
+const ANSWER_MS = 60_000
 const LEASE = { ttlMs: 30_000, renewEveryMs: 10_000 }
 const RETRY_MS = { first: 5_000, most: 300_000 }
 const LIMITS = { connectionTimeout: 15_000, greetingTimeout: 10_000, socketTimeout: 120_000 }
@@ -50,11 +62,20 @@ const MOST_OCTETS = 4 * 1024 * 1024
 
 /** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
 export function createBounceMailbox(options: BounceMailboxOptions) {
-  const { address, tokens, take, clock, emit, random } = options
+  const { address, tokens, take, memos, memoName, clock, emit, random } = options
   let failing: BounceMailboxStatus['failing'] = null
   let reading: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
-  /** The last mail that was looked at, of the mailbox that has this validity. */
-  let looked = { validity: 0n, uid: 0 }
+  /** The last mail that was looked at, of the mailbox that has this validity; null: the store knows. */
+  let looked: { readonly validity: string; readonly uid: number } | null = null
+  /** What the store was told of it last. */
+  let kept = ''
+  /** The mails that are being read. */
+  let underWay: readonly number[] = []
+  /** Counts what the server has given to read. */
+  let reads = 0
+  /** Mails among these that are asked for one by one, as one of them failed; and the count when each failed alone, or -1. */
+  const failed = new Map<number, number>()
+  /** Since the last look that was completed. */
   let failures = 0
 
   /** Reads the mailbox until the connection ends, or the signal aborts. */
@@ -66,45 +87,84 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     client.on('error', () => {})
     const close = () => client.close()
     signal.addEventListener('abort', close, { once: true })
+    const answer = setTimeout(close, ANSWER_MS)
+    const rest = async (ms: number) => {
+      await options.rest(ms, signal)
+      answer.refresh()
+    }
+    let mayHaveMore = false
+    client.on('exists', () => {
+      mayHaveMore = true
+    })
     try {
       await client.connect()
       await client.mailboxOpen(address.mailbox)
-      failures = 0
-      failing = null
-      emit({ type: 'bounce-mailbox', is: 'open' })
-      let mayHaveMore = false
-      client.on('exists', () => {
-        mayHaveMore = true
-      })
-      while (!signal.aborted && client.usable) {
+      for (let looks = 0; client.usable; looks += 1) {
         mayHaveMore = false
-        await readNew(client)
-        if (!mayHaveMore) await nextMail(client, signal)
+        await readNew(client, rest)
+        failures = 0
+        failing = null
+        if (looks === 0) emit({ type: 'bounce-mailbox', is: 'open' })
+        for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += REST_MS.afterLook) {
+          client.stats(true)
+          await rest(REST_MS.afterLook)
+          if (client.stats().received > MOST_UNASKED_OCTETS) throw new Error('the server talks without end')
+          if (mayHaveMore) break
+        }
       }
     } finally {
+      clearTimeout(answer)
       signal.removeEventListener('abort', close)
       client.close()
     }
   }
 
   /** Reads the reports among the mails that have come since the last look. All others stay as they are. */
-  async function readNew(client: ImapFlow): Promise<void> {
-    const { uidValidity: validity } = client.mailbox || { uidValidity: 0n }
-    if (validity !== looked.validity) looked = { validity, uid: 0 }
-    const query = { since: new Date(clock.now() - RECENT_MS), uid: `${looked.uid + 1}:*` }
-    const found = (await client.search(query, { uid: true })) || []
-    const uids = found.filter(uid => uid > looked.uid).sort((a, b) => a - b)
-    for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
-      const some = uids.slice(at, at + HEADS_AT_ONCE)
-      const heads = await client.fetchAll(some, { uid: true, headers: ['content-type'] }, { uid: true })
-      const reports = heads.filter(({ headers }) => /multipart\/report/i.test(String(headers)))
-      for (const { uid } of reports) {
+  async function readNew(client: ImapFlow, rest: (ms: number) => Promise<void>): Promise<void> {
+    const { uidValidity, exists } = client.mailbox || { uidValidity: 0n, exists: 0 }
+    const validity = String(uidValidity)
+    looked ??= JSON.parse((await memos.readMemos([memoName])).get(memoName) ?? 'null')
+    if (looked?.validity !== validity) {
+      looked = { validity, uid: 0 }
+      failed.clear()
+    }
+    const last = looked.uid
+    const firstLeft = () => Math.min(...failed.keys(), (looked?.uid ?? 0) + 1)
+    async function keep(): Promise<void> {
+      const value = JSON.stringify({ validity, uid: firstLeft() - 1 })
+      if (value !== kept)
+        await memos.writeMemo({ name: memoName, value, expiresAt: clock.now() + 2 * RECENT_MS })
+      kept = value
+    }
+    const query = { since: new Date(clock.now() - RECENT_MS), uid: `${firstLeft()}:*` }
+    const found = exists > 0 ? await client.search(query, { uid: true }) : []
+    if (!found) throw Object.assign(new Error('SEARCH'), { responseStatus: 'NO' })
+    const isThere = new Set(found)
+    for (const uid of failed.keys()) if (!isThere.has(uid)) failed.delete(uid)
+    const uids = found.filter(uid => uid > last)
+    await keep()
+    for (let at = 0; at < uids.length || failed.size > 0; ) {
+      // A mail that failed alone waits until another one is read: by that one it is seen whether the server is what fails.
+      const again = [...failed].find(([, count]) => count < reads || at >= uids.length)?.[0]
+      underWay = again === undefined ? uids.slice(at, at + HEADS_AT_ONCE) : [again]
+      if (again === undefined) at += underWay.length
+      // Never a whole head, nor a field of it: whoever writes a mail says how long they are.
+      const bodyParts = [{ key: 'HEADER', maxLength: HEAD_OCTETS }]
+      const heads = await client.fetchAll([...underWay], { uid: true, bodyParts }, { uid: true })
+      for (const { uid } of heads.filter(({ headers }) => /multipart\/report/i.test(String(headers)))) {
         const source = { start: 0, maxLength: REPORT_OCTETS }
         const mail = await client.fetchOne(uid, { source }, { uid: true })
+        reads += 1
         if (mail !== false && mail?.source !== undefined && (await take(mail.source)))
           await moveAway(client, uid)
+        await rest(REST_MS.afterMails)
       }
-      looked = { validity, uid: some.at(-1) ?? looked.uid }
+      reads += 1
+      for (const uid of underWay) failed.delete(uid)
+      looked = { validity, uid: Math.max(looked.uid, ...underWay) }
+      underWay = []
+      await keep()
+      await rest(REST_MS.afterMails)
     }
   }
 
@@ -117,16 +177,30 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   }
 
   async function step(signal: AbortSignal): Promise<number> {
+    underWay = []
     try {
       await read(signal)
     } catch (error) {
       if (signal.aborted) return 0
+      // What the store cannot take now is read again.
+      if (!(error instanceof StoreUnavailable)) {
+        // One that fails alone, and again although others were read since, is stepped over: the server is not what fails.
+        const isAlone = underWay.length === 1
+        for (const uid of underWay) {
+          const count = failed.get(uid) ?? -1
+          failed.delete(uid)
+          if (!isAlone || count < 0 || count === reads) failed.set(uid, isAlone ? reads : -1)
+        }
+        if (looked !== null) looked = { ...looked, uid: Math.max(looked.uid, ...underWay) }
+      }
       const reason = diagnose(error, address).what
       failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
     }
     failures += 1
-    return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1)) * (0.75 + random() / 2)
+    const ms = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1)) * (0.75 + random() / 2)
+    await options.rest(ms, signal)
+    return 0
   }
 
   const leadership = createLeadership({
@@ -135,9 +209,11 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     now: monotonic,
     onError: () => {},
     onChange(isLeader) {
+      // Another replica may read meanwhile: what failed before is not for how long it has failed.
+      failing = null
       if (isLeader) {
-        // Another replica may have read meanwhile: what failed before is not for how long it has failed.
-        failing = null
+        looked = null
+        failed.clear()
         const stopping = new AbortController()
         reading = { stopping, ended: repeat(() => step(stopping.signal), stopping.signal) }
       } else reading?.stopping.abort()
@@ -194,20 +270,9 @@ async function createClient({ address, tokens }: Login): Promise<ImapFlow> {
   })
 }
 
-/** Waits until the server announces a mail, the connection ends, or it is time to look. */
-async function nextMail(client: ImapFlow, signal: AbortSignal): Promise<void> {
-  const over = new AbortController()
-  const waiting = AbortSignal.any([signal, over.signal, AbortSignal.timeout(LOOK_EVERY_MS)])
-  await Promise.race(['exists', 'close'].map(event => once(client, event, { signal: waiting }))).catch(
-    () => {},
-  )
-  // What did not happen is waited for no longer: many mails may come within the time.
-  over.abort()
-}
-
 /** Why the mailbox cannot be read, without what the server says: it may repeat what we are known by. */
 function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis {
-  const { authenticationFailed, mailboxMissing, responseStatus, tlsFailed, name, code, message } =
+  const { authenticationFailed, mailboxMissing, responseStatus, tlsFailed, code, message } =
     error as Partial<ImapFlowError>
   const next =
     pass === ''
@@ -217,9 +282,11 @@ function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis 
   if (mailboxMissing === true) return { what: 'there is no such mailbox', next }
   if (responseStatus !== undefined && code === undefined)
     return { what: 'the server refuses to open or to read the folder', next }
-  if (name === 'StoreUnavailable') return { what: 'the store cannot take reports now', next }
+  if (error instanceof StoreUnavailable) return { what: 'the store cannot take reports now', next }
   const known = diagnoseConnection({ cause: code ?? '', host, port, setting: 'BOUNCE_IMAP_URL' })
   if (known !== null) return known
+  if (code === 'NoConnection' || code === 'EConnectionClosed')
+    return { what: 'the connection ended before the answer did', next }
   if (tlsFailed === true)
     return { what: 'the server offers no TLS', next: 'look at host and port in BOUNCE_IMAP_URL' }
   return { what: (code ?? message ?? 'unknown fault').slice(0, 100), next }

@@ -1,4 +1,4 @@
-import type { Acceptance, Accepted, Outbox } from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, Outbox, Summary } from '../outbox/outbox.ts'
 import { bounceNote } from '../outbox/rules.ts'
 
 const MINUTE_MS = 60_000
@@ -23,16 +23,8 @@ export function refuseBounced(outbox: Outbox, now: () => number): Outbox['accept
       const times = JSON.parse(notes.get(bounceNote(recipientHash)) ?? '[]') as readonly number[]
       return isRefused(message, times, now())
     })
-    return new Set(refused.length === 0 || (await isOurFault()) ? [] : refused)
-  }
-
-  async function isOurFault(): Promise<boolean> {
-    const { counts, bounced } = await outbox.queries.readSummary(now() - HOUR_MS, MINUTE_MS)
-    const sent = counts.reduce(
-      (sum, { channel, state, count }) => (channel === 'email' && state === 'sent' ? sum + count : sum),
-      0,
-    )
-    return sent >= OUR_FAULT.fewest && bounced > sent * OUR_FAULT.share
+    if (refused.length === 0) return new Set()
+    return new Set(isOurFault(await outbox.queries.readSummary(now() - HOUR_MS, MINUTE_MS)) ? [] : refused)
   }
 
   return async messages => {
@@ -48,20 +40,35 @@ export function refuseBounced(outbox: Outbox, now: () => number): Outbox['accept
   }
 }
 
+/** Counts the addresses that some mails are left out to now. @param lastHour what the store holds of it. */
+export function countLeftOut(lastHour: Summary): number {
+  return isOurFault(lastHour) ? 0 : lastHour.leftOut
+}
+
+function isOurFault({ counts, bounced }: Summary): boolean {
+  const sent = counts.reduce(
+    (sum, { channel, state, count }) => (channel === 'email' && state === 'sent' ? sum + count : sum),
+    0,
+  )
+  return sent >= OUR_FAULT.fewest && bounced > sent * OUR_FAULT.share
+}
+
 type Refusable = Pick<Acceptance['message'], 'channel' | 'kind' | 'purpose'>
 
-/** How long one mail that came back makes us refuse a message, ms; null: it is never refused. */
+/** How long a mail that came back makes us refuse a message, ms; null: it is never refused. */
 function lifeOfRefusal({ channel, kind, purpose }: Refusable): number | null {
   if (channel !== 'email') return null
   if (purpose === 'alarm' || purpose === 'file') return DAY_MS
   return kind === 'registration-activation' ? 15 * MINUTE_MS : null
 }
 
-/** @param times of the latest mails that came back, ms since the epoch. */
+/** @param times of the first and the latest two mails that came back, ms since the epoch. */
 export function isRefused(message: Refusable, times: readonly number[], now: number): boolean {
   const life = lifeOfRefusal(message)
   const last = times.at(-1)
   if (life === null || last === undefined) return false
-  const isTwice = times.length > 1 && last - (times[0] ?? 0) <= DAY_MS
+  // One report may be forged: it silences no alarm.
+  if (life === DAY_MS && last - (times[0] ?? 0) < HOUR_MS) return false
+  const isTwice = times.length > 1 && last - (times.at(-2) ?? 0) <= DAY_MS
   return now - last < (isTwice ? DAY_MS : life)
 }

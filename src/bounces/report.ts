@@ -1,4 +1,4 @@
-import PostalMime from 'postal-mime'
+import { unescape } from 'node:querystring'
 import { ID_HEADER } from '../messages/message.ts'
 
 /** A mail of ours that came back, or was complained of, as somebody's mail server reports it. */
@@ -13,41 +13,56 @@ export interface BouncedMail {
 
 /** So much of a report is read: what it says stands before the mail that it gives back, or at its head. */
 export const REPORT_OCTETS = 128 * 1024
-/** The most lines of it: the parser takes some µs for each. A report of a mail server has some hundreds. */
-const REPORT_LINES = 3000
+/** The most lines of fields that are read of it. A report of a mail server has some hundreds. */
+const REPORT_LINES = 1000
+/** The most parts of one report that are looked at. A report of a mail server has two or three. */
+const MOST_PARTS = 20
 /** The most recipients of one report that are read. Each of our mails has one. */
 const MOST_RECIPIENTS = 100
+/** So much of a field is read, and so much of a part that is encoded. */
+const FIELD_LENGTH = 1000
+const ENCODED_LENGTH = 16 * 1024
 
+/** The fields that count. Strangers write all others, in forms that take long to read. */
+const FIELDS: ReadonlySet<string> = new Set([
+  ID_HEADER.toLowerCase(),
+  ...'content-type,content-transfer-encoding,message-id,in-reply-to,to,original-envelope-id'.split(','),
+  ...'original-recipient,final-recipient,action,status,diagnostic-code,feedback-type,original-rcpt-to'.split(
+    ',',
+  ),
+])
 /** Fields by their names in lower case; the first of a name counts. */
 type Fields = ReadonlyMap<string, string>
+const NO_FIELDS: Fields = new Map()
 
 /**
  * Reads the mails of ours that a message reports on: delivery status notifications (RFC 3464) and complaints (RFC 5965). Only what has
  * failed for good counts. Any other message reports on none, whatever it says: nothing is guessed by words.
+ *
+ * Anybody may write such a message, so its octets are gone through twice at most: once for its parts, and once for their fields.
  * @param message as it came, whole or its beginning.
  */
-export async function readBounces(message: Uint8Array): Promise<readonly BouncedMail[]> {
-  const mail = await parseMail(beginningOf(message))
-  if (mail === null || !/^multipart\/report\b/i.test(mail.type)) return []
-  const returned = fieldsOf(mail.parts.find(({ type }) => RETURNED.has(type))?.text ?? '')
-  const ids = [returned.get(ID_HEADER.toLowerCase()), returned.get('message-id'), mail.inReplyTo]
+export function readBounces(message: Uint8Array): readonly BouncedMail[] {
+  const text = new TextDecoder().decode(message.subarray(0, REPORT_OCTETS))
+  const lines = { left: REPORT_LINES }
+  const head = createFieldReader(text, lines).next() ?? NO_FIELDS
+  const boundary = BOUNDARY.exec(head.get('content-type') ?? '')
+  if (boundary === null) return []
+  const parts = partsOf(text, boundary[1] ?? boundary[2] ?? '', lines)
+  const returned =
+    parts
+      .find(({ type }) => RETURNED.has(type))
+      ?.read()
+      .next() ?? NO_FIELDS
+  const ids = [returned.get(ID_HEADER.toLowerCase()), returned.get('message-id'), head.get('in-reply-to')]
   const original = { ids, to: returned.get('to') }
-  const status = mail.parts.find(({ type }) => STATUS.has(type))
-  if (status !== undefined) return readStatus(status.text, original)
-  const feedback = mail.parts.find(({ type }) => type === 'message/feedback-report')
-  return feedback === undefined ? [] : readComplaint(fieldsOf(feedback.text), original)
+  const status = parts.find(({ type }) => STATUS.has(type))
+  if (status !== undefined) return readStatus(status.read(), original)
+  const feedback = parts.find(({ type }) => type === 'message/feedback-report')
+  return feedback === undefined ? [] : readComplaint(feedback.read().next() ?? NO_FIELDS, original)
 }
 
-function beginningOf(message: Uint8Array): Uint8Array {
-  let end = 0
-  for (let lines = 0; lines < REPORT_LINES; lines += 1) {
-    const next = message.indexOf(10, end)
-    if (next < 0 || next >= REPORT_OCTETS) return message.subarray(0, REPORT_OCTETS)
-    end = next + 1
-  }
-  return message.subarray(0, end)
-}
-
+const BOUNDARY = /^multipart\/report\b.*?;\s*boundary\s*=\s*(?:"([^"]+)"|([^\s";]+))/is
 const STATUS: ReadonlySet<string> = new Set(['message/delivery-status', 'message/global-delivery-status'])
 const RETURNED: ReadonlySet<string> = new Set([
   'message/rfc822',
@@ -65,43 +80,87 @@ interface Original {
 }
 
 interface Part {
+  /** In lower case. */
   readonly type: string
-  readonly text: string
+  read(): FieldReader
 }
 
-/** @returns null: it cannot be read. */
-async function parseMail(message: Uint8Array): Promise<{
-  readonly type: string
-  readonly inReplyTo: string | undefined
-  readonly parts: readonly Part[]
-} | null> {
-  try {
-    const { headers, inReplyTo, attachments } = await PostalMime.parse(message, {
-      forceRfc822Attachments: true,
-      maxNestingDepth: 10,
-      maxHeadersSize: REPORT_OCTETS,
-    })
-    return {
-      type: headers.find(({ key }) => key === 'content-type')?.value.trim() ?? '',
-      inReplyTo,
-      parts: attachments.map(({ mimeType, content }) => ({
-        type: mimeType.toLowerCase(),
-        text: Buffer.from(content as ArrayBuffer).toString('utf8'),
-      })),
-    }
-  } catch {
-    // It passes the limits, which no report of a mail server does.
-    return null
+/** Lists the parts of a report. What parts of these have is not looked at: a report says nothing there. */
+function partsOf(text: string, boundary: string, lines: { left: number }): readonly Part[] {
+  const delimiter = new RegExp(`\\n--${RegExp.escape(boundary)}(--)?[ \\t]*(?=\\r?\\n|$)`)
+  const pieces = text.split(delimiter, 1 + 2 * MOST_PARTS)
+  const parts: Part[] = []
+  // Each part stands behind the end of its delimiter; what is behind the last delimiter is none.
+  for (let at = 1; at < pieces.length && pieces[at] !== '--'; at += 2)
+    parts.push(readPart(pieces[at + 1] ?? '', lines))
+  return parts
+}
+
+function readPart(text: string, lines: { left: number }): Part {
+  const fields = createFieldReader(text, lines)
+  const head = fields.next() ?? NO_FIELDS
+  const type = /^[^\s;(]*/.exec(head.get('content-type')?.toLowerCase() ?? '')?.[0] ?? ''
+  const encoding = head.get('content-transfer-encoding')?.toLowerCase() ?? ''
+  const read = () => {
+    const decoded = decode(fields.rest().slice(0, ENCODED_LENGTH), encoding)
+    return decoded === null ? fields : createFieldReader(decoded, lines)
+  }
+  return { type, read }
+}
+
+/** @returns null: it is not encoded. */
+function decode(text: string, encoding: string): string | null {
+  if (encoding === 'base64') return Buffer.from(text, 'base64').toString('utf8')
+  if (encoding !== 'quoted-printable') return null
+  return unescape(
+    text
+      .replaceAll('%', '%25')
+      .replace(/=\r?\n/g, '')
+      .replaceAll('=', '%'),
+  )
+}
+
+type FieldReader = ReturnType<typeof createFieldReader>
+
+/** Makes the reader of groups of fields, which empty lines end: names, colons, and values that may go on in the next line. */
+function createFieldReader(text: string, lines: { left: number }) {
+  const line = /([^:\n]*)(:?)([^\n]*)\n?/y
+  return {
+    /** Reads the fields of the next group that count. @returns undefined: there is no further one. */
+    next(): Fields | undefined {
+      const fields = new Map<string, string>()
+      let name = ''
+      let isEmpty = true
+      while (lines.left > 0 && line.lastIndex < text.length) {
+        lines.left -= 1
+        const [whole, start = '', colon, rest = ''] = line.exec(text) as RegExpExecArray
+        if (whole.trim() === '') {
+          if (isEmpty) continue
+          return fields
+        }
+        isEmpty = false
+        if (/^[ \t]/.test(whole)) {
+          const value = fields.get(name) ?? ''
+          if (name !== '' && value.length < FIELD_LENGTH)
+            fields.set(name, `${value} ${whole.trim()}`.trimStart().slice(0, FIELD_LENGTH))
+          continue
+        }
+        const given = colon === '' || start.length > FIELD_LENGTH ? '' : start.trim().toLowerCase()
+        name = FIELDS.has(given) && !fields.has(given) ? given : ''
+        if (name !== '') fields.set(name, rest.slice(0, FIELD_LENGTH).trim())
+      }
+      return isEmpty ? undefined : fields
+    },
+    /** What has not been read yet. */
+    rest: () => text.slice(line.lastIndex),
   }
 }
 
 /** Reads the groups of fields of a delivery status: one about the mail, and one for each recipient. */
-function readStatus(text: string, { ids }: Original): readonly BouncedMail[] {
-  const groups = text
-    .split(/\r?\n[ \t]*\r?\n/)
-    .filter(group => group.trim() !== '')
-    .slice(0, MOST_RECIPIENTS)
-    .map(fieldsOf)
+function readStatus(fields: FieldReader, { ids }: Original): readonly BouncedMail[] {
+  const groups: Fields[] = []
+  for (let group = fields.next(); group !== undefined; group = fields.next())
+    if (groups.push(group) === MOST_RECIPIENTS) break
   const envelopeId = groups.find(each => each.has('original-envelope-id'))?.get('original-envelope-id')
   const id = findId([envelopeId, ...ids])
   if (id === undefined) return []
@@ -133,9 +192,7 @@ function findId(ids: readonly (string | undefined)[]): string | undefined {
 /** The code of what failed for good; null: it may work later, or nobody says. The server's own is taken where the status says nothing more. */
 function codeOf(group: Fields): string | null {
   const status = /^([245])\.(\d{1,3})\.(\d{1,3})\b/.exec(group.get('status') ?? '')
-  const said = /\b5\d\d[- ](5\.\d{1,3}\.\d{1,3})\b/.exec(
-    group.get('diagnostic-code')?.slice(0, 1000) ?? '',
-  )?.[1]
+  const said = /\b5\d\d[- ](5\.\d{1,3}\.\d{1,3})\b/.exec(group.get('diagnostic-code') ?? '')?.[1]
   if (status === null) return said ?? null
   if (status[1] !== '5') return null
   return status[2] === '0' && said !== undefined ? said : status[0]
@@ -143,22 +200,7 @@ function codeOf(group: Fields): string | null {
 
 /** The address of a field such as `rfc822; <ann@example.com>`, or none. */
 function addressOf(field: string | undefined): readonly string[] {
-  const text = (field ?? '')
-    .slice(0, 1000)
-    .replace(/^[\w-]+;/, '')
-    .trim()
+  const text = (field ?? '').replace(/^[\w-]+;/, '').trim()
   const address = /<([^<>]*)>$/.exec(text)?.[1] ?? text
   return address.includes('@') ? [address] : []
-}
-
-/** Reads fields up to the first empty line: names, colons and values that may go on in the next line. */
-function fieldsOf(text: string): Fields {
-  const fields = new Map<string, string>()
-  const [head = ''] = text.replace(/^(?:[ \t]*\r?\n)+/, '').split(/\r?\n[ \t]*\r?\n/, 1)
-  for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
-    const at = line.indexOf(':')
-    const name = line.slice(0, Math.max(at, 0)).trim().toLowerCase()
-    if (name !== '' && !fields.has(name)) fields.set(name, line.slice(at + 1).trim())
-  }
-  return fields
 }

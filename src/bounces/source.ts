@@ -3,20 +3,24 @@ import { faultOf } from './codes.ts'
 
 /**
  * Makes the reader of mails that came back. What it takes for that is loaded when the first one comes.
- * @param hashesOf the names under which the store may know an address; none: it is no address.
+ * @param inSlices runs the reading of one mail when its turn comes: nobody waits for it, and anybody may send many.
+ * @param hashOf names an address as the store does; null: it is no address.
  */
 export function createBounceReader(
-  hashesOf: (address: string) => readonly string[],
+  inSlices: (task: () => void) => void,
+  hashOf: (address: string) => string | null,
 ): (message: Uint8Array) => Promise<readonly CarrierReport[]> {
   return async message => {
     const { readBounces } = await import('./report.ts')
-    return (await readBounces(message)).map(({ id, recipients, code }) => ({
-      id,
-      status: code === 'complaint' ? 'complained' : 'undelivered',
-      errorCode: code,
-      fault: faultOf(code),
-      recipients: recipients.flatMap(hashesOf),
-    }))
+    const read = () =>
+      readBounces(message).map(({ id, recipients, code }) => ({
+        id,
+        status: code === 'complaint' ? 'complained' : 'undelivered',
+        errorCode: code,
+        fault: faultOf(code),
+        recipients: recipients.flatMap(each => hashOf(each) ?? []),
+      }))
+    return new Promise(resolve => inSlices(() => resolve(Promise.try(read))))
   }
 }
 

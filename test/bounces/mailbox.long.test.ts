@@ -51,35 +51,22 @@ t.test(
     })
     const { adminUrl } = rig.service()
     const read = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
-    await until(
-      () => rig.events().some(({ event }) => event === 'bounce-mailbox'),
-      'the mailbox is open',
-      20_000,
-    )
+    await until(() => rig.events().some(({ event }) => event === 'bounce-mailbox'), 'the mailbox is open')
 
     for (const [n, to] of ['nobody@example.net', 'policy@example.net', 'ann@example.net'].entries())
       t.equal((await rig.post('email', link(to, n))).errCode, 0, to)
-    await until(() => next.mails.length === 1, 'one mail arrives', 20_000)
+    await until(() => next.mails.length === 1, 'one mail arrives')
     const recorded = () =>
       rig.events().filter(({ event, result }) => event === 'receipt' && result === 'recorded')
-    await until(() => recorded().length === 2, 'two mails came back', 60_000).catch(
-      async (error: unknown) => {
-        t.comment(await postfix.log(), rig.log.slice(-5).join(''))
-        throw error
-      },
-    )
+    await until(() => recorded().length === 2, 'two mails came back')
     t.same(
       recorded()
         .map(({ code }) => String(code))
         .toSorted((a, b) => a.localeCompare(b)),
       ['5.1.1', '5.7.26'],
     )
-    await until(
-      async () => (await mailsIn(maildir, '.callback-courier')).length === 2,
-      'both were moved',
-      10_000,
-    )
-    await until(async () => (await mailsIn(maildir)).length === 0, 'none is left', 10_000)
+    await until(async () => (await mailsIn(maildir, '.callback-courier')).length === 2, 'both were moved')
+    await until(async () => (await mailsIn(maildir)).length === 0, 'none is left')
     const [moved = ''] = await mailsIn(maildir, '.callback-courier')
     const report = await Promise.any(
       ['new', 'cur'].map(part => readFile(join(maildir, '.callback-courier', part, moved), 'utf8')),
@@ -88,7 +75,7 @@ t.test(
     t.match(report, 'text/rfc822-headers')
     t.notMatch(report, 'activate?code', 'the link did not come back')
     t.equal((await rig.post('email', link('nobody@example.net', 3))).errCode, 4002012)
-    t.match(await read('/console'), /smtp took messages that did not arrive, .*5\.7\.26/)
+    t.notMatch(await read('/console'), 'did not arrive', 'one refused by policy proves nothing')
 
     // What is no report of ours stays where it is, unread.
     const [id = ''] =
@@ -97,6 +84,8 @@ t.test(
       ) ?? []
     const form = FORMS['gmail'] as (typeof FORMS)[string]
     const others = {
+      // Whoever writes a mail says how long its fields are.
+      long: `${`Content-Type: text/plain; x="${'x'.repeat(95_000)}"\n`.repeat(60)}\nx\n`,
       person:
         'From: ann@example.net\nTo: bounces@courier.example\nSubject: Hello\n\nWhere is my code? 550 5.1.1\n',
       strange: form({ id: 'f'.repeat(32), to: 'nobody@example.net', status: '5.1.1' }),
@@ -114,9 +103,13 @@ t.test(
       /receipts_total\{[^}]*class="recipient"[^}]*result="unknown"[^}]*\} 3\n/.test(
         await (await fetch(`${rig.service().adminUrl}/metrics`)).text(),
       )
-    await until(counted, 'the three reports among them were read', 30_000)
+    await until(counted, 'the three reports among them were read')
     const left = await mailsIn(maildir)
-    t.equal(left.length, 5)
+    t.equal(left.length, 6)
+    t.same(
+      rig.events().filter(({ event, level }) => event === 'bounce-mailbox' && level !== 30),
+      [],
+    )
     t.same(
       left.filter(name => /:2,.*S/.test(name)),
       [],
@@ -155,7 +148,7 @@ t.test(
     }
     const replicas = [await start(), await start()] as const
     const opened = () => lines.map(each => each.some(({ event }) => event === 'bounce-mailbox'))
-    await until(() => opened().includes(true), 'the mailbox is open', 20_000)
+    await until(() => opened().includes(true), 'the mailbox is open')
     const reader = opened().indexOf(true)
 
     const url = new URL(replicas[0].publicUrl)
@@ -168,7 +161,7 @@ t.test(
     const callbackOf = createCallbacks()
     const given = Array.from({ length: 60 }, () => callbackOf('email'))
     for (const each of given) await driver.post(each)
-    await until(() => sinks.smtp.mails.length === given.length, 'all are sent', 20_000)
+    await until(() => sinks.smtp.mails.length === given.length, 'all are sent')
     const reports = sinks.smtp.mails.map(({ data, to }) => {
       const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(data))?.[1] ?? ''
       return { id, text: FORMS['postfix']?.({ id, to: to[0] ?? '', status: '5.1.1' }) ?? '' }
@@ -179,16 +172,16 @@ t.test(
         .flatMap(({ event, result, id }) => (event === 'receipt' && result === 'recorded' ? id : []))
     for (const [n, { text }] of reports.entries()) {
       await writeFile(join(maildir, 'new', `1.${n}.host`), text)
-      if (n === 20) await until(() => recorded().length > 0, 'some are read', 20_000)
+      if (n === 20) await until(() => recorded().length > 0, 'some are read')
       if (n === 20) replicas[reader]?.child.kill('SIGKILL')
     }
     // Its lease would end by itself within half a minute.
     const client = new pg.Client(databaseUrl)
     await client.connect()
     await client.query('UPDATE courier_leader_leases SET until = now()').finally(() => client.end())
-    await until(async () => (await mailsIn(maildir)).length === 0, 'all are moved', 90_000)
+    await until(async () => (await mailsIn(maildir)).length === 0, 'all are moved')
     t.equal((await mailsIn(maildir, '.callback-courier')).length, given.length)
-    t.same(opened(), [true, true], 'the other one has read, too')
+    await until(() => !opened().includes(false), 'the other one has read, too')
     const other = replicas[1 - reader] as (typeof replicas)[0]
     const page = await (await fetch(`${other.adminUrl}/console`)).text()
     t.match(page, 'Of 60 mails of the last day, 60 came back.')
@@ -204,14 +197,14 @@ t.test(
       `imap://bounces:${password}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`
     const rig = await startRig(t, { BOUNCE_IMAP_URL: url('canary-wrong-password') })
     const said = () => rig.events().filter(({ event }) => event === 'bounce-mailbox')
-    await until(() => said().length > 0, 'it is said', 30_000)
+    await until(() => said().length > 0, 'it is said')
     t.match(said(), [{ level: 40, reason: 'the login is refused' }])
     await rig.restart({ BOUNCE_IMAP_URL: url(MAILBOX_PASSWORD) })
-    await until(() => said().length === 2, 'it is read', 30_000)
+    await until(() => said().length === 2, 'it is read')
     await dovecot.stop()
-    await until(() => said().length > 2, 'the server is away', 30_000)
+    await until(() => said().length > 2, 'the server is away')
     await dovecot.start()
-    await until(() => said().at(-1)?.['level'] === 30, 'and back', 60_000)
+    await until(() => said().at(-1)?.['level'] === 30, 'and back')
     t.notMatch(rig.log.join(''), 'canary-')
   },
 )

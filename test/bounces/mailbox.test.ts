@@ -1,149 +1,278 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import t, { type Test } from 'tap'
-import { createBounceMailbox } from '../../src/bounces/mailbox.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
+import { startMailbox } from './mailbox-rig.ts'
 
-const HEAD = 'Content-Type: multipart/report; report-type=delivery-status\r\n\r\n'
+const REPORT = 'Content-Type: multipart/report; report-type=delivery-status\r\n\r\n'
+const LETTER = 'Subject: Hello\r\n\r\nWhere is my code?\r\n'
 
-/** Starts a mail server whose mailbox gets reports, and which says of a folder that exists what servers without RFC 5530 say. */
-async function startServer(t: Test) {
-  const said: string[] = []
-  const sockets: Socket[] = []
-  const gone = new Set<number>()
-  let count = 2
-  let validity = 7
-  const uids = () => Array.from({ length: count }, (_, at) => at + 1).filter(uid => !gone.has(uid))
-  const literal = (text: string) => `{${text.length}}\r\n${text}`
+/** Mails with these uids. */
+const mailsOf = (uids: readonly number[], mail = REPORT) => uids.map(uid => [uid, mail] as const)
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
 
-  function answer(command: string, rest: string): readonly string[] {
-    switch (command) {
-      case 'LOGIN':
-      case 'CAPABILITY':
-        return ['* CAPABILITY IMAP4rev1 MOVE UIDPLUS IDLE', 'OK']
-      case 'LIST':
-        return ['* LIST () "/" "INBOX"', 'OK']
-      case 'SELECT':
-        return [
-          `* ${count} EXISTS`,
-          `* OK [UIDVALIDITY ${validity}]`,
-          `* OK [UIDNEXT ${count + 1}]`,
-          'OK [READ-WRITE]',
-        ]
-      case 'CREATE':
-        return ['NO Mailbox already exists']
-      case 'UID SEARCH':
-        return [`* SEARCH ${uids().join(' ')}`, 'OK']
-      case 'UID FETCH': {
-        const asked = rest.split(' ')[0] ?? ''
-        const [from = 0, to = from] = asked.split(/[:,]/).map(Number)
-        const part = rest.includes('HEADER') ? 'BODY[HEADER.FIELDS (CONTENT-TYPE)]' : 'BODY[]<0>'
-        const found = uids().filter(uid => uid >= from && uid <= to)
-        return [...found.map(uid => `* ${uid} FETCH (UID ${uid} ${part} ${literal(HEAD)})`), 'OK']
-      }
-      case 'UID MOVE':
-        gone.add(Number(rest.split(' ')[0]))
-        return ['OK']
-      default:
-        return ['OK']
-    }
+/** What is taken, by uid: each report has its own as its body. */
+function createTaker() {
+  const taken: string[] = []
+  const take = async (message: Uint8Array) => {
+    taken.push(String(message).split('\r\n\r\n')[1] ?? '')
+    return true
   }
-
-  const server = createServer(socket => {
-    sockets.push(socket)
-    let idle = ''
-    let before = ''
-    socket.on('error', () => {})
-    socket.write('* OK ready\r\n')
-    socket.on('data', data => {
-      const lines = (before + data.toString()).split('\r\n')
-      before = lines.pop() ?? ''
-      for (const line of lines) {
-        if (line === 'DONE') socket.write(`${idle} OK\r\n`)
-        const [, tag = '', command = '', rest = ''] = /^(\w+) ((?:UID )?\w+) ?(.*)$/.exec(line) ?? []
-        if (tag === '') continue
-        said.push(command)
-        if (command === 'IDLE') {
-          idle = tag
-          socket.write('+ idling\r\n')
-        } else
-          socket.write(
-            answer(command, rest)
-              .map(each => `${each.startsWith('*') ? '' : `${tag} `}${each}\r\n`)
-              .join(''),
-          )
-      }
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    said,
-    gone,
-    /** One more report comes. */
-    add(): void {
-      count += 1
-      sockets.at(-1)?.write(`* ${count} EXISTS\r\n`)
-    },
-    /** The mailbox is made anew, with one report in it. */
-    renew(): void {
-      sockets.at(-1)?.destroy()
-      validity += 1
-      count = 1
-      gone.clear()
-    },
-  }
+  return { taken, take }
 }
 
 t.test(
   'a report is moved where the folder is there already, however the server says so; many at once leave nothing behind',
   async t => {
-    const server = await startServer(t)
+    const server = await startImap(t, mailsOf([1, 2]))
     const warnings: string[] = []
     const warned = (warning: Error) => void warnings.push(warning.message)
     process.on('warning', warned)
     t.teardown(() => process.off('warning', warned))
-    const failures: string[] = []
-    const mailbox = createBounceMailbox({
-      address: {
-        host: '127.0.0.1',
-        port: server.port,
-        secure: false,
-        startTls: false,
-        user: 'u',
-        pass: 'p',
-        mailbox: 'INBOX',
-      },
-      take: async () => true,
-      takeLease: undefined,
-      clock: { now: Date.now },
-      // It connects again at once.
-      random: () => -1.46,
-      emit: event => {
-        if (event.type === 'bounce-mailbox' && event.is === 'failed') failures.push(event.reason)
-      },
-    })
-    mailbox.start()
-    t.teardown(() => mailbox.stop())
-    await until(() => server.gone.size === 2 || failures.length > 0, 'both reports are moved', 5000)
-    t.same(failures, [])
+    const { events } = startMailbox(t, server.port, { take: async () => true })
+    await until(() => server.moved.length === 2, 'both reports are moved')
+    await until(() => events.length > 0, 'it is said')
     // A report that comes while the others are read is found with the next one.
-    const coming = setInterval(server.add, 20)
-    t.teardown(() => clearInterval(coming))
-    await until(() => server.gone.size >= 20, 'all that come are moved', 10_000)
-    clearInterval(coming)
-    const took: number[] = []
-    for (let n = 0; n < 7; n += 1) {
-      const began = performance.now()
-      server.renew()
-      await until(() => server.gone.size === 1, 'what was read in the one before says nothing of it', 9000)
-      took.push(performance.now() - began)
+    for (let uid = 3; uid <= 20; uid += 1) {
+      server.mails.set(uid, REPORT)
+      server.say(`* ${server.mails.size} EXISTS\r\n`)
+      if (uid % 5 === 0) await until(() => server.moved.includes(uid - 2), `${uid} of them`)
     }
-    t.ok((took.at(-1) ?? 0) < 10 * (took[0] ?? 0) + 500, 'what failed before it was open is over')
+    await until(() => server.moved.length === 20, 'all that came are moved')
+    t.match(events, [{ is: 'open' }])
     t.same(warnings, [])
+    server.renew(mailsOf([1]))
+    await until(() => events.filter(({ is }) => is === 'open').length > 1, 'it is read again')
+    t.equal(server.moved.length, 21, 'what was read in the one before says nothing of it')
   },
 )
+
+t.test('a report of a server that explains itself at length is read whole', async t => {
+  const report = REPORT + 'x'.repeat(100_000)
+  const server = await startImap(t, [[1, report]])
+  const { taken, take } = createTaker()
+  startMailbox(t, server.port, { take })
+  await until(() => server.moved.length === 1, 'it is moved')
+  t.same(
+    taken.map(text => text.length),
+    [100_000],
+  )
+})
+
+t.test('however long the fields of a mail are, it is read, and so are those behind it', async t => {
+  const field = (name: string) => `${name}: text/plain; x="${'x'.repeat(95_000)}"\r\n`
+  const server = await startImap(t, [
+    [1, `${field('Content-Type').repeat(60)}\r\nx`],
+    [2, `${field('X-Long').repeat(60)}${REPORT}`],
+    [3, REPORT],
+  ])
+  const { events } = startMailbox(t, server.port, { take: async () => true })
+  await until(() => server.moved.includes(3), 'the last one is moved')
+  await until(() => events.length > 0, 'the look is over')
+  t.match(events, [{ is: 'open' }])
+  t.equal(server.count(/BODY\.PEEK\[[^\]]*\](?!<0\.\d{1,6}>)/), 0, 'it asks for parts of a known length only')
+})
+
+t.test(
+  'a mail that ends the connection each time is stepped over once others are read, and no other, not even one that does so once',
+  async t => {
+    let hasHungUp = false
+    const server = await startImap(t, mailsOf(upTo(5)), (verb, _tag, line) => {
+      const isOnce = /FETCH 6 /.test(line) && !hasHungUp
+      if (verb !== 'FETCH' || (!isOnce && !/FETCH (\d+,)*3[ ,]/.test(line))) return undefined
+      hasHungUp ||= isOnce
+      server.hangUp()
+      return ''
+    })
+    const { events, rests, stored } = startMailbox(t, server.port, { take: async () => true })
+    await until(() => events.some(({ is }) => is === 'open'), 'a look is completed')
+    t.same(server.moved, [1, 2, 4, 5])
+    t.equal(server.count(/FETCH (\d+,)*3[ ,]/), 3)
+    t.same(
+      rests.filter(ms => ms >= 5000),
+      [5000, 10_000, 20_000],
+    )
+    t.equal(stored.get('n'), '{"validity":"7","uid":5}')
+    server.mails.set(6, REPORT)
+    server.say('* 2 EXISTS\r\n')
+    await until(() => events.filter(({ is }) => is === 'open').length > 1, 'the next look is completed')
+    t.ok(hasHungUp)
+    t.same(server.moved, [1, 2, 4, 5, 6])
+  },
+)
+
+t.test('a mail whose reading fails is stepped over; one that the store cannot take is not', async t => {
+  const server = await startImap(
+    t,
+    upTo(3).map(uid => [uid, `${REPORT}${uid}`]),
+  )
+  const tried: string[] = []
+  const { mailbox, events } = startMailbox(t, server.port, {
+    async take(message) {
+      const uid = String(message).slice(REPORT.length)
+      tried.push(uid)
+      if (uid === '1') throw new TypeError('canary')
+      if (uid === '2' && tried.length < 8) throw new StoreUnavailable('x')
+      return true
+    },
+  })
+  await until(() => events.some(({ is }) => is === 'open'), 'a look is completed')
+  t.same(tried, ['1', '1', '2', '2', '2', '2', '2', '2', '3', '1'])
+  t.same(server.moved, [2, 3])
+  t.equal(mailbox.status().failing, null)
+})
+
+t.test('a server that gives no mail for hours loses none, however many are bad', async t => {
+  const hasGone = new Set<string>()
+  let failsFor = 20
+  const server = await startImap(t, mailsOf(upTo(4)), (verb, tag, line) => {
+    const [, uids = ''] = /FETCH ([\d,]+)/.exec(line) ?? []
+    if (verb !== 'FETCH' || (failsFor === 0 && !/\b[23]\b/.test(uids))) return undefined
+    failsFor = Math.max(0, failsFor - 1)
+    hasGone.add(uids)
+    return `${tag} NO [UNAVAILABLE] x\r\n`
+  })
+  const { mailbox, events, stored } = startMailbox(t, server.port, { take: async () => true })
+  const isOpen = () => events.some(({ is }) => is === 'open')
+  await until(() => failsFor === 0 || isOpen(), 'the server is there again')
+  t.notOk(isOpen(), 'nothing was stepped over')
+  t.equal(stored.get('n'), '{"validity":"7","uid":0}')
+  await until(isOpen, 'a look is completed')
+  t.same(
+    server.moved.toSorted((a, b) => a - b),
+    [1, 4],
+    'those that can be read are',
+  )
+  t.same([...hasGone], ['1,2,3,4', '1', '2', '3', '4'])
+  t.equal(stored.get('n'), '{"validity":"7","uid":4}')
+  t.equal(mailbox.status().failing, null)
+})
+
+t.test('a mail that is alone is asked for until another one is read', async t => {
+  const server = await startImap(t, mailsOf([1]), (verb, tag, line) =>
+    verb === 'FETCH' && /FETCH (\d+,)*1[ ,]/.test(line) ? `${tag} NO x\r\n` : undefined,
+  )
+  const { mailbox, events } = startMailbox(t, server.port, { take: async () => true })
+  await until(() => server.count(/FETCH 1 /) > 5 || events.some(({ is }) => is === 'open'), 'it is asked for')
+  t.equal(mailbox.status().failing?.reason, 'the server refuses to open or to read the folder')
+  server.mails.set(2, REPORT)
+  await until(() => events.some(({ is }) => is === 'open'), 'a look is completed')
+  t.same(server.moved, [2])
+})
+
+t.test('the pauses grow until a look is completed, and it is said since when none was', async t => {
+  let refuses = true
+  let now = 1000
+  const server = await startImap(t, mailsOf([1], LETTER), (verb, tag) =>
+    verb === 'FETCH' && refuses ? `${tag} NO x\r\n` : undefined,
+  )
+  // One mail that cannot be read is stepped over; here all of them cannot.
+  const add = () => server.mails.set(server.mails.size + 1, LETTER)
+  const { mailbox, events, rests } = startMailbox(t, server.port, {
+    clock: {
+      now() {
+        add()
+        return (now += 1)
+      },
+    },
+  })
+  const pauses = () => rests.filter(ms => ms >= 5000)
+  await until(() => pauses().length >= 8, 'it is tried again and again')
+  t.same(pauses().slice(0, 8), [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000])
+  t.ok((mailbox.status().failing?.since ?? 0) < 1010, 'that it connects in between says nothing')
+  refuses = false
+  await until(() => events.some(({ is }) => is === 'open'), 'it is read')
+  t.equal(mailbox.status().failing, null)
+  const before = pauses().length
+  refuses = true
+  await until(() => pauses().length > before, 'it fails once more')
+  t.equal(pauses()[before], 5000)
+})
+
+t.test(
+  'another process goes on where the last one ended, and reads again what could not be stored',
+  async t => {
+    const server = await startImap(t, mailsOf(upTo(120), LETTER))
+    const stored = new Map<string, string>()
+    const one = startMailbox(t, server.port, { stored })
+    await until(() => one.events.length > 0, 'all are read')
+    await one.mailbox.stop()
+    t.equal(server.count(/UID FETCH/), 3, 'some heads at a time')
+
+    server.mails.set(121, `${REPORT}121`)
+    const failing = startMailbox(t, server.port, {
+      stored,
+      take: () => Promise.reject(new StoreUnavailable('x')),
+    })
+    await until(() => failing.events.length > 0, 'it is said')
+    t.match(failing.events[0], { is: 'failed', reason: 'the store cannot take reports now' })
+    await failing.mailbox.stop()
+    const { taken, take } = createTaker()
+    const next = startMailbox(t, server.port, { stored, take })
+    await until(() => next.events.length > 0, 'it is read')
+    await next.mailbox.stop()
+    t.same(taken, ['121'])
+    t.equal(server.count(/FETCH (?!121 )/), 3, 'no other mail is asked for again')
+
+    server.renew(mailsOf([1]))
+    const anew = startMailbox(t, server.port, { stored, take: async () => true })
+    await until(() => anew.events.length > 0, 'it is read')
+    t.equal(server.moved.at(-1), 1, 'a mailbox that was made anew is read from its beginning')
+    await anew.mailbox.stop()
+  },
+)
+
+t.test('however many mails a server names or announces, it rests after some', async t => {
+  const server = await startImap(t, mailsOf(upTo(40)), (verb, tag) => {
+    if (verb !== 'SEARCH') return undefined
+    // And a mail is announced with each command.
+    return `* SEARCH ${upTo(300_000).join(' ')}\r\n* ${server.commands.length + 100} EXISTS\r\n${tag} OK\r\n`
+  })
+  let goOn = Promise.withResolvers<void>()
+  const rests: number[] = []
+  const { mailbox } = startMailbox(t, server.port, {
+    take: async () => true,
+    rest(ms) {
+      rests.push(ms)
+      return goOn.promise
+    },
+  })
+  const asked: (readonly number[])[] = []
+  for (let rest = 1; rest <= 45; rest += 1) {
+    await until(() => rests.length === rest, `rest ${rest}`)
+    asked.push([/SEARCH/, /UID FETCH \d+,/, /UID FETCH \d+ /].map(server.count))
+    const { resolve } = goOn
+    goOn = Promise.withResolvers()
+    resolve()
+  }
+  // One search, then some heads and each report among them, then some heads after each rest.
+  const expected = [...upTo(40).map(n => [1, 1, n]), [1, 1, 40], ...upTo(4).map(n => [1, 1 + n, 40])]
+  t.same(asked, expected)
+  t.ok(rests.every(ms => ms >= 50))
+  const stopped = mailbox.stop()
+  goOn.resolve()
+  await stopped
+})
+
+t.test('a server that announces mails without end is asked nothing in a rest, and left after it', async t => {
+  const server = await startImap(t, mailsOf([1], LETTER))
+  const searchesInRests: number[] = []
+  const { mailbox, events } = startMailbox(t, server.port, {
+    async rest(ms) {
+      if (ms !== 500) return
+      const before = server.count(/SEARCH/)
+      const other = upTo(6000).map(count => `* ${count} EXISTS\r\n`)
+      server.say(`${other.join('')}${'* 7 EXISTS\r\n'.repeat(6000)}`)
+      await sleep(ms)
+      searchesInRests.push(server.count(/SEARCH/) - before)
+    },
+  })
+  await until(() => events.some(({ is }) => is === 'failed'), 'it is left')
+  await mailbox.stop()
+  t.match(
+    events.find(({ is }) => is === 'failed'),
+    { reason: 'the server talks without end' },
+  )
+  t.ok(searchesInRests.every(count => count === 0))
+})
