@@ -1,10 +1,11 @@
+import { type Readable, Transform } from 'node:stream'
 import { BODY_LIMIT } from './body.ts'
 
-/** The memory that all admitted callbacks may need together, octets: the image's 512 MB leave that much beside everything else. */
+/** The memory that all requests with bodies may need together, octets: the image's 512 MB leave that much beside everything else. */
 const MOST_MEMORY = 64 * 1024 * 1024
-/** The memory that a callback needs beside its body, octets: for its request, its connection's buffers, its message and its row. */
-const MEMORY_EACH = 16 * 1024
-/** The memory that an octet of a body needs once it has come: as text, as an object, rendered for its recipients, and as a row. */
+/** The memory that a request needs beside its body, octets: for its connection's buffers, its message and its row. */
+export const MEMORY_EACH = 16 * 1024
+/** The memory that an octet of a callback needs once it has come: as text, as an object, rendered for its recipients, and as a row. */
 const MEMORY_PER_OCTET = 16
 /** A body that has not come whole after so long is slow, ms. */
 const SLOW_BODY_MS = 50
@@ -34,6 +35,42 @@ const WINDOW_MS = 100
 const LATEST = 0.3
 const LONGER = 0.1
 
+/** Opens the account of a request, which says whether it may hold so many octets instead of those it held; with 0 it is closed. */
+export type RequestMemory = (most?: number) => (octets: number) => boolean
+
+/** Counts the memory that requests hold together: those of all routes that take bodies. Up to `most` an account may fill it. */
+export function createRequestMemory(): RequestMemory {
+  let used = 0
+  return (most = MOST_MEMORY) => {
+    let held = 0
+    let isOpen = true
+    return octets => {
+      if (!isOpen || (octets > held && used - held + octets > most)) return false
+      isOpen = octets > 0
+      used += octets - held
+      held = octets
+      return true
+    }
+  }
+}
+
+/** What the parser of a body gets when there is no room for it. */
+export const NO_ROOM = Object.assign(new Error('too many octets at once'), { statusCode: 503 })
+
+/** Counts the octets of a body as they come, unless its head stated how many there are; where they find no room, it ends in NO_ROOM. */
+export function countOctets(stated: number, body: Readable, hasRoom = (_octets: number) => false): Readable {
+  if (stated !== Number.POSITIVE_INFINITY) return body
+  let octets = 0
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, next) {
+      octets += chunk.length
+      next(hasRoom(octets) ? null : NO_ROOM, chunk)
+    },
+  })
+  // Its parser may have given up before; the rest of a body that is answered already is thrown away.
+  return body.pipe(count.on('error', () => body.resume()))
+}
+
 export type Admission = ReturnType<typeof createAdmission>
 /** A callback that was admitted. */
 export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>
@@ -50,9 +87,8 @@ export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>
  *
  * @param monotonic ms, never set.
  */
-export function createAdmission(monotonic: () => number) {
-  /** What all admitted callbacks need together: octets of memory, and those of them that are not stored yet, the oldest first. */
-  let memory = 0
+export function createAdmission(monotonic: () => number, memory: RequestMemory = createRequestMemory()) {
+  /** The admitted callbacks that are not stored yet, the oldest first. */
   const unstored = new Set<{ readonly since: number }>()
   /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
   let commitMs: number | undefined
@@ -82,7 +118,7 @@ export function createAdmission(monotonic: () => number) {
    * Says whether a callback that comes must be refused, and notes since when the queue is short or long. When it gets long, the rate is
    * measured anew.
    */
-  function mustRefuse(octets: number, now: number): boolean {
+  function mustRefuse(now: number): boolean {
     for (const body of incoming) {
       if (now - body.since < SLOW_BODY_MS) break
       incoming.delete(body)
@@ -107,7 +143,7 @@ export function createAdmission(monotonic: () => number) {
       }
     }
     const most = Math.max(isStanding(now) && storedPerMs > 0 ? few : burst, storedPerMs * inTimeMs)
-    if (unstored.size < most) return memory + MEMORY_EACH + octets > MOST_MEMORY
+    if (unstored.size < most) return false
     fullAt = now
     return true
   }
@@ -122,14 +158,15 @@ export function createAdmission(monotonic: () => number) {
   }
 
   return {
-    /** @param given octets of its body; Infinity: not known. @returns null: it is refused. */
+    /** Says whether callbacks wait: what nobody waits for comes after them. */
+    hasUnstored: (): boolean => unstored.size > 0,
+    /** @param given octets of its body; Infinity: not known, and counted as they come. @returns null: it is refused. */
     admit(given: number) {
-      const octets = Math.min(given, BODY_LIMIT)
+      let octets = given === Number.POSITIVE_INFINITY ? 0 : Math.min(given, BODY_LIMIT)
       const now = monotonic()
-      if (mustRefuse(octets, now)) return null
-      let held = MEMORY_EACH + octets
+      const hold = memory()
+      if (mustRefuse(now) || !hold(MEMORY_EACH + octets)) return null
       let isInside = true
-      memory += held
       // A slow body does not count until it has come.
       const body = { since: now }
       unstored.add(body)
@@ -145,18 +182,19 @@ export function createAdmission(monotonic: () => number) {
         if (!isInside) return
         isInside = false
         incoming.delete(body)
-        memory -= held
-        held = 0
+        hold(0)
         noteStored()
       }
       return {
+        /** Notes how many octets of its body have come. @returns false: there is no memory for as many. */
+        noteOctets(come: number): boolean {
+          octets = come
+          return hold(MEMORY_EACH + octets)
+        },
         /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
         noteBodyRead(): boolean {
           incoming.delete(body)
-          const needs = MEMORY_EACH + octets * MEMORY_PER_OCTET
-          if (memory - held + needs > MOST_MEMORY) return false
-          memory += needs - held
-          held = needs
+          if (!hold(MEMORY_EACH + octets * MEMORY_PER_OCTET)) return false
           if (!unstored.has(body)) {
             body.since = monotonic()
             unstored.add(body)

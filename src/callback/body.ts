@@ -24,6 +24,14 @@ export class BodyFault extends Error {
   }
 }
 
+/** Reads how many octets a body has, from the request's head; Infinity when the head does not say. */
+export function bodyLengthOf({
+  'content-length': length,
+  'transfer-encoding': coding,
+}: IncomingHttpHeaders): number {
+  return coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY
+}
+
 const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

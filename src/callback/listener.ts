@@ -56,15 +56,13 @@ interface PublicListenerOptions {
   /** Tells for whom a trusted proxy speaks; undefined when none is trusted. */
   readonly callerOf: SourceNetworks['callerOf'] | undefined
   readonly descriptors: Descriptors
-  /** How long a connection is kept from its last request on, whatever comes over it, ms; 150 s unless given. */
-  readonly idleLimitMs?: number
   /** Answers a URL that the router cannot decode; Fastify's own answer repeats the URL, with the key in it. */
   readonly onBadUrl: (reply: FastifyReply) => void
 }
 
 /** The listener that the platform reaches, without its routes, guarded against slow, idle and noisy clients. */
 export function createPublicListener(options: PublicListenerOptions) {
-  const { tls, onNotHttp, onBadUrl, callerOf, descriptors, idleLimitMs = IDLE_LIMIT_MS } = options
+  const { tls, onNotHttp, onBadUrl, callerOf, descriptors } = options
   const most = Math.min(MOST_UNAUTHENTICATED, descriptors.forStrangers)
   const unauthenticated = createUnauthenticatedConnections(most)
   const app: FastifyInstance = Fastify({
@@ -76,7 +74,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       )
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      const closing = closeIdleConnections(closeInSteps(listener), idleLimitMs)
+      const closing = closeIdleConnections(closeInSteps(listener), IDLE_LIMIT_MS)
       return createServer(tls, closing, unauthenticated, descriptors)
     },
     // Fastify's log prints the URL, with the key in it.

@@ -7,8 +7,10 @@ import type { Channel } from '../messages/message.ts'
 import { type KeptReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import type { BounceSource, CarrierReport, ReceiptSource } from '../providers/receipts.ts'
 import { parseExactly } from '../runtime/exact-json.ts'
+import { countOctets, MEMORY_EACH, NO_ROOM, type RequestMemory } from './admission.ts'
 import { answerInvalidContent, answerUnavailable, createAnswer } from './answers.ts'
 import { hashSecret } from './authenticate.ts'
+import { bodyLengthOf } from './body.ts'
 import { sendAnswer } from './routes.ts'
 
 /**
@@ -16,10 +18,10 @@ import { sendAnswer } from './routes.ts'
  * some hundred octets and twenty fields; one that brings the key may report on thousands.
  */
 const LIMITS = { signedOctets: 8 * 1024, octets: 2 * 1024 * 1024, fields: 100 }
-/** The octets of all requests that are read or written at the same time: the next one is asked to come again. */
-const OCTETS_AT_ONCE = 4 * LIMITS.octets
-/** What a request counts for that does not say how long it is: nearly all are much shorter. */
-const UNSTATED_OCTETS = 128 * 1024
+/** The memory that an octet of reports needs: as text, and as objects. */
+const MEMORY_PER_OCTET = 6
+/** The memory that may be held, octets, when a request gets some: four of the longest fit, and the rest is left to callbacks. */
+const MOST_MEMORY = 4 * (MEMORY_EACH + LIMITS.octets * MEMORY_PER_OCTET)
 /** So much of a mail is kept, however long it is: what lies in a mailbox must not come again because it is long. */
 const MAIL_OCTETS = 128 * 1024
 /** So many reports share a commit; between two of them others have their turn. */
@@ -29,6 +31,7 @@ const MOST_UNKNOWN_STATES = 100
 
 interface ReceiptRoutesOptions {
   readonly outbox: Pick<Outbox, 'writeReceipt'>
+  readonly memory: RequestMemory
   /** ms since the epoch. */
   readonly now: () => number
   /** Gets a `receipt` for every report. */
@@ -45,7 +48,7 @@ interface ReceiptRoutesOptions {
  * one.
  */
 export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutesOptions): Promise<void> {
-  const { source, headers, provider, emit } = options
+  const { source, headers, provider, emit, memory } = options
   const keys = source.keys?.map(hashSecret)
   const most =
     source.format === 'mail' ? MAIL_OCTETS : keys === undefined ? LIMITS.signedOctets : LIMITS.octets
@@ -63,10 +66,11 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
   }
   if (source.format === 'mail') addMailParser(app)
   else await addBodyParser(app, source.format, most)
-  let octetsAtOnce = 0
 
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500
+    if (status === 413 || error === NO_ROOM) reply.header('connection', 'close')
+    if (error === NO_ROOM) return sendAnswer(reply, answerUnavailable('too many reports at once'), headers)
     if (status < 400 || status >= 500) throw error
     const isTooLarge = status === 413
     const why = isTooLarge ? `the reports are larger than ${most} octets` : 'the reports cannot be read'
@@ -81,15 +85,15 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
       const key = hashSecret(request.params.key ?? '')
       if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
         return refuseForged(reply, 'the key in the URL is wrong')
-      // What comes in the query has no body, and a head tells no length then.
-      const stated = request.headers['content-length'] ?? Math.min(most, UNSTATED_OCTETS)
-      const given = source.format === 'query' ? 0 : Number(stated)
-      if (given > most && source.format !== 'mail') return
-      const octets = Math.min(given, most)
-      if (octetsAtOnce + octets > OCTETS_AT_ONCE)
-        return sendAnswer(reply, answerUnavailable('too many reports at once'), headers)
-      octetsAtOnce += octets
-      reply.raw.once('close', () => (octetsAtOnce -= octets))
+    },
+    preParsing(request, reply, body, next) {
+      const hold = memory(MOST_MEMORY)
+      const hasRoom = (octets: number) => hold(MEMORY_EACH + Math.min(octets, most) * MEMORY_PER_OCTET)
+      const stated = bodyLengthOf(request.headers)
+      reply.raw.once('close', () => hold(0))
+      if (hasRoom(stated === Number.POSITIVE_INFINITY ? 0 : stated))
+        next(null, countOctets(stated, body, hasRoom))
+      else next(NO_ROOM)
     },
     async handler(request, reply) {
       const query = /\?(.*)$/s.exec(request.url)?.[1] ?? ''

@@ -200,7 +200,7 @@ interface PreparedMessage {
 
 interface PrepareOptions {
   readonly render: (message: NewMessage, country: string | undefined) => Outgoing
-  readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash' | 'formerHash'>
+  readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
   readonly charges: ChargesOf
   readonly delivery: Pick<Delivery, 'reservePlace'>
   readonly emit: Emit
@@ -257,7 +257,6 @@ export function prepareMessages(
       groupKey:
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
-      formerHash: keys.formerHash?.(channel, recipient),
       charges: charges(message, country),
       lease: delivery.reservePlace(channel, purpose),
     }

@@ -1,10 +1,10 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { monotonic } from '../runtime/clock.ts'
 import { createEndOfTickBatch, createTimeSlices, createUnreadClock } from '../runtime/event-loop.ts'
-import type { Admission, AdmittedCallback } from './admission.ts'
+import { type Admission, type AdmittedCallback, countOctets, NO_ROOM } from './admission.ts'
 import {
   type Answer,
   answerInvalidContent,
@@ -16,7 +16,7 @@ import {
   statusOfAnswer,
 } from './answers.ts'
 import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
-import { BODY_LIMIT, BodyFault, type CallbackBody, parseBody } from './body.ts'
+import { BODY_LIMIT, BodyFault, bodyLengthOf, type CallbackBody, parseBody } from './body.ts'
 import type { Descriptors } from './descriptors.ts'
 import type { Reception } from './receive.ts'
 import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
@@ -246,6 +246,8 @@ function channelRoutes(
       if (request.raw.headers['content-type']?.trim() === '') delete request.raw.headers['content-type']
       next()
     },
+    preParsing: (request, _reply, body, next) =>
+      next(null, countOctets(bodyLengthOf(request.headers), body, request.callback?.admitted.noteOctets)),
     handler: (request, reply) => {
       if (request.callback === null) throw new Error('a callback was not admitted')
       const { result, admitted, startedAt, unreadMs } = request.callback
@@ -262,6 +264,7 @@ function channelRoutes(
       })
     },
     errorHandler: (error: FastifyError, request, reply) => {
+      if (error === NO_ROOM) return turnAway(request, reply)
       const answer = answerToError(channel, error)
       const { callback } = request
       if (answer.err_code === ERR_CODES.fault) emit({ type: 'fault', error })
@@ -349,14 +352,6 @@ export function sendAnswer(
 ): FastifyReply {
   if (given.retryAfter !== undefined) reply.header('retry-after', String(given.retryAfter))
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(encodeAnswer(given))
-}
-
-/** Reads how many octets a body has, from the request's head; Infinity when the head does not say. */
-function bodyLengthOf({
-  'content-length': length,
-  'transfer-encoding': coding,
-}: IncomingHttpHeaders): number {
-  return coding === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isIPv6, type Socket } from 'node:net'
+import { monotonic } from '../runtime/clock.ts'
 
 /** The size of the networks that count as one source: one machine, or one customer, may have that many addresses. */
 const SOURCE: NetworkSize = { octets: 3, groups: 3 }
@@ -30,12 +31,12 @@ export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticated
  *
  * @param most each connection takes some 50 KB with TLS.
  */
-export function createUnauthenticatedConnections(most: number) {
+export function createUnauthenticatedConnections(most: number, now = monotonic) {
   /** Connections by remote address and port, which name one above and below TLS alike. */
   const connections = new Map<string, Connection>()
   const shares = createShares()
   const authenticated = new WeakSet<Socket>()
-  const arrivals = createArrivals()
+  const arrivals = createArrivals(now)
 
   function remove(connection: Connection | undefined): void {
     // The name of a connection that is gone may belong to another one already.
@@ -89,7 +90,7 @@ export function createUnauthenticatedConnections(most: number) {
  * Notes the turns of the event loop in which a connection came. A turn accepts one connection, however many wait in the kernel;
  * so while they come, turns have to be short, or callers wait unseen and leave before anybody refuses them.
  */
-function createArrivals() {
+function createArrivals(monotonic: () => number) {
   /** Turns for which it is remembered: this one, and the next, whose connection may come after other events of it. */
   let turns = 0
   /** For how long one came in every turn, ms, since when this turn lasts, how many came, and on how many the key was shown meanwhile. */
@@ -100,7 +101,7 @@ function createArrivals() {
   let behindAt = Number.NEGATIVE_INFINITY
   const turnMs = (now: number) => Math.min(now - turnSince, LONGEST_TURN_MS)
   const endTurn = () => {
-    const now = performance.now()
+    const now = monotonic()
     lasted += turnMs(now)
     turnSince = now
     turns -= 1
@@ -110,7 +111,7 @@ function createArrivals() {
     note(): void {
       if (turns === 0) {
         setImmediate(endTurn)
-        turnSince = performance.now()
+        turnSince = monotonic()
         lasted = 0
         came = 0
         known = 0
@@ -125,7 +126,7 @@ function createArrivals() {
     isBehind(): boolean {
       // Strangers who come by thousands must not have the platform refused.
       if (turns === 0 || known * 2 < came) return false
-      const now = performance.now()
+      const now = monotonic()
       const mostMs = now - behindAt < LATELY_MS ? BEHIND_AGAIN_AFTER_MS : BEHIND_AFTER_MS
       if (lasted + turnMs(now) < mostMs) return false
       behindAt = now

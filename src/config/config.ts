@@ -3,8 +3,7 @@ import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
-import type { RemovedSetting } from './earlier.ts'
-import { faultsTogether, listAdvice, listBorneFaults, type Partly } from './rules.ts'
+import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
 
@@ -17,10 +16,6 @@ export type { SettingSources } from './sources.ts'
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
 export type Config = SettingValues & {
   readonly warnings: readonly SettingAdvice[]
-  /** Settings of earlier versions that are still set. */
-  readonly removed: readonly RemovedSetting[]
-  /** Faults for which a new store is refused, and which are borne until 1.2 on one that 1.0.0 has made: an upgrade always starts. */
-  readonly borne: readonly SettingFault[]
 }
 
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
@@ -84,14 +79,9 @@ export function loadConfig(
   const usable = without(read.values, wrong)
   const faults = [...merged.faults, ...read.faults, ...faultsTogether(usable, wrong), ...findMore(usable)]
   if (faults.length > 0) {
-    // Who has set the old name looks for that.
-    const named = faults.map(fault => {
-      const old = merged.from[fault.name]
-      return old === undefined ? fault : { ...fault, name: `${fault.name} (${old})` }
-    })
     const seen = [merged.faults, merged.strayLines, Object.keys(merged.given)]
     throw new ConfigError(
-      [...named, ...merged.strayLines],
+      [...faults, ...merged.strayLines],
       seen.every(({ length }) => length === 0),
     )
   }
@@ -102,12 +92,9 @@ export function loadConfig(
     sentence: `${name} ${problem}`,
     ...more,
   }))
-  const { removed } = merged
   const config: Config = {
     ...values,
     warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
-    removed,
-    borne: listBorneFaults(merged.given, values),
   }
   texts.set(config, merged.given)
   return config

@@ -18,22 +18,13 @@ const LETTERS: Readonly<Record<string, string>> = {
   $: 's',
   '!': 'i',
 }
-/** The words by which 1.0.0 judged. */
-const FORMER_WORDS =
-  /1qaz2wsx|3edc4rfv|password|passwort|passw0rd|passwd|secret|changeme|change|letmein|welcome|admin|operator|token|default|example|random|long|test|courier|callback|console|prometheus|metrics/g
-
 /**
  * Says whether a secret is one of those that guessers try: few characters, repeated, in the order of the alphabet or of the
  * keyboard, with well-known words, or several of these. What is left without all that must vary enough by itself. It
  * cannot know every bad secret, and says nothing of length. An estimator (zxcvbn) knows more, and would cost each start 250 ms and 45 MB.
  */
 export function isGuessable(secret: string): boolean {
-  return wasGuessable(secret) || !varies(withoutWords(secret.toLowerCase()))
-}
-
-/** Says whether 1.0.0 refused a secret already, so that no upgrade meets it. */
-export function wasGuessable(secret: string): boolean {
-  return isRepeated(secret) || !varies(secret.toLowerCase().replace(FORMER_WORDS, ''))
+  return isRepeated(secret) || !varies(withoutWords(secret.toLowerCase()))
 }
 
 /** Leaves out the words of a text, and those that it writes with signs for letters. */

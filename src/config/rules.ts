@@ -1,5 +1,4 @@
 import { providerModules } from '../providers/list.ts'
-import { readPostgresUrl } from '../runtime/postgres-url.ts'
 import { roleOf } from '../settings/readers.ts'
 import {
   missingSetting,
@@ -8,7 +7,7 @@ import {
   type SettingFault,
 } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
-import { isGuessable, wasGuessable } from './guessable.ts'
+import { isGuessable } from './guessable.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
@@ -29,6 +28,7 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...protectionFaults(s, wrong),
     ...listenerFaults(s),
     ...adminTokenFaults(s, wrong),
+    ...secretFaults(s),
     ...exampleFaults(s),
   ]
   return faults.filter(fault => !wrong.has(fault.name))
@@ -162,7 +162,7 @@ function isWholeInternet(network: string): boolean {
 function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<SettingFault> {
   for (const [name, token] of listLoneTokens(s, wrong)) {
     const short = token.length < SAFE_TOKEN_LENGTH
-    if (short || wasGuessable(token))
+    if (short || isGuessable(token))
       yield {
         name,
         problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
@@ -216,7 +216,7 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
   const seen = new Set<string>()
   for (const [, token] of secretsOf(s, [name])) {
     // The example is guessable, too, and has a fault of its own.
-    if (wasGuessable(token) && !isExample(name, token)) yield { name, ...GUESSABLE }
+    if (isGuessable(token) && !isExample(name, token)) yield { name, ...GUESSABLE }
     if (seen.size === seen.add(token).size)
       yield {
         name,
@@ -251,42 +251,18 @@ function exampleFaults(s: Partly): SettingFault[] {
   }))
 }
 
-/** Says how a secret is replaced that others may still need. */
-function describeGuessable(name: SettingName): SettingFault {
-  if (name.endsWith('_PREVIOUS'))
-    return { name, ...GUESSABLE, remedy: 'take it out as soon as the new one is in use' }
-  if (!Object.hasOwn(allSettings, `${name}_PREVIOUS`)) return { name, ...GUESSABLE }
-  const remedy = `make one with \`callback-courier token\`, and keep this one in ${name}_PREVIOUS until nothing needs it any more`
-  return { name, ...GUESSABLE, remedy }
-}
-
-/** Finds what 1.0.0 took and this version does not. @param given texts by name; none is empty */
-export function listBorneFaults(
-  given: Readonly<Record<string, string>>,
-  s: SettingValues,
-): readonly SettingFault[] {
-  const idle = /=0+(?!\d)/.test(given['QUOTAS'] ?? '') ? [IDLE_QUOTA] : []
-  const secrets = [
-    ...listLoneTokens(s, new Set()),
-    ...secretsOf(s, ['ADMIN_TOKENS', 'CALLBACK_KEYS', 'STORE_SECRET']),
-  ]
-  const guessable = new Set(secrets.filter(([, secret]) => isGuessable(secret)).map(([name]) => name))
-  const found: SettingFault[] = [...idle, ...[...guessable].map(describeGuessable)]
-  const database = readPostgresUrl(given['DATABASE_URL'] ?? '')
-  if (database === null || database.saysTls || database.hosts.every(({ isHere }) => isHere)) return found
-  return [...found, WITHOUT_TLS]
-}
-
-const IDLE_QUOTA: SettingFault = {
-  name: 'QUOTAS',
-  problem: 'has a 0, which holds nothing back',
-  remedy: 'set a number from 1, or off for no limit',
-}
-const WITHOUT_TLS: SettingFault = {
-  name: 'DATABASE_URL',
-  problem: 'leads over a network without TLS, where others may read and change what the database is told',
-  remedy:
-    'add sslmode=verify-full (and sslrootcert=FILE for an authority of your own), or sslmode=disable on a network of your own',
+/** Secrets of ours that are easy to guess; those that tell the platform from others, and passwords, have faults of their own. */
+function* secretFaults(s: Partly): Generator<SettingFault> {
+  for (const name of ['CALLBACK_KEYS', 'STORE_SECRET'] as const) {
+    const secrets = secretsOf(s, [name]).map(([, secret]) => secret)
+    if (!secrets.some(secret => isGuessable(secret) && !isExample(name, secret))) continue
+    // Messages that wait were stored with it.
+    const remedy =
+      name === 'CALLBACK_KEYS'
+        ? GUESSABLE.remedy
+        : 'make one with `callback-courier token`, and keep this one in STORE_SECRET_PREVIOUS until nothing needs it any more'
+    yield { name, ...GUESSABLE, remedy }
+  }
 }
 
 /** Settings that work but should not stay as they are. */

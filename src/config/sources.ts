@@ -1,9 +1,8 @@
 import { parseEnv } from 'node:util'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
-import { findRemovedSettings, readReplacedSettings, wasSetting } from './earlier.ts'
 import { listeners } from './settings/callers.ts'
-import { allSettings, settingNames, settingOf } from './settings.ts'
+import { allSettings, type SettingName, settingNames, settingOf } from './settings.ts'
 
 /** The places that settings come from. */
 export interface SettingSources {
@@ -21,8 +20,7 @@ const NOT_OURS =
 
 /**
  * Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones.
- * @returns the texts, and what came up on the way; `strayLines`: those of the dotenv file that set nothing; `from`: the old names
- *   that texts came from, by the new one
+ * @returns the texts, and what came up on the way; `strayLines`: those of the dotenv file that set nothing
  */
 export function mergeSources(sources: SettingSources) {
   const faults: SettingFault[] = []
@@ -37,22 +35,38 @@ export function mergeSources(sources: SettingSources) {
     const value = read(name, 'secret' in allSettings[name])
     if (value !== undefined) given[name] = value
   }
-  const replaced = readReplacedSettings(read, given)
-  Object.assign(given, replaced.texts)
-  faults.push(...replaced.faults)
+  faults.push(...findReplacedSettings(all))
   for (const name of settingNames) {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  const warnings = [...cut, ...replaced.warnings, ...findUnknownSettings(all, dotenv)]
-  return {
-    given,
-    faults,
-    strayLines,
-    warnings,
-    removed: findRemovedSettings(all),
-    from: replaced.from,
-  }
+  return { given, faults, strayLines, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
+}
+
+/** Names that 1.1.0 still read, by the setting that has their values now. */
+const REPLACED: readonly (readonly [SettingName, RegExp])[] = [
+  ['ADMIN_TOKENS', /^(ADMIN|METRICS|STATUS)_TOKEN$/],
+  ['CALLBACK_KEYS', /^(EMAIL|SMS)_CALLBACK_KEY(_PREVIOUS)?$/],
+  ['QUOTAS', /^QUOTA_(RECIPIENT|ALARM_RECIPIENT|SMS|EMAIL)_/],
+  ['PLATFORM_WORDS', /^(EMAIL|SMS)_WORDS$/],
+  ['TWILIO_API_KEY', /^TWILIO_API_KEY_(SID|SECRET)$/],
+  ['TWILIO_FROM', /^TWILIO_MESSAGING_SERVICE_SID$/],
+  ['DKIM_NAME', /^DKIM_(SELECTOR|DOMAIN)$/],
+  ['DDQ_URL', /^DDQ_(HOST|PORT|TLS|AUTH_PATH|SUBSCRIBE_PATH|HEARTBEAT|ANY_PRODUCT)$/],
+]
+
+/** The setting that has another one's place now. */
+export function replacementOf(name: string): SettingName | undefined {
+  return REPLACED.find(([, old]) => old.test(name.replace(/_FILE$/, '')))?.[0]
+}
+
+/** Without its old name, a password or a quota would be gone in silence: so these stop the start. */
+function findReplacedSettings(all: Readonly<Record<string, string>>): readonly SettingFault[] {
+  return Object.keys(all).flatMap(name => {
+    const by = replacementOf(name)
+    const remedy = `put its value into ${by} (\`callback-courier settings ${by}\`)`
+    return by === undefined ? [] : [{ name, problem: 'is not read any more', remedy }]
+  })
 }
 
 const NO_DOTENV = { dotenv: {}, cut: [], strayLines: [] }
@@ -123,7 +137,7 @@ function findUnknownSettings(
   for (const name of settingNames) if ('secret' in allSettings[name]) known.add(`${name}_FILE`)
   const warnings: SettingAdvice[] = []
   for (const name of Object.keys(all)) {
-    if (known.has(name) || wasSetting(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
+    if (known.has(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
     const near = nearestName(name, known)
     if (near !== null)
       warnings.push({

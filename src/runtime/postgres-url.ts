@@ -10,11 +10,12 @@ export function readPostgresUrl(text: string) {
   const urls = authority.split(',').map(host => URL.parse(`${scheme}${login}${host}${rest}`))
   const [first] = urls
   if (!first || urls.some(url => url === null || url.hostname === '')) return null
-  const target = first.searchParams.get('target_session_attrs') ?? undefined
+  // Of a parameter that stands twice the driver takes the last, too.
+  const given = Object.fromEntries(first.searchParams)
   return {
     hosts: urls.flatMap(url => {
       if (url === null) return []
-      const at = url.searchParams.get('host') || decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
+      const at = given['host'] || decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
       url.searchParams.delete('target_session_attrs')
       // No network lies between: a Unix socket, or this machine's own addresses.
       const isHere = /^(\/|localhost$|127(\.\d{1,3}){3}$|::1$)/.test(at)
@@ -22,8 +23,8 @@ export function readPostgresUrl(text: string) {
       return [{ url: url.href, isHere }]
     }),
     /** `target_session_attrs`, as libpq has it. */
-    target,
-    /** Whether the URL says how it is about TLS, if only that there is none. */
-    saysTls: [...first.searchParams.keys()].some(name => name.startsWith('ssl')),
+    target: given['target_session_attrs'],
+    /** Whether the URL says how it is about TLS, if only that there is none, in words that the driver goes by. */
+    saysTls: ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'].some(name => given[name]),
   }
 }

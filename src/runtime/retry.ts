@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import timers from 'node:timers/promises'
 
 /**
  * Runs `step` again and again until the signal aborts, each time after the pause that it asked for, ms. A step that throws ends it.
@@ -30,6 +30,6 @@ export async function retry<T>(
 }
 
 /** Waits; an abort ends the wait. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined)
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await timers.setTimeout(ms, undefined, { signal }).catch(() => undefined)
 }

@@ -175,10 +175,6 @@ export async function openStoreKeys(config: Config): Promise<StoreKeys> {
     ...keys,
     recipientHash: (channel, recipient) =>
       keys.recipientHash(channel, channel === 'email' ? mailboxOf(recipient) : recipient),
-    formerHash: (channel, recipient) =>
-      channel === 'email' && mailboxOf(recipient) !== recipient
-        ? keys.recipientHash(channel, recipient)
-        : undefined,
   }
 }
 

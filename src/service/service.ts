@@ -7,7 +7,7 @@ import { findShortcomings } from '../commands/check/machine.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
-import { describeAdvice, describeFault } from '../settings/setting.ts'
+import { describeAdvice } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
 import { callbackUrls } from './callback-urls.ts'
@@ -47,11 +47,7 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  const warnings = [
-    ...config.warnings.map(describeAdvice),
-    ...[...config.removed, ...config.borne].map(describeFault),
-  ]
-  for (const warning of warnings) log.warn({ event: 'setting' }, warning)
+  for (const advice of config.warnings) log.warn({ event: 'setting' }, describeAdvice(advice))
   // Whoever finds these out at the next update, or in a burst, has lost something.
   for (const { about, what, next } of findShortcomings(config))
     log.warn({ event: 'setting' }, `${about}: ${String(what)}: ${String(next)}`)

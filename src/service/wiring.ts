@@ -5,18 +5,18 @@ import { createEventLog } from '../admin/event-log.ts'
 import { createMetrics } from '../admin/metrics/metrics.ts'
 import { createServiceHealth } from '../admin/service-health.ts'
 import type { ServiceView } from '../admin/service-view.ts'
-import { refuseBounced } from '../bounces/refusing.ts'
+import { countLeftOut, refuseBounced } from '../bounces/refusing.ts'
 import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } from '../bounces/source.ts'
-import { createAdmission } from '../callback/admission.ts'
+import { createAdmission, createRequestMemory } from '../callback/admission.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
 import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
-import { parseAddress } from '../callback/recipients.ts'
+import { parseAddress, registeredDomainOf } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
-import { type Config, ConfigError, envSchemaOptions, fastifyEnv } from '../config/config.ts'
+import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import { createDelivery } from '../delivery/delivery.ts'
 import { createLimiter } from '../delivery/limiter.ts'
@@ -33,7 +33,9 @@ import { proxyOf } from '../providers/module.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { build } from '../runtime/build.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
+import { createTimeSlices } from '../runtime/event-loop.ts'
 import { openFileLimit } from '../runtime/file-system.ts'
+import { pause } from '../runtime/retry.ts'
 import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
@@ -85,6 +87,8 @@ export type ServiceParts = Awaited<ReturnType<typeof wireService>>
 const ATTEMPT_SPARE_MS = 10_000
 /** The time that a claimed message may wait for its attempt, ms. */
 const LEASE_SPARE_MS = 120_000
+/** The time that a turn of the event loop spends on mails that came back, ms: most take less than half of it. */
+const REPORTS_MS = 1
 
 /** A part that has threads, timers or connections. */
 interface Resource {
@@ -123,11 +127,13 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
     ),
   })
-  const admission = createAdmission(monotonic)
+  const memory = createRequestMemory()
+  const admission = createAdmission(monotonic, memory)
   const descriptors = createDescriptors(openFileLimit() ?? Number.POSITIVE_INFINITY, monotonic)
   const reports = createCarrierReports({
     clock,
     random,
+    domainOf: masked => registeredDomainOf(masked) ?? masked.slice(masked.lastIndexOf('@') + 1),
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
     onFault: (channel, provider, { is, fault }) =>
@@ -168,7 +174,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const robots = openRobots(config, renderer, clock, emit)
   if (robots !== null) resources.unshift(robots)
   const outbox = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
-  if (config.borne.length > 0 && !outbox.isInherited) throw new ConfigError(config.borne)
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
   const { queries, memos, events, sharedLeases } = outbox
@@ -287,16 +292,16 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     unauthenticated,
     isDraining: () => isDraining,
   })
-  const receipts = { outbox, headers, now: clock.now, emit }
+  const receipts = { outbox, headers, memory, now: clock.now, emit }
   for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)
     if (source !== undefined)
       await app.register(receiptRoutes, { ...receipts, source, provider: module.name })
   }
-  const readBounce = createBounceReader(text => {
+  const inSlices = createTimeSlices(REPORTS_MS, monotonic, admission.hasUnstored)
+  const readBounce = createBounceReader(inSlices, text => {
     const address = parseAddress(text, true)
-    if (address === null) return []
-    return [storeKeys.recipientHash('email', address), storeKeys.formerHash?.('email', address) ?? []].flat()
+    return address === null ? null : storeKeys.recipientHash('email', address)
   })
   const keys = bounceKeys(config)
   if (keys.length > 0)
@@ -318,6 +323,9 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
             const kept = await keepReports('email', reports, { ...receipts, provider: MAIL_PROVIDER })
             return kept.some(is => is !== 'unknown')
           },
+          memos,
+          memoName: storeKeys.bucketHash('bounces read', address.host, address.user, address.mailbox),
+          rest: pause,
           takeLease: leaseOf('bounces'),
           clock,
           random,
@@ -332,7 +340,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     now: clock.now,
     wall,
     isDraining: () => isDraining,
-    borneFaults: [...config.removed.filter(({ isBrake }) => isBrake), ...config.borne],
     channels: channels.map(({ channel }) => channel),
     health,
     queries,
@@ -353,6 +360,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
       ...templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
     ],
     deviceAlerts: () => alerts?.status() ?? null,
+    countLeftOut: config.BOUNCE_REFUSE ? countLeftOut : null,
     bounceMailbox: () => bounceMailbox?.status() ?? null,
     webhooks: () => webhooks?.status() ?? null,
   }

@@ -174,8 +174,8 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
 export function followChain(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
-  authorities: readonly X509Certificate[] = publicAuthorities(),
-  own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
+  authorities?: readonly X509Certificate[],
+  own?: readonly X509Certificate[],
 ): ChainFound {
   if (isSelfSigned(leaf))
     return {
@@ -184,12 +184,19 @@ export function followChain(
         'the certificate is self-signed: get one of a public authority, since only clients that are told to trust this one do',
       ],
     }
+  const roots = authorities ?? publicAuthorities()
   const followed = [leaf]
   for (let top = leaf; ; ) {
-    const reached = authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
+    const reached = roots.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
     if (reached) return { chain: 'complete', problems: orderProblems(followed, others) }
     const issuer = others.find(other => !followed.includes(other) && signs(other, top))
-    if (issuer === undefined) return unfinished(top, followed, others, own)
+    if (issuer === undefined)
+      return unfinished(
+        top,
+        followed,
+        others,
+        own ?? getCACertificates('extra').map(pem => new X509Certificate(pem)),
+      )
     followed.push(issuer)
     top = issuer
   }

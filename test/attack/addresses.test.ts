@@ -1,11 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
-import { anyCharacter } from '../fixtures/arbitraries.ts'
-import { mailBody, NO_QUOTAS, type ServiceRig, shown, startRig, until } from '../rigs/service.ts'
+import { mailBody, type ServiceRig, shown, startRig, until } from '../rigs/service.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
-
-/** What reaches an SMTP server must be exactly what our parser lets through: local part, @, A-labels. */
-const BARE = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/
 
 /** Each slips through nodemailer 10.6.0 when it is handed over as it came, or names a mailbox behind the server. */
 const SMUGGLED = [
@@ -178,70 +173,4 @@ t.test('a subject cannot add a header', async t => {
       ['from', 'subject', 'to'],
     )
   }
-})
-
-t.test('whatever an address is made of: no fault of ours, and no envelope that was smuggled', async t => {
-  const rig = await startRig(t, NO_QUOTAS)
-  const piece = fc.constantFrom(
-    'a',
-    'ann',
-    '@',
-    '.',
-    'example.com',
-    'evil.test',
-    '\r\n',
-    '\n',
-    '\0',
-    ' ',
-    '\t',
-    '<',
-    '>',
-    '"',
-    '\\',
-    '(',
-    ')',
-    ';',
-    ':',
-    ',',
-    '[',
-    ']',
-    '%0d%0a',
-    'RCPT TO:<e@evil.test>',
-    '=?utf-8?Q?=0D=0A?=',
-    'é',
-    'ⅇ',
-    '。',
-    '\u202e',
-    '\u2028',
-    '\ud800',
-    'xn--',
-    '-',
-    '..',
-  )
-  const address = fc.oneof(
-    { weight: 4, arbitrary: fc.array(piece, { maxLength: 8 }).map(parts => parts.join('')) },
-    { weight: 2, arbitrary: fc.string({ unit: anyCharacter, maxLength: 40 }) },
-    { weight: 1, arbitrary: fc.emailAddress() },
-    { weight: 1, arbitrary: fc.string({ maxLength: 10 }).map(text => `${text}@example.com`) },
-  )
-  await fc.assert(
-    fc.asyncProperty(fc.array(address, { minLength: 1, maxLength: 4 }), async list => {
-      const answer = await rig.post('email', mailBody({ to: list.join(',') }))
-      return answer.status < 500 && [0, 4002012].includes(answer.errCode ?? -1)
-    }),
-    { numRuns: 250, endOnFailure: true },
-  )
-  const { from, to } = envelopes(rig)
-  t.ok(to.length > 0, `${to.length} were sent`)
-  t.same(
-    to.filter(path => !BARE.test(path.slice(1, -1))),
-    [],
-  )
-  t.same(
-    to.filter(path => path.includes('evil.test') && !/^<[^@]+@evil\.test>$/.test(path)),
-    [],
-  )
-  t.same([...new Set(from)], ['<no-reply@courier.example>'])
-  await until(() => rig.smtp.mails.length === to.length, 'each envelope has its mail')
-  t.ok(rig.smtp.mails.every(mail => mail.to.length === 1))
 })

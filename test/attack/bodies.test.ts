@@ -1,17 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import fc from 'fast-check'
 import t from 'tap'
-import { countSegments } from '../../src/messages/sms-segments.ts'
-import { anyCharacter } from '../fixtures/arbitraries.ts'
-import { patient } from '../rigs/patience.ts'
 import { mailBody, NO_QUOTAS, shown, smsBody, startRig } from '../rigs/service.ts'
-
-const KNOWN_CODES = {
-  email: [0, 4002011, 4002012],
-  sms: [0, 4002001, 4002002, 4002003],
-} as const
 
 t.test('prototypes, depth, size and what is no JSON are refused, and say nothing of what came', async t => {
   const rig = await startRig(t)
@@ -99,7 +90,6 @@ t.test('a packed body is not unpacked, and the answer says which header it is', 
       const answer = await packed(coding, body)
       t.same([answer.status, answer.errCode], [415, 4002001], coding)
       t.match(answer.errMsg, /Content-Encoding/)
-      t.ok(answer.ms < patient(500), `${answer.ms} ms`)
     }
   }
   t.equal(rig.twilio.requests.length, 0)
@@ -117,81 +107,6 @@ t.test('no Content-Type, an empty one and a blank one all mean JSON', async t =>
     )
     t.match(await text(socket), /^HTTP\/1\.1 200 [\s\S]*"err_code":0/, shown(type))
   }
-})
-
-t.test('the largest and the nastiest bodies are answered within 50 ms', async t => {
-  const rig = await startRig(t, NO_QUOTAS)
-  const fill = (text: string) => text.repeat(Math.floor(64_000 / text.length))
-  const bodies = [
-    fill('['),
-    fill('{"a":'),
-    fill('\\'),
-    `"${fill('\\u0063')}"`,
-    `{"constructo":"${fill('__proto_')}"}`,
-    `{"to":"${fill('a@b,')}","subject":"x","email_param":{"type":1}}`,
-    `{"to":"${fill('+861').slice(0, 32_000)}","sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1,"url":"https://x.test"}}`,
-    `{"to":"${fill(',').slice(0, 32_000)}","sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1,"url":"https://x.test"}}`,
-    `{"to":"${fill('x'.repeat(60) + '@').slice(0, 32_000)}","subject":"x","email_param":{"type":1,"url":"https://x.test"}}`,
-    `{"to":"a@b.test","subject":"x","plain_email":"${fill('http://a ').slice(0, 32_000)}","email_param":{"type":99}}`,
-    `{"to":"a@b.test","subject":"x","plain_email":"${fill('https://').slice(0, 32_000)}","email_param":{"type":99}}`,
-    `{"to":"a@b.test","subject":"x","email_param":{"type":1,"url":"https://${fill('a.').slice(0, 5000)}"}}`,
-    `{"to":"a@b.test","subject":"x","email_param":{${Array.from({ length: 99 }, (_, at) => `"k${at}":"${'v'.repeat(600)}"`).join(',')}}}`,
-    `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"${fill('é“…').slice(0, 20_000)}"}`,
-    `{"to":"13800138000${' '.repeat(31_000)}9","sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1,"url":"https://x.test"}}`,
-    `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"a${' '.repeat(32_000)}b"}`,
-    `{"to":"13800138000","sms_param":{"type":99},"plain_sms":"a${'\\t'.repeat(32_000)}b"}`,
-    `{"to":1${'0'.repeat(60_000)},"sms_param":{"type":1,"code":"1"},"subject":"x","email_param":{"type":1}}`,
-  ]
-  // The first requests of a process compile what later ones use.
-  for (const body of bodies) for (const channel of ['email', 'sms'] as const) await rig.post(channel, body)
-  for (const body of bodies) {
-    for (const channel of ['email', 'sms'] as const) {
-      // The least of some, in time of the processor: what is measured is our work, not what else this machine is doing.
-      let fastest = Number.POSITIVE_INFINITY
-      for (let tries = 0; tries < 10 && fastest >= 50; tries += 1) {
-        const before = process.threadCpuUsage()
-        const answer = await rig.post(channel, body)
-        const { user, system } = process.threadCpuUsage(before)
-        t.ok(answer.status >= 400 && answer.status < 500, shown(body.slice(0, 40)))
-        fastest = Math.min(fastest, (user + system) / 1000)
-      }
-      t.ok(fastest < 50, `${channel} ${shown(body.slice(0, 40))}: ${Math.round(fastest)} ms`)
-    }
-  }
-})
-
-t.test('control characters, separators and direction marks are no content', async t => {
-  const rig = await startRig(t)
-  const marks = [
-    '\0',
-    '\u0007',
-    '\u001b[31m',
-    '\r\n',
-    '\u0085',
-    '\u2028',
-    '\u2029',
-    '\u202e',
-    '\u2066',
-    '\ud800',
-  ]
-  for (const mark of marks) {
-    const sms = await rig.post('sms', smsBody({}, { code: `12${mark}34` }))
-    t.equal(sms.errCode, 4002001, `code ${shown(mark)}`)
-    const mail = await rig.post('email', mailBody({}, { type: 5, code: `12${mark}34` }))
-    t.equal(mail.errCode, 4002011, `mail code ${shown(mark)}`)
-    const link = await rig.post('email', mailBody({}, { url: `https://www.example.com/${mark}x` }))
-    t.equal(link.errCode, 4002011, `link ${shown(mark)}`)
-    if (/[\r\n\u2028\u2029\u0085]/.test(mark)) continue
-    const plain = await rig.post('sms', smsBody({ plain_sms: `code 12${mark}34` }, { type: 99 }))
-    t.equal(plain.errCode, 4002001, `plain SMS ${shown(mark)}`)
-    const text = await rig.post('email', mailBody({ plain_email: `code 12${mark}34` }, { type: 99 }))
-    t.equal(text.errCode, 4002011, `plain mail ${shown(mark)}`)
-  }
-  for (const unseen of ['\u200d', '\u2060\u200b', '\u3164']) {
-    t.equal((await rig.post('email', mailBody({ subject: unseen }))).errCode, 4002011, shown(unseen))
-    t.equal((await rig.post('sms', smsBody({}, { code: unseen }))).errCode, 4002001, shown(unseen))
-  }
-  t.equal(rig.smtp.mails.length + rig.twilio.requests.length, 0)
 })
 
 t.test('a link goes out as it came, with its host beside it, or not at all', async t => {
@@ -285,26 +200,6 @@ t.test(
   },
 )
 
-t.test('a code is one segment where the operator wants to pay for one', async t => {
-  const rig = await startRig(t, { SMS_MAX_SEGMENTS: '1', ...NO_QUOTAS })
-  t.equal((await rig.post('sms', smsBody())).errCode, 0)
-  for (const code of ['1'.repeat(160), '码'.repeat(70), '🌍'.repeat(40)]) {
-    const answer = await rig.post('sms', smsBody({}, { code }))
-    t.equal(answer.errCode, 4002001, shown(code.slice(0, 10)))
-    t.equal(answer.status, 400)
-  }
-  const plain = (text: string) => rig.post('sms', smsBody({ plain_sms: text }, { type: 99 }))
-  t.equal((await plain('x'.repeat(161))).errCode, 4002001)
-  t.equal((await plain('“'.repeat(71))).errCode, 4002001, 'parameters and plain text are not transliterated')
-  t.equal(rig.twilio.messages.length, 1)
-
-  await rig.restart({ SMS_MAX_SEGMENTS: '10', LOCALE: 'es' })
-  t.equal((await rig.post('sms', smsBody({}, { code: 'A’b' }))).errCode, 0)
-  t.match(rig.twilio.messages[1]?.body, 'A’b', "a parameter's curly quote stays")
-  t.equal((await rig.post('sms', smsBody())).errCode, 0)
-  t.equal(countSegments(rig.twilio.messages[2]?.body ?? '').encoding, 'GSM-7', 'our own words are GSM-7')
-})
-
 t.test('an SMS is a text that a phone shows, whatever it begins with and however long it is', async t => {
   const rig = await startRig(t, NO_QUOTAS)
   const plain = (text: string) => rig.post('sms', smsBody({ plain_sms: text }, { type: 99 }))
@@ -349,102 +244,6 @@ t.test(
     t.match(data.toString(), /^Subject: A B$/m)
   },
 )
-
-t.test('whatever a body holds: an answer of the contract, never a fault', async t => {
-  const rig = await startRig(t, NO_QUOTAS)
-  const words = fc.oneof(
-    fc.string({ unit: anyCharacter, maxLength: 60 }),
-    fc.constantFrom(
-      '',
-      ' ',
-      '1',
-      'a@example.com',
-      '13800138000',
-      'https://x.test/',
-      '\r\n.\r\n',
-      '{{ code }}',
-      '<b>',
-      '__proto__',
-      '%s',
-      '${x}',
-    ),
-  )
-  const scalar = fc.oneof(words, fc.integer(), fc.double(), fc.boolean(), fc.constant(null))
-  const any = fc.oneof(scalar, fc.anything({ maxDepth: 3, values: [words, fc.integer(), fc.constant(null)] }))
-  const params = fc.record(
-    {
-      type: fc.oneof(fc.integer({ min: 0, max: 10 }), any),
-      code: any,
-      url: any,
-      hour: any,
-      minute: any,
-      download_url: any,
-      username: any,
-      corporation: any,
-      productName: any,
-      time: any,
-      email: any,
-      verifycode: any,
-    },
-    { requiredKeys: [] },
-  )
-  const right = fc.record(
-    {
-      type: fc.integer({ min: 1, max: 9 }),
-      code: words,
-      url: fc.constant('https://x.test/'),
-      hour: scalar,
-      minute: scalar,
-    },
-    { requiredKeys: ['type', 'code', 'url'] },
-  )
-  const body = fc.record(
-    {
-      subject: fc.oneof(words, any),
-      to: fc.oneof(fc.constantFrom('a@example.com', '13800138000', '+8613800138000,13900139000'), any),
-      email_param: fc.oneof(params, right, any),
-      sms_param: fc.oneof(params, right, any),
-      plain_email: any,
-      plain_sms: any,
-      area_code: fc.oneof(fc.constantFrom('86', '+86', null), any),
-      plugin_id: any,
-      extra: any,
-    },
-    { requiredKeys: ['to', 'subject', 'email_param', 'sms_param'] },
-  )
-  const raw = fc.oneof(
-    { weight: 6, arbitrary: body.map(value => json(value)) },
-    fc.json(),
-    fc.string({ unit: anyCharacter }),
-  )
-  let accepted = 0
-  await fc.assert(
-    fc.asyncProperty(raw, fc.constantFrom('email' as const, 'sms' as const), async (given, channel) => {
-      const answer = await rig.post(channel, given)
-      if (answer.errCode === 0) accepted += 1
-      return (
-        answer.status < 500 &&
-        (KNOWN_CODES[channel] as readonly number[]).includes(answer.errCode ?? -1) &&
-        Object.keys(JSON.parse(answer.text) as object).join() === 'err_code,err_msg'
-      )
-    }),
-    { numRuns: 400, endOnFailure: true },
-  )
-  t.ok(accepted > 0, `${accepted} were accepted`)
-  t.same(
-    rig.events().filter(({ event }) => event === 'fault'),
-    [],
-  )
-  const paths = rig.smtp.connections.flatMap(({ commands }) => commands).filter(line => /^RCPT/i.test(line))
-  t.ok(paths.every(line => /^RCPT TO:<[^<>@\s]+@[a-z0-9.-]+>$/.test(line)))
-  t.ok(rig.twilio.requests.every(({ form }) => /^\+[1-9]\d{6,14}$/.test(form['To'] ?? '')))
-})
-
-function json(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? String(each) : each)) ?? ''
-  )
-}
 
 function escaped(url: string): string {
   return url

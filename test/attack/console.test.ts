@@ -53,28 +53,6 @@ function ask(
   })
 }
 
-t.test('off loopback nothing but health is served without the token', async t => {
-  const rig = await startRig(t, { ADMIN_HOST: '0.0.0.0', ADMIN_TOKENS })
-  for (const path of [
-    '/console',
-    '/metrics',
-    '/console/messages',
-    '/console/send',
-    '/console/urls',
-    '/console/style.css',
-    '/x',
-    '/%',
-    '/console/%ff',
-    '/api/%',
-  ]) {
-    t.equal((await ask(rig, path, {})).status, 401, path)
-    t.equal((await ask(rig, path, { authorization: 'Bearer wrong-token-of-some-length' })).status, 401, path)
-  }
-  for (const path of ['/healthz', '/readyz']) t.equal((await ask(rig, path, {})).status, 200, path)
-  t.equal((await ask(rig, '/console/send', {}, form)).status, 401)
-  t.equal(rig.twilio.requests.length, 0)
-})
-
 t.test('connections that idle shut nobody out', async t => {
   const rig = await startRig(t, { ADMIN_TOKENS })
   await playIdlers(t, rig.service().adminUrl, ADMIN_TOKENS, 700)
@@ -152,18 +130,13 @@ t.test('a request that names two hosts is not served', async t => {
   t.match(await raw.ended(), /^HTTP\/1\.1 400 /)
 })
 
-t.test('Prometheus and a browser get in with it', async t => {
-  const rig = await startRig(t, { ADMIN_TOKENS })
-  const metrics = await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKENS}` })
-  t.equal(metrics.status, 200)
-  t.match(metrics.body, 'callback_courier_')
-  t.equal((await ask(rig, '/console', { authorization: basic })).status, 200)
-})
-
 t.test(
   'a guesser has ten guesses a minute, whatever the next one is, and the log has one line of it',
   async t => {
-    const rig = await startRig(t, { ADMIN_TOKENS })
+    // The minute does not end, however slow the machine is.
+    const at = Date.now()
+    const settings = { ADMIN_TOKENS: `${ADMIN_TOKENS} bob:Hd4wNc8bJf6eVuRa` }
+    const rig = await startRig(t, settings, { clock: { now: () => at } })
     const known = await fetch(`${rig.service().adminUrl}/console`, { headers: { authorization: basic } })
     const cookie = known.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
     const tries: number[] = []
@@ -171,7 +144,12 @@ t.test(
       tries.push((await ask(rig, '/metrics', { authorization: `Bearer guess-number-${n}-of-many` })).status)
     t.equal(tries.filter(status => status === 401).length, 10)
     t.equal(tries.filter(status => status === 429).length, 40)
-    t.equal((await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKENS}` })).status, 429)
+    t.equal((await ask(rig, '/metrics', { authorization: 'Bearer Hd4wNc8bJf6eVuRa' })).status, 429)
+    t.equal(
+      (await ask(rig, '/metrics', { authorization: `Bearer ${ADMIN_TOKENS}` })).status,
+      200,
+      'used there',
+    )
     t.equal(
       (await ask(rig, '/console', { authorization: basic, cookie })).status,
       200,
@@ -213,43 +191,3 @@ t.test(
     )
   },
 )
-
-t.test("no other page makes an operator's browser send anything, password or not", async t => {
-  const lists: Readonly<Record<string, string>>[] = [{ ADMIN_TOKENS }, {}]
-  for (const settings of lists) {
-    const rig = await startRig(t, settings)
-    const { port } = new URL(rig.service().adminUrl)
-    const foreign: Readonly<Record<string, string>>[] = [
-      { origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' },
-      { origin: 'https://evil.test' },
-      { origin: 'null' },
-      { 'sec-fetch-site': 'cross-site' },
-      { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site' },
-      { host: 'evil.test', origin: 'http://evil.test', 'sec-fetch-site': 'same-origin' },
-      { host: `rebound.evil.test:${port}`, origin: `http://rebound.evil.test:${port}` },
-    ]
-    for (const headers of foreign) {
-      const answer = await ask(rig, '/console/send', { authorization: basic, ...headers }, form)
-      t.ok([403, 421].includes(answer.status), `${answer.status} ${JSON.stringify(headers)}`)
-    }
-    t.equal(rig.twilio.requests.length, 0, 'nothing was sent')
-    const own = await ask(
-      rig,
-      '/console/send',
-      { authorization: basic, origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' },
-      form,
-    )
-    t.ok(own.status < 400, `${own.status}`)
-    t.equal(rig.twilio.messages.length, 1, 'the page itself may')
-  }
-})
-
-t.test('a page that has its name point at this machine reads nothing', async t => {
-  const rig = await startRig(t, { ADMIN_NAMES: 'courier.internal' })
-  for (const path of ['/console', '/metrics', '/console/send', '/console/messages']) {
-    const answer = await ask(rig, path, { host: 'evil.test' })
-    t.equal(answer.status, 421, path)
-    t.notMatch(answer.body, /callback_courier|corp-100fa4b2/)
-    t.equal((await ask(rig, path, { host: 'courier.internal' })).status, 200)
-  }
-})

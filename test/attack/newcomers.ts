@@ -5,7 +5,6 @@ import type { Test } from 'tap'
 import { Agent, request } from 'undici'
 import { callbackKeys } from '../../src/callback/authenticate.ts'
 import type { ConnectorOrder } from '../rigs/connector.ts'
-import { patient } from '../rigs/patience.ts'
 import { CORP_ID, SMS_TOKEN, smsBody } from '../rigs/service.ts'
 
 const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })
@@ -80,7 +79,7 @@ export async function playNewcomers(
 }
 
 async function getsIn(url: string, ca: string, n: number): Promise<boolean> {
-  const agent = new Agent({ connect: { ca, timeout: patient(10_000) } })
+  const agent = new Agent({ connect: { ca, timeout: 60_000 } })
   try {
     const body = JSON.stringify(smsBody({}, { code: String(200_000 + n) }))
     const answer = await request(url, { dispatcher: agent, method: 'POST', body })

@@ -7,8 +7,6 @@ let made = 0
 const code = () => String(100_000 + (made += 1))
 const sms = (rig: ServiceRig, more: Record<string, unknown> = {}) =>
   rig.post('sms', smsBody(more, { code: code() }))
-const link = (rig: ServiceRig, params: object = {}) =>
-  rig.post('email', mailBody({}, { url: `https://www.example.com/?${code()}`, ...params }))
 
 function isOverQuota(answer: Answer): boolean {
   const seconds = Number(answer.headers['retry-after'])
@@ -58,36 +56,6 @@ t.test('one mailbox has one quota, however its provider lets it be written', asy
   )
 })
 
-t.test('one recipient gets five links in ten minutes, whatever case the address is in', async t => {
-  const rig = await startRig(t)
-  const to = ['ann@example.com', 'Ann@Example.com', 'ANN@EXAMPLE.COM', 'ann@example.COM', 'aNN@example.com']
-  for (const each of to)
-    t.equal((await rig.post('email', mailBody({ to: each }, { url: `https://x.test/${code()}` }))).errCode, 0)
-  t.ok(
-    isOverQuota(
-      await rig.post('email', mailBody({ to: 'anN@example.com' }, { url: `https://x.test/${code()}` })),
-    ),
-  )
-  t.ok(
-    isOverQuota(
-      await rig.post('email', mailBody({ to: 'ann+1@example.com' }, { url: `https://x.test/${code()}` })),
-    ),
-    'nor by a tag, which reaches the same person',
-  )
-  t.equal(rig.smtp.mails.length, 5)
-})
-
-t.test('an alarm is not held back by the quotas of codes and links', async t => {
-  const rig = await startRig(t, { QUOTAS: 'recipient-10m=1 recipient-day=1' })
-  for (let n = 0; n < 30; n += 1) {
-    const alarm = { type: 8, username: 'Ann', productName: `Pump ${n}`, url: null }
-    t.equal((await rig.post('email', mailBody({ subject: `Alarm ${n}` }, alarm))).errCode, 0)
-  }
-  await until(() => rig.smtp.mails.length === 30, 'all were sent', 20_000)
-  t.equal((await link(rig)).errCode, 0)
-  t.ok(isOverQuota(await link(rig)), 'while links are')
-})
-
 t.test(
   'by default every brake is on: nobody floods one person with alarms, nor spends the account',
   async t => {
@@ -118,7 +86,7 @@ t.test(
     const many = await sms(rig, { to })
     t.equal(many.errCode, 0)
     // Those that found no place in memory are answered for before they are sent.
-    await until(() => rig.twilio.messages.length >= 600, 'what passed', 60_000)
+    await until(() => rig.twilio.messages.length >= 600, 'what passed')
     await pause(100)
     const passed = rig.twilio.messages.length
     t.ok(passed >= 600 && passed <= 602, `${passed} SMS of 800`)
@@ -212,108 +180,6 @@ t.test('a flood of sign-ups to a domain refuses nobody who is known, and no reco
   t.equal((await mail('dan@company.example', { type: 8, username: 'Dan' })).errCode, 0)
   await rig.restart()
   t.equal((await signUp(rig, ['ann@company.example'])).errCode, 0, 'after a restart, too')
-})
-
-t.test('numbers that differ only in their last four digits share a quota', async t => {
-  const rig = await startRig(t, { MAX_RECIPIENTS: '100' })
-  const numbers = (from: number, count: number) =>
-    Array.from({ length: count }, (_, n) => `1380013${String(from + n).padStart(4, '0')}`).join(',')
-  const many = await sms(rig, { to: numbers(0, 60) })
-  t.equal(many.errCode, 0)
-  t.equal(many.errMsg, '10 of 60 recipients refused')
-  // On a busy machine the answer may come before the last of them is handed over.
-  await until(() => rig.twilio.messages.length >= 50, 'what passed', 20_000)
-  t.equal(rig.twilio.messages.length, 50)
-  t.ok(isOverQuota(await sms(rig, { to: numbers(5000, 1) })))
-  t.ok(isOverQuota(await sms(rig, { to: numbers(6000, 20) })))
-  t.equal((await sms(rig, { to: '13800140000' })).errCode, 0, 'the next range is another one')
-})
-
-t.test('the brakes for a country and a whole channel', async t => {
-  const rig = await startRig(t, {
-    // The others are counted from when they are set, below.
-    QUOTAS: 'sms-country-day=3 sms-day=off sms-minute=off',
-    SMS_COUNTRIES: 'CN, SG',
-  })
-  const to = (n: number) => ({ to: `138${String(n).padStart(8, '0')}` })
-  for (let n = 0; n < 3; n += 1) t.equal((await sms(rig, to(n * 10_000))).errCode, 0)
-  t.ok(isOverQuota(await sms(rig, to(40_000))))
-  t.equal((await sms(rig, { to: '+6581234567', area_code: null })).errCode, 0, 'another country')
-  t.equal((await link(rig)).errCode, 0, 'another channel')
-
-  await rig.restart({ QUOTAS: 'sms-day=6 sms-minute=off email-day=2' })
-  let sent = 0
-  for (let n = 5; n < 12; n += 1) if ((await sms(rig, to(n * 10_000))).errCode === 0) sent += 1
-  t.equal(sent, 6, 'counted from when the brake was set')
-  t.equal((await link(rig)).errCode, 0)
-  t.equal((await link(rig)).errCode, 0)
-  t.ok(isOverQuota(await link(rig)))
-  t.ok(
-    isOverQuota(await rig.post('email', mailBody({ subject: 'Alarm' }, { type: 8, username: 'Ann' }))),
-    "an account's brake holds alarms, too: that is what it is for",
-  )
-
-  await rig.restart({ QUOTAS: 'sms-day=off sms-minute=4' })
-  const first = rig.twilio.messages.length
-  for (let n = 20; n < 40; n += 1) await sms(rig, to(n * 10_000))
-  const passed = rig.twilio.messages.length - first
-  t.ok(passed >= 4 && passed <= 8, `${passed} in a minute, or in two when one began meanwhile`)
-})
-
-t.test('half of a brake for a channel is loud, once a minute', async t => {
-  const rig = await startRig(t, { QUOTAS: 'sms-day=8 email-day=8' })
-  const loud = () => rig.events().filter(({ event }) => event === 'near-quota')
-  const send = (n: number) => sms(rig, { to: `138${String(n * 10_000).padStart(8, '0')}` })
-  for (let n = 0; n < 3; n += 1) t.equal((await send(n)).errCode, 0)
-  t.same(loud(), [])
-  for (let n = 3; n < 8; n += 1) t.equal((await send(n)).errCode, 0)
-  t.match(loud(), [{ level: 40, channel: 'sms', quota: 'sms-day' }])
-  t.equal(loud().length, 1)
-  const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
-  t.match(metrics, 'callback_courier_near_quota_total{channel="sms",quota="sms-day"} 5')
-})
-
-t.test('twins do not count', async t => {
-  const rig = await startRig(t)
-  const same = smsBody({}, { code: code() })
-  for (let n = 0; n < 20; n += 1) t.equal((await rig.post('sms', same)).errCode, 0)
-  t.equal(rig.twilio.messages.length, 1)
-  for (let n = 0; n < 4; n += 1) t.equal((await sms(rig)).errCode, 0)
-  t.ok(isOverQuota(await sms(rig)))
-})
-
-t.test('what the provider refused does not count', async t => {
-  const rig = await startRig(t)
-  rig.twilio.fault = () => ({
-    is: 'answer',
-    status: 400,
-    body: JSON.stringify({ code: 21610, message: 'Attempt to send to unsubscribed recipient', status: 400 }),
-  })
-  for (let n = 0; n < 12; n += 1) t.equal((await sms(rig)).errCode, 4002002)
-  rig.twilio.fault = undefined
-  for (let n = 0; n < 5; n += 1) t.equal((await sms(rig)).errCode, 0)
-  t.ok(isOverQuota(await sms(rig)))
-})
-
-t.test('an outage locks nobody out: superseded and expired messages do not count', async t => {
-  const rig = await startRig(t, { ANSWER_WITHIN_MS: '300' })
-  rig.twilio.fault = () => ({
-    is: 'answer',
-    status: 503,
-    body: '{"code":20503,"message":"Service unavailable","status":503}',
-  })
-  for (let n = 0; n < 12; n += 1)
-    t.equal((await sms(rig)).errCode, 0, 'a newer code supersedes the one that waits')
-  rig.smtp.act = ({ step }) => (step === 'MAIL' ? { is: 'say', reply: '451 4.3.0 later' } : undefined)
-  for (let n = 0; n < 5; n += 1) t.equal((await link(rig, { hour: '0.0003' })).errCode, 0)
-  const finals = (state: string) =>
-    rig.events().filter(line => line['event'] === 'final' && line['state'] === state)
-  await until(() => finals('expired').length === 5, 'the links expire', 15_000)
-  rig.twilio.fault = undefined
-  rig.smtp.act = undefined
-  for (let n = 0; n < 5; n += 1) t.equal((await link(rig)).errCode, 0, 'after those that expired')
-  t.ok(isOverQuota(await link(rig)))
-  for (let n = 0; n < 4; n += 1) t.equal((await sms(rig)).errCode, 0, 'after those that were superseded')
 })
 
 t.test('a flood over a quota is one line of the log a minute, not one a request', async t => {

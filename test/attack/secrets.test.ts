@@ -146,7 +146,7 @@ t.test('no secret, code, link or recipient is said, shown or kept, whatever happ
   await sends()
   t.equal(accepted, 2)
   t.match(sinks.smtp.mails[0]?.data.toString(), 'canary.ann', 'what is looked for was really said')
-  await until(() => sinks.twilio.messages.length > 0, 'the SMS goes out', 20_000)
+  await until(() => sinks.twilio.messages.length > 0, 'the SMS goes out')
   t.match(sinks.twilio.messages[0]?.body, CODE)
 
   // Every way a mail server says no, with what it was told in its words.
@@ -230,7 +230,7 @@ t.test('no secret, code, link or recipient is said, shown or kept, whatever happ
   // More than a quota lets through.
   for (let n = 0; n < 40; n += 1) await sends()
 
-  await until(() => finals() > 30, 'messages come to their ends', 40_000)
+  await until(() => finals() > 30, 'messages come to their ends')
 
   // What an operator looks at.
   const list = await admin('/console/messages')

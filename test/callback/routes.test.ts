@@ -4,7 +4,6 @@ import t, { type Test } from 'tap'
 import type { Admission, AdmittedCallback } from '../../src/callback/admission.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
 import type { Authentication, Caller, Credentials } from '../../src/callback/authenticate.ts'
-import { BODY_LIMIT } from '../../src/callback/body.ts'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
@@ -15,6 +14,7 @@ import { smsBody, until } from '../rigs/service.ts'
 
 /** A callback that is let in whatever it does. */
 const LET_IN: AdmittedCallback = {
+  noteOctets: () => true,
   noteBodyRead: () => true,
   noteStored: () => Number.POSITIVE_INFINITY,
   end: () => {},
@@ -115,8 +115,9 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
     () => {
       inside += 1
       return {
+        ...LET_IN,
+        noteOctets: octets => octets < 100,
         noteBodyRead: () => room,
-        noteStored: () => Number.POSITIVE_INFINITY,
         end: () => void (inside -= 1),
         withdraw: () => void (inside -= 1),
       }
@@ -142,6 +143,12 @@ t.test('whoever was let in is out again, whatever becomes of the callback', asyn
   await until(() => inside === 1, 'half a body')
   half.socket.destroy()
   await until(() => inside === 0, 'its connection broke')
+  const long = await openRaw(url)
+  long.write(`${POST}Transfer-Encoding: chunked\r\n\r\n63\r\n${'x'.repeat(99)}\r\n`)
+  await until(() => inside === 1, 'octets that there is memory for')
+  long.write('1\r\nx\r\n')
+  t.match(await long.ended(), /^HTTP\/1\.1 503 /, 'one more octet of a body that did not say how long it is')
+  await until(() => inside === 0, 'and no place for it')
   raw.socket.destroy()
 })
 
@@ -159,12 +166,7 @@ t.test(
         asked += 1
         if (isFull) return null
         inside += 1
-        return {
-          noteBodyRead: () => true,
-          noteStored: () => Number.POSITIVE_INFINITY,
-          end: () => void (inside -= 1),
-          withdraw: () => void (inside -= 1),
-        }
+        return { ...LET_IN, end: () => void (inside -= 1), withdraw: () => void (inside -= 1) }
       },
       accept,
       { authenticate: () => (looks += 1) < 3, emit: event => void events.push(event) },
@@ -214,12 +216,7 @@ t.test(
       t,
       () => {
         admitted += 1
-        return {
-          noteBodyRead: () => true,
-          noteStored: () => Number.POSITIVE_INFINITY,
-          end() {},
-          withdraw() {},
-        }
+        return LET_IN
       },
       accept,
       { authenticate: () => !isBehind, isBehind: () => isBehind, emit: event => void events.push(event) },
@@ -301,7 +298,7 @@ t.test('a method that is none of ours is told which are', async t => {
 
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
   const raw = await openRaw(await listen(t, () => LET_IN, accept))
-  const octets = BODY_LIMIT + 1
+  const octets = 64 * 1024 + 1
   raw.write(`${POST}Transfer-Encoding: chunked\r\n\r\n${octets.toString(16)}\r\n${' '.repeat(octets)}\r\n`)
   // The last chunk never comes.
   const text = await raw.ended()

@@ -5,7 +5,7 @@ import { enough, faultsIn, load } from './settings.ts'
 const without = (...names: readonly string[]) =>
   Object.fromEntries(Object.entries(enough).filter(([name]) => !names.includes(name)))
 
-const borneOf = (more: object) => load({ ...enough, ...more }).borne.map(({ name }) => name)
+const namesOf = (more: object) => faultsIn({ ...enough, ...more }).map(line => line.split(' ')[0])
 
 const EMAIL = ['EMAIL_TOKEN', 'SMTP_URL', 'MAIL_FROM']
 const SMS = ['SMS_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE']
@@ -52,16 +52,16 @@ t.test('nobody can guess the URL: a weak Token stops the start', t => {
   t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '0.0.0.0/0' }), [/^EMAIL_TOKEN/], 'everybody is no protection')
   t.match(faultsIn({ ...weak, ALLOWED_SOURCES: '10.0.0.0/8, ::/0' }), [/^EMAIL_TOKEN/])
   t.match(
-    faultsIn({ ...weak, CALLBACK_KEYS: 'sms:kjahsdkjashdkjashdkjahs' }),
+    faultsIn({ ...weak, CALLBACK_KEYS: 'sms:jdKw83nZqLs0vTbXm2RfYe' }),
     [/^EMAIL_TOKEN/],
     'the other channel',
   )
-  for (const wrong of ['email:too-short', 'kjahsdkjashdkjashdkjahs', 'mail:kjahsdkjashdkjashdkjahs'])
+  for (const wrong of ['email:too-short', 'jdKw83nZqLs0vTbXm2RfYe', 'mail:jdKw83nZqLs0vTbXm2RfYe'])
     t.match(faultsIn({ ...weak, CALLBACK_KEYS: wrong }), [/^CALLBACK_KEYS must be email:KEY/])
   for (const wrong of [{ CALLBACK_KEYS: 'email:too-short' }, { ALLOWED_SOURCES: 'here' }])
     t.equal(faultsIn({ ...weak, ...wrong }).length, 1, 'what protects it is set, and wrong')
 
-  t.same(faultsIn({ ...weak, CALLBACK_KEYS: 'email:kjahsdkjashdkjashdkjahs' }), [])
+  t.same(faultsIn({ ...weak, CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }), [])
   t.same(faultsIn({ ...weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
   t.equal(
     faultsIn({ ...weak, POST_SIGNATURE: 'required' }).length,
@@ -117,6 +117,12 @@ t.test('operators and Prometheus have passwords of their own', t => {
     t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be name:token/], wrong)
   for (const wrong of [`ann:${ann} ann:${bob}`, `local:${ann}`, `${ann} admin:${bob}`])
     t.match(faultsIn({ ...open, ADMIN_TOKENS: wrong }), [/^ADMIN_TOKENS must be .*each name once/], wrong)
+  for (const two of [`metrics/prom=${ann}`, `${bob} status/shop=${ann}`, `ann:metrics/prom:${ann}`])
+    t.match(
+      faultsIn({ ...open, ADMIN_TOKENS: two }),
+      [/^ADMIN_TOKENS must be name:token .* a colon between/],
+      two,
+    )
   t.same([...(load({ ...open, ADMIN_TOKENS: ann }).ADMIN_TOKENS ?? [])], [['admin', ann]])
   t.match(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann} bob:${ann}` }), [/^ADMIN_TOKENS repeats another/])
   for (const program of [`metrics/prometheus:${bob}`, `status/shop:${bob}`]) {
@@ -143,7 +149,7 @@ t.test('a password that guessers try stops the start, wherever it stands', t => 
 })
 
 t.test('postgres needs the secret that all instances share', t => {
-  const env = { ...enough, DATABASE_URL: 'postgres://u:p@db.example.com/courier' }
+  const env = { ...enough, DATABASE_URL: 'postgres://u:p@localhost/courier' }
   t.match(faultsIn(env), [/^STORE_SECRET is/])
   t.match(faultsIn({ ...env, STORE_SECRET: 'short' }), [/^STORE_SECRET must be at least 22/])
   t.same(faultsIn({ ...env, STORE_SECRET: 'twenty-two-characters-' }), [])
@@ -237,6 +243,7 @@ t.test('what works but should not stay so is said', t => {
   t.same(said({ ALLOWED_SOURCES: '203.0.113.0/24', TRUSTED_PROXIES: '10.0.0.1' }), [])
   t.match(said({ SMS_TOKEN: 'kbXvWqzRtYpLm$NhJgFd' }), [/^SMS_TOKEN has a character/])
   t.match(said({ SMS_TOKEN: enough.EMAIL_TOKEN }), [/are the same/])
+  t.match(said({ SMS_COUNTRIES: '*' }), [/^SMS_COUNTRIES=\* lets SMS go to every country/])
   t.match(said({ ADMIN_TOKENS: '' }), [/^ADMIN_TOKENS is not set: every user of this machine can read/])
   t.match(said({ EMAIL_TOKEN: 'short', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }), [/can be guessed/])
   t.match(said({ ALLOWED_SOURCES: '0.0.0.0/0', TRUSTED_PROXIES: '::/0' }), [
@@ -295,39 +302,56 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.end()
 })
 
-t.test('one judgement for every secret of ours; what 1.0.0 took is borne', t => {
-  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
-    t.same(borneOf({ [name]: 'iloveyou12345678iloveyou' }), [name], name)
-  for (const place of ['email', 'sms-previous'])
-    t.same(borneOf({ CALLBACK_KEYS: `${place}:iloveyou12345678iloveyou` }), ['CALLBACK_KEYS'])
-  t.same(borneOf({ ADMIN_TOKENS: 'ann:iloveyou12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
-  t.same(borneOf({ STORE_SECRET: 'a'.repeat(24), CALLBACK_KEYS: `email:${'a'.repeat(24)}` }), [
-    'CALLBACK_KEYS',
-    'STORE_SECRET',
+t.test('a name that 1.1.0 still read stops the start, and the new one is said', t => {
+  for (const [old, now] of [
+    ['ADMIN_TOKEN', 'ADMIN_TOKENS'],
+    ['METRICS_TOKEN', 'ADMIN_TOKENS'],
+    ['STATUS_TOKEN_FILE', 'ADMIN_TOKENS'],
+    ['EMAIL_CALLBACK_KEY', 'CALLBACK_KEYS'],
+    ['SMS_CALLBACK_KEY_PREVIOUS', 'CALLBACK_KEYS'],
+    ['QUOTA_RECIPIENT_PER_10_MINUTES', 'QUOTAS'],
+    ['QUOTA_ALARM_RECIPIENT_PER_HOUR', 'QUOTAS'],
+    ['QUOTA_SMS_COST_PER_DAY', 'QUOTAS'],
+    ['QUOTA_EMAIL_PER_DAY', 'QUOTAS'],
+    ['EMAIL_WORDS', 'PLATFORM_WORDS'],
+    ['TWILIO_API_KEY_SID', 'TWILIO_API_KEY'],
+    ['TWILIO_MESSAGING_SERVICE_SID', 'TWILIO_FROM'],
+    ['DKIM_SELECTOR', 'DKIM_NAME'],
+    ['DDQ_ANY_PRODUCT', 'DDQ_URL'],
   ])
-  t.same(borneOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
-  t.same(
-    borneOf({ EMAIL_TOKEN: 'iloveyou12345678', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
-    [],
-    'its URL does not follow from it',
-  )
-  t.match(faultsIn({ ...enough, ADMIN_TOKENS: '1234567890123456' }), [/^ADMIN_TOKENS repeats/], 'as 1.0.0')
-  const weak = 'iloveyou12345678iloveyou'
-  const remedies = load({
-    ...enough,
-    STORE_SECRET: weak,
-    EMAIL_TOKEN_PREVIOUS: weak,
-    ADMIN_TOKENS: weak,
-  }).borne
-  t.match(Object.fromEntries(remedies.map(({ name, remedy }) => [name, remedy])), {
-    EMAIL_TOKEN_PREVIOUS: /^take it out as soon as the new one is in use/,
-    ADMIN_TOKENS: /^make one .* also serves here$/,
-    STORE_SECRET: /keep this one in STORE_SECRET_PREVIOUS/,
-  })
+    t.match(faultsIn({ ...enough, [String(old)]: 'x' }), [
+      new RegExp(`^${old} is not read any more: put its value into ${now} \\(.*settings ${now}`),
+    ])
+  t.same(faultsIn({ ...enough, ADMIN_TOKEN: ' ', DDQ_QUEUE: 'x', QUOTA_OF_SOMEBODY: 'x' }), [])
   t.end()
 })
 
-t.test('a quota of 0 is borne; a 0 elsewhere is none', t => {
+t.test('one judgement for every secret of ours', t => {
+  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
+    t.same(namesOf({ [name]: 'iloveyou12345678iloveyou' }), [name], name)
+  for (const place of ['email', 'sms-previous'])
+    t.same(namesOf({ CALLBACK_KEYS: `${place}:iloveyou12345678iloveyou` }), ['CALLBACK_KEYS'])
+  t.same(namesOf({ ADMIN_TOKENS: 'ann:iloveyou12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
+  t.same(namesOf({ STORE_SECRET: 'a'.repeat(24), CALLBACK_KEYS: `email:${'a'.repeat(24)}` }), [
+    'CALLBACK_KEYS',
+    'STORE_SECRET',
+  ])
+  t.same(namesOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
+  t.same(
+    namesOf({ EMAIL_TOKEN: 'iloveyou12345678', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
+    [],
+    'its URL does not follow from it',
+  )
+  t.match(faultsIn({ ...enough, ADMIN_TOKENS: '1234567890123456' }), [/^ADMIN_TOKENS repeats/])
+  const weak = 'iloveyou12345678iloveyou'
+  t.match(faultsIn({ ...enough, STORE_SECRET: weak, CALLBACK_KEYS: `sms:${weak}` }), [
+    /^CALLBACK_KEYS repeats.*: make one .* also serves here$/,
+    /^STORE_SECRET repeats.* keep this one in STORE_SECRET_PREVIOUS/,
+  ])
+  t.end()
+})
+
+t.test('a quota of 0 is refused; a 0 elsewhere is none', t => {
   for (const [text, names] of [
     ['sms-day=0', ['QUOTAS']],
     ['sms-minute=7, sms-day=00', ['QUOTAS']],
@@ -335,20 +359,24 @@ t.test('a quota of 0 is borne; a 0 elsewhere is none', t => {
     ['sms-day=050', []],
     ['sms-day=off', []],
   ] as const)
-    t.same(borneOf({ QUOTAS: text }), names, text)
+    t.same(namesOf({ QUOTAS: text }), names, text)
   t.end()
 })
 
 t.test('a database over a network is reached by TLS, or the URL says that it is not', t => {
-  const names = (url: string) => borneOf({ DATABASE_URL: url, STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe' })
+  const faults = (url: string) =>
+    faultsIn({ ...enough, DATABASE_URL: url, STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe' })
   for (const url of [
     'postgres://u:p@db.example.com/c',
     'postgres://u:p@192.0.2.1:5432/c',
     'postgres://u:p@127.0.0.1,db.example.com/c?target_session_attrs=read-write',
     'postgres://u:p@localhost/c?host=db.example.com',
     'postgres://u:p@127.0.0.1.example.com/c',
+    'postgres://u:p@db.example.com/c?sslmode=verify-full&sslmode=',
+    'postgres://u:p@db.example.com/c?ssl_min_protocol_version=TLSv1.3&sslcompression=1',
+    'postgres://u:p@db.example.com/c?host=localhost&host=db.example.com',
   ])
-    t.same(names(url), ['DATABASE_URL'], url)
+    t.match(faults(url), [/^DATABASE_URL leads over a network without TLS.*: add sslmode=verify-full/], url)
   for (const url of [
     'file:data/outbox.db',
     'postgres://u:p@localhost/c',
@@ -360,6 +388,6 @@ t.test('a database over a network is reached by TLS, or the URL says that it is 
     'postgres://u:p@db.example.com/c?sslmode=disable',
     'postgres://u:p@db.example.com/c?sslrootcert=ca.pem',
   ])
-    t.same(names(url), [], url)
+    t.same(faults(url), [], url)
   t.end()
 })

@@ -1,5 +1,4 @@
 import { type Config, ConfigError, loadConfig, type SettingSources } from '../../src/config/config.ts'
-import { describeFault } from '../../src/settings/setting.ts'
 
 /** The least that serves both channels. */
 export const enough = {
@@ -38,6 +37,10 @@ export function load(
 ): Config {
   return loadConfig(sourcesOf(env, files))
 }
+
+/** Writes a fault as `NAME problem: remedy`. */
+export const describeFault = ({ name, problem, remedy }: ConfigError['faults'][number]) =>
+  `${name} ${problem}${remedy === undefined ? '' : `: ${remedy}`}`
 
 /** Faults as `NAME problem`; none when the settings can be used. */
 export function faultsIn(

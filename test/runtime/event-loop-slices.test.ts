@@ -1,6 +1,7 @@
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createTimeSlices, createUnreadClock } from '../../src/runtime/event-loop.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 t.test('a turn of the event loop spends a slice; the rest comes in the next turns, in order', async t => {
   let now = 0
@@ -79,12 +80,16 @@ t.test('slices give way, but not for long', async t => {
 })
 
 t.test('what is read after a long turn may have lain unread for all of it', async t => {
-  const clock = createUnreadClock(20, () => performance.now())
+  const time = enterVirtualTime(t)
+  let stoodMs = 0
+  const clock = createUnreadClock(20, () => time.now() + stoodMs)
   t.teardown(clock.stop)
-  await sleep(100)
-  for (const end = performance.now() + 300; performance.now() < end; );
-  await turn()
-  t.ok(clock.mostUnreadMs() >= 300, `${clock.mostUnreadMs()} ms`)
-  await sleep(100)
-  t.ok(clock.mostUnreadMs() < 250, `${clock.mostUnreadMs()} ms`)
+  time.tick(100)
+  t.equal(clock.mostUnreadMs(), 20)
+  stoodMs = 300
+  t.equal(clock.mostUnreadMs(), 320)
+  time.tick(20)
+  t.equal(clock.mostUnreadMs(), 320, 'the first beat after it says nothing of what came before')
+  time.tick(20)
+  t.equal(clock.mostUnreadMs(), 20)
 })

@@ -1,116 +1,35 @@
-import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { networkInterfaces } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
-import t, { type Test } from 'tap'
-import { createTestCertificate } from '../rigs/certificate.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { spawnService } from '../rigs/process.ts'
-import { type Settings, startSinks } from '../rigs/service.ts'
-import { readRecorded, restorePostgres } from '../upgrade/recorded.ts'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import t from 'tap'
+import { startService } from '../../src/service/service.ts'
+import { command } from '../commands/rig.ts'
+import { startSinks } from '../rigs/service.ts'
 
-/** An address of this machine that others reach it by; none where it has no network. */
-const outside = Object.values(networkInterfaces())
-  .flatMap(each => each ?? [])
-  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-
-/** Lets the database on a port of loopback be reached over the network. @returns host and port there. */
-async function openToNetwork(t: Test, port: number): Promise<string> {
-  const server = createServer(client => {
-    const upstream = connect(port, '127.0.0.1')
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      one.pipe(other)
-      one.on('error', () => other.destroy())
-      one.on('close', () => other.destroy())
-    }
-  })
-  await new Promise<void>(resolve => server.listen(0, outside, resolve))
-  t.teardown(() => void server.close())
-  return `${outside}:${(server.address() as AddressInfo).port}`
-}
-
-/** Starts the service. @returns what it says of itself, once it listens; or why it ended. */
-async function start(t: Test, settings: Settings, url: string) {
-  const program = spawnService(t, ['serve'], { ...settings, DATABASE_URL: url })
-  const listening = await program.started
-  const nothing = { status: 0, body: null, log: '', console: '' }
-  if (listening === null) return { ...nothing, code: await program.exited, why: program.stderr() }
-  const ready = await fetch(`${listening.adminUrl}/readyz`)
-  const said = { status: ready.status, body: await ready.json(), log: program.stdout() }
-  const console = await (await fetch(`${listening.adminUrl}/console`)).text()
-  return { ...said, console, code: null, why: '' }
-}
-
-t.test(
-  'a Postgres over a network',
-  { skip: noPostgres || (outside === undefined && 'no network') },
-  async t => {
-    const { settings, directory } = await startSinks(t)
-    const tls = await createTestCertificate()
-    const rig = await startPostgres({ tls })
-    t.teardown(() => rig.close())
-    const network = await openToNetwork(t, rig.port)
-    const schema = async (name: string) => {
-      const client = new pg.Client(rig.adminUrl)
-      await client.connect()
-      await client.query(`CREATE SCHEMA ${name}`).finally(() => client.end())
-      return `options=${encodeURIComponent(`-c search_path=${name}`)}`
-    }
-    const unsaid = /DATABASE_URL leads over a network without TLS.*add sslmode=verify-full/
-
-    await t.test('without a word on TLS is refused by a new store, at its second start, too', async t => {
-      const url = `postgres://courier@${network}/postgres?${await schema('unsaid')}`
-      for (let n = 0; n < 2; n += 1) t.match(await start(t, settings, url), { code: 1, why: unsaid })
-      const check = spawnService(t, ['check'], { ...settings, DATABASE_URL: url })
-      t.equal(await check.exited, 1)
-      t.match(check.stdout(), /fail +DATABASE_URL +leads over a network without TLS/)
-    })
-
-    await t.test('without TLS serves when the operator says so', async t => {
-      const url = `postgres://courier@${network}/postgres?${await schema('disabled')}&sslmode=disable`
-      const told = await start(t, settings, url)
-      t.match(told, { status: 200, body: { status: 'ready', degraded: [] } })
-    })
-
-    await t.test('on this machine needs no word', async t => {
-      const url = `postgres://courier@127.0.0.1:${rig.port}/postgres?${await schema('here')}`
-      t.match(await start(t, settings, url), { status: 200, body: { degraded: [] } })
-    })
-
-    await t.test('by verify-full is talked to by TLS alone', async t => {
-      const file = join(directory, 'db-ca.pem')
-      await writeFile(file, tls.cert)
-      const rest = `postgres?${await schema('verified')}&sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`
-      const told = await start(t, settings, `postgres://courier@127.0.0.1:${rig.port}/${rest}`)
-      t.match(told, { status: 200, body: { degraded: [] } })
-      const client = new pg.Client(rig.adminUrl)
-      await client.connect()
-      const { rows } = await client
-        .query<{ tls: boolean }>(
-          'SELECT bool_and(ssl) AS tls FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE client_addr IS NOT NULL',
-        )
-        .finally(() => client.end())
-      t.same(rows, [{ tls: true }])
-      const otherName = await start(t, settings, `postgres://courier@${network}/${rest}`)
-      t.match(otherName, { code: 1, why: /certificate is not trusted/ }, 'it is not for this address')
-    })
-
-    await t.test('of 1.0.0 goes on without a word, and says so everywhere', async t => {
-      const recorded = readRecorded().find(({ release }) => release === '1.0.0')
-      const query = await schema('former')
-      if (recorded === undefined) return t.fail('no store of 1.0.0')
-      await restorePostgres(recorded, `${rig.adminUrl}&${query}`)
-      const url = `postgres://courier@${network}/postgres?${query}`
-      const told = await start(t, settings, url)
-      t.match(told, { status: 200, body: { status: 'ready', degraded: ['database'] }, log: unsaid })
-      t.match(told.console, /DATABASE_URL leads over a network without TLS/, 'the first line of the console')
-      const check = spawnService(t, ['check'], { ...settings, DATABASE_URL: url })
-      t.equal(await check.exited, 1)
-      t.match(check.stdout(), /fail +DATABASE_URL +leads over a network without TLS/)
-    })
-  },
-)
+t.test('a URL over a network that says nothing of TLS is refused before anything connects', async t => {
+  const { settings } = await startSinks(t)
+  let connections = 0
+  const stranger = createServer(socket => {
+    connections += 1
+    socket.on('error', () => undefined)
+    // It asks for the password in clear (AuthenticationCleartextPassword), and hangs up at the answer.
+    socket.once('data', () => socket.once('data', () => socket.destroy()).write('R\0\0\0\x08\0\0\0\x03'))
+  }).listen(0)
+  t.teardown(() => void stranger.close())
+  await once(stranger, 'listening')
+  const { port } = stranger.address() as AddressInfo
+  const refusal = /DATABASE_URL +leads over a network without TLS[^]*add sslmode=verify-full/
+  for (const words of ['', '?ssl_min_protocol_version=TLSv1.3', '?sslmode=']) {
+    const url = `postgres://courier:the-password@0.0.0.0:${port}/courier${words}`
+    const env = { ...settings, ADMIN_PORT: '9', DATABASE_URL: url }
+    for (const line of ['check', 'backup copy.db', 'adopt 100fa4'])
+      t.match(
+        await command(line.split(' '), env),
+        { code: 1, [line === 'check' ? 'out' : 'err']: refusal },
+        line,
+      )
+    for (const line of ['find ann@example.com', 'forget ann@example.com'])
+      t.match(await command(line.split(' '), env), { code: 1 }, line)
+    await t.rejects(startService(env), { message: refusal }, 'serve')
+  }
+  t.equal(connections, 0)
+})

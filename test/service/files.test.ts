@@ -6,8 +6,7 @@ import { ConfigError } from '../../src/config/config.ts'
 import { judgeUnreadable } from '../../src/runtime/fault.ts'
 import { findFileFaults } from '../../src/service/files.ts'
 import { startService } from '../../src/service/service.ts'
-import { describeFault } from '../../src/settings/setting.ts'
-import { enough } from '../config/settings.ts'
+import { describeFault, enough } from '../config/settings.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 
 const readFile = (path: string) => readFileSync(path, 'utf8')
@@ -62,6 +61,29 @@ t.test('a start says all that is wrong at once: settings, and every file that th
   t.equal(said.length, 9)
   t.notMatch(said.join('\n'), 'nonsense')
   t.notOk(existsSync(path('store.secret')), 'and nothing is left behind')
+})
+
+t.test('a certificate that has expired is served all the same, and the log names its setting', async t => {
+  const { cert, key } = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
+  const path = folder(t, { 'cert.pem': cert, 'key.pem': key })
+  const log: string[] = []
+  const service = await startService(
+    {
+      ...enough,
+      PORT: '0',
+      ADMIN_PORT: '0',
+      TLS: 'on',
+      TLS_CERT_FILE: path('cert.pem'),
+      TLS_KEY_FILE: path('key.pem'),
+      DATABASE_URL: `file:${path('outbox.db')}`,
+    },
+    { log: { write: line => void log.push(line) } },
+  )
+  await service.close()
+  t.match(
+    log.filter(line => line.includes('"event":"certificate"')),
+    [/"level":50.*the certificate of TLS_CERT_FILE has expired/],
+  )
 })
 
 t.test('a pair that is none, and a DKIM key of another kind', async t => {

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { cpuMs } from '../../bench/child.ts'
-import { slowness } from '../rigs/patience.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { startSinks } from '../rigs/service.ts'
@@ -36,17 +34,12 @@ t.test(
     const pid = child.pid ?? 0
     const wakes = () =>
       Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-    const before = { transactions: await count(), wakes: wakes(), cpu: cpuMs(pid) }
+    const before = { transactions: await count(), wakes: wakes() }
     await sleep(SECONDS * 1000)
     const perSecond = ((await count()) - before.transactions) / SECONDS
     const wakesPerSecond = (wakes() - before.wakes) / SECONDS
-    // Beside other work each wake costs more: the processor has forgotten what the process needs.
-    const cpu = (cpuMs(pid) - before.cpu) / SECONDS / 10
-    t.comment(`${cpu.toFixed(2)} % of a core`)
-    t.ok(cpu <= 1.5 * slowness(), `${cpu} % of a core`)
     t.ok(wakesPerSecond <= 40, `its main thread wakes ${wakesPerSecond.toFixed(1)} times a second`)
     t.ok(perSecond > 0.5, 'it is alive')
     t.ok(perSecond <= 3, `${perSecond.toFixed(2)} transactions a second`)
   },
 )
-t.setTimeout(90_000)

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
 import { command } from '../commands/rig.ts'
-import { every, openUnreachable } from '../faults/scopes.ts'
 import { TEMPLATES as SMS_APPROVALS } from '../providers/aliyun/rig.ts'
 import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
 import {
@@ -126,11 +125,7 @@ t.test('one kind’s template under review delays no other kind, and everybody w
     'the operator maps it to an approved one',
   )
   await send(rig, FORGOTTEN)
-  await until(
-    () => aliyun.standIn.messages.length === 74,
-    'it is sent at once, and so are those that waited',
-    1500,
-  )
+  await until(() => aliyun.standIn.messages.length === 74, 'it is sent at once, and so are those that waited')
 })
 
 t.test('a look at the approval tries a template, and what waited is sent when it is there', async t => {
@@ -145,7 +140,7 @@ t.test('a look at the approval tries a template, and what waited is sent when it
   await pause(2000)
   t.equal(refusals(), asked, 'nobody’s code is handed over in vain')
   approve()
-  await until(() => aliyun.standIn.messages.length === 6, 'all are sent', 15_000)
+  await until(() => aliyun.standIn.messages.length === 6, 'all are sent')
   t.notMatch(await page('/readyz'), /partial/)
   t.equal(refusals(), asked + 6)
 })
@@ -209,15 +204,6 @@ t.test(
     t.ok(asked <= 3, `it was asked ${asked} times`)
   },
 )
-
-t.test('numbers that Twilio refuses, however many, delay nobody else', async t => {
-  const codes = [21612, 30007, 30034, 21606, 39999] as const
-  const { sendGood, sendRefused, judge, disturbed } = await openUnreachable(t, ...codes)
-  await Promise.all([every(100, 2500, sendRefused), every(125, 2500, sendGood)])
-  await judge(t)
-  t.equal(disturbed.twilio.messages.length, 20, 'all good codes were sent')
-  t.notOk(disturbed.events().some(each => each['event'] === 'breaker'))
-})
 
 t.test('relaying that is denied for eight domains stops no other mail', async t => {
   const rig = await startRig(t, { ...NO_QUOTAS, ANSWER_WITHIN_MS: '1000' })
