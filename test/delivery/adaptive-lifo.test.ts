@@ -46,21 +46,6 @@ function drain(queue: ReturnType<typeof queueOf>, now: number, codesOnly = false
 }
 
 t.test(
-  'while the oldest has waited less than a second: codes, then the rest, first come, first served',
-  async t => {
-    const entries = [link('l1', 1), code('c2', 2), link('l3', 3), code('c4', 4), code('c4b', 4)]
-    t.same(drain(queueOf(...entries), 1000), ['c2', 'c4', 'c4b', 'l1', 'l3'])
-    t.same(drain(queueOf(...entries.toReversed()), 1000), ['c2', 'c4b', 'c4', 'l1', 'l3'])
-  },
-)
-
-t.test('in a backlog: codes, then the rest, newest first; of each class by itself', async t => {
-  const entries = [link('l1', 0), code('c2', 2), link('l3', 3), code('c4', 4), code('c4b', 4)]
-  t.same(drain(queueOf(...entries), 2000), ['c4b', 'c4', 'c2', 'l3', 'l1'])
-  t.same(drain(queueOf(...entries), 1000), ['c2', 'c4', 'c4b', 'l3', 'l1'], 'only the links have a backlog')
-})
-
-t.test(
   'in a backlog every eighth place is for the oldest, and when it is gone the order is that of arrival again',
   async t => {
     const old = Array.from({ length: 3 }, (_, n) => code(`old ${n}`, n))
@@ -74,18 +59,6 @@ t.test(
     t.same(order.slice(24), ['0', '1', '2', '3', '4', '5', '6', '7', '8'])
   },
 )
-
-t.test('a retry waits since it was due, and comes before what arrived later', async t => {
-  const queue = queueOf(code('new 1', 60_000), code('new 2', 60_001))
-  queue.add(code('retry', 0), 60_000)
-  t.same(drain(queue, 60_500), ['retry', 'new 1', 'new 2'])
-})
-
-t.test('nothing but a code, when that is asked for', async t => {
-  const queue = queueOf(link('l', 0), code('c', 1))
-  t.same(drain(queue, 2, true), ['c'])
-  t.same(drain(queue, 2), ['l'])
-})
 
 t.test('a newer code of a group takes the place of an older one, never the other way round', async t => {
   const [first, second, third] = [code('1', 1, 'g'), code('2', 2, 'g'), code('3', 3, 'g')]

@@ -15,17 +15,6 @@ t.test('a message from memory is tried once, sent, and those who wait are told',
   t.equal(provider.asked.length, 1, 'and never again')
 })
 
-t.test('a refusal is final, with its answer', async t => {
-  const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
-  provider.respond = () => ({ is: 'rejected', scope: 'recipient', code: '550', reply: '550 no such user' })
-  delivery.start()
-  const { acceptance } = await accept()
-  const { id } = acceptance.message
-  t.same(await verdictOn(verdicts, id), { is: 'final', state: 'refused', answer: 'recipient' })
-  await until('it is settled', () => events.includes('final refused'))
-  t.match(await view(id), { state: 'refused', answer: 'recipient' })
-})
-
 t.test('a retry waits its backoff; who waits is told that it is pending', async t => {
   const { delivery, provider, verdicts, accept, view, clock } = await openRig(t)
   provider.respond = () => GREYLISTED
@@ -43,19 +32,6 @@ t.test('a retry waits its backoff; who waits is told that it is pending', async 
   await until('it is sent', async () => (await view(id)).state === 'sent')
   t.equal(provider.asked[1]?.id, id, 'with the same id, and so the same Message-ID')
   t.match(await view(id), { attempts: 2, ambiguous: 0 })
-})
-
-t.test('Retry-After is obeyed', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t)
-  provider.respond = () => ({ is: 'retry', whose: 'later', code: '429', reply: '', retryAfterMs: 20_000 })
-  delivery.start()
-  const { acceptance } = await accept()
-  const { id } = acceptance.message
-  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
-  t.match(await view(id), { dueAt: clock.now() + 20_500 })
-  clock.advance(20_000)
-  await pause(60)
-  t.equal(provider.asked.length, 1)
 })
 
 t.test('an ambiguous mail goes out four times in all, each after a pause; then it is unknown', async t => {
@@ -199,15 +175,6 @@ t.test('a reply that two servers were waited for, one after the other, is counte
   for (const asked of provider.asked) asked.answer(SENT)
   await until('it is sent', async () => (await view(slow.acceptance.message.id)).state === 'sent')
   t.match(delivery.status(), [{ awaitingReply: 0, inFlight: 0 }])
-})
-
-t.test('ambiguous, and its life ends before it can be tried again: unknown, not expired', async t => {
-  const { delivery, provider, accept, view, events } = await openRig(t)
-  provider.respond = () => AMBIGUOUS
-  delivery.start()
-  const { acceptance } = await accept({ lifeMs: 400 })
-  await until('it is final', () => events.includes('final unknown'))
-  t.match(await view(acceptance.message.id), { state: 'unknown', attempts: 1 })
 })
 
 t.test('what has expired is never handed over, neither from memory nor from the store', async t => {

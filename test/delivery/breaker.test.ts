@@ -64,6 +64,17 @@ t.test('what speaks about one message leaves it closed', async t => {
   t.equal(breaker.state(), 'closed')
 })
 
+t.test('what this service stopped, or could not make, is no fault of the provider', async t => {
+  for (const code of ['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits']) {
+    const breaker = make()
+    for (let n = 0; n < 20; n += 1) breaker.record({ ...refused, code }, 0, 0)
+    for (let n = 0; n < 20; n += 1) breaker.record({ ...stall, code, untouched: true } as Outcome, 0, 0)
+    t.equal(breaker.state(), 'closed', code)
+    for (let n = 0; n < 2; n += 1) t.equal(breaker.record(refused, 0, 0), null, 'nor a success')
+    t.equal(breaker.record(refused, 0, 0), 'open', code)
+  }
+})
+
 t.test(
   'half open it lets one message through: its success closes, its failure doubles the rest up to the most',
   async t => {

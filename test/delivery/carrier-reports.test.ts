@@ -36,6 +36,7 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
+    domainOf: masked => masked.slice(masked.lastIndexOf('@') + 1),
     judged: new Set(judged),
     onChange: (provider, isSecond) => changes.push({ provider, isSecond, at: now }),
     onFault: (_channel, _provider, { is, fault }) => faults.push(`${is} ${fault.name}`),
@@ -397,5 +398,80 @@ t.test('what reports say is ours to mend is a fault from the first one on, until
   t.equal(reports.faultsOf('a').length, 100, 'and so many at most')
   for (let n = 0; n < 200; n += 1) report(`+86*******${n}`, true, 'login-code', { errorCode: 'E0' })
   t.match(reports.faultsOf('a')[0], { name: 'E0', recipients: 100 })
+  t.end()
+})
+
+t.test('a fault of ours by mails that came back takes five recipients of two domains within a day', t => {
+  const OURS = { verdict: 'ours', scope: 'message', reason: 'refused by policy' } as const
+  const begin = () => {
+    const rig = simulate(2000)
+    const sendTo = (domain: string) =>
+      rig.reports.handlers.attempt?.({
+        type: 'attempt',
+        message: { id: 'm', channel: 'email', kind: 'file', masked: `a***@${domain}` },
+        provider: 'smtp',
+        outcome: { is: 'sent', reply: '250' },
+        attempts: 1,
+        tookMs: 1,
+      })
+    const comeBack = (recipient: string, domain = 'example.com', errorCode = '5.7.1') =>
+      reportOn(rig.reports, '', 'undelivered', {
+        channel: 'email',
+        provider: 'smtp',
+        errorCode,
+        fault: OURS,
+        masked: `a***@${domain}`,
+        recipient,
+      })
+    const known = () => rig.reports.faultsOf('smtp').map(({ name, recipients }) => [name, recipients])
+    for (const domain of ['example.com', 'example.net', 'example.org']) sendTo(domain)
+    return { ...rig, sendTo, comeBack, known }
+  }
+
+  const one = begin()
+  for (let n = 0; n < 200; n += 1) one.comeBack('ann', 'example.com', `5.7.${n}`)
+  for (const recipient of ['ann', 'bob', 'cid', 'dan']) one.comeBack(recipient, `${recipient}.example`)
+  t.same(one.known(), [], 'four, whatever they say')
+  one.comeBack('eve', 'example.com', '5.7.26')
+  t.same(one.known(), [['5.7.x', 5]], 'all codes of a class are one fault')
+  t.same(one.faults, ['begun 5.7.x'])
+  one.advance(25 * HOUR)
+  one.comeBack('ann')
+  t.same(one.known(), [], 'one alone does not keep it up')
+  t.same(one.faults, ['begun 5.7.x', 'over 5.7.x'])
+
+  const sameDomain = begin()
+  for (let n = 0; n < 20; n += 1) sameDomain.comeBack(`r${n}`)
+  t.same(sameDomain.known(), [], 'one domain, while others were written to')
+  sameDomain.comeBack('eve', 'example.net')
+  t.same(sameDomain.known(), [['5.7.x', 21]])
+
+  const slow = begin()
+  for (let n = 0; n < 20; n += 1) {
+    slow.comeBack(`r${n}`, `${n}.example`)
+    slow.advance(7 * HOUR)
+  }
+  t.same(slow.known(), [], 'four a day')
+
+  const onlyDomain = begin()
+  onlyDomain.advance(25 * HOUR)
+  for (let n = 0; n < 5; n += 1) onlyDomain.comeBack(`r${n}`)
+  t.same(onlyDomain.known(), [], 'nothing was sent since')
+  onlyDomain.sendTo('example.com')
+  onlyDomain.comeBack('r0')
+  t.same(onlyDomain.known(), [['5.7.x', 5]], 'the mails of the day went to one domain')
+  onlyDomain.sendTo('example.net')
+  t.same(onlyDomain.known(), [['5.7.x', 5]], 'and it lasts')
+  t.end()
+})
+
+t.test('what comes from one provider hides no fault of another', t => {
+  const { reports } = simulate(2000)
+  const fault = { verdict: 'ours', scope: 'sender', reason: null } as const
+  for (let n = 0; n < 200; n += 1) reportOn(reports, 'x', 'undelivered', { errorCode: `E${n}`, fault })
+  reportOn(reports, 'x', 'undelivered', { provider: 'aliyun', errorCode: 'SIGN', fault })
+  t.match(reports.faultsOf('aliyun'), [{ name: 'SIGN' }])
+  for (let n = 0; n < 10; n += 1) reportOn(reports, 'x', 'delivered')
+  t.equal(reports.faultsOf('aliyun').length, 1, 'nor do messages that arrive by it end one')
   t.end()
 })

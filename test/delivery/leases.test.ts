@@ -1,5 +1,5 @@
 import t from 'tap'
-import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { openRig, pause, SENT, until } from './rig.ts'
 
 const lease = { attemptWithinMs: 100_000, leaseMs: 100_100 }
@@ -7,14 +7,20 @@ const lease = { attemptWithinMs: 100_000, leaseMs: 100_100 }
 t.test(
   'a lease runs out while the reply is on its way: taken over as ambiguous, the late end is lost',
   async t => {
+    const held = new Set<number>()
     // The first loop claims nothing itself, so that it is the other one that takes over.
-    const nothing = async () => ({ messages: [], settled: [], nextDueAt: null })
+    const nothing: Outbox['claim'] = async (_channel, _limit, leaseMs) => {
+      held.add(leaseMs)
+      return { messages: [], settled: [], nextDueAt: null }
+    }
     const rig = await openRig(t, { ...lease, between: () => ({ claim: nothing }) })
     const other = rig.peer(lease)
     rig.provider.respond = undefined
     rig.delivery.start()
     const { acceptance } = await rig.accept()
     const { id } = acceptance.message
+    t.equal(acceptance.lease?.until, rig.clock.now() + 100_100)
+    t.same([...held], [100_100], 'a claim says for how long, and not until when')
     await until('it is being sent', () => rig.provider.asked.length === 1)
     rig.clock.advance(100_100)
     other.provider.respond = undefined

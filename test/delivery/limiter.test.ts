@@ -233,21 +233,6 @@ t.test('a process or a server that is held up half of the time opens all the sam
   }
 })
 
-t.test('hiccups of 3 s: afterwards it is as before', async t => {
-  const makeServer: MakeServer = (time, random) =>
-    hiccups(
-      time,
-      steadyServer(time, () => 20 * jitter(random, 0.5)),
-      [
-        [10_000, 13_000],
-        [20_000, 23_000],
-      ],
-    )
-  const limiter = createLimiter({ most: MOST })
-  const { rate } = load(makeServer, { limiter, callers: 50, forMs: 30_000 }, { fromMs: 23_500 })
-  t.ok(rate >= 0.95 * (50 / 0.02), `${rate.toFixed(0)}/s`)
-})
-
 /** Takes so many at once and refuses one more. */
 const taking =
   (most: (now: number) => number, refusal: (serving: number) => AttemptEnd, ms = 20): MakeServer =>

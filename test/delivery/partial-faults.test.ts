@@ -4,10 +4,9 @@ import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Outgoing } from '../../src/messages/message.ts'
-import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { NOON, sample } from '../outbox/samples.ts'
-import { createMemoryOutbox } from './memory-outbox.ts'
+import { createModelOutbox } from './model-outbox.ts'
 import { rendered } from './rig.ts'
 import { installTimers } from './simulated-timers.ts'
 import { createTimeline, percentile, seededRandom, type Timeline } from './simulation.ts'
@@ -72,7 +71,7 @@ async function play(load: Load): Promise<Result> {
         }
       }),
     )
-  const outbox = createMemoryOutbox(now, work => after(2, work), true)
+  const { model, outbox } = createModelOutbox(now, work => after(2, work))
   const tookMs: number[] = []
   const takenAt: number[] = []
   const probes: number[] = []
@@ -104,7 +103,7 @@ async function play(load: Load): Promise<Result> {
           ])
         return after(ms, () => {
           takenAt.push(time.now())
-          tookMs.push(now() - (outbox.rows.get(_outgoing.id)?.arrivedAt ?? 0))
+          tookMs.push(now() - (model.find(_outgoing.id)?.arrivedAt ?? 0))
           return { is: 'sent', reply: '' }
         })
       },
@@ -121,7 +120,7 @@ async function play(load: Load): Promise<Result> {
   const carriers = providers.map(provider => createCarrier(provider, { clock, random }))
   let leases = 0
   const delivery = createDelivery({
-    outbox: outbox as Partial<Outbox> as Outbox,
+    outbox,
     clock,
     random,
     verdicts: createVerdicts(),

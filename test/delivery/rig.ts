@@ -13,8 +13,8 @@ import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
-import { patient } from '../rigs/patience.ts'
 import { serveHere } from '../rigs/serve-here.ts'
+import { until as waitUntil } from '../rigs/until.ts'
 
 export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
 export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
@@ -243,13 +243,8 @@ function emitInto(events: string[]): Emit {
   ])
 }
 
-/** Waits until something is so; a test that waits for what never comes fails by saying what. */
-export async function until(what: string, so: () => boolean | Promise<boolean>, ms = 20_000): Promise<void> {
-  const end = performance.now() + patient(ms)
-  while (!(await so())) {
-    if (performance.now() > end) throw new Error(`waited in vain: ${what}`)
-    await pause(5)
-  }
+export function until(what: string, so: () => boolean | Promise<boolean>): Promise<void> {
+  return waitUntil(so, what)
 }
 
 export function pause(ms: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { Timeline } from './simulation.ts'
 interface SimulatedTimer {
   stopped: boolean
   unref(): SimulatedTimer
+  refresh(): SimulatedTimer
 }
 
 /** Timers of this process that run by simulated time. Those that were set before, and setImmediate, stay real. */
@@ -18,14 +19,18 @@ export function installTimers(time: Timeline): SimulatedTimers {
   let running = new Set<SimulatedTimer>()
 
   function start(happen: () => void, ms: number, again: boolean): SimulatedTimer {
-    const timer: SimulatedTimer = { stopped: false, unref: () => timer }
-    const arm = (): void =>
+    let armed = 0
+    const timer: SimulatedTimer = { stopped: false, unref: () => timer, refresh: () => arm() }
+    const arm = (): SimulatedTimer => {
+      const mine = (armed += 1)
       time.after(Math.max(1, ms), () => {
-        if (timer.stopped) return
+        if (timer.stopped || mine !== armed) return
         if (again) arm()
         else running.delete(timer)
         happen()
       })
+      return timer
+    }
     running.add(timer)
     arm()
     return timer

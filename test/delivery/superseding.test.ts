@@ -1,5 +1,5 @@
 import t from 'tap'
-import { GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
+import { openRig, SENT, until, verdictOn } from './rig.ts'
 
 const GROUP = { recipient: 'ann@example.com' }
 
@@ -53,34 +53,6 @@ t.test('a code that was claimed before its own wake comes is not superseded by i
   provider.asked[0]?.answer(SENT)
   await until('it has ended', async () => !['queued', 'sending'].includes((await view(message.id)).state))
   t.match(await view(message.id), { state: 'sent' })
-})
-
-t.test('A is being sent and stalls, B is sent, A comes back for retry: superseded', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t)
-  provider.respond = undefined
-  delivery.start()
-  const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
-  const b = (await accept({ ...GROUP, code: '222222' })).acceptance.message
-  await until('both are being sent', () => provider.asked.length === 2)
-  provider.asked[1]?.answer(SENT)
-  await until('B is sent', async () => (await view(b.id)).state === 'sent')
-  provider.asked[0]?.answer(GREYLISTED)
-  await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
-  clock.advance(60_000)
-  await pause(50)
-  t.equal(provider.asked.length, 2)
-})
-
-t.test('two plugin_ids are two groups', async t => {
-  const { delivery, provider, accept } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('the only connection is busy', () => provider.asked.length === 1)
-  for (const pluginId of ['1', '2']) await accept({ ...GROUP, code: '111111', pluginId })
-  provider.respond = () => SENT
-  provider.asked[0]?.answer(SENT)
-  await until('both are sent', () => provider.asked.length === 3)
 })
 
 t.test('a message given back for want of a provider is superseded when a newer one came', async t => {

@@ -3,18 +3,17 @@ import { type Carrier, createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery } from '../../src/delivery/port.ts'
-import { MAX_COPIES } from '../../src/delivery/retry.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { Outgoing } from '../../src/messages/message.ts'
-import { type Lease, type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { isLive } from '../../src/outbox/rules.ts'
+import { type Lease, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { isAlive, type Kept } from '../outbox/model.ts'
 import { NOON, sample } from '../outbox/samples.ts'
-import { createMemoryOutbox, type MemoryOutbox, type Row } from './memory-outbox.ts'
+import { createModelOutbox } from './model-outbox.ts'
 import { rendered } from './rig.ts'
 import { installTimers } from './simulated-timers.ts'
 import { createTimeline, seededRandom, type Timeline } from './simulation.ts'
-import { createWorldCarrier, type Truth } from './world-carriers.ts'
+import { createWorldCarrier, MOST_COPIES, type Truth } from './world-carriers.ts'
 
 /**
  * The whole scheduler in a world of chance: an outbox in memory, providers with outcomes and durations of every kind, routes
@@ -85,6 +84,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   let kills = 0
   let troubledAt = 0
   let storeFreeAt = 0
+  let isStoreFailing = false
 
   const truthOf = (id: string): Truth => {
     const truth = truths.get(id) ?? {
@@ -116,26 +116,28 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     )
   }
 
-  const outbox: MemoryOutbox = createMemoryOutbox(now, runInStore, random() < 0.5)
-  const rowOf = (id: string): Row => {
-    const row = outbox.rows.get(id)
+  const { model, outbox } = createModelOutbox(now, runInStore, random() < 0.5, () => isStoreFailing)
+  const rowOf = (id: string): Kept => {
+    const row = model.find(id)
     if (row === undefined) throw new Error('sent, and never stored')
     return row
   }
 
   function checkSend({ id }: Outgoing): void {
     sends += 1
-    const { acceptance, expiresAt } = rowOf(id)
+    const { given, expiresAt } = rowOf(id)
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
-    if (acceptance.message.purpose === 'code' || !areClosed()) return
-    const overtaken = [...outbox.rows.values()].find(
-      row =>
-        row.acceptance.message.purpose === 'code' &&
-        row.state === 'queued' &&
-        now() - (row.dueAt ?? 0) > NOTICED_MS &&
-        time.now() - troubledAt > 2 * NOTICED_MS,
-    )
-    if (overtaken !== undefined) breach(`${id} overtakes the code ${overtaken.acceptance.message.id}`)
+    if (given.message.purpose === 'code' || !areClosed()) return
+    const overtaken = model
+      .messages()
+      .find(
+        row =>
+          row.given.message.purpose === 'code' &&
+          row.state === 'queued' &&
+          now() - (row.dueAt ?? 0) > NOTICED_MS &&
+          time.now() - troubledAt > 2 * NOTICED_MS,
+      )
+    if (overtaken !== undefined) breach(`${id} overtakes the code ${overtaken.given.message.id}`)
   }
 
   const several = pick(kind === 'failover' ? [2, 3] : [1, 2, 2, 3])
@@ -175,7 +177,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   function startProcess(): void {
     // Wall time at the start; a correction of the machine's clock is seen at the next one only.
     if (process !== undefined) wall += pick([0, 0, -600, -5, 5, 60]) * SECOND
-    outbox.recover(now())
+    model.restart(now())
     const clock = { now: () => Math.round(now()) }
     const carriers = worldCarriers.map(({ provider }) =>
       createCarrier(provider, { clock, random, limiter: createLimiter({ most }) }),
@@ -183,7 +185,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     // Somebody may have changed the routes.
     const first = Math.floor(between(0, 10))
     const delivery = createDelivery({
-      outbox: outbox as Partial<Outbox> as Outbox,
+      outbox,
       clock,
       random,
       verdicts: createVerdicts(),
@@ -222,7 +224,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     process.alive = false
     kills += 1
     stopTimers()
-    for (const [id, row] of outbox.rows) if (row.state === 'sending' && row.begun) truthOf(id).doubted = true
+    for (const { state, note, given } of model.messages())
+      if (state === 'sending' && note !== null) truthOf(given.message.id).doubted = true
     for (const { copies } of truths.values()) for (const copy of copies) copy.wasAskedFor = false
     time.after(between(0.1, 3) * SECOND, startProcess)
   }
@@ -290,7 +293,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     for (let n = pick([0, 0, 1, 2]); n > 0; n -= 1) {
       const at = between(0, TROUBLE_MS - 5 * SECOND)
       const setFailing = (fails: boolean) => () => {
-        outbox.fails = fails
+        isStoreFailing = fails
         troubledAt = time.now()
       }
       time.after(at, setFailing(true))
@@ -298,7 +301,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     }
     time.after(TROUBLE_MS, () => {
       if (steady === undefined) for (const { change } of worldCarriers) change('well')
-      outbox.fails = false
+      isStoreFailing = false
       troubledAt = time.now()
     })
   }
@@ -309,7 +312,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   /** Since when there has been a free place and something to be sent, here or in the store. */
   let idleSince: number | undefined
   function look(): void {
-    if (process?.alive !== true || outbox.fails) {
+    if (process?.alive !== true || isStoreFailing) {
       idleSince = undefined
       return
     }
@@ -321,9 +324,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const isTrialLost =
       statuses.some(({ breaker }) => breaker === 'half-open') &&
       statuses.every(({ inFlight }) => inFlight === 0)
-    const due = [...outbox.rows.values()].some(
-      row => row.state === 'queued' && (row.dueAt ?? Infinity) <= now(),
-    )
+    const due = model.messages().some(row => row.state === 'queued' && (row.dueAt ?? Infinity) <= now())
     if (!(isFree || isTrialLost) || (waiting === 0 && !due)) idleSince = undefined
     else idleSince ??= time.now()
     if (idleSince === undefined || time.now() - Math.max(idleSince, troubledAt) < NOTICED_MS) return
@@ -334,33 +335,34 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   }
 
   /** What a message has come to, against what happened to it. */
-  function checkEnd([id, row]: [string, Row]): void {
+  function checkEnd(row: Kept): void {
+    const { id } = row.given.message
     const { copies, rejected, usedUp, deniedBy, doubted } = truthOf(id)
-    const { state, acceptance, ambiguous, expiresAt, arrivedAt, finalAt, timeline } = row
-    const what = `${acceptance.message.purpose} ${id} is ${state}`
+    const { state, given, ambiguous, expiresAt, arrivedAt, finalAt, lines } = row
+    const what = `${given.message.purpose} ${id} is ${state}`
     const livedMs = expiresAt - arrivedAt
     const arrived = copies.filter(copy => copy.arrived).length
     const isOpen = copies.some(copy => copy.mayHaveCome) || doubted
-    if (isLive(state)) breach(`${what} at the end`)
+    if (isAlive(row)) breach(`${what} at the end`)
     if (state === 'sent' && arrived === 0) breach(`${what} and never arrived`)
-    const other = names.find((name, at) => !deniedBy.has(name) && fitsAt(at)(acceptance.message.recipient))
+    const other = names.find((name, at) => !deniedBy.has(name) && fitsAt(at)(given.message.recipient))
     if (state === 'refused' && !rejected && !isOpen && other !== undefined)
       breach(`${what}, and ${other} has never refused it`)
-    if (state === 'superseded' && acceptance.groupKey === undefined) breach(`${what} and is no code`)
+    if (state === 'superseded' && given.groupKey === undefined) breach(`${what} and is no code`)
     if (state === 'expired' && arrived > 0) breach(`${what} and has arrived`)
     if (state === 'unknown' && !isOpen) breach(`${what} without an unsure attempt`)
-    if (arrived > MAX_COPIES[channel]) breach(`${what}, ${arrived} copies`)
-    if (arrived > 1 && !timeline.some(each => each.outcome === 'ambiguous' || each.outcome === 'lease-lost'))
+    if (arrived > MOST_COPIES[channel]) breach(`${what}, ${arrived} copies`)
+    if (arrived > 1 && !lines.some(each => each.outcome === 'ambiguous' || each.outcome === 'lease-lost'))
       breach(`${what}, ${arrived} copies, and its timeline has no reason`)
     // Trouble lasts 40 s, and the clock may have been set forward by five minutes: who lives longer has time to be sent.
     // Others than codes wait up to half an hour for their next try.
-    const enoughMs = acceptance.message.purpose === 'code' ? 600 * SECOND : LONGEST_LIFE_MS
+    const enoughMs = given.message.purpose === 'code' ? 600 * SECOND : LONGEST_LIFE_MS
     if (livedMs < enoughMs) return
     if (state === 'expired' && ((!usedUp && deniedBy.size === 0) || steady !== undefined))
       breach(`${what}, at ${finalAt}`)
     // The last copy is on its timeline only.
     const sent = ambiguous + 1
-    if (state === 'unknown' && sent < MAX_COPIES[channel]) breach(`${what} after ${sent} copies`)
+    if (state === 'unknown' && sent < MOST_COPIES[channel]) breach(`${what} after ${sent} copies`)
   }
 
   plan()
@@ -368,14 +370,12 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   return {
     look,
     isOver: () =>
-      time.now() > TROUBLE_MS &&
-      [...outbox.rows.values()].every(row => !isLive(row.state)) &&
-      process?.alive === true,
+      time.now() > TROUBLE_MS && model.messages().every(row => !isAlive(row)) && process?.alive === true,
     end() {
-      for (const entry of outbox.rows) checkEnd(entry)
+      for (const each of model.messages()) checkEnd(each)
       const inFlight = process?.delivery.status().reduce((sum, each) => sum + each.inFlight, 0)
       if (inFlight !== 0) breach(`${inFlight} are still in flight`)
-      return { breaches, messages: outbox.rows.size, sends, kills }
+      return { breaches, messages: model.messages().length, sends, kills }
     },
   }
 }

@@ -144,7 +144,6 @@ t.test('the console behind Apache with OpenID Connect: the log names the user', 
   await until(
     async () => (await browse('/console', { headers: html }).catch(() => null)) !== null,
     'Apache serves',
-    10_000,
   )
 
   const { status, text, jar } = await browse('/console', { headers: html })

@@ -220,7 +220,7 @@ const examples: Readonly<Record<string, string>> = {
   SMS_TOKEN: enough.SMS_TOKEN,
   SMTP_URL: enough.SMTP_URL,
   TWILIO_AUTH_TOKEN: enough.TWILIO_AUTH_TOKEN,
-  DATABASE_URL: 'postgres://courier:password@postgres.example.com:5432/callback_courier',
+  DATABASE_URL: 'postgres://courier:password@postgres.example.com:5432/callback_courier?sslmode=verify-full',
   STORE_SECRET: 'a-long-random-text-of-ones-own',
   ADMIN_TOKENS: 'sixteen-or-more-characters metrics/prometheus:for-Prometheus-and-nobody-else',
 }

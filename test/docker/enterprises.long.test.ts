@@ -131,7 +131,7 @@ t.test(
         }
         return data.result.map(({ metric }) => metric.enterprise).sort()
       }
-      await until(async () => (await up()).length === NAMES.length, 'Prometheus has them all', 20_000)
+      await until(async () => (await up()).length === NAMES.length, 'Prometheus has them all')
       t.same(await up(), NAMES)
     })
 

@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -179,23 +178,3 @@ t.test('the Chinese dashboard is the same dashboard, and speaks Chinese', t => {
     )
   t.end()
 })
-
-const promtool = spawnSync('promtool', ['--version']).error === undefined
-t.test(
-  'promtool accepts the rules and the scrape',
-  { skip: promtool ? false : 'promtool is not installed' },
-  async t => {
-    t.match(
-      execFileSync('promtool', ['check', 'rules', join(root, 'docker/prometheus-rules.yaml')], {
-        encoding: 'utf8',
-      }),
-      /SUCCESS/,
-    )
-    const checked = spawnSync('promtool', ['check', 'metrics'], {
-      input: await metrics.scrape(view),
-      encoding: 'utf8',
-    })
-    // prom-client's own default metrics are not all named by the book; ours are.
-    t.notMatch(`${checked.stdout}${checked.stderr}`, /callback_courier/)
-  },
-)

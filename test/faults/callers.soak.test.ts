@@ -39,14 +39,11 @@ async function overload(t: Test, { scheme, connections, seconds }: Overload): Pr
     const perSecond = await callers.saturate(48, seconds / 4)
     const fates = await callers.callAtRate(perSecond * 2, seconds)
     const ended = performance.now()
-    await until(
-      async () => {
-        const { became, ms } = await callers.callOnce()
-        return became === 0 && ms < 1000
-      },
-      'as before',
-      2000,
-    )
+    await until(async () => {
+      const { became, ms } = await callers.callOnce()
+      return became === 0 && ms < 1000
+    }, 'as before')
+    t.ok(performance.now() - ended < 5000, 'before a caller gives up')
     const counts = countFates(fates)
     const found = `${perSecond.toFixed(0)}/s, then ${JSON.stringify(counts)}, as before after ${Math.round(performance.now() - ended)} ms`
     const { 0: zero = 0, 5031002: refused = 0 } = counts
@@ -68,4 +65,3 @@ for (const scheme of ['https', 'http'] as const)
     t.test(`${scheme}, ${connections} connections: more callbacks than its share of a core can carry`, t =>
       overload(t, { scheme, connections, seconds: 20 }),
     )
-t.setTimeout(300_000)

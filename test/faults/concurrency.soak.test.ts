@@ -2,8 +2,6 @@ import t from 'tap'
 import { measureLimit } from '../../bench/measures/limit.ts'
 import { openSession } from '../../bench/session.ts'
 
-t.setTimeout(600_000)
-
 t.test(
   'no setting: nearly the rate of the best fixed number of connections, and nobody waits much longer than all others',
   async t => {

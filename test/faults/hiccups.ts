@@ -2,9 +2,8 @@ import type { Test } from 'tap'
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import type { TwilioRequest } from '../../sandbox/carriers/twilio.ts'
 import type { ServiceOptions } from '../../src/service/service.ts'
-import { patient } from '../rigs/patience.ts'
 import type { SmtpAct, SmtpMoment } from '../rigs/smtp-server.ts'
-import { counting, openStage, PATIENT, pause, type Stage } from './stage.ts'
+import { counting, openStage, pause, type Stage } from './stage.ts'
 
 export interface HiccupRun {
   /** How long it lasts once it was met, ms. */
@@ -17,11 +16,6 @@ const COUNT = 40
 /** What a hiccup may cost: copies beyond the first, a message on average. */
 const COPIES = 2
 
-/** A short hiccup, with pauses in the same proportion to it as the usual ones to one of 3 s. */
-export const SHORT: HiccupRun = {
-  lastsMs: 800,
-  options: { limits: PATIENT, repeatPausesMs: [1500, 5000, 15_000] },
-}
 export const USUAL: HiccupRun = { lastsMs: 3000, options: { repeatPausesMs: undefined } }
 
 function error(status: number, code: number): Omit<Extract<CarrierFault, { is: 'answer' }>, 'accept'> {
@@ -43,7 +37,7 @@ const TWILIO = {
 /** Forty codes under a hiccup of the carrier, each of its flavours against a service of its own. */
 export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
   for (const [name, fault] of Object.entries(TWILIO))
-    t.test(`Twilio: ${name}`, { timeout: patient(150_000) }, async t => {
+    t.test(`Twilio: ${name}`, async t => {
       const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, options)
       let posts = 0
       // Every third is taken, but for the error by which Twilio says itself that it was not.
@@ -61,7 +55,7 @@ export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
       t.equal(await allDelivered(t, stage), 0, 'it is asked first, so nobody gets a copy')
     })
 
-  t.test('SMTP: the connection is cut after the dot', { timeout: patient(150_000) }, async t => {
+  t.test('SMTP: the connection is cut after the dot', async t => {
     const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, options)
     let dots = 0
     const { asked, met } = counting(({ step }: SmtpMoment): SmtpAct | undefined => {
@@ -81,7 +75,7 @@ export function playHiccups(t: Test, { lastsMs, options }: HiccupRun): void {
 
 /** @returns how many copies beyond the first have arrived. */
 async function allDelivered(t: Test, stage: Stage): Promise<number> {
-  await stage.atRest(90_000)
+  await stage.atRest()
   const { breaches, rows, copies, ...found } = await stage.finish()
   t.same(breaches, [], 'each copy is explained by the timeline')
   t.match(found, { answered: COUNT, delivered: COUNT, lost: 0, unknown: 0, states: { sent: COUNT } })

@@ -20,7 +20,6 @@ for (const store of ['SQLite', 'Postgres'])
     `ten times what can be stored, on ${store}`,
     { skip: store === 'Postgres' && noPostgres },
     async t => {
-      t.setTimeout(380_000)
       const { session, close } = await openSession({
         rounds: 1,
         seconds: 1,

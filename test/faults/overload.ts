@@ -21,7 +21,6 @@ import type { Channel, Session } from '../../bench/session.ts'
 import type { Received } from '../../bench/sinks/tally.ts'
 import { createMemoryLimit } from '../rigs/cgroup.ts'
 import { freePort } from '../rigs/free-port.ts'
-import { patient } from '../rigs/patience.ts'
 
 /** What the image's compose file gives the service. */
 const MEMORY_BYTES = 512 * 1024 * 1024
@@ -197,7 +196,7 @@ async function awaitArrival(
   channel: Channel,
   asked: readonly [number, number][],
 ): Promise<Received> {
-  for (const end = performance.now() + patient(60_000); ; await sleep(100)) {
+  for (const end = performance.now() + 300_000; ; await sleep(100)) {
     const received = await session.sinks[channel].ask<Received>({ is: 'received', asked })
     if (received.missing === 0 || performance.now() > end) return received
   }

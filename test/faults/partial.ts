@@ -5,7 +5,6 @@ import { createTwilioStandIn } from '../../sandbox/carriers/twilio.ts'
 import { percentile, seededRandom } from '../delivery/simulation.ts'
 import { refuse as refuseAtAliyun } from '../providers/aliyun/rig.ts'
 import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
-import { patient } from '../rigs/patience.ts'
 import {
   NO_QUOTAS,
   type ServiceRig,
@@ -148,6 +147,7 @@ export async function outlive(
   await second.listen(port)
   const backAt = Date.now()
   t.teardown(() => second.close())
-  await pause(patient(5 * SECOND))
+  const allEnded = Date.now() + lifeMs
+  while (second.arrivals().length < 7 && Date.now() < allEnded) await pause(50)
   return second.arrivals().map(({ at }) => at - backAt)
 }

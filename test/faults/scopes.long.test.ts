@@ -29,3 +29,12 @@ t.test('relaying denied for eight domains, one a second: no other mail waits', a
   t.equal(disturbed.smtp.mails.length, 20)
   t.notOk(disturbed.events().some(({ event }) => event === 'breaker'))
 })
+
+t.test('numbers that Twilio refuses, however many, delay nobody else', async t => {
+  const codes = [21612, 30007, 30034, 21606, 39999] as const
+  const { sendGood, sendRefused, judge, disturbed } = await openUnreachable(t, ...codes)
+  await Promise.all([every(100, 2500, sendRefused), every(125, 2500, sendGood)])
+  await judge(t)
+  t.equal(disturbed.twilio.messages.length, 20, 'all good codes were sent')
+  t.notOk(disturbed.events().some(each => each['event'] === 'breaker'))
+})

@@ -1,11 +1,10 @@
 import t from 'tap'
-import { playSmtpFaults } from './smtp.ts'
-import { LONG } from './stage.ts'
+import { playSmtpCases, playSmtpFaults } from './smtp.ts'
 
 t.jobs = 4
 
 playSmtpFaults(t, {
-  count: LONG ? 400 : 40,
+  count: 40,
   lastsMs: 1000,
   afterDot: [
     ['stall', true],
@@ -13,6 +12,7 @@ playSmtpFaults(t, {
     ['stall', false],
     ['drop', false],
   ],
-  load: LONG ? 5000 : 300,
-  awayMs: LONG ? 10_000 : 2500,
+  load: 300,
+  awayMs: 2500,
 })
+playSmtpCases(t)

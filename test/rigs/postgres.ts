@@ -1,11 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
-import { findMemory } from './memory.ts'
 
 /** A real Postgres of one's own, on a Unix socket in a temporary directory. */
 export interface PostgresRig {
@@ -68,6 +67,20 @@ function ordinaryUser(): { uid: number; gid: number } | undefined {
   throw new Error('root without a user postgres or nobody')
 }
 
+/** A folder in memory, where test/run/main.ts has one. */
+const MEMORY = process.env['TESTS_IN_MEMORY']
+
+/** The files of servers that run. pg_ctl puts them into sessions of their own, so they outlive a test that is ended. */
+const started = new Set<string>()
+process.once('exit', () => {
+  for (const data of started)
+    try {
+      process.kill(Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10), 'SIGQUIT')
+    } catch {
+      // It has ended.
+    }
+})
+
 /** What a server that is reached over TCP shows, PEM. */
 export interface ServerCertificate {
   readonly key: string
@@ -76,8 +89,8 @@ export interface ServerCertificate {
 
 /**
  * Starts one.
- * @param options.durable where the system has temporary files, in the long forms of tests on a disk, as in production. Needed
- *   where it is crashed or measured; elsewhere the test would only wait for whatever else the disk has to do.
+ * @param options.durable on a disk, as in production. Needed where it is crashed or measured; elsewhere the test would only
+ *   wait for whatever else the disk has to do.
  * @param options.settings of the server, in the place of ours.
  * @param options.tls listens on 127.0.0.1 as well, and speaks TLS there.
  */
@@ -93,7 +106,7 @@ export async function startPostgres({
   const bin = findPostgres()
   if (bin === null) throw new Error('no Postgres here')
   const user = ordinaryUser()
-  const home = await mkdtemp(join((durable ? null : findMemory()) ?? tmpdir(), 'pg-'))
+  const home = await mkdtemp(join((durable ? undefined : MEMORY) ?? tmpdir(), 'pg-'))
   if (user !== undefined) await chown(home, user.uid, user.gid)
   const data = join(home, 'data')
 
@@ -122,6 +135,7 @@ export async function startPostgres({
 
   try {
     await makeEmptyCluster(bin, data, user?.uid ?? process.getuid?.(), run)
+    started.add(data)
     await control('start')
   } catch (error) {
     await rm(home, { recursive: true, force: true })
@@ -161,7 +175,7 @@ export async function startPostgres({
     stop: () => control('stop', '-m', 'immediate'),
     start: () => control('start'),
     async startStandby() {
-      const host = await mkdtemp(join(findMemory() ?? tmpdir(), 'pg-'))
+      const host = await mkdtemp(join(MEMORY ?? tmpdir(), 'pg-'))
       if (user !== undefined) await chown(host, user.uid, user.gid)
       const copy = join(host, 'data')
       await run('pg_basebackup', [
@@ -182,8 +196,10 @@ export async function startPostgres({
         run('pg_ctl', ['-D', copy, '-w', '-t', '60', '-l', join(host, 'log'), '-o', own, ...args])
       standbys.push(async () => {
         await follow('stop', '-m', 'immediate').catch(() => {})
+        started.delete(copy)
         await rm(host, { recursive: true, force: true })
       })
+      started.add(copy)
       await follow('start')
       await sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
       await sql('SELECT pg_reload_conf()')
@@ -192,6 +208,7 @@ export async function startPostgres({
     async close() {
       for (const closeStandby of standbys) await closeStandby()
       await control('stop', '-m', 'immediate').catch(() => {})
+      started.delete(data)
       await rm(home, { recursive: true, force: true })
     },
   }

@@ -1,6 +1,5 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import { patient } from './patience.ts'
 
 /** Bytes over TLS, as an attacker writes them. */
 export interface Raw {
@@ -11,7 +10,7 @@ export interface Raw {
   /** Resolves with `text` once the far end has closed. */
   ended(): Promise<string>
   /** Resolves once what came back matches. */
-  says(pattern: RegExp, ms?: number): Promise<string>
+  says(pattern: RegExp): Promise<string>
 }
 
 /** Opens TLS to a listener, taking any certificate: this is not about ours. Rejects when it is refused. */
@@ -54,20 +53,17 @@ function record(socket: net.Socket): Raw {
         if (closed) resolve(text())
         else socket.once('close', () => resolve(text()))
       }),
-    says: (pattern, ms = patient(5000)) =>
+    says: pattern =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(new Error(`never said ${pattern}: ${text().slice(0, 200)}`)),
-          ms,
-        )
+        const end = () => reject(new Error(`never said ${pattern}: ${text().slice(0, 200)}`))
         const look = () => {
           if (!pattern.test(text())) return
-          clearTimeout(timer)
-          socket.off('data', look)
+          socket.off('data', look).off('close', end)
           resolve(text())
         }
-        socket.on('data', look)
+        socket.on('data', look).once('close', end)
         look()
+        if (closed) end()
       }),
   }
 }

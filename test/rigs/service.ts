@@ -7,10 +7,11 @@ import { computeSignature } from '../../src/commands/callback-client.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
-import { patient } from './patience.ts'
 import { serveHere } from './serve-here.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
+
+export { until } from './until.ts'
 
 export const CORP_ID = 'corp-100fa4b2'
 export const EMAIL_TOKEN = 'canaryEmailTokenVq3xGm7RzKp'
@@ -212,12 +213,4 @@ export function shown(text: unknown): string {
     /[^\x20-\x7e]/g,
     unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
-}
-
-/** Resolves when `is` holds; rejects after `ms`. */
-export async function until(is: () => boolean | Promise<boolean>, what: string, ms = 5000): Promise<void> {
-  for (const end = performance.now() + patient(ms); !(await is()); ) {
-    if (performance.now() > end) throw new Error(`not within ${patient(ms)} ms: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
 }

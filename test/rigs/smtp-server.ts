@@ -26,6 +26,8 @@ export type SmtpAct =
   | { readonly is: 'drop'; readonly reset?: boolean; readonly accept?: boolean }
   /** The usual reply, later. */
   | { readonly is: 'wait'; readonly ms: number }
+  /** Answers as usual when a test lets it. */
+  | { readonly is: 'hold'; readonly until: Promise<unknown> }
   /** The usual reply, a byte each `ms`. */
   | { readonly is: 'trickle'; readonly ms: number }
 
@@ -286,6 +288,10 @@ async function perform(session: Session, act: SmtpAct | undefined, usual: string
     if (act.close) session.socket.end()
     return false
   }
+  if (act.is === 'hold') {
+    await act.until
+    return say(session, usual)
+  }
   if (act.is === 'wait') {
     await pause(act.ms)
     return say(session, usual)
@@ -297,7 +303,7 @@ async function perform(session: Session, act: SmtpAct | undefined, usual: string
 
 /** Whether a message counts as accepted when this happens after its dot. */
 function accepts(act: SmtpAct | undefined): boolean {
-  if (!act || act.is === 'wait' || act.is === 'trickle') return true
+  if (!act || act.is === 'wait' || act.is === 'hold' || act.is === 'trickle') return true
   return act.is === 'say' ? act.reply.startsWith('2') : act.accept === true
 }
 

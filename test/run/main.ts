@@ -1,34 +1,50 @@
 import { randomInt } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { chmod, mkdtemp } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
+import { availableParallelism, constants, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import t from 'tap'
-import { findMemory } from '../rigs/memory.ts'
-import { unitsOf } from './units.ts'
+import { type Failure, startUnit, type UnitEnd } from './process.ts'
+import { type Unit, unitsOf } from './units.ts'
 
 const USAGE = `node test/run/main.ts [--form short|long|soak] [--jobs N] [--seed N] [path ...]
 
 Runs the short tests, or those of another form: all of them, or those of these files and folders. Short tests of
 folders share processes, because starting one and loading the service costs more than most of them take. The files
-of a process run in an order that is drawn from a seed; the seed is printed, and --seed repeats the order. To run
-one file as it is: npx tap --disable-coverage test/callback/callback-key.test.ts, and one test of it with
+of a process run in an order that is drawn from a seed; the seed is printed, and --seed repeats the order. To see
+every assertion of a file: npx tap --disable-coverage test/callback/callback-key.test.ts, and one test of it with
 TAP_GREP='/words of its name/'`
 
-/** For a whole process, s; a test that hangs ends it. The machine may have other work to do. */
-const TIMEOUT_SECONDS = process.argv.includes('soak') ? 2700 : 600
-
-/** Most tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
+/** Most short tests wait for each other's sockets and timers most of the time, and leave the processor to others. */
 const JOBS_A_CORE = 4
+/** Of the other forms two run at a time, unless they measure. */
+const LONG_JOBS = 2
 
 const MOST_SEED = 100_000
+
+/** What the end says of failures at most, the lines around them not counted. */
+const MOST_LINES = 26
+
+/** What the processes with failures have said; it is there until the next run. */
+const FAILED = resolve('node_modules', '.cache', 'failed-tests.log')
+
+/** Files in memory. A container's is 64 MB unless it was asked for more, which stores outgrow. */
+const MEMORY = '/dev/shm'
+const ROOM = 1024 * 1024 * 1024
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     form: { type: 'string', default: 'short' },
-    jobs: { type: 'string', default: String(JOBS_A_CORE * availableParallelism()) },
+    jobs: { type: 'string' },
     seed: { type: 'string', default: String(randomInt(MOST_SEED)) },
     help: { type: 'boolean', default: false },
   },
@@ -38,47 +54,119 @@ if (values.help || form === undefined) {
   process.stdout.write(`${USAGE}\n`)
   process.exit(values.help ? 0 : 2)
 }
+const jobs = Number(values.jobs ?? (form === 'short' ? JOBS_A_CORE * availableParallelism() : LONG_JOBS))
+const seed = Number(values.seed)
 
 /**
- * Where the short tests put their stores and files: each commit of a store waits for the disk, and what no test does to
- * one needs a disk. The other forms have them where the system has temporary files.
+ * All that tests leave behind is in here, and goes with it. Short tests have it in memory, where there is room: each
+ * commit of a store waits for the disk, and what no short test does to one needs a disk.
  */
-const directory =
-  form === 'short' ? await mkdtemp(join(findMemory() ?? tmpdir(), 'courier-tests-')) : tmpdir()
-// Servers of tests run as other users.
-if (form === 'short') await chmod(directory, 0o1777)
+const inMemory = makeFolder(findMemory() ?? tmpdir())
+const directory = form === 'short' ? inMemory : makeFolder(tmpdir())
 
-const env = {
-  ...process.env,
-  TMPDIR: directory,
-  TAP_TIMEOUT: String(TIMEOUT_SECONDS),
-  // Types are stripped and code is compiled once for all of them.
-  NODE_COMPILE_CACHE: resolve('node_modules', '.cache', 'tests'),
+function makeFolder(place: string): string {
+  const folder = mkdtempSync(join(place, 'courier-tests-'))
+  // Servers of tests run as other users.
+  chmodSync(folder, 0o1777)
+  return folder
 }
-// tap puts hooks for coverage in front of whatever it starts, which costs each process half a second.
-const nodeOptions = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-const together = join(import.meta.dirname, 'together.ts')
-/** Collecting garbage less often saves a tenth of the time. */
-const ROOMY = '--max-semi-space-size=64'
-const failures: string[] = []
 
-t.setTimeout(0)
-// Those of the other forms measure or load the machine: one at a time.
-t.jobs = form === 'short' ? Number(values.jobs) : 1
-t.on('subtestEnd', unit => {
-  for (const { name } of unit.results?.failures ?? []) failures.push(`${unit.name}: ${name}`)
-})
-const seed = Number(values.seed)
-t.comment(`the files of a process are in the order of --seed ${seed}`)
+function findMemory(): string | null {
+  if (process.env['TMPDIR'] !== undefined || !existsSync(MEMORY)) return null
+  const { bavail, bsize } = statfsSync(MEMORY)
+  return bavail * bsize > ROOM ? MEMORY : null
+}
+
 const units = unitsOf(positionals.length === 0 ? ['test'] : positionals, form, seed)
-for (const { name, files } of units) {
-  const script = form === 'short' ? [together, ...files] : files
-  const options = { env, buffered: t.jobs > 1, timeout: TIMEOUT_SECONDS * 1000 }
-  void t.spawn('env', [nodeOptions, process.execPath, ROOMY, ...script], options, name)
+const running = new Set<ReturnType<typeof startUnit>>()
+const failures: (Failure & { readonly unit: string })[] = []
+const logs: string[] = []
+const totals = { total: 0, pass: 0, fail: 0, todo: 0, skip: 0 }
+let begun = 0
+let ended = 0
+let interrupted: NodeJS.Signals | null = null
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
 }
-t.on('complete', () => {
-  for (const failure of failures) t.comment(`FAILED ${failure} (--seed ${seed})`)
-})
-process.on('exit', () => {
-  if (form === 'short') rmSync(directory, { recursive: true, force: true })
-})
+
+async function run(unit: Unit): Promise<void> {
+  const log = join(directory, `${(begun += 1)}.log`)
+  const started = startUnit(unit, { directory, inMemory, log })
+  running.add(started)
+  const end = await started.ended
+  running.delete(started)
+  if (interrupted === null) note(unit, end, log)
+}
+
+function note(unit: Unit, end: UnitEnd, log: string): void {
+  ended += 1
+  for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += end.counts[name]
+  // What failed in a way that no assertion counted counts as one.
+  if (end.failures.length > end.counts.fail) {
+    totals.total += end.failures.length - end.counts.fail
+    totals.fail += end.failures.length - end.counts.fail
+  }
+  const is = end.failures.length === 0 ? 'ok    ' : 'FAILED'
+  say(
+    `${is} ${ended}/${units.length} ${unit.name} # ${end.seconds.toFixed(1)} s, of the processor ${end.cpuSeconds.toFixed(1)} s`,
+  )
+  if (end.failures.length === 0) return
+  failures.push(...end.failures.map(each => ({ ...each, unit: unit.name })))
+  logs.push(`# ${unit.name}\n${readFileSync(log, 'utf8')}`)
+  if (process.env['TAP_BAIL'] === '1') interrupt('SIGTERM')
+}
+
+/** What failed, with what is known of it where that is short. */
+function listFailures(): readonly string[] {
+  const heads = failures.map(({ name, at, unit }) => `FAILED ${at ?? unit} ${name}`)
+  const whole = failures.flatMap(({ detail }, n) => [heads[n] ?? '', ...detail.map(line => `  ${line}`)])
+  if (whole.length <= MOST_LINES) return whole
+  return heads.length <= MOST_LINES
+    ? heads
+    : [...heads.slice(0, MOST_LINES - 1), `and ${heads.length - MOST_LINES + 1} more`]
+}
+
+/** Ends what runs; nothing else is begun. */
+function interrupt(signal: NodeJS.Signals): void {
+  interrupted ??= signal
+  for (const each of running) each.end()
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt(signal))
+
+async function runAll(waiting: Unit[], atOnce: number): Promise<void> {
+  const work = async () => {
+    for (let unit = waiting.shift(); unit !== undefined && interrupted === null; unit = waiting.shift())
+      await run(unit)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, work))
+}
+
+say(`the files of a process are in the order of --seed ${seed}`)
+try {
+  await runAll(
+    units.filter(({ alone }) => !alone),
+    jobs,
+  )
+  await runAll(
+    units.filter(({ alone }) => alone),
+    1,
+  )
+} finally {
+  for (const folder of [directory, inMemory])
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+}
+if (failures.length === 0) rmSync(FAILED, { force: true })
+else {
+  mkdirSync(join(FAILED, '..'), { recursive: true })
+  writeFileSync(FAILED, logs.join('\n'))
+  say('')
+  for (const line of listFailures()) say(line)
+  say(`Again: --seed ${seed} and the names of these files. All that they said is in ${FAILED}`)
+}
+const counted = Object.entries(totals).filter(
+  ([name, count]) => count > 0 || name === 'total' || name === 'pass',
+)
+say(`# { ${counted.map(([name, count]) => `${name}: ${count}`).join(', ')} }`)
+if (interrupted !== null && failures.length === 0) process.exit(128 + constants.signals[interrupted])
+process.exit(failures.length === 0 ? 0 : 1)

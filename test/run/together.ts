@@ -5,6 +5,6 @@ import { pathToFileURL } from 'node:url'
 // Runs tests in this process: `node test/run/together.ts test/callback/callback-key.test.ts test/callback/body.test.ts`. They are
 // loaded as one graph, because tap ends by itself once it has nothing to do, as it would have between one import and the
 // next.
-const files = [join(import.meta.dirname, 'directories.ts'), ...process.argv.slice(2)]
+const files = [join(import.meta.dirname, 'report.ts'), ...process.argv.slice(2)]
 const imports = files.map(file => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)}`)
 await import(`data:text/javascript,${encodeURIComponent(imports.join('\n'))}`)

@@ -15,6 +15,22 @@ function formOf(file: string): Form {
   return file.endsWith(FORMS.soak) ? 'soak' : 'short'
 }
 
+/** Long tests that compare what they measure, or load the machine so much that others would be late. */
+const MEASURING: readonly string[] = [
+  'test/attack/costly-bodies.long.test.ts',
+  'test/attack/floods.long.test.ts',
+  'test/attack/newcomers.long.test.ts',
+  'test/chaos/chaos.long.test.ts',
+  'test/faults/burst.long.test.ts',
+  'test/faults/callers.long.test.ts',
+  'test/faults/connections.long.test.ts',
+  'test/faults/overload.long.test.ts',
+  'test/faults/scopes.long.test.ts',
+  'test/service/idle.long.test.ts',
+  'test/service/memory.long.test.ts',
+  'test/service/silent-dns.long.test.ts',
+]
+
 /**
  * Short tests that share a process, one after the other in an order that a seed draws: to start one and load the service in it takes a second of
  * processor time, more than most of them. A folder stands for those of its tests that have no place of their own; what
@@ -22,26 +38,15 @@ function formOf(file: string): Form {
  * their folder; what computes all the time comes last, so that no processor is idle at the end.
  */
 const SHARED: readonly (readonly string[])[] = [
-  ['test/outbox/heartbeats.test.ts', 'test/outbox/postgres-faults.test.ts'],
-  [
-    'test/faults/hiccups.test.ts',
-    'test/faults/swallowed-replies.test.ts',
-    'test/faults/smtp.test.ts',
-    'test/faults/burst.test.ts',
-    'test/faults/overload.test.ts',
-  ],
+  ['test/providers/smtp'],
+  ['test/delivery'],
   ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
   ['test/providers', 'test/providers/aliyun', 'test/providers/tencent', 'test/providers/http-gateway'],
-  ['test/service', 'test/service/process.test.ts'],
-  ['test/providers/twilio', 'test/providers/smtp'],
-  ['test/faults'],
+  ['test/service'],
   ['test/outbox'],
-  [
-    'test/attack/secrets.test.ts',
-    'test/attack/connections.test.ts',
-    'test/attack/newcomers.test.ts',
-    'test/attack/floods.test.ts',
-  ],
+  ['test/providers/twilio'],
+  ['test/commands', 'test/commands/check'],
+  ['test/attack/secrets.test.ts', 'test/attack/connections.test.ts', 'test/faults'],
   [
     'test/webhooks',
     'test/upgrade',
@@ -51,21 +56,21 @@ const SHARED: readonly (readonly string[])[] = [
     'test/sandbox/emulator',
     'test/sandbox/carriers',
   ],
-  ['test/commands', 'test/commands/check'],
-  ['test/outbox/postgres.test.ts'],
-  ['test/delivery'],
   ['test/sandbox'],
+  ['test/words', 'test/words/templates', 'test/language'],
   ['test/attack'],
   ['test/callback', 'test/config', 'test/messages', 'test/runtime', 'test'],
   // The certificate authority of its sandbox is that of the whole process.
   ['test/sandbox/page.test.ts'],
-  ['test/words', 'test/words/templates', 'test/language'],
 ]
 
 /** Tests that run in a process of their own, and what they are called together. */
 export interface Unit {
   readonly name: string
   readonly files: readonly string[]
+  readonly form: Form
+  /** They measure: nothing runs beside them. */
+  readonly alone: boolean
 }
 
 /**
@@ -81,7 +86,12 @@ export function unitsOf(paths: readonly string[], form: Form, seed: number): rea
 }
 
 function ofOneFile(file: string): Unit {
-  return { name: file, files: [file] }
+  return {
+    name: file,
+    files: [file],
+    form: formOf(file),
+    alone: MEASURING.includes(file) || file.endsWith(FORMS.soak),
+  }
 }
 
 function shareProcesses(files: readonly string[]): readonly Unit[] {
@@ -104,6 +114,8 @@ function shareProcesses(files: readonly string[]): readonly Unit[] {
     .map(unit => ({
       name: unit.map(({ place }) => place).join(' '),
       files: unit.flatMap(each => each.files),
+      form: 'short' as const,
+      alone: false,
     }))
 }
 

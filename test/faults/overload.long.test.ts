@@ -1,13 +1,11 @@
 import t from 'tap'
 import { openSession } from '../../bench/session.ts'
-import { patient } from '../rigs/patience.ts'
 import { checkReport, flood } from './overload.ts'
 
 /** The same as the long form, in a few seconds, and with no word about times: other tests run beside it. */
 const SHORT = { connections: 400, measureSeconds: 0.5, floodSeconds: 2, recoverSeconds: 1 }
 
 t.test('ten times what can be stored: the rest is refused, and nothing answered 0 is lost', async t => {
-  t.setTimeout(patient(60_000))
   const { session, close } = await openSession({
     rounds: 1,
     seconds: 1,

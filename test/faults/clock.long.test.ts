@@ -19,7 +19,7 @@ for (const [way, jump] of [
     offset = jump
     stage.smtp.act = undefined
     await stage.driver.load(stage.callbacks('email', 10), 10)
-    await stage.atRest(30_000)
+    await stage.atRest()
     const { breaches, ...found } = await stage.finish()
     t.same(breaches, [])
     t.match(found, { answered: 30, delivered: 30, lost: 0, duplicated: 0 })
@@ -48,7 +48,7 @@ t.test('set back an hour between two runs: what waited is sent at once, not an h
   await pause(200)
   stage.smtp.act = undefined
   await stage.restart({}, { limits: QUICK, wall: () => Date.now() - HOUR })
-  await stage.atRest(20_000)
+  await stage.atRest()
   await stage.service().close()
   t.equal(stage.smtp.mails.length, 10)
   t.equal(new Set(stage.arrivals().map(each => each.code)).size, 10)
