@@ -44,7 +44,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
   const { channels } = view
   const shown: ConsoleOptions = {
     ...options,
-    recipientHashes: typed => hashesOf(typed, options),
+    hashOf: typed => hashOf(typed, options),
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
@@ -80,15 +80,14 @@ function guardOf(config: Config, now: () => number, emit: Emit) {
   }
 }
 
-/** The hashes under which the store may know a recipient that an operator typed in full; null: neither an address nor a number. */
-function hashesOf(typed: string, { keys, config }: AdminOptions): readonly string[] | null {
+/** The hash by which the store knows a recipient that an operator typed in full; null: neither an address nor a number. */
+function hashOf(typed: string, { keys, config }: AdminOptions): string | null {
   const recipient = readTypedRecipient(typed)
   const address = parseAddress(recipient, true)
-  if (address !== null)
-    return [keys.recipientHash('email', address), keys.formerHash?.('email', address) ?? []].flat()
+  if (address !== null) return keys.recipientHash('email', address)
   const parsePhone = createPhoneParser({ countries: '*', defaultAreaCode: config.DEFAULT_AREA_CODE })
   const number = parsePhone(recipient, undefined)
-  return typeof number === 'string' ? null : [keys.recipientHash('sms', number.number)]
+  return typeof number === 'string' ? null : keys.recipientHash('sms', number.number)
 }
 
 /**

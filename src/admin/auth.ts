@@ -85,7 +85,7 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * - A token: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers). Whose it
  *   is says who the operator is. Compared in constant time with each. A source that has shown some wrong ones in a minute is not
  *   listened to for the rest of it. Behind a published port or a NAT everybody is one source; so that a guesser there does not
- *   lock the operator out, a browser that has shown a right token is a source of its own from then on. A cookie marks it, which opens
+ *   lock the others out, a right token that was used from there within the hour is heard all the same, and a browser that has shown a right token is a source of its own from then on. A cookie marks it, which opens
  *   nothing. A wrong token that comes again, as from a scraper with an old one, is one guess.
  *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
@@ -107,14 +107,16 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
     const mark = marks.markOf(request.headers.cookie)
-    const source = mark ?? networkOf(request.socket.remoteAddress ?? '', SUBSCRIBER)
-    const waitMs = tries.waitOf(source)
-    if (waitMs > 0) return { reason: 'too-many-tries', waitMs }
+    const address = networkOf(request.socket.remoteAddress ?? '', SUBSCRIBER)
+    const source = mark ?? address
     const holder = holderOf(given)
+    const waitMs = holder !== null && tries.wasUsed(address, holder) ? 0 : tries.waitOf(source)
+    if (waitMs > 0) return { reason: 'too-many-tries', waitMs }
     if (holder === null) {
       tries.recordFailure(source, given)
       return { reason: 'wrong-token' }
     }
+    tries.recordUse(address, holder)
     const role = roleOf(holder)
     if (role === 'operator') {
       request.operator = `${holder}${userIn(request.headers['x-forwarded-user'])}`
@@ -244,6 +246,8 @@ const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
  * plenty for a person, and take a guesser 19 years for a hundred million. Of more sources the oldest is forgotten.
  */
 const LOGIN_THROTTLE_LIMITS = { windowMs: 60_000, perSource: 10, sources: 1000 }
+/** For so long after its last use from an address a right token is heard there, ms, whatever is guessed beside it. */
+const KNOWN_MS = 3_600_000
 
 /**
  * Slows guesses down: counts each source's different wrong tokens, in fixed windows.
@@ -253,11 +257,22 @@ export function createLoginThrottle(
   now: () => number,
   { windowMs, perSource, sources } = LOGIN_THROTTLE_LIMITS,
 ) {
+  /** When a right token was last used from an address, by both, the latest last. */
+  const uses = new Map<string, number>()
   /** Digests of the wrong tokens, by source, the oldest source first. */
   const tries = new Map<string, Set<string>>()
   let windowEnds = now() + windowMs
 
   return {
+    recordUse(address: string, holder: string): void {
+      const key = `${holder} ${address}`
+      uses.delete(key)
+      uses.set(key, now())
+      const [oldest = ''] = uses.keys()
+      if (uses.size > sources) uses.delete(oldest)
+    },
+    wasUsed: (address: string, holder: string): boolean =>
+      now() - (uses.get(`${holder} ${address}`) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS,
     /** Says how long a source is not listened to, ms; 0: it is. */
     waitOf(source: string): number {
       if (now() >= windowEnds) {

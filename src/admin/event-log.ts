@@ -253,7 +253,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       rarely.error(`alert-unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
     'alert-store-failed'({ doing, error }) {
-      const line = { event: 'store', doing, err: error.name, message: error.message }
+      const line = { event: 'store', doing, err: describeFault(error) }
       rarely.error(`alert-store/${doing}`, line, 'the store cannot take alerts now: device messages wait')
     },
 
@@ -273,7 +273,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       )
     },
     'webhooks-store-failed'({ error }) {
-      const line = { event: 'store', doing: 'webhooks', err: error.name, message: error.message }
+      const line = { event: 'store', doing: 'webhooks', err: describeFault(error) }
       rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
     },
 

@@ -5,13 +5,14 @@ import { withTimeout } from '../runtime/clock.ts'
 import { describePartialFault } from './explain.ts'
 import type { ServiceView } from './service-view.ts'
 
-type Degraded = Channel | 'certificate' | 'quotas' | 'database' | 'secrets'
+type Degraded = Channel | 'bounces' | 'certificate'
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
   /**
-   * `degraded`: channels whose messages are accepted, but wait for a provider that is down, or are taken by it and do not arrive; `certificate` when a renewed
-   * one is refused, `database` when it is reached without TLS, `quotas` when a quota is set that holds nothing back, `secrets` when one is easy to guess. `lost`: what the store was found to lack at a start within the last day; absent when there is nothing.
+   * `degraded`: channels whose messages are accepted, but wait for a provider that is down, or are taken by it and do not arrive;
+   * `bounces` when the mailbox that mails come back to cannot be read for minutes; `certificate` when a renewed one is refused. `lost`:
+   * what the store was found to lack at a start within the last day; absent when there is nothing.
    */
   | {
       readonly ready: true
@@ -27,6 +28,8 @@ const NO_DESCRIPTORS = 'too few files may be open: raise LimitNOFILE (systemd) o
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
 const RECOVERED_AFTER_MS = 2000
+/** A mailbox that cannot be read for so long, ms, needs somebody: its server may start anew. */
+const UNREAD_MS = 300_000
 /** The least between the beginnings of two probes, ms: each writes and syncs 64 KB, and no question needs a password. */
 const PACE_MS = 100
 
@@ -117,15 +120,11 @@ function degraded(view: ServiceView): readonly Degraded[] {
   ]
   const refused = view.channels.filter(channel => view.health.ofChannel(channel).lockedOut !== null)
   const expiresAt = view.certificate()?.expiresAt ?? Infinity
+  const unreadSince = view.bounceMailbox()?.failing?.since ?? Infinity
   const channels = [...new Set([...down.map(({ channel }) => channel), ...refused])].sort()
   return [
     ...channels,
+    ...(view.now() - unreadSince >= UNREAD_MS ? (['bounces'] as const) : []),
     ...(view.renewalRefused() !== null || expiresAt <= view.wall() ? (['certificate'] as const) : []),
-    ...new Set(view.borneFaults.map(({ name }) => areaOf(name))),
   ]
-}
-
-function areaOf(setting: string): Degraded {
-  if (setting === 'DATABASE_URL') return 'database'
-  return setting.startsWith('QUOTA') ? 'quotas' : 'secrets'
 }

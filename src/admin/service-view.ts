@@ -1,9 +1,8 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
-import type { Config } from '../config/config.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { Channel } from '../messages/message.ts'
-import type { AdminQueries, StoreLoss } from '../outbox/outbox.ts'
+import type { AdminQueries, StoreLoss, Summary } from '../outbox/outbox.ts'
 import type { Build } from '../runtime/build.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
@@ -20,8 +19,6 @@ export interface ServiceView {
   /** Wall time, which certificates are valid by, ms since the epoch. */
   wall(): number
   isDraining(): boolean
-  /** Settings that a new store is refused for: quotas that hold nothing back, secrets that are easy to guess, a database without TLS. */
-  readonly borneFaults: Config['borne']
   /** The channels that are on. */
   readonly channels: readonly Channel[]
   readonly health: ServiceHealth
@@ -42,6 +39,8 @@ export interface ServiceView {
   templateProblems(): readonly string[]
   /** It is null when there are no device alerts. */
   deviceAlerts(): AlertsStatus | null
+  /** Counts the addresses that some mails are left out to now, since mails to them came back; null: BOUNCE_REFUSE=off. */
+  readonly countLeftOut: ((lastHour: Summary) => number) | null
   /** The mailbox that mails come back to; null when none is read. */
   bounceMailbox(): BounceMailboxStatus | null
   /** It is null when no other machine is told. */

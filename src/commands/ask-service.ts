@@ -1,15 +1,22 @@
-import { API } from '../admin/status/openapi.ts'
+import { API } from '../admin/status/status.ts'
 import { type AdminRole, loadSomeSettings, roleOf } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import type { Io } from './command.ts'
+import { requestHealth } from './health.ts'
+
+/** How long a question that only reads may take, ms. */
+const READ_WITHIN_MS = 10_000
+export const SILENT = say(
+  'the running service does not answer: look at its log and at the load of the machine, then start it again',
+)
 
 /** An answer of the status API; without one, why, and the HTTP status if somebody answered. */
 type ServiceAnswer = { readonly answer: unknown } | { readonly why: Sentence; readonly status: number | null }
 
 /**
  * Calls the private listener of the running service with the first password that opens most.
- * @returns `response` null: nobody answers. @throws ConfigError
+ * @returns `response`: its answer; or it gives none in time, or is not there. @throws ConfigError
  */
 export async function callService(
   io: Io,
@@ -17,17 +24,20 @@ export async function callService(
   {
     headers,
     ...asked
-  }: Pick<RequestInit, 'method' | 'body'> & {
+  }: Pick<RequestInit, 'method' | 'body' | 'signal'> & {
     readonly headers?: Readonly<Record<string, string>>
   },
-): Promise<{ readonly url: string; readonly response: Response | null }> {
+): Promise<{ readonly url: string; readonly response: Response | 'silent' | 'away' }> {
   const { ADMIN_TOKENS: tokens = new Map<string, string>() } = loadSomeSettings(io, ['ADMIN_TOKENS'])
   const tokenOf = (role: AdminRole) => [...tokens].find(([name]) => roleOf(name) === role)?.[1]
   const token = tokenOf('operator') ?? tokenOf('status')
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const url = `${adminAddress(io)}${path}`
-  const response = await fetch(url, { ...asked, headers: { ...headers, ...authorization } }).catch(() => null)
-  return { url, response }
+  // What is asked for may take long, such as a backup, but not this.
+  if ((await requestHealth(io, '/healthz')).is === 'silent') return { url, response: 'silent' }
+  const answer = fetch(url, { ...asked, headers: { ...headers, ...authorization } })
+  const why = (error: Error) => (error.name === 'TimeoutError' ? 'silent' : 'away')
+  return { url, response: await answer.catch(why) }
 }
 
 /**
@@ -42,10 +52,12 @@ export async function askService(
 ): Promise<ServiceAnswer> {
   const { url, response } = await callService(io, `${API}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
+    signal: body === undefined ? AbortSignal.timeout(READ_WITHIN_MS) : null,
     headers: { 'accept-language': language, ...(body && { 'content-type': 'application/json' }) },
     body: JSON.stringify(body),
   })
-  if (response === null)
+  if (response === 'silent') return { why: SILENT, status: null }
+  if (response === 'away')
     return { why: say('nobody answers at {url}: start the service', { url }), status: null }
   const { status } = response
   const answer = (await response.json().catch(() => null)) as { readonly message?: string } | null

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
-import { callService } from './ask-service.ts'
+import { callService, SILENT } from './ask-service.ts'
 import { type Command, failWith, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = async (argv, io) => {
@@ -21,7 +21,8 @@ export const backup: Command = async (argv, io) => {
   const exists = say('{file} exists: name a new file', { file })
   if (existsSync(file)) return fail(exists)
   const { url, response } = await callService(io, '/backup', { method: 'POST' })
-  if (response === null)
+  if (response === 'silent') return fail(SILENT)
+  if (response === 'away')
     return fail(
       say(
         'nobody answers at {url}: start the service; while it does not run, the store’s files can be copied as they are',

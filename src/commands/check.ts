@@ -4,7 +4,6 @@ import { pino } from 'pino'
 import type { Cause } from '../admin/console/causes.ts'
 import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
-import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { modulesOf } from '../providers/list.ts'
@@ -162,9 +161,11 @@ async function checkProviders(config: Config, clock: Clock): Promise<readonly Ch
 }
 
 async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promise<readonly CheckResult[]> {
-  const address = adminAddress(io)
-  const isRunning = (await requestHealth(`${address}/healthz`)) === null
-  const unready = isRunning ? await requestHealth(`${address}/readyz`) : undefined
+  const running = await requestHealth(io, '/healthz')
+  // One that does not answer holds its store all the same.
+  const isThere = running.is === 200 || running.is === 'silent'
+  const ready = running.is === 200 ? await requestHealth(io, '/readyz') : running
+  const unready = ready.is === 200 ? null : isThere ? ready.answer : undefined
   const open = async () => openOutbox(config, clock, await openStoreKeys(config), silent)
   return await checkStore(config, open, unready)
 }

@@ -2,7 +2,6 @@ import { STATE_WORDS } from '../admin/console/figures.ts'
 import { clockTime, describeReply, formatDuration, showLocalTimes } from '../admin/console/html.ts'
 import { type AttemptGate, type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
 import type { ChannelCalls } from '../admin/status/status.ts'
-import { adminAddress } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
@@ -46,8 +45,7 @@ const NO_RECIPIENT = say('That is neither a mail address nor a phone number in f
 async function findMessages(search: object, asJson: boolean, io: Io): Promise<number> {
   const language = asJson ? 'en' : languageOfTerminal(io.env)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
-  const unready = await requestHealth(`${adminAddress(io)}/readyz`)
-  if (unready?.startsWith('HTTP 503') === true)
+  if ((await requestHealth(io, '/readyz')).is === 503)
     io[asJson ? 'stderr' : 'stdout'].write(`${UNREADY.in(language)}\n\n`)
   const found = await askService(io, language, '/messages/search', search)
   if ('why' in found) return fail((found.status === 400 ? NO_RECIPIENT : found.why).in(language), io)

@@ -1,22 +1,34 @@
 import { get } from 'node:http'
 import { adminAddress } from '../config/sources.ts'
 import { say, translateText } from '../language/sentence.ts'
-import { type Command, failWith, readArguments } from './command.ts'
+import { type Command, failWith, type Io, readArguments } from './command.ts'
 
 const WITHIN_MS = 3000
 
 export const health: Command = async (argv, io) => {
   const { values } = readArguments(argv, { ready: { type: 'boolean' } })
-  const answer = await requestHealth(`${adminAddress(io)}/${values.ready === true ? 'readyz' : 'healthz'}`)
-  if (answer === null) return 0
+  const { is, answer } = await requestHealth(io, values.ready === true ? '/readyz' : '/healthz')
+  if (is === 200) return 0
   return failWith(io, say('not well: {answer}', { answer: translateText(answer) }))
 }
 
-/** Asks a health URL. @returns null when it answers 200, else the reason. */
-export function requestHealth(url: string): Promise<string | null> {
+/** The status of an answer; or there was none in time (`silent`), or the connection was refused or broke (`away`). */
+type Health = { readonly is: number | 'silent' | 'away'; readonly answer: string }
+
+/** Asks the running service how it is. */
+export function requestHealth(io: Io, path: '/healthz' | '/readyz'): Promise<Health> {
+  const url = `${adminAddress(io)}${path}`
   return new Promise(resolve => {
-    const fail = (error: Error) => resolve(`${url}: ${error.message || error.name}`)
-    const request = get(url, { timeout: WITHIN_MS, agent: false }, response => {
+    // The whole answer has to be there by then: one that drips would reset a timeout of the socket for ever.
+    const within = AbortSignal.timeout(WITHIN_MS)
+    const fail = (error: Error) =>
+      resolve(
+        within.aborted
+          ? { is: 'silent', answer: `${url}: no answer within ${WITHIN_MS / 1000} s` }
+          : { is: 'away', answer: `${url}: ${error.message || error.name}` },
+      )
+    const request = get(url, { signal: within, agent: false }, response => {
+      const { statusCode: status } = response
       let body = ''
       response.setEncoding('utf8').on('data', (text: string) => {
         body = (body + text).slice(0, 300)
@@ -24,9 +36,8 @@ export function requestHealth(url: string): Promise<string | null> {
       // An answer that is cut off has an error, and no end.
       response
         .on('error', fail)
-        .on('end', () => resolve(response.statusCode === 200 ? null : `HTTP ${response.statusCode} ${body}`))
+        .on('end', () => resolve({ is: Number(status), answer: `HTTP ${status} ${body}` }))
     })
-    request.on('timeout', () => request.destroy(new Error(`no answer within ${WITHIN_MS / 1000} s`)))
     request.on('error', fail)
   })
 }

@@ -1,7 +1,6 @@
-import { replacementOf } from '../config/earlier.ts'
 import { describeSetting } from '../config/pages.ts'
 import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
-import { nearestName } from '../config/sources.ts'
+import { nearestName, replacementOf } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { joinSentences, say } from '../language/sentence.ts'
 import { fillLines } from '../runtime/terminal.ts'

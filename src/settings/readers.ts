@@ -112,7 +112,7 @@ const QUOTAS = {
 
 /** `QUOTAS`: limits by name, from `name=limit`; `off` is none, and so is 0, which is a fault beside (`listBorneFaults`). */
 export function readQuotas(text: string): ParsedSetting<Readonly<typeof QUOTAS>> {
-  const limits = readEntries(splitList(text.toLowerCase()), /^([a-z0-9-]+)=(off|\d{1,9})$/)
+  const limits = readEntries(splitList(text.toLowerCase()), /^([a-z0-9-]+)=(off|(?!0+$)\d{1,9})$/)
   if (limits === null || ![...limits.keys()].every(name => Object.hasOwn(QUOTAS, name)))
     return {
       fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
@@ -182,8 +182,9 @@ export function readMailbox(text: string): ParsedSetting<Mailbox> {
   return { value: name === '' ? { address } : { name, address } }
 }
 
-/** A password and its owner's name; that of a program stands behind what it may open. `local` is the log's own. */
-const NAMED_TOKEN = /^((?:(?:metrics|status)\/)?(?!local:)[a-z0-9][a-z0-9._@-]{0,63}):([\x21-\x7e]{16,256})$/i
+/** A password and its owner's name; that of a program stands behind what it may open, with which no password begins. `local` is the log's own. */
+const NAMED_TOKEN =
+  /^((?:(?:metrics|status)\/)?(?!local:)[a-z0-9][a-z0-9._@-]{0,63}):((?!(?:metrics|status)\/)[\x21-\x7e]{16,256})$/i
 /** The log's name for whoever has the password without a name, and for whoever uses a console that asks for none. */
 export const UNNAMED = { token: 'admin', nobody: 'local' } as const
 
@@ -203,7 +204,7 @@ export function readAdminTokens(text: string): ParsedSetting<ReadonlyMap<string,
   return tokens === null
     ? {
         fault:
-          'must be name:token on each line, each name once: letters, digits and . _ @ -, not local, with metrics/ or status/ before that of a program; a token has 16 to 256 visible ASCII characters without spaces',
+          'must be name:token on each line, a colon between them, each name once: letters, digits and . _ @ -, not local, with metrics/ or status/ before that of a program; a token has 16 to 256 visible ASCII characters without spaces',
       }
     : { value: tokens }
 }

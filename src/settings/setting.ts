@@ -72,11 +72,6 @@ export interface SettingAdvice {
   readonly remedy?: string
 }
 
-/** A fault and its remedy in one line: `BRAND_NAME is missing: set it to …`. */
-export function describeFault({ name, problem, remedy }: SettingFault): string {
-  return describeAdvice({ name, sentence: `${name} ${problem}`, ...(remedy !== undefined && { remedy }) })
-}
-
 export function describeAdvice({ sentence, remedy }: SettingAdvice): string {
   return remedy === undefined ? sentence : `${sentence}: ${remedy}`
 }

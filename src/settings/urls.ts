@@ -48,6 +48,9 @@ export function readProxyUrl(text: string): ParsedSetting<string> {
     : { value: text.trim() }
 }
 
+/** Nothing connects before the settings are read: whoever answers for the name would get the password. */
+const WITHOUT_TLS =
+  'leads over a network without TLS, where others may read and change what the database is told: add sslmode=verify-full (and sslrootcert=FILE for an authority of your own), or sslmode=disable on a network of your own'
 /** Targets of a session that can be written in. */
 const WRITABLE = ['read-write', 'primary']
 
@@ -62,6 +65,7 @@ export function readDatabase(text: string): ParsedSetting<Database> {
         fault:
           'must end in target_session_attrs=read-write when it names several hosts, and can have no other target: the service writes',
       }
+    if (!postgres.saysTls && !hosts.every(({ isHere }) => isHere)) return { fault: WITHOUT_TLS }
     return { value: { kind: 'postgres', url: text.trim() } }
   }
   return { fault: `must be file:data/outbox.db or postgres://user:password@host:5432/name; ${ENCODE}` }

@@ -20,17 +20,24 @@ async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
   })
   let sends = 0
   app.get('/console', async () => 'page')
+  app.get('/metrics', async () => 'figures')
   app.get('/whoami', async ({ operator }) => operator)
   app.post('/console/send', async () => `${(sends += 1)}`)
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
 
-  function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  function ask(
+    path: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+    localAddress = '127.0.0.1',
+  ) {
     return new Promise<{ status: number; headers: IncomingHttpHeaders; body: string }>((resolve, reject) => {
       const request = httpRequest(
         {
           host: '127.0.0.1',
+          localAddress,
           port,
           path,
           method,
@@ -205,8 +212,9 @@ t.test('another page may link here, but not load anything into itself', async t 
 t.test(
   'ten wrong tries a minute are heard from an address; from a browser that had the right token, ten of its own',
   async t => {
-    const { ask, clock, refused } = await listen(t)
-    const known = await ask('/console', basic(TOKEN))
+    const { ask: askFrom, clock, refused } = await listen(t)
+    const known = await askFrom('/console', basic(TOKEN))
+    const ask = (path: string, headers = {}) => askFrom(path, headers, 'GET', '127.0.0.2')
     const [cookie = ''] = known.headers['set-cookie'] ?? []
     t.match(cookie, /^courier-known=[0-9a-f]{32}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/)
     const browser = { cookie: `theme=dark; ${cookie.split(';', 1)[0]}` }
@@ -218,18 +226,18 @@ t.test(
     t.equal(answer.headers['retry-after'], '40')
     t.equal(answer.headers.connection, 'close')
     t.equal((await ask('/console', bearer(TOKEN))).status, 429, 'the right one is not told from others')
-    const again = await ask('/console', { ...basic(TOKEN), ...browser })
-    t.equal(again.status, 200, 'nobody locks the operator out')
-    t.notOk(again.headers['set-cookie'])
-    t.equal((await ask('/console', browser)).status, 401, 'the mark opens nothing')
     t.equal(
       (await ask('/console', { ...basic(TOKEN), cookie: `courier-known=${'0'.repeat(32)}` })).status,
       429,
     )
+    const again = await ask('/console', { ...basic(TOKEN), ...browser })
+    t.equal(again.status, 200, 'nobody locks the operator out')
+    t.notOk(again.headers['set-cookie'])
+    t.equal((await ask('/console', browser)).status, 401, 'the mark opens nothing')
     for (let i = 0; i < 10; i += 1)
       t.equal((await ask('/console', { ...bearer(`wrong-${i}`), ...browser })).status, 401)
     t.equal(
-      (await ask('/console', { ...bearer(TOKEN), ...browser })).status,
+      (await askFrom('/console', { ...bearer(TOKEN), ...browser }, 'GET', '127.0.0.3')).status,
       429,
       'a stolen mark has no more guesses',
     )
@@ -238,6 +246,31 @@ t.test(
     clock.now = 60_000
     t.equal((await ask('/console', bearer(TOKEN))).status, 200)
     t.equal(refused.filter(reason => reason === 'too-many-tries').length, 4)
+  },
+)
+
+t.test(
+  'a right token that was used from an address within the hour is heard while others guess there',
+  async t => {
+    const [scraper, newcomer] = ['a-Token-of-Prometheus', 'a-Token-of-another-one']
+    const tokens = new Map([
+      ['admin', TOKEN],
+      ['metrics/prometheus', scraper],
+      ['bob', newcomer],
+    ])
+    const { ask, clock } = await listen(t, { tokens })
+    const status = async (token: string, path = '/console', from?: string) =>
+      (await ask(path, bearer(token), 'GET', from)).status
+    t.same([await status(TOKEN), await status(scraper, '/metrics')], [200, 200])
+    for (clock.now = 0; clock.now < 10_000_000; clock.now += 3_599_999) {
+      for (let n = 0; n < 10; n += 1) t.equal(await status(`wrong-${n}`), 401)
+      t.equal(await status(TOKEN), clock.now === 0 ? 200 : 429, 'used an hour ago')
+      if (clock.now === 0) clock.now = 1
+      t.equal(await status(scraper, '/metrics'), 200, 'used again and again')
+      t.equal(await status(newcomer), 429, 'not used there')
+      t.equal(await status('wrong-10'), 429, 'wrong ones count on')
+      t.equal(await status(newcomer, '/console', '127.0.0.2'), 200)
+    }
   },
 )
 

@@ -19,7 +19,7 @@ const settled = (rig: ServiceRig, state: string, count: number) =>
 
 const ADMIN_TOKENS = 'of-the-operator-Yv7gQm2sLp9r'
 
-t.test('a day with an outage, in a browser', { skip: noBrowser, timeout: 90_000 }, async t => {
+t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   const rig = await startRig(t, { ADMIN_TOKENS, QUOTAS: 'recipient-10m=off sms-prefix-10m=off' }, hoursAgo(9))
   const browser = await openBrowser()
   t.teardown(() => browser.close())

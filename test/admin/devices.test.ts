@@ -20,6 +20,7 @@ const summary = {
   backlog: { email: 0, sms: 0 },
   oldest: { email: null, sms: null },
   bounced: 0,
+  leftOut: 0,
   waitingRecipients: { email: 0, sms: 0 },
   bytes: 0,
 }

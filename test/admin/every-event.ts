@@ -212,6 +212,7 @@ export const view = viewOf({
       backlog: { email: 1, sms: 0 },
       oldest: { email: 1000, sms: null },
       bounced: 0,
+      leftOut: 0,
       waitingRecipients: { email: 1, sms: 0 },
       bytes: 4096,
     }),

@@ -11,15 +11,10 @@ import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { PART_REFUSED } from '../../src/delivery/carrier.ts'
 import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { FAULT_SCOPES } from '../../src/messages/message.ts'
-import {
-  FAULT_VERDICTS,
-  FINAL_STATES,
-  LIVE_STATES,
-  type MessageView,
-  type ReportFault,
-} from '../../src/outbox/outbox.ts'
+import { FAULT_VERDICTS, type MessageView, type ReportFault } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 
+const STATES = ['queued', 'sending', 'sent', 'refused', 'expired', 'superseded', 'unknown'] as const
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T02:04:00Z')
 const row: MessageView = {
@@ -62,9 +57,9 @@ const failed = (reply: string): MessageView['timeline'] => [
 ]
 
 t.test('every state has an answer, and something to do', t => {
-  const answers = [...LIVE_STATES, ...FINAL_STATES].map(state => what({ state }))
+  const answers = STATES.map(state => what({ state }))
   t.equal(new Set(answers).size, 7, answers.join('\n'))
-  for (const state of [...LIVE_STATES, ...FINAL_STATES]) t.ok(next({ state }).length > 20, state)
+  for (const state of STATES) t.ok(next({ state }).length > 20, state)
   for (const answer of ['recipient', 'content', 'country', 'limit'] as const)
     t.match(what({ state: 'refused', answer }), 'the platform was told')
   t.end()
@@ -148,7 +143,7 @@ t.test('what to do next hangs on what is known', t => {
   const unreadable = { ...sent, outcome: 'rejected', code: 'UNREADABLE' }
   t.match(what({ state: 'refused', timeline: [sent, unreadable] as never }), 'could not be read')
   t.notMatch(what({ state: 'refused', timeline: [unreadable, sent] as never }), 'could not be read')
-  t.match(what({ state: 'refused' }), 'refuses the content', 'what a store of 1.0.0 has no answer of')
+  t.match(what({ state: 'refused' }), 'refuses the content')
   const reported = (status: string, more: object = {}, channel: 'email' | 'sms' = 'sms') =>
     explain({ channel, receipt: { status, errorCode: null, at: NOW, ...more } })
   t.match(String(reported('read').what), 'The phone has it, since')
@@ -271,7 +266,7 @@ t.test('what was sent says who took it, and what the carrier reported since', t 
   )
   t.match(report('delivered'), 'The phone has it, since 2026-11-21 02:04:00 UTC.')
   t.match(report('sent'), 'Its last report, at 2026-11-21 02:04:00 UTC: sent.')
-  t.match(report('undelivered', '30003'), 'It did not arrive: 30003.', 'of a store of 1.0.0')
+  t.match(report('undelivered', '30003'), 'It did not arrive: 30003.')
   t.match(report('failed'), 'It did not arrive: failed.')
   const because = (verdict: ReportFault['verdict'], scope: ReportFault['scope'], errorCode = 'X') =>
     explain({
@@ -385,6 +380,7 @@ t.test('the first lines count what waits, and know whether another carrier takes
     backlog: { email: 1, sms: 2 },
     oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
     bounced: 1,
+    leftOut: 0,
     waitingRecipients: { email: 1, sms: 0 },
     bytes: 0,
   }
@@ -431,6 +427,7 @@ t.test('a line about what waits says what of ours keeps it waiting, while the pr
       backlog: { email: 1, sms: 1 },
       oldest: { email: NOW - 2 * MINUTE, sms: NOW - 2 * MINUTE },
       bounced: 0,
+      leftOut: 0,
       waitingRecipients: { email: 0, sms: 1 },
       bytes: 0,
     }).map(({ text }) => String(text))

@@ -9,7 +9,7 @@ import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { everyEvent, view } from './every-event.ts'
 
-/** Our own lines of a scrape: the names of prom-client's default metrics have another prefix. */
+/** Our own lines of a scrape: the names of the library's default metrics have another prefix. */
 async function scrape(
   events: readonly ServiceEvent[],
   given: Partial<ServiceView> = {},
@@ -172,6 +172,15 @@ t.test('codes that servers invent are sixty labels, and one for all others', asy
     lines.filter(line => !line.endsWith(' 1')).map(line => line.replace(/.*reason=/, '')),
     ['"E0"} 2', '"E59"} 2', '"other"} 2'],
   )
+})
+
+t.test('for how long the mailbox that mails come back to cannot be read', async t => {
+  const seconds = async (failing: { since: number; reason: string } | null) => {
+    const lines = await scrape([], { now: () => 90_500, bounceMailbox: () => ({ leads: true, failing }) })
+    return lines.find(line => line.startsWith('callback_courier_bounce_mailbox_failing_seconds '))
+  }
+  t.equal(await seconds(null), 'callback_courier_bounce_mailbox_failing_seconds 0')
+  t.equal(await seconds({ since: 500, reason: 'x' }), 'callback_courier_bounce_mailbox_failing_seconds 90')
 })
 
 t.test('only the replica that tells says how many events wait; a backlog is asked for since now', async t => {

@@ -63,6 +63,7 @@ t.test(
       readSummary: async () => ({
         ...(await viewOf().queries.readSummary(0, 1)),
         backlog: { email: 7, sms: 5 },
+        leftOut: 4,
         bytes: 3 * 1_048_576,
       }),
     }
@@ -91,6 +92,11 @@ t.test(
       '<dt>Previous URL last used</dt><dd>not since the start</dd>',
     ])
       t.match(page, part)
+    t.notMatch(page, 'Addresses left out', 'with BOUNCE_REFUSE=off')
+    t.match(
+      await overview({ channels: ['sms', 'email'], queries, countLeftOut: ({ leftOut }) => leftOut }),
+      /<h3>e-mail<\/h3>[^]*<dt>Addresses left out<\/dt><dd>4<\/dd>/i,
+    )
     t.equal(page.split('would be safe').length, 2, 'of one channel')
     t.ok(page.indexOf('would be safe') > page.indexOf('<h3>SMS</h3>'), 'which is the safe one')
     t.equal(page.split('Previous URL').length, 2, 'of the channel whose Token is replaced')
@@ -111,5 +117,5 @@ t.test('what is wrong is judged by the last day, whatever period the figures cov
   }
   t.match(await overview({ queries }), 'Of 20 mails of the last day, 1 came back.')
   t.match(await overview({ queries }, { period: 'day' }), 'Of 20 mails of the last day, 1 came back.')
-  t.same(asked, ['60 1', '1440 1440', '1440 15'], 'minutes of the period, and of a step')
+  t.same(asked, ['60 1', '1440 1440', '1440 15', '60 60'], 'minutes of the period, and of a step')
 })

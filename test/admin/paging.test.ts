@@ -164,7 +164,7 @@ t.test('a list keeps its filter: in what the store is asked, in the form, and on
   }
   const options = {
     view: viewOf({ queries: { ...viewOf().queries, listMessages } }),
-    recipientHashes: () => ['hash-of-ann'],
+    hashOf: () => 'hash-of-ann',
   } as unknown as ConsoleOptions
   const ask = (method: string, given: Partial<PageRequest>) =>
     messagePages
@@ -182,34 +182,4 @@ t.test('a list keeps its filter: in what the store is asked, in the form, and on
   t.match(text, `<a href="/console/messages?${all}">Newest</a>`)
   t.match(text, `<a href="/console/messages?${all}&amp;before=9000">Older</a>`)
   for (const value of Object.values(chosen)) t.match(text, `<option value="${value}" selected>`)
-})
-
-t.test('a recipient is looked for under each hash that the store may know it by', async t => {
-  const rows: Readonly<Record<string, readonly number[]>> = {
-    'hash-of-ann': Array.from({ length: 40 }, (_, n) => 1000 - 2 * n),
-    'former-hash': Array.from({ length: 40 }, (_, n) => 999 - 2 * n),
-  }
-  const listMessages = async ({ recipientHash = '', limit, before = Infinity }: ListFilter) =>
-    (rows[recipientHash] ?? [])
-      .filter(arrivedAt => arrivedAt < before)
-      .slice(0, limit)
-      .map(arrivedAt => ({ ...row, arrivedAt }))
-  const options = {
-    view: viewOf({ queries: { ...viewOf().queries, listMessages } }),
-    recipientHashes: () => ['hash-of-ann', 'former-hash'],
-  } as unknown as ConsoleOptions
-  const fields = { recipient: 'Ann+a@example.com' }
-  const chosen = await messagePages
-    .find(page => page.method === 'POST' && page.path === '/console/messages')
-    ?.handle({ language: 'en', operator: '', params: {}, query: {}, fields }, options)
-  if (chosen?.is !== 'redirect') throw new Error('no redirect')
-  const query = Object.fromEntries(new URL(chosen.to, 'http://console').searchParams)
-  t.same(query, { who: 'hash-of-ann.former-hash' })
-  const first = await readPage(options.view, filterOf(query))
-  const second = await readPage(options.view, filterOf({ ...query, before: String(first.before) }))
-  t.same(
-    [...first.messages, ...second.messages].map(({ arrivedAt }) => arrivedAt),
-    Array.from({ length: 80 }, (_, n) => 1000 - n),
-    'in the order in which they came, over two pages',
-  )
 })

@@ -133,7 +133,7 @@ await page.screenshot({ path: path('console-message'), clip: { x: 0, y: 0, width
 await liveUntil(EVENING)
 const finals = () => rig.events().filter(each => each['event'] === 'final').length
 const accepted = () => rig.events().flatMap(each => (each['event'] === 'callback' ? (each['ids'] ?? []) : []))
-await until(() => finals() >= accepted().length, 'the end of all messages', 20_000).catch(() => undefined)
+await until(() => finals() >= accepted().length, 'the end of all messages')
 await take('console-evening', '/console?period=day', 1180)
 await browser.close()
 for (const end of ends.reverse()) await end()

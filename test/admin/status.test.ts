@@ -4,7 +4,6 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { parse } from 'yaml'
 import { createAdminListener } from '../../src/admin/listener.ts'
-import { openApi } from '../../src/admin/status/openapi.ts'
 import { statusRoutes } from '../../src/admin/status/routes.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig, until } from '../rigs/service.ts'
@@ -17,12 +16,14 @@ const SECRETS = ['ann@example.com', '13800138000', '104729', 'code=abc', EMAIL_T
 interface Operation {
   readonly operationId: string
   readonly parameters: readonly { readonly name: string; readonly in: 'path' | 'query' }[]
-  readonly requestBody?: unknown
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: object } } }
   readonly responses: Readonly<Record<string, object>>
 }
 
 /** The document as a client gets it. */
-const document = parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.yaml'), 'utf8')) as {
+const document = parse(
+  readFileSync(join(import.meta.dirname, '../../src/admin/status/openapi.yaml'), 'utf8'),
+) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -75,6 +76,10 @@ function createClient(adminUrl: string) {
     const check = ajv.getSchema(`openapi${schema}`)
     if (check?.(answer.body) !== true)
       t.fail(`${name} ${response.status} is not ${schema}: ${JSON.stringify(check?.errors)}`)
+    const asked = operation.requestBody?.content['application/json'].schema
+    const isRefused = / must /.test(String(answer.body['message']))
+    if (asked !== undefined && typeof body === 'object' && (isRefused || answer.status === 200))
+      t.equal(ajv.validate(asked, body), !isRefused, `${name} takes what it describes, and nothing else`)
     const told = SECRETS.filter(secret => JSON.stringify(answer.body).includes(secret))
     if (told.length > 0) t.fail(`${name} tells a secret: ${told.join()}`)
     called.add(`${name} ${response.status}`)
@@ -98,10 +103,6 @@ function at(pointer: string): unknown {
     .slice(1)
     .reduce<unknown>((within, key) => (within as Record<string, unknown>)[key], document)
 }
-
-t.test('the document is the one that the routes are made of', async t => {
-  t.same(document, JSON.parse(JSON.stringify(openApi())), '`npm run openapi` writes it')
-})
 
 t.test('a client that is driven by the document gets what it describes, from every operation', async t => {
   const tokens = `${ADMIN_TOKEN} metrics/prometheus:${METRICS_TOKEN} status/shop:${STATUS_TOKEN}`
@@ -305,22 +306,22 @@ t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async 
   t.same(await call('readCounts'), { status: 500, body: { error: 'fault', message: 'an unexpected fault' } })
 })
 
-t.test('counts cover whole minutes; somebody is forgotten under each hash, what waits first', async t => {
+t.test('counts cover whole minutes; somebody is forgotten, what waits first', async t => {
   const did: string[] = []
-  const rows = { one: ['a', 'b'], two: ['c'] } as const
+  const rows = ['a', 'b']
   const queries = {
     readSummary: async (since: number, stepMs: number) => {
       did.push(`summary ${since} ${stepMs}`)
       return { counts: [], backlog: { email: 0, sms: 0 }, oldest: { email: null, sms: null }, bytes: 0 }
     },
-    listMessages: async ({ recipientHash, state }: { recipientHash: 'one' | 'two'; state?: string }) =>
-      rows[recipientHash].slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
+    listMessages: async ({ state }: { state?: string }) =>
+      rows.slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
   }
   const actions = {
     cancelMessage: async (id: string) => id !== 'b',
     forgetRecipient: async (hash: string) => {
       did.push(`forget ${hash}`)
-      return rows[hash as 'one' | 'two'].length
+      return rows.length
     },
   }
   const app = createAdminListener(async () => ({ ready: true, degraded: [] }), {
@@ -332,7 +333,7 @@ t.test('counts cover whole minutes; somebody is forgotten under each hash, what 
   await app.register(statusRoutes, {
     view: { now: () => 10 * 60_000 + 59_999, queries },
     actions,
-    recipientHashes: () => ['one', 'two'],
+    hashOf: () => 'one',
     emit: (event: object) => did.push(Object.values(event).join(' ')),
   } as never)
   t.teardown(() => app.close())
@@ -340,14 +341,7 @@ t.test('counts cover whole minutes; somebody is forgotten under each hash, what 
   const token = ADMIN_TOKEN
   t.match(await call('readCounts', { token, params: { minutes: '3' } }), { body: { since: 420_000 } })
   t.match(await call('forgetRecipient', { token, body: { recipient: 'x' } }), {
-    body: { messages: 3, live: 1 },
+    body: { messages: 2, live: 1 },
   })
-  t.same(did, [
-    'summary 420000 180000',
-    'final a sms k superseded ',
-    'forget one',
-    'final c sms k superseded ',
-    'forget two',
-    'operator-forgot ann 3',
-  ])
+  t.same(did, ['summary 420000 180000', 'final a sms k superseded ', 'forget one', 'operator-forgot ann 2'])
 })

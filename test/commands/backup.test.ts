@@ -48,7 +48,7 @@ t.test('a backup of a running service, restored on another machine, sends what w
     PORT: new URL(service.publicUrl).port,
   })
   t.equal(retried.code, 0, 'and it works on')
-  await until(() => standIns.mails().length === 2, 'the message that waited goes out', 20_000)
+  await until(() => standIns.mails().length === 2, 'the message that waited goes out')
 })
 
 t.test('a file that somebody else makes meanwhile is left to them', async t => {

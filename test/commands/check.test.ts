@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -159,21 +161,6 @@ t.test('settings that cannot be used are all told, and nothing else is tried', a
   t.equal((await command(['check', '--json'], {})).code, 1)
 })
 
-t.test('a brake that is gone fails, and other settings that are gone are to be looked at', async t => {
-  const { env } = await stage(t)
-  const old = { ...env, QUOTA_SMS_CARRIER_PER_DAY: 'twilio=500', SMS_COSTS: 'twilio:*=0.08' }
-  const lines = await found(old)
-  t.match(only(lines, 'fail'), [
-    /^fail QUOTA_SMS_CARRIER_PER_DAY: is not read any more .*→ set sms-day or sms-country-day in QUOTAS/,
-  ])
-  t.match(lines.join('\n'), /\nwarn SMS_COSTS: is not read any more → take it out/)
-  t.equal(
-    (await command(['check', '--json'], old)).code,
-    1,
-    'one that fails among others that do not is enough',
-  )
-})
-
 t.test('before the start: the store is to be made, and is not made by looking', async t => {
   const { env } = await stage(t)
   const lines = await found(env)
@@ -190,6 +177,26 @@ t.test('a store that is there is opened and made to commit, unless a running ser
   t.match(await store(), [/^fail store: .*(another|held)/])
   await close()
   t.match(await store(), [/^ok store: opens and commits/])
+})
+
+t.test('a service that takes connections and never answers is said, and its store is left alone', async t => {
+  const { env } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
+  const silent = createServer(socket => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+  t.teardown(() => void silent.close())
+  await once(silent, 'listening')
+  const beside = { ...env, ADMIN_PORT: String((silent.address() as AddressInfo).port) }
+  const [lines, ...others] = await Promise.all([
+    found(beside),
+    ...['find ann@example.com', 'forget ann@example.com', `backup ${t.testdirName}/copy`].map(line =>
+      command(line.split(' '), beside),
+    ),
+  ])
+  t.match(only(lines, 'fail'), [
+    /^fail store: the running service does not accept callbacks: .*: no answer within 3 s → look at its log$/,
+  ])
+  t.equal(only(lines, 'fail').length, 1)
+  for (const each of others)
+    t.match(each, { code: 1, err: /the running service does not answer: look at its log/ })
 })
 
 t.test('a damaged store says what to do', async t => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { runCommand } from '../../src/commands/run.ts'
+import { until } from '../rigs/until.ts'
 import { command } from './rig.ts'
 
 async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {
@@ -20,18 +21,11 @@ async function tailing(t: Test, argv: readonly string[], env: Record<string, str
   return { code, end: () => ending.abort(), out: () => out, err: () => err }
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries += 1) {
-    if (tries > 1000) throw new Error('did not come')
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-}
-
 t.test('tail prints each message on a line, with every digit, and needs no other settings', async t => {
   const emulator = await createEmulator()
   t.teardown(() => emulator.close())
   const { code, out, err } = await tailing(t, ['--count', '3'], { ...emulator.settings })
-  await until(() => err().includes('subscribed to 4 topics at http://127.0.0.1'))
+  await until(() => err().includes('subscribed to 4 topics at http://127.0.0.1'), 'the subscription')
   emulator.ddq.setFault('garbage', true)
   emulator.devices.perform('9007199254740993', 'alarm', 'rule-door')
   emulator.devices.perform('1144502133', 'attributes')
@@ -54,7 +48,7 @@ t.test('what a device says does not reach the terminal as a command', async t =>
   const { code, out, err } = await tailing(t, ['--topic', 'thing/any', '--count', '1'], {
     ...emulator.settings,
   })
-  await until(() => err().includes('subscribed to 1 topics'))
+  await until(() => err().includes('subscribed to 1 topics'), 'the subscription')
   const said = '\u001b[2J \u009b31m \u009d0;title\u009c \u202egpj.exe \u2028 \u{e0041}'
   emulator.ddq.publish({ topic: 'thing/any', id: '1', payload: { said } })
   t.equal(await code, 0)
@@ -68,10 +62,10 @@ t.test('it follows the topics it is told, until it is ended', async t => {
   const { code, out, err, end } = await tailing(t, ['--topic', '/device-biz/state/product'], {
     ...emulator.settings,
   })
-  await until(() => err().includes('subscribed to 1 topics'))
+  await until(() => err().includes('subscribed to 1 topics'), 'the subscription')
   emulator.devices.perform('1144502133', 'attributes')
   emulator.devices.perform('1144502133', 'offline')
-  await until(() => out() !== '')
+  await until(() => out() !== '', 'a message')
   t.match(JSON.parse(out()), {
     topic: '/device-biz/state/product',
     kind: 'online-state',
@@ -106,7 +100,7 @@ t.test('a platform that cannot be reached is said, and tried again', async t => 
   const emulator = await createEmulator()
   await emulator.close()
   const { err, end, code } = await tailing(t, [], { ...emulator.settings })
-  await until(() => /ECONNREFUSED.*again in/.test(err()))
+  await until(() => /ECONNREFUSED.*again in/.test(err()), 'it tries again')
   end()
   t.equal(await code, 0)
 })

@@ -48,6 +48,18 @@ t.test('a service that does not answer is not well', async t => {
   t.match(err, 'no answer within 3 s')
 })
 
+t.test('a service whose answer takes longer, an octet a second, is not well', async t => {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': 8 })
+    const drip = setInterval(() => response.write('x'), 1000)
+    response.once('close', () => clearInterval(drip))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  t.match(await command(['health'], env), { code: 1, err: /healthz: no answer within 3 s/ })
+})
+
 t.test('a service that ends in the middle of its answer is not well', async t => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': 20 }).write('{', () => response.destroy())

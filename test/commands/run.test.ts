@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -63,7 +63,6 @@ t.test('a fault of an option shows the option, not the page', async t => {
       'urls --jsn',
       /: there is no option --jsn; there are --base --json\n\n {2}callback-courier urls \[OPTIONS\]\n/,
     ],
-    ['migrate', /: something is missing\n\n {2}--back /],
     ['backup', /: something is missing\n\n {2}callback-courier backup FILE\n/],
   ]
   for (const [line, expected] of cases) {
@@ -102,45 +101,6 @@ t.test('commands answer in the language of the terminal, or of the dotenv file',
   t.same(englishIn(started.stderr), [])
 })
 
-t.test('bash completes commands and options', async t => {
-  const { out: script } = await command(['completion', 'bash'])
-  const complete = async (...words: readonly string[]) => {
-    const line = `COMP_WORDS=(courier ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _callback_courier; echo "\${COMPREPLY[*]}"`
-    return (await promisify(execFile)('bash', ['-c', `${script}\n${line}`])).stdout.trim()
-  }
-  t.equal(await complete('se'), 'serve settings send')
-  t.equal(await complete('send', 'e'), 'email')
-  t.equal(await complete('send', 'email', '--p'), '--param --plain --plugin')
-  t.equal(await complete('completion', ''), 'bash zsh --help')
-  t.equal((await command(['completion', 'fish'])).code, 2)
-})
-
-/** Types each line into a zsh with a key behind it, and prints the text that the key is expected to bring. */
-const TYPING = `
-zmodload zsh/zpty
-zpty shell zsh -d -i
-for line in "$@"; do
-  zpty -w -n shell $'\\x15'"\${line%%=*}"$'\\t'
-  zpty -r shell seen "*\${line#*=} *" && print -r -- "\${line#*=}"
-done
-zpty -d shell`
-const noZsh = spawnSync('zsh', ['--version']).status === 0 ? false : 'zsh is not installed'
-
-t.test('zsh completes them, too, of the README’s alias', { skip: noZsh, timeout: 30_000 }, async t => {
-  const { out: script } = await command(['completion', 'zsh'])
-  const alias = "alias courier='docker compose exec courier callback-courier'"
-  const home = t.testdir({ '.zshrc': `${alias}\neval "$(cat "$HOME/script")"\n`, script })
-  const expected = ['courier send', 'courier send --param', 'SMTP_CONNECTIONS']
-  const typed = ['courier sen', 'courier send --para', 'courier settings SMTP_CONN']
-  const lines = typed.map((text, at) => `${text}=${expected[at]}`)
-  const env = { PATH: process.env['PATH'], HOME: home, TERM: 'dumb' }
-  const { stdout } = await promisify(execFile)('zsh', ['-f', '-c', TYPING, 'zsh', ...lines], {
-    env,
-    timeout: 25_000,
-  })
-  t.same(stdout.trim().split('\n'), expected)
-})
-
 t.test('says all that is wrong with the settings, and stops', async t => {
   for (const name of ['urls', 'check', 'send email --to a@example.com', 'preview --lint']) {
     const { code, out, err } = await command(name.split(' '))
@@ -174,15 +134,13 @@ t.test('a Token is long, plain, and ends in a letter', async t => {
   )
 })
 
-t.test('as a process: its words on stdout, its exit code, and a reader that goes away', async t => {
+t.test('as a process: its words on stdout, and its exit code', async t => {
   const env = { ...COMPILED, PATH: process.env['PATH'] }
   const run = promisify(execFile)
   const { stdout, stderr } = await run(process.execPath, [MAIN, 'token'], { env, cwd: '/' })
   t.match(stdout, /^[A-Za-z0-9]{32}\n$/)
   t.equal(stderr, '')
   await t.rejects(run(process.execPath, [MAIN, 'nonsense'], { env, cwd: '/' }), { code: 2 })
-  const gone = `"${process.execPath}" "${MAIN}" --help | true; exit \${PIPESTATUS[0]}`
-  await t.resolves(run('bash', ['-c', gone], { env, cwd: '/' }))
 })
 
 t.test('serve says on stderr what stops it', async t => {
@@ -204,18 +162,6 @@ t.test('nothing that a command prints steers the terminal', async t => {
   t.match(printed.join(''), /There is no command “xa\[2J1mb”\.\n/)
   t.equal(await runCommand(['send', hostile], io), 2)
   t.notMatch(printed.join(''), /(?![\n\t])[\p{Cc}\p{Cf}\u2028]/u)
-})
-
-t.test('the dotenv file says the language where the terminal does not', async t => {
-  const usage = async (env: Record<string, string>) => {
-    let out = ''
-    const write = (text: string) => (out += text)
-    const readFile = () => 'LC_ALL=zh_CN.UTF-8'
-    await runCommand(['--help'], { stdout: { write }, stderr: { write }, env, readFile, dotenvPath: '.env' })
-    return out
-  }
-  t.match(await usage({}), '打印要粘贴到平台控制台的内容')
-  t.notMatch(await usage({ LC_ALL: 'en_US.UTF-8' }), /\p{Script=Han}/u)
 })
 
 t.test('for a program, check is well unless something fails', async t => {

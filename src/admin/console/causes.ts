@@ -73,12 +73,6 @@ function* findCauses(view: ServiceView, summary: Summary | null): Causes {
         text: describePartialFault(each, fault),
       }
   for (const channel of view.channels) yield* channelCauses(channel, health, summary, now)
-  for (const { name, problem, remedy = '' } of view.borneFaults)
-    yield warn(name, '{name} {problem}: {remedy}.', {
-      name,
-      problem: translateText(problem),
-      remedy: translateText(remedy),
-    })
   yield* certificateCauses(view, now)
   const deviceAlerts = view.deviceAlerts()
   if (deviceAlerts !== null) yield* deviceCauses(deviceAlerts)

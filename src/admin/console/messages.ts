@@ -9,7 +9,6 @@ import {
   type Question,
   readCalls,
   readPage,
-  searchMessages,
 } from '../status/status.ts'
 import { DAY } from './causes.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
@@ -51,7 +50,7 @@ export const messagePages: readonly ConsolePage[] = [
 async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
   const filter = filterOf(query)
   const page = await readPage(view, rangeOf(filter))
-  const nobody = filter.recipientHashes !== undefined && page.messages.length === 0
+  const nobody = filter.recipientHash !== undefined && page.messages.length === 0
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
   return {
     is: 'page',
@@ -82,7 +81,7 @@ async function exportMessages(
   { query, language }: PageRequest,
   { view }: ConsoleOptions,
 ): Promise<PageResponse> {
-  const rows = await searchMessages(view, rangeOf(filterOf(query)), CSV_ROWS)
+  const rows = await view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })
   const lines = [
     CSV_COLUMNS.map(([title]) => csvCell(title.in(language))),
     ...rows.map(row =>
@@ -103,19 +102,19 @@ export function csvCell(text: string): string {
   return `"${harmless.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
-function chooseFilter({ fields }: PageRequest, { recipientHashes }: ConsoleOptions): PageResponse {
+function chooseFilter({ fields }: PageRequest, { hashOf }: ConsoleOptions): PageResponse {
   const { recipient = '', ...rest } = fields
-  const hashes = recipient.trim() === '' ? undefined : recipientHashes(recipient)
-  if (hashes === null)
+  const recipientHash = recipient.trim() === '' ? undefined : hashOf(recipient)
+  if (recipientHash === null)
     return notFound(say('That is neither a mail address nor a phone number in full (+86…).'), PLACE)
   return {
     is: 'redirect',
-    to: `${PLACE}?${queryOf({ ...filterOf(rest), ...(hashes && { recipientHashes: hashes }) }).toString()}`,
+    to: `${PLACE}?${queryOf({ ...filterOf(rest), ...(recipientHash && { recipientHash }) }).toString()}`,
   }
 }
 
-function queryOf({ before: _page, recipientHashes: who, ...filter }: Filter): URLSearchParams {
-  const given = Object.entries({ ...filter, who: who?.join('.') }).filter(([, value]) => value !== undefined)
+function queryOf({ before: _page, recipientHash: who, ...filter }: Filter): URLSearchParams {
+  const given = Object.entries({ ...filter, who }).filter(([, value]) => value !== undefined)
   return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
 }
 
@@ -129,9 +128,7 @@ export function filterOf(query: Fields): Filter {
     ...(isDay(from) ? { from } : {}),
     ...(isDay(to) ? { to } : {}),
     ...((isDay(from) || isDay(to)) && /^-?\d{1,4}$/.test(zone) ? { zone: Number(zone) } : {}),
-    ...(who !== undefined && /^[\w-]{8,64}(\.[\w-]{8,64})?$/.test(who)
-      ? { recipientHashes: who.split('.') }
-      : {}),
+    ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
 }
@@ -153,7 +150,7 @@ function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): 
 
 /** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
 function unknownFilters(query: Fields, filter: Filter): Html | string {
-  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHashes' : name)
+  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHash' : name)
   const unknown = Object.keys(query).filter(name => query[name] !== '' && !known(name))
   if (unknown.length === 0) return ''
   return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
@@ -179,7 +176,7 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
 <label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, translateText(kind), filter.kind))}</select></label>
 <label>${say('From')}<input type="date" name="from" value="${filter.from ?? ''}"></label><label>${say('Until')}<input type="date" name="to" value="${filter.to ?? ''}"></label><input type="hidden" name="zone" value="${filter.zone ?? 0}">
-<label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHashes === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
+<label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
 <section class="card"><table class="stack"><caption>${countLine(rows.length)}</caption>

@@ -12,8 +12,8 @@ export interface ConsoleOptions {
   readonly actions: OperatorActions
   readonly renderer: Renderer
   readonly urls: { readonly email?: string; readonly sms?: string }
-  /** Finds the hashes of a recipient that was typed in full, the one of new messages first; null: it is neither an address nor a number. */
-  readonly recipientHashes: (typed: string) => readonly string[] | null
+  /** Finds the hash of a recipient that was typed in full; null: it is neither an address nor a number. */
+  readonly hashOf: (typed: string) => string | null
   readonly testSend: (
     channel: Channel,
     body: Record<string, unknown> & { to: string },

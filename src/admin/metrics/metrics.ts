@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { LIMIT_REASONS } from '../../delivery/limiter.ts'
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
@@ -143,6 +143,11 @@ const SCRAPED: readonly ScrapedRow[] = [
         LIMIT_REASONS.map(reason => [{ provider, reason }, Number(reason === limitReason)] as const),
       ),
   },
+  figure(
+    'bounce_mailbox_failing_seconds',
+    'For how long this process cannot read the mailbox that mails come back to; 0 while it can, or another one reads it.',
+    ({ bounceMailbox, now }) => secondsSince(bounceMailbox()?.failing?.since ?? null, now()),
+  ),
   figure('certificate_remaining_seconds', 'Until the certificate expires.', ({ certificate, wall }) => {
     const served = certificate()
     return served === null ? null : Math.round((served.expiresAt - wall()) / 1000)
@@ -176,7 +181,7 @@ const MOST_REASONS = 60
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** prom-client looks for delays of the event loop by a timer, which would wake an idle process a hundred times a second. */
+/** the library looks for delays of the event loop by a timer, which would wake an idle process a hundred times a second. */
 const NEVER_MS = 2 ** 31 - 1
 
 /** Has the metrics of the event loop's delay say how long its turns took, which needs no timer. */
@@ -199,7 +204,7 @@ function measureTurns(registry: Registry): void {
 
 /**
  * Metrics by Prometheus' conventions, all under `callback_courier_`. Labels hold channels, kinds, codes and states:
- * never a recipient, a code, a link or a URL. The event loop's lag and the process's memory come from prom-client's
+ * never a recipient, a code, a link or a URL. The event loop's lag and the process's memory come from the library's
  * default metrics (`nodejs_eventloop_lag_seconds`, `process_resident_memory_bytes`).
  * @param on the parts that have metrics only when they are on.
  */

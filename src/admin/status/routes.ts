@@ -1,13 +1,14 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
+import { FINAL_STATES, LIVE_STATES } from '../../outbox/outbox.ts'
 import { causesOf, DAY } from '../console/causes.ts'
 import type { ConsoleOptions } from '../console/page.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
-import { API, API_OPERATIONS, OPENAPI_PATH, type Operation, type OperationId, openApi } from './openapi.ts'
-import { listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
+import { API, listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
 
-type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'actions' | 'recipientHashes' | 'emit'>
+type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'actions' | 'hashOf' | 'emit'>
 
 /** Octets of a body. */
 const BODY_LIMIT = 4096
@@ -23,7 +24,7 @@ const NO_RECIPIENT: Failure = {
   message: 'body.recipient is neither a mail address nor a phone number in full (+86…)',
 }
 
-interface Search extends Omit<Question, 'recipientHashes'> {
+interface Search extends Omit<Question, 'recipientHash'> {
   readonly recipient?: string
   readonly cursor?: string
 }
@@ -31,41 +32,95 @@ interface Search extends Omit<Question, 'recipientHashes'> {
 /** More messages than wait for one recipient. */
 const MOST_WAITING = 1000
 
-/** Serves the status API: JSON, as openapi.ts has it. The guard has let the caller in before. */
+const MOST_MINUTES = 30 * 24 * 60
+
+/** An object of these members and no other. */
+const closed = (properties: object) => ({ type: 'object', properties, additionalProperties: false })
+const time = { type: 'integer', minimum: 0 }
+const recipient = { type: 'string', minLength: 1, maxLength: 320 }
+
+/** One question that the status API answers. A program's token does not open what is `forOperators`. */
+interface Operation {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly schema?: RouteShorthandOptions['schema']
+  readonly forOperators?: true
+}
+
+/** What each operation takes; openapi.yaml describes the answers, too, by the same names. */
+const OPERATIONS = {
+  findMessage: {
+    method: 'GET',
+    path: '/messages/:id',
+    schema: { params: closed({ id: { type: 'string', pattern: '^[0-9a-f]{32}$' } }) },
+  },
+  searchMessages: {
+    method: 'POST',
+    path: '/messages/search',
+    schema: {
+      body: closed({
+        recipient,
+        channel: { enum: ['email', 'sms'] },
+        state: { enum: [...LIVE_STATES, ...FINAL_STATES] },
+        kind: { type: 'string', minLength: 1, maxLength: 64 },
+        since: time,
+        before: time,
+        cursor: { type: 'string', pattern: '^[0-9]{1,15}$' },
+      }),
+    },
+  },
+  readCounts: {
+    method: 'GET',
+    path: '/counts',
+    schema: {
+      querystring: closed({ minutes: { type: 'integer', minimum: 1, maximum: MOST_MINUTES, default: 60 } }),
+    },
+  },
+  listProviders: { method: 'GET', path: '/providers' },
+  readCalls: { method: 'GET', path: '/calls' },
+  readCauses: { method: 'GET', path: '/causes' },
+  forgetRecipient: {
+    method: 'POST',
+    path: '/forget',
+    schema: { body: { ...closed({ recipient }), required: ['recipient'] } },
+    forOperators: true,
+  },
+} as const satisfies Readonly<Record<string, Operation>>
+type OperationId = keyof typeof OPERATIONS
+
+/** Serves the status API: JSON, as openapi.yaml has it. The guard has let the caller in before. */
 export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
   const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')
-  for (const [name, operation] of Object.entries<Operation>(API_OPERATIONS)) {
-    const { method, path, params, query, body, forOperators } = operation
+  for (const [name, { method, path, schema, forOperators }] of Object.entries<Operation>(OPERATIONS))
     app.route({
       method,
-      url: `${API}${path.replace(/\{(\w+)\}/g, ':$1')}`,
+      url: `${API}${path}`,
       bodyLimit: BODY_LIMIT,
-      // Fastify warns of a part that is there and undefined.
-      schema: {
-        ...(params && { params: { type: 'object', properties: params } }),
-        ...(query && { querystring: { type: 'object', properties: query, additionalProperties: false } }),
-        ...(body && { body }),
-      },
+      // Fastify warns of a schema that is there and undefined.
+      ...(schema && { schema }),
       preValidation: async ({ operator }) => {
         if (forOperators && operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
       },
       handler: request => handlers[name as OperationId](request),
     })
-  }
-  app.get(OPENAPI_PATH, () => openApi())
+  app.get(`${API}/openapi.json`, async () => {
+    // Loaded when it is asked for: few services ever are.
+    const { parse } = await import('yaml')
+    return parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as object
+  })
 }
 
 function createHandlers({
-  recipientHashes,
+  hashOf,
   view,
   actions,
   emit,
 }: StatusRoutesOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
-  function hashesOf(typed: string): readonly string[] {
-    const hashes = recipientHashes(typed)
-    if (hashes === null) throw new RequestRefused(NO_RECIPIENT)
-    return hashes
+  function readHash(typed: string): string {
+    const hash = hashOf(typed)
+    if (hash === null) throw new RequestRefused(NO_RECIPIENT)
+    return hash
   }
 
   return {
@@ -78,7 +133,7 @@ function createHandlers({
       const { recipient, cursor, ...filter } = body as Search
       const { messages, before } = await readPage(view, {
         ...filter,
-        ...(recipient === undefined ? {} : { recipientHashes: hashesOf(recipient) }),
+        ...(recipient === undefined ? {} : { recipientHash: readHash(recipient) }),
         ...(cursor === undefined ? {} : { before: Number(cursor) }),
       })
       return { messages, cursor: before === null ? null : String(before) }
@@ -103,15 +158,13 @@ function createHandlers({
     },
     async forgetRecipient({ operator, body }) {
       const { listMessages } = view.queries
-      let [messages, live] = [0, 0]
-      for (const recipientHash of hashesOf((body as { readonly recipient: string }).recipient)) {
-        const filter = { recipientHash, limit: MOST_WAITING }
-        for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
-          if (await actions.cancelMessage(id))
-            emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
-        messages += await actions.forgetRecipient(recipientHash)
-        live += (await listMessages(filter)).length
-      }
+      const recipientHash = readHash((body as { readonly recipient: string }).recipient)
+      const filter = { recipientHash, limit: MOST_WAITING }
+      for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
+        if (await actions.cancelMessage(id))
+          emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+      const messages = await actions.forgetRecipient(recipientHash)
+      const live = (await listMessages(filter)).length
       emit({ type: 'operator-forgot', operator, messages })
       return { messages, live }
     },

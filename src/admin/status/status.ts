@@ -4,6 +4,9 @@ import { type ListFilter, type MessageView, StoreUnavailable, type Summary } fro
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
+/** The path of the status API on the private listener. */
+export const API = '/api/v1'
+
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
 export interface ProviderView extends ChannelStatus, Pick<ProviderStatus, 'lastError' | 'lastSentAt'> {
   /** It says whether the last attempt got an answer; null when there was none since the start. */
@@ -59,26 +62,8 @@ export function readCalls({ channels, health, queries }: ServiceView): Promise<r
   )
 }
 
-/** What people ask of messages. A recipient goes by all hashes under which the store may know it. */
-export interface Question extends Omit<ListFilter, 'limit' | 'recipientHash'> {
-  readonly recipientHashes?: readonly string[]
-}
-
-/** Lists messages, the newest first. @throws StoreUnavailable */
-export async function searchMessages(
-  { queries }: ServiceView,
-  { recipientHashes, ...filter }: Question,
-  limit: number,
-): Promise<readonly MessageView[]> {
-  if (recipientHashes === undefined) return queries.listMessages({ ...filter, limit })
-  const lists = recipientHashes.map(recipientHash =>
-    queries.listMessages({ ...filter, recipientHash, limit }),
-  )
-  return (await Promise.all(lists))
-    .flat()
-    .sort((a, b) => b.arrivedAt - a.arrivedAt)
-    .slice(0, limit)
-}
+/** What people ask of messages. */
+export type Question = Omit<ListFilter, 'limit'>
 
 /** Messages of one page. */
 const PAGE_ROWS = 50
@@ -89,15 +74,15 @@ const MOST_AT_ONCE = 1001
  * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
  * between two callbacks, never within one. @throws StoreUnavailable
  */
-export async function readPage(view: ServiceView, question: Question): Promise<MessagePage> {
-  const found = await searchMessages(view, question, PAGE_ROWS + 1)
+export async function readPage({ queries }: ServiceView, question: Question): Promise<MessagePage> {
+  const found = await queries.listMessages({ ...question, limit: PAGE_ROWS + 1 })
   if (found.length <= PAGE_ROWS) return { messages: found, before: null }
   const edge = found[PAGE_ROWS]?.arrivedAt
   const messages = found.filter(row => row.arrivedAt !== edge)
   const last = messages.at(-1)
   if (last !== undefined) return { messages, before: last.arrivedAt }
   // One callback fills the page: it is shown whole.
-  const all = await searchMessages(view, question, MOST_AT_ONCE)
+  const all = await queries.listMessages({ ...question, limit: MOST_AT_ONCE })
   const end = all.findIndex(row => row.arrivedAt !== edge)
   return end < 0 ? { messages: all, before: null } : { messages: all.slice(0, end), before: edge ?? null }
 }

@@ -18,12 +18,6 @@ export function checkSettings(config: Config): readonly CheckResult[] {
     ...config.warnings.map(({ name, sentence, remedy = 'see `callback-courier settings`' }) =>
       checkWarning(name, sentence, remedy),
     ),
-    ...config.removed.map(({ name, problem, remedy, isBrake }) =>
-      isBrake ? checkFailure(name, problem, remedy) : checkWarning(name, problem, remedy),
-    ),
-    ...config.borne.map(({ name, problem, remedy = 'see `callback-courier settings`' }) =>
-      checkFailure(name, problem, remedy),
-    ),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
       return token === undefined ? [] : [checkOk(name, fingerprint(token))]

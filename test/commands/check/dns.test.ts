@@ -8,12 +8,10 @@ t.test('a name server that never answers is given up soon', async t => {
   await new Promise<void>(resolve => silent.bind(0, '127.0.0.1', resolve))
   t.teardown(() => silent.close())
   const { port } = silent.address()
-  const resolver = new Resolver({ timeout: 5000, tries: 4 })
+  const resolver = new Resolver({ timeout: 3_600_000, tries: 1 })
   resolver.setServers([`127.0.0.1:${port}`])
-  const began = performance.now()
   const looked = await readTxt(createResolveTxt(200, resolver), 'example.com')
-  t.match(looked, { is: 'unknown', why: /^E/ })
-  t.ok(performance.now() - began < 3000)
+  t.match(looked, { is: 'unknown', why: 'ECANCELLED' })
 })
 
 t.test('nothing under a name is told apart from nobody to ask', async t => {

@@ -26,7 +26,10 @@ const about = (what: string, has: Partial<MachineLimits>) =>
   look(has).filter(line => line.includes(` ${what}: `))
 
 t.test('plenty of everything is well', async t => {
-  const postgres = { DATABASE_URL: 'postgres://db.example.com/courier', STORE_SECRET: 'x'.repeat(22) }
+  const postgres = {
+    DATABASE_URL: 'postgres://db.example.com/courier?sslmode=disable',
+    STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe',
+  }
   t.match(look(), [/^ok disk: 50\.0 GB free at /, /^ok open files: 1048576 /])
   t.match(look({}, postgres), [/^ok open files/], 'whose disk is another machine’s')
 })
@@ -59,8 +62,8 @@ t.test('a store that is gone with its container', async t => {
   t.match(about('DATABASE_URL', on('overlay')), [/^warn DATABASE_URL: .*overlay.* → put it on a volume$/])
   t.same(
     look(on('tmpfs'), {
-      DATABASE_URL: 'postgres://db.example.com/courier',
-      STORE_SECRET: 'x'.repeat(22),
+      DATABASE_URL: 'postgres://db.example.com/courier?sslmode=disable',
+      STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe',
     }).filter(line => line.includes('DATABASE_URL')),
     [],
   )

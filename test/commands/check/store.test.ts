@@ -6,7 +6,6 @@ import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { openOutbox, openStoreKeys } from '../../../src/service/factories.ts'
 import { enough, load } from '../../config/settings.ts'
-import { noPostgres, startPostgres } from '../../rigs/postgres.ts'
 import { linesOf } from './lines.ts'
 
 const STORE_SECRET = 'a-long-random-text-of-ones-own'
@@ -56,11 +55,4 @@ t.test('a store that opens: whether it commits, what it lacks, and it is let go 
   t.match(await said('file', 'ending', true), [unready])
   t.equal((await said('file', 'ending', true)).length, 1, 'the service holds it')
   t.match(await said('postgres', 'ending', true), [unready, /^ok store/])
-})
-
-t.test('a database is tried beside a running service', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
-  const DATABASE_URL = await rig.url()
-  t.same(await look(load({ ...enough, DATABASE_URL, STORE_SECRET })), ['ok store: opens and commits'])
 })
