@@ -5,7 +5,6 @@ import { startService } from '../src/service/service.ts'
 import { createCallbacks } from './faults/callbacks.ts'
 import { createDriver, type Driver } from './faults/driver.ts'
 import { backlogOf } from './faults/stage.ts'
-import { patient } from './rigs/patience.ts'
 import { noPostgres, type PostgresRig, startPostgres } from './rigs/postgres.ts'
 import { type Settings, type Sinks, startSinks, until } from './rigs/service.ts'
 import { AUTH_TOKEN } from './rigs/twilio-server.ts'
@@ -99,7 +98,7 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
       Array.from({ length: 24 }, () => callback('email')),
       24,
     )
-    await until(() => smtp.mails.length === 24, 'all are sent', 30_000)
+    await until(() => smtp.mails.length === 24, 'all are sent')
     t.ok(new Set(smtp.mails.map(mail => mail.connection)).size > 1, 'over the connections of both')
     t.equal(new Set(smtp.mails.map(mail => mail.to[0])).size, 24)
   })
@@ -180,11 +179,11 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
         const { status, errCode, retryAfter, askedAt, answeredAt } = await driver.post(callback('email'))
         t.match({ status, errCode }, { status: 503, errCode: 5031002 })
         t.ok(Number(retryAfter) > 0)
-        t.ok(answeredAt - askedAt < patient(2000), 'within the time for an answer')
+        t.ok(answeredAt - askedAt < 5000, 'before the platform gives up')
       }
       for (const { adminUrl } of replicas) t.equal((await text(`${adminUrl}/healthz`)).status, 200)
       await postgres.start()
-      await until(async () => !(await ready()).includes(503), 'both are ready', 20_000)
+      await until(async () => !(await ready()).includes(503), 'both are ready')
       for (const { driver } of replicas) t.equal((await driver.post(callback('email'))).errCode, 0)
       t.equal(smtp.mails.length, 3)
     },

@@ -20,6 +20,7 @@ import {
   afterReport,
   afterSettlement,
   answerForDuplicate,
+  BOUNCES_KEPT_MS,
   bounceNote,
   checkBacklog,
   judgeDuplicate,
@@ -52,29 +53,17 @@ export interface KnownMessages {
   readonly again: boolean
 }
 
-/** What a message and its duplicates are stored under. */
-type Names = Pick<Acceptance, 'recipientHash' | 'dedupeKey'>
-
-/** Joins both hashes by a blank, which neither can hold. */
-export function duplicateKey({ recipientHash, dedupeKey }: Names): string {
+/** Names a message and its duplicates: both hashes joined by a blank, which neither can hold. */
+export function duplicateKey({
+  recipientHash,
+  dedupeKey,
+}: Pick<Acceptance, 'recipientHash' | 'dedupeKey'>): string {
   return `${recipientHash} ${dedupeKey}`
-}
-
-/** Lists what the duplicates of a message may be stored under. Until 1.3 that includes the name by which 1.0.0 stored them. */
-export function namesOfDuplicates({ recipientHash, formerHash, dedupeKey }: Acceptance): readonly Names[] {
-  const names = [{ recipientHash, dedupeKey }]
-  return formerHash === undefined ? names : [...names, { recipientHash: formerHash, dedupeKey }]
-}
-
-function duplicateOf({ duplicates }: KnownMessages, acceptance: Acceptance): Row | undefined {
-  return namesOfDuplicates(acceptance)
-    .map(names => duplicates.get(duplicateKey(names)))
-    .find(row => row !== undefined)
 }
 
 /** Says whether a message is to be stored, as far as its duplicates go. */
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
-  const duplicate = duplicateOf(known, acceptance)
+  const duplicate = known.duplicates.get(duplicateKey(acceptance))
   if (duplicate === undefined) return true
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
 }
@@ -113,7 +102,7 @@ export function acceptMessages(
 }
 
 function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
-  const duplicate = duplicateOf(known, acceptance)
+  const duplicate = known.duplicates.get(duplicateKey(acceptance))
   const answered = duplicate === undefined ? null : answerOfDuplicate(unit, known, acceptance, duplicate)
   if (answered !== null) return answered
   const charged = unit.quotas.charge(dueCharges(known, acceptance), unit.now)
@@ -265,7 +254,8 @@ export function keepReport(
   if (row === undefined) return { is: 'unknown' }
   // Whoever reports on a mail must know whom it was for.
   if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
-  const recorded = { is: 'recorded', kind: row.kind, masked: row.masked } as const
+  const { kind, masked, recipientHash: recipient } = row
+  const recorded = { is: 'recorded', kind, masked, recipient } as const
   if (!isLaterReceipt(row.receiptStatus, status)) {
     // What this unit of work has kept is an earlier report.
     const isKept = isRepeated && row.receiptStatus === status && !unit.receipts.has(row)
@@ -288,10 +278,7 @@ export function keepReport(
   return recorded
 }
 
-/** How long it is known that mails to an address came back: twice the longest refusal, so that two of them count together. */
-const BOUNCES_KEPT_MS = 48 * 60 * 60_000
-
-/** Counts a mail that came back, and notes when the latest two to its recipient did. */
+/** Counts a mail that came back, and notes when the first and the latest two to its recipient did. */
 function noteBounce(
   unit: UnitOfWork,
   row: Row,
@@ -302,8 +289,9 @@ function noteBounce(
   unit.counts.addBounce(fault?.verdict ?? 'other', at)
   if (fault?.verdict !== 'recipient') return
   const name = bounceNote(row.recipientHash)
-  const before = JSON.parse(notes.get(name) ?? '[]') as readonly number[]
-  const value = JSON.stringify([...before, at].slice(-2))
+  const noted = JSON.parse(notes.get(name) ?? '[]') as readonly number[]
+  const before = noted.filter(time => at - time <= BOUNCES_KEPT_MS)
+  const value = JSON.stringify([...before.toSpliced(1, before.length - 2), at])
   notes.set(name, value)
   unit.memos.push({ name, value, expiresAt: at + BOUNCES_KEPT_MS })
 }

@@ -26,8 +26,6 @@ export interface KeyedHashes {
   groupKey(channel: Channel, recipient: string, kind: string, pluginId: string): string
   /** Names a recipient, so that its messages are found without the store knowing it. */
   recipientHash(channel: Channel, recipient: string): string
-  /** Names a recipient as 1.0.0 did; undefined: by the same name. */
-  formerHash?(channel: Channel, recipient: string): string | undefined
   /** Names a quota's bucket. */
   bucketHash(...fields: readonly string[]): string
 }

@@ -83,7 +83,7 @@ export function createFront(
     claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
     settle,
     writeReceipt,
-    memos: { readMemos: names => call('readMemos', { names }) },
+    memos: { readMemos: names => call('readMemos', { names }), writeMemo: memo => call('writeMemo', memo) },
     ...(keepsEvents && {
       events: {
         addEvent: event => call('addEvent', event),
@@ -94,7 +94,7 @@ export function createFront(
     }),
     queries: {
       async readSummary(since, stepMs) {
-        const { counts, series, ...rest } = await call('readSummary', { since, stepMs })
+        const { counts, series, ...rest } = await call('readSummary', { now: clock.now(), since, stepMs })
         const isMessage = ({ state }: { readonly state: string }) => state !== BOUNCED
         const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
         return { ...rest, counts: counts.filter(isMessage), series: series.filter(isMessage), bounced }

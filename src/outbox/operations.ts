@@ -6,6 +6,7 @@ import type {
   EventQueue,
   KeptReport,
   ListFilter,
+  Memo,
   MessageView,
   Outbox,
   QueuedEvent,
@@ -35,8 +36,9 @@ export interface Operations {
   removeEvents: { takes: { seqs: readonly number[] }; gives: void }
   dropEvents: { takes: { most: number; before: number }; gives: number }
   readEvents: { takes: { limit: number }; gives: Awaited<ReturnType<EventQueue['readEvents']>> }
+  writeMemo: { takes: Memo; gives: void }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
-  readSummary: { takes: { since: number; stepMs: number }; gives: Omit<Summary, 'bounced'> }
+  readSummary: { takes: { now: number; since: number; stepMs: number }; gives: Omit<Summary, 'bounced'> }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }
@@ -73,6 +75,7 @@ export const STORE_OPERATIONS = {
   addEvent: { writes: true, sharesCommit: false },
   removeEvents: { writes: true, sharesCommit: false },
   dropEvents: { writes: true, sharesCommit: false },
+  writeMemo: { writes: true, sharesCommit: false },
   readEvents: { writes: false, sharesCommit: false },
   readMemos: { writes: false, sharesCommit: false },
   readSummary: { writes: false, sharesCommit: false },

@@ -59,8 +59,8 @@ export interface DeliveryReport {
 
 /** What became of a delivery report. */
 export type KeptReport =
-  /** It is kept with its message. */
-  | { readonly is: 'recorded'; readonly kind: string; readonly masked: string }
+  /** It is kept with its message. `recipient`: the hash of its recipient. */
+  | { readonly is: 'recorded'; readonly kind: string; readonly masked: string; readonly recipient: string }
   /** A later one is known, or no message of ours is meant. */
   | { readonly is: 'stale' | 'unknown' }
 
@@ -106,8 +106,6 @@ export interface Acceptance {
   readonly groupKey?: string
   /** HMAC of channel and recipient: how the console finds a recipient's messages. */
   readonly recipientHash: string
-  /** The hash that 1.0.0 made of the same recipient, where it differs: a duplicate may be stored under it. */
-  readonly formerHash?: string | undefined
   readonly charges: readonly Charge[]
   /**
    * Store it as `sending`, claimed by us with its first attempt counted, because it is handed over from memory at
@@ -316,8 +314,6 @@ export interface Outbox {
   readonly queries: AdminQueries
   /** The actions of people on a message that waits. */
   readonly actions: OperatorActions
-  /** Whether 1.0.0 made it: a setting that is refused since then is borne for its sake. */
-  readonly isInherited: boolean
   /**
    * The loss that the store noticed at its start, within the last day; null: none that it knows of. `messages` is 0
    * when only ends of messages are gone. Absent in a store that refuses its start then.
@@ -349,6 +345,8 @@ export interface SharedLeases {
 export interface MemoStore {
   /** Reads the values of the memos with these names; a name without a memo is left out. @throws StoreUnavailable */
   readMemos(names: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** Writes a memo in the place of the one of its name, where no message is stored with it. @throws StoreUnavailable */
+  writeMemo(memo: Memo): Promise<void>
   /**
    * Takes or renews a leader lease, which only one of several processes on the store may have, for `ttlMs` from now; 0
    * gives it up. False: another has it. Absent in a store that one process holds.
@@ -432,6 +430,8 @@ export interface Summary {
   readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
   /** How many mails came back since that moment. */
   readonly bounced: number
+  /** Addresses that mails came back from lately: as many as some mails may be left out to now. */
+  readonly leftOut: number
   /** Bytes on disk, where the store knows. */
   readonly bytes: number | null
 }

@@ -26,6 +26,15 @@ export function bounceNote(recipientHash: string): string {
 /** The same in SQL. */
 export const BOUNCE_NOTE = "'bounced/' || recipient_hash"
 
+/** How long it is known that mails to an address came back: twice the longest refusal, so that two of them count together. */
+export const BOUNCES_KEPT_MS = 48 * 60 * 60_000
+
+/** The condition in SQL on memos of addresses that some mails are left out to: for 15 min after one came back, for a day after another. */
+export function leftOutAt(now: string): string {
+  const since = (ms: number) => `expires_at > ${now} + ${BOUNCES_KEPT_MS - ms}`
+  return `name LIKE 'bounced/%' AND ${since(86_400_000)} AND (value LIKE '%,%' OR ${since(900_000)})`
+}
+
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
 export const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
 

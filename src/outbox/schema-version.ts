@@ -2,7 +2,7 @@ import { type Enterprise, StoreUnusable } from './outbox.ts'
 
 /** The steps that make a store's tables, and the programs that may write them. */
 export interface Schema {
-  /** Each brings the tables from one version to the next; the first makes version 1. A released one is never changed. */
+  /** The first makes the tables of {@link FIRST_VERSION}, each other one those of the next. A released one is never changed. */
   readonly migrations: readonly string[]
   /**
    * The oldest version whose program may write the tables as these migrations leave them. While that is the one before,
@@ -10,6 +10,14 @@ export interface Schema {
    * any more is removed by a later one: a program names the columns that it writes, and leaves the others alone.
    */
   readonly minWriter: number
+}
+
+/** The version of the tables that 1.1.0 left; those of 1.0.0 were of version 3. */
+const FIRST_VERSION = 4
+
+/** Says which version of the tables a schema makes. */
+export function versionOf({ migrations }: Schema): number {
+  return FIRST_VERSION - 1 + migrations.length
 }
 
 export interface StoredVersion {
@@ -25,39 +33,37 @@ export interface StoredVersion {
  * @throws StoreUnusable when this program must not write them.
  */
 export function findPendingMigrations(
-  { migrations }: Schema,
+  schema: Schema,
   { version, minWriter }: StoredVersion,
   store: string,
 ): readonly string[] {
-  const own = migrations.length
+  const own = versionOf(schema)
   const oldest = minWriter ?? version
   if (own < version && own < oldest) {
     throw new StoreUnusable(
       `${store} was written by a newer version of this service: its tables are of version ${version}, programs from version ${oldest} on may write them, and this one is of version ${own}. Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)`,
     )
   }
-  return migrations.slice(version)
+  if (version > 0 && version < FIRST_VERSION)
+    throw new StoreUnusable(
+      `${store} was written by 1.0.0 or a version before it, and was left as it is: start 1.1.0 on it once, and this version then (docs/upgrading.md)`,
+    )
+  return version === 0 ? schema.migrations : schema.migrations.slice(version - FIRST_VERSION + 1)
 }
 
 /**
- * Says whose tables a store has, by the names of their columns: early versions numbered their tables as we number ours.
- * @param columns of its messages; of all tables, where the database is for this service alone. None: it is new.
+ * Refuses the tables of another program.
+ * @param columns of the store's messages; of all tables, where the database is for this service alone. None: it is new.
+ * @throws StoreUnusable
  */
-export function recognizeTables(columns: readonly string[]): 'own' | 'early' | 'foreign' {
-  if (columns.length === 0 || columns.includes('attempted_by')) return 'own'
-  return columns.includes('twin') ? 'early' : 'foreign'
+export function requireOwnColumns(columns: readonly string[], store: string): void {
+  if (columns.length > 0 && !columns.includes('final_at'))
+    throw new StoreUnusable(
+      `${store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL`,
+    )
 }
 
-/** The refusal of a store that is not ours to change. @param waiting messages that wait in one of an early version. */
-export function refuseTables(whose: 'early' | 'foreign', waiting: number, store: string): StoreUnusable {
-  return new StoreUnusable(
-    whose === 'foreign'
-      ? `${store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL`
-      : `${store} is one of a version before 1.0.0, in which ${waiting} messages wait, and was left as it is: start that version again beside this one to send them, and give this one an empty store by another DATABASE_URL (docs/upgrading.md, "A store from before 1.0.0")`,
-  )
-}
-
-/** The store's own value that names the enterprise whose messages it holds; 1.0.0 left none. */
+/** The store's own value that names the enterprise whose messages it holds. */
 export const ENTERPRISE = 'corp-id'
 
 /**
@@ -77,6 +83,3 @@ export function findEnterpriseNote(
     `${store} holds the messages of another enterprise, ${noted}, and was left as it is: correct CORP_ID (${corpId}), or name this enterprise's own store in DATABASE_URL. If ${noted} is this one's former name, run "callback-courier adopt ${noted}" once`,
   )
 }
-
-/** The store's own value that every release from 1.1 on leaves in a store that it makes; 1.0.0 left none. */
-export const MADE_FROM = { key: 'made-from', release: '1.1' } as const

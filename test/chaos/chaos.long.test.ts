@@ -4,7 +4,7 @@ import { runChaos } from './chaos.ts'
 
 t.test(
   'three replicas, one killed, one stopped for long, and their database crashed: nothing is lost',
-  { skip: noPostgres, timeout: 150_000 },
+  { skip: noPostgres },
   async t => {
     const { breaches, faults, ...found } = await runChaos({
       seconds: 26,

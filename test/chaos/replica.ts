@@ -9,6 +9,8 @@ export interface Replica {
   /** Whether a load balancer would give it requests: what `/readyz` said last. */
   ready(): boolean
   kill(signal: NodeJS.Signals): void
+  /** Resolves when the process of now has ended. */
+  exited(): Promise<void>
   /** Ends it in order and starts it again, with what is given changed. Resolves when a load balancer gives it requests. */
   replace(changed?: Partial<Pick<ReplicaOptions, 'main' | 'env'>>): Promise<void>
   /** How often it was started. */
@@ -69,6 +71,9 @@ export function startReplica({ heard, ...first }: ReplicaOptions): Replica {
     at: () => at,
     ready: () => ready && at !== null,
     kill: signal => void program?.child.kill(signal),
+    async exited() {
+      await program?.exited
+    },
     async replace(changed = {}) {
       const before = starts
       main = changed.main ?? main

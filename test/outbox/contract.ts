@@ -45,7 +45,12 @@ export interface Opened {
 export type Create = (options: StoreOptions) => Promise<Opened>
 
 /** Every promise of the outbox's port; each store passes all of it. */
-export async function outboxContract(t: Test, name: string, create: Create): Promise<void> {
+export async function outboxContract(
+  t: Test,
+  name: string,
+  create: Create,
+  walks: Parameters<typeof walk>[2],
+): Promise<void> {
   for (const suite of [
     accepting,
     claiming,
@@ -61,8 +66,8 @@ export async function outboxContract(t: Test, name: string, create: Create): Pro
     enterprises,
     forgetting,
     admin,
-    walk,
   ]) {
     await t.test(`${name}: ${suite.name}`, async t => await suite(t, create))
   }
+  await t.test(`${name}: walk`, async t => await walk(t, create, walks))
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { createFront } from '../../src/outbox/front.ts'
 import { type CallStore, type Takes, ValuesRefused } from '../../src/outbox/operations.ts'
-import type { Settlement } from '../../src/outbox/outbox.ts'
-import { NOON, record } from './samples.ts'
+import { type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { NOON, record, sample } from './samples.ts'
 
 const clock = { now: () => NOON }
 const SENT: Settlement = {
@@ -54,4 +54,25 @@ t.test('an end that is refused altogether is not written, and ends no process', 
   const { lines, settled } = await settleRefused(3)
   t.match(lines, [/refused altogether/])
   t.same(settled, { state: 'lost' })
+})
+
+t.test('a store that cannot be reached is no refusal: the caller learns of it', async t => {
+  const call = async () => {
+    throw new StoreUnavailable('the disk is full')
+  }
+  const lines: unknown[] = []
+  const front = createFront(call, { clock, log: line => void lines.push(line) })
+  const report = {
+    channel: 'sms',
+    providerId: 'SM1',
+    status: 'delivered',
+    errorCode: null,
+    at: NOON,
+  } as const
+  await t.rejects(front.writeReceipt(report), StoreUnavailable)
+  await t.rejects(front.settle('m1', { token: 't', until: 0 }, SENT), StoreUnavailable)
+  await t.rejects(front.accept([sample(clock), sample(clock)]), StoreUnavailable)
+  await t.rejects(front.claim('sms', 1, 1000), StoreUnavailable)
+  t.equal(await front.queries.probeCommit(), false)
+  t.same(lines, [], 'nothing was dropped')
 })

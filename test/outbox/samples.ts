@@ -5,6 +5,9 @@ import type { Acceptance, AttemptRecord, Charge, Lease } from '../../src/outbox/
 /** A moment at the start of a minute, an hour and a day, so that windows and steps begin with a test. */
 export const NOON = Date.UTC(2026, 10, 20)
 
+/** The states that nothing leaves, as docs/durability.md has them. */
+export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown'] as const
+
 /** A clock that stands still until it is set. */
 export interface TestClock {
   now(): number

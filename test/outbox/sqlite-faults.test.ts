@@ -1,21 +1,19 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { type Outbox, PROBE_BYTES, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
-import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
+import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
-import { lease, record, sample, testClock } from './samples.ts'
+import { sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
@@ -70,45 +68,6 @@ t.test('SIGKILL at any moment: everything acknowledged is there, and what was se
   t.ok(acknowledged.size > 500, `${acknowledged.size} acknowledged`)
   t.equal(lost, 0, 'none is lost')
   await outbox.close()
-})
-
-t.test('what a dead process was sending is claimed again at once, as an ambiguous attempt', async t => {
-  const path = pathIn(t)
-  const first = await openAt(path)
-  const given = sample(clock, { lease: lease(clock, 3_600_000) })
-  await first.accept([given])
-  await first.beginAttempt(given.message.id, given.lease ?? lease(clock))
-  await first.close()
-  const second = await openAt(path)
-  await second.claim('email', 10, 1000)
-  clock.advance(LOST_LEASE_PAUSE_MS)
-  const { messages } = await second.claim('email', 10, 1000)
-  t.match(messages, [{ id: given.message.id, attempts: 2, ambiguous: 1 }])
-  await second.close()
-})
-
-t.test('the end of an attempt that lost its lease says nothing of the attempt that goes on', async t => {
-  const path = pathIn(t)
-  const first = await openAt(path)
-  const given = sample(clock, { lease: lease(clock, 1000) })
-  const { id } = given.message
-  const lost = given.lease ?? lease(clock)
-  await first.accept([given])
-  await first.beginAttempt(id, lost)
-  clock.advance(1000)
-  await first.claim('email', 10, 1000)
-  clock.advance(LOST_LEASE_PAUSE_MS)
-  const [again] = (await first.claim('email', 10, 3_600_000)).messages
-  t.match(again, { id, attempts: 2, ambiguous: 1 })
-  if (again === undefined) return
-  await first.beginAttempt(id, again.lease)
-  t.same(await first.settle(id, lost, { to: 'queued', dueAt: clock.now() }), { state: 'lost' })
-  await first.close()
-  const second = await openAt(path)
-  await second.claim('email', 10, 1000)
-  clock.advance(LOST_LEASE_PAUSE_MS)
-  t.match((await second.claim('email', 10, 1000)).messages, [{ id, attempts: 3, ambiguous: 2 }])
-  await second.close()
 })
 
 t.test(
@@ -269,80 +228,6 @@ t.test('what cannot be read any more is refused, and not in the way of the rest'
   await outbox.close()
 })
 
-/** All threads; only calls that are watched stop, else the start of a process costs three times as much. */
-const STRACE = ['-f', '--seccomp-bpf']
-const noTrace =
-  spawnSync('strace', [...STRACE, '-o', '/dev/null', 'true']).status === 0
-    ? false
-    : 'strace cannot watch here'
-
-const disk = await mkdtemp(join(tmpdir(), 'small-disk-'))
-const mounted =
-  process.getuid?.() === 0 && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', disk]).status === 0
-t.teardown(() => rm(disk, { recursive: true }))
-if (mounted) t.teardown(() => spawnSync('umount', ['-l', disk]))
-const noDisk = mounted ? false : 'only root may mount a small disk to fill'
-
-t.test('a full disk: 503 while it lasts, nothing half stored, and it recovers', { skip: noDisk }, async t => {
-  const path = join(disk, 'outbox.db')
-  const outbox = await openAt(path)
-  const before = sample(clock, { recipient: 'before@example.com', lease: lease(clock) })
-  await outbox.accept([before])
-  await writeFile(join(disk, 'filler'), Buffer.alloc(2_000_000))
-  const stored: string[] = []
-  const failed: string[] = []
-  for (let n = 0; n < 400 && failed.length < 10; n += 1) {
-    const given = sample(clock, { recipient: `full${n}@example.com` })
-    try {
-      await outbox.accept([given])
-      stored.push(given.message.id)
-    } catch (error) {
-      t.ok(error instanceof StoreUnavailable)
-      failed.push(given.message.id)
-    }
-  }
-  t.equal(failed.length, 10, 'it is full')
-  t.equal(await outbox.queries.probeCommit(), false)
-  // As large as the probe: what a commit that failed had written of the log already is room for a small one.
-  const reply = 'x'.repeat(PROBE_BYTES)
-  const settle = () =>
-    outbox.settle(before.message.id, before.lease ?? lease(clock), {
-      to: 'final',
-      state: 'sent',
-      answer: null,
-      records: [record(clock, 'sent', reply)],
-    })
-  await t.rejects(settle(), StoreUnavailable)
-  for (const id of failed) t.equal(await outbox.queries.findMessage(id), null)
-  await rm(join(disk, 'filler'))
-  t.match(await settle(), { state: 'sent' }, 'it goes on when there is room')
-  t.equal(await outbox.queries.probeCommit(), true)
-  await outbox.accept([sample(clock, { recipient: 'after@example.com' })])
-  await outbox.close()
-  const again = await openAt(path)
-  for (const id of stored) t.not(await again.queries.findMessage(id), null)
-  t.equal((await again.queries.readSummary(0, 60_000)).backlog.email, stored.length + 1)
-  await again.close()
-})
-
-t.test(
-  'a disk that becomes full is seen by the probe, though nothing else is written',
-  { skip: noDisk },
-  async t => {
-    const path = join(disk, 'probed', 'outbox.db')
-    const outbox = await openAt(path)
-    t.teardown(() => outbox.close())
-    for (let n = 0; n < 20; n += 1) t.equal(await outbox.queries.probeCommit(), true)
-    const filler = join(disk, 'all-of-it')
-    await writeFile(filler, Buffer.alloc(8_000_000)).catch(() => {})
-    const seen: boolean[] = []
-    for (let n = 0; n < 30; n += 1) seen.push(await outbox.queries.probeCommit())
-    t.ok(seen.includes(false), 'within 30 probes at most')
-    await rm(filler)
-    t.equal(await outbox.queries.probeCommit(), true)
-  },
-)
-
 t.test('files that are deleted or replaced under the running service are noticed', async t => {
   for (const [what, harm] of [
     ['the database is deleted', (path: string) => rm(path)],
@@ -377,55 +262,6 @@ t.test('files that are deleted or replaced under the running service are noticed
     await outbox.close()
   }
 })
-
-/** A process that probes ten times a second, under a fault of the disk that strace plays; gives what it said. */
-async function probeUnder(t: Test, fault: string): Promise<readonly string[]> {
-  const path = pathIn(t)
-  const from = (module: string) => new URL(module, import.meta.url).href
-  const script = `
-    import { flushCompileCache } from 'node:module'
-    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
-    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
-    import { createReadiness } from '${from('../../src/admin/readiness.ts')}'
-    import { viewOf } from '${from('../rigs/view.ts')}'
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock: { now: Date.now }, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
-    const ready = createReadiness(viewOf({ queries: outbox.queries }), () => performance.now())
-    let failures = 0
-    for (let n = 0; n < 100 && failures < 3; n += 1) {
-      const at = await ready()
-      if (!at.ready) failures += 1
-      console.log(at.ready ? 'ready' : at.reason)
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-    flushCompileCache()
-    process.kill(process.pid, 'SIGKILL')`
-  const node = [process.execPath, '--input-type=module-typescript', '-e', script]
-  const trace = [
-    ...STRACE,
-    '-o',
-    '/dev/null',
-    '-e',
-    `trace=${fault.split(':')[0] ?? ''}`,
-    '-e',
-    `inject=${fault}`,
-  ]
-  const { stdout } = spawnSync('strace', [...trace, ...node], { timeout: 60_000 })
-  return stdout.toString().trim().split('\n')
-}
-
-for (const [name, fault, reason] of [
-  ['an I/O error of the sync', 'fdatasync,fsync:error=EIO:when=30+', 'the store cannot commit'],
-  ['a disk that became read-only', 'pwrite64:error=EROFS:when=300+', 'the store cannot commit'],
-  ['a sync that hangs', 'fdatasync,fsync:delay_enter=8000000:when=30+', 'the store does not answer'],
-] as const) {
-  t.test(`${name} shows, and does not flap`, { skip: noTrace }, async t => {
-    const seen = await probeUnder(t, fault)
-    const first = seen.indexOf(reason)
-    t.ok(first > 0, `ready at first, then not: ${seen.slice(-6).join('; ')}`)
-    t.same(new Set(seen.slice(0, first)), new Set(['ready']))
-    t.same(new Set(seen.slice(first)), new Set([reason]), 'and never ready again')
-  })
-}
 
 t.test('a call that fails for itself takes no other along', async t => {
   const outbox = await openAt(pathIn(t))
@@ -490,39 +326,6 @@ t.test('every commit is synced, removed content overwritten, and the file held',
   t.equal(pragma('locking_mode'), 'exclusive')
   db.close()
   t.end()
-})
-
-t.test('each answer waits for a sync of its own', { skip: noTrace }, async t => {
-  const path = pathIn(t)
-  const trace = join(dirname(path), 'trace')
-  const calls = 12
-  // One after the other, so that no two share a commit.
-  const from = (module: string) => new URL(module, import.meta.url).href
-  const script = `
-    import { flushCompileCache } from 'node:module'
-    import { createStoreKeys } from '${from('../../src/outbox/encryption.ts')}'
-    import { createSqliteOutbox } from '${from('../../src/outbox/sqlite/outbox.ts')}'
-    import { sample } from '${from('./samples.ts')}'
-    const clock = { now: Date.now }
-    const outbox = await createSqliteOutbox({ path: ${JSON.stringify(path)}, clock, storeKeys: createStoreKeys('s'), maxBacklog: 99, retentionDays: 1 })
-    for (let n = 0; n < ${calls}; n += 1) await outbox.accept([sample(clock, { code: String(n), purpose: 'link' })])
-    flushCompileCache()
-    process.kill(process.pid, 'SIGKILL')`
-  const args = [
-    ...STRACE,
-    '-e',
-    'trace=fdatasync,fsync',
-    '-o',
-    trace,
-    process.execPath,
-    '--input-type=module-typescript',
-    '-e',
-    script,
-  ]
-  spawnSync('strace', args, { stdio: 'ignore', timeout: 60_000 })
-  const syncs = await readFile(trace, 'utf8')
-  const wal = syncs.split('\n').filter(line => /f(data)?sync\(/.test(line)).length
-  t.ok(wal >= calls, `${wal} syncs for ${calls} commits`)
 })
 
 t.test('the encrypted content itself is gone with the final state', async t => {

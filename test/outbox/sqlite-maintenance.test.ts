@@ -35,6 +35,10 @@ t.test('what counts no more is deleted step by step, and nothing else', t => {
     [-60_000, true],
   ] as const)
     t.equal(isPruneDue(NOON + ms), isDue, `${ms} ms later`)
+  const plan = read(
+    'EXPLAIN QUERY PLAN SELECT name FROM memos WHERE expires_at <= 0 ORDER BY expires_at LIMIT 1',
+  )
+  t.match(plan.flat().at(-1), /^SEARCH memos .*\(expires_at</, 'memos that still count are not looked at')
   counter.run('a', NOON)
   prune(NOON)
   t.same(read("SELECT count(*) FROM quota_counters WHERE name = 'a'"), [[0]], 'it begins anew')

@@ -29,9 +29,7 @@ export interface Recorded {
 
 /** What a recorded release ran with, beside the rig's own settings. */
 export const RECORDED_SETTINGS: Settings = {
-  QUOTA_RECIPIENT_PER_10_MINUTES: 'off',
-  QUOTA_RECIPIENT_PER_DAY: '3',
-  QUOTA_ALARM_RECIPIENT_PER_HOUR: 'off',
+  QUOTAS: 'recipient-10m=off recipient-day=3 alarm-recipient-hour=off',
   DRAIN_SECONDS: '0',
 }
 

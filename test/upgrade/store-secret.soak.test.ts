@@ -10,7 +10,7 @@ const NEW = 'the-new-store-secret-of-two-replicas'
 
 t.test(
   'STORE_SECRET is replaced in three rounds through two replicas, while messages of either secret wait',
-  { skip: noPostgres, timeout: 300_000 },
+  { skip: noPostgres },
   async t => {
     const postgres = await startPostgres()
     t.teardown(() => postgres.close())
@@ -39,7 +39,7 @@ t.test(
         const ofNew = ((await store.live()) ?? 0) - ((await store.live(swapped)) ?? 0)
         t.ok(ofNew > 5, `${ofNew} with the new one`)
         holdMails(false)
-        await until(async () => (await store.live(swapped)) === 0, 'what the old one wrote is sent', 90_000)
+        await until(async () => (await store.live(swapped)) === 0, 'what the old one wrote is sent')
         await round({ STORE_SECRET_PREVIOUS: '' })
       },
       rows: () => store.rows(),

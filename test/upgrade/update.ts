@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
@@ -18,22 +18,9 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Of the release under test. */
 export const MAIN = join(ROOT, 'src/main.ts')
 
-/** 1.0.0 does not know QUOTAS. */
-const OLD_QUOTAS = Object.fromEntries(
-  [
-    'RECIPIENT_PER_10_MINUTES',
-    'RECIPIENT_PER_DAY',
-    'SMS_PREFIX_PER_10_MINUTES',
-    'ALARM_RECIPIENT_PER_HOUR',
-    'SMS_PER_MINUTE',
-    'SMS_PER_DAY',
-    'EMAIL_PER_MINUTE',
-  ].map(name => [`QUOTA_${name}`, 'off']),
-)
-
 /**
  * The release before this one, from the repository: the last tag, or the commit that `PREVIOUS` names. It runs with this
- * one's packages. @returns its `src/main.ts`; null: there is none yet.
+ * one's packages, or with its own where they have changed. @returns its `src/main.ts`; null: there is none yet.
  */
 export function checkOutPrevious(
   directory: string,
@@ -47,8 +34,17 @@ export function checkOutPrevious(
     return null
   }
   mkdirSync(directory)
-  execFileSync('tar', ['-x', '-C', directory], { input: git('archive', release, 'src', 'package.json') })
-  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  const files = ['src', 'package.json', 'package-lock.json', '.npmrc']
+  execFileSync('tar', ['-x', '-C', directory], { input: git('archive', release, ...files) })
+  const packagesOf = (folder: string) =>
+    JSON.stringify(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies)
+  if (packagesOf(directory) === packagesOf(ROOT))
+    symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  else
+    execFileSync('npm', ['ci', '--omit=dev', '--omit=optional', '--ignore-scripts'], {
+      cwd: directory,
+      stdio: 'ignore',
+    })
   return { release, main: join(directory, 'src/main.ts') }
 }
 
@@ -94,14 +90,14 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   const { smtpPort, twilioUrl } = sinks
   const [storeSecret] = secrets
   const of = { corp: CORP, token: TOKEN, storeSecret, directory, databaseUrl, smtpPort, twilioUrl }
-  const env = { ...loadSettings(of), ...OLD_QUOTAS, DRAIN_SECONDS: '3', ...options.settings }
+  const env = { ...loadSettings(of), DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
   const heard = (line: Readonly<Record<string, unknown>>) => {
     if (line['event'] === 'fault' || line['event'] === 'store-loss') faults.push(JSON.stringify(line))
   }
   const replicas = Array.from({ length: options.processes }, () => startReplica({ env, heard, main: first }))
   t.teardown(() => Promise.all(replicas.map(each => each.destroy())))
-  await until(() => replicas.every(each => each.ready()), 'all are ready', 60_000)
+  await until(() => replicas.every(each => each.ready()), 'all are ready')
   const behind = front && { at: () => ({ ...front, adminUrl: '' }), ready: () => true }
   const platform = startPlatform({
     replicas: behind === undefined ? replicas : [behind],
@@ -118,7 +114,7 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   })
   await pause(500)
   await platform.stop()
-  await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent', 60_000)
+  await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent')
   await Promise.all(replicas.map(each => each.end()))
   const { record: answers } = platform
   const rows = await options.rows()

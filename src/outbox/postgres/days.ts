@@ -1,4 +1,5 @@
 import { type Client, runStatement, statement } from './connect.ts'
+import { COLUMNS } from './schema.ts'
 
 /**
  * The partitions of what has ended: each has the messages of a day, or of some days, by UTC, in one table, and what was reported on
@@ -58,6 +59,21 @@ export async function makeDays(
   await client.query('COMMIT')
 }
 
+/** Moves to their days the messages that had ended before 1.1.0 parted them so: it left them in a table of their own. */
+export async function moveEarlier(client: Client, retentionDays: number): Promise<void> {
+  const { rows } = await client.query<{ at: number }>(
+    `SELECT DISTINCT final_at / ${DAY_MS} * ${DAY_MS} AS at FROM courier_earlier`,
+  )
+  if (rows.length === 0) return
+  await makeDays(
+    client,
+    retentionDays,
+    rows.map(({ at }) => at),
+  )
+  await client.query(`BEGIN; LOCK TABLE courier_earlier;
+    INSERT INTO courier_finished (${COLUMNS}) SELECT ${COLUMNS} FROM courier_earlier; TRUNCATE courier_earlier; COMMIT`)
+}
+
 /** Reads from a failure when the message ended for which there was no partition; null: it is another failure. */
 export function missingDay(error: unknown): number | null {
   const { code, table, detail } = (error ?? {}) as { code?: unknown; table?: unknown; detail?: unknown }
@@ -66,8 +82,8 @@ export function missingDay(error: unknown): number | null {
 }
 
 /**
- * Drops the partitions of which every message surely ended before `before`, ms since the epoch, and empties what is left of the
- * table of before the upgrade. When one is in use, all stay until the next time.
+ * Drops the partitions of which every message surely ended before `before`, ms since the epoch. When one is in use, all stay until
+ * the next time.
  */
 export async function dropDays(client: Client, before: number): Promise<void> {
   for (const { name, from, to } of await listDays(client)) {
@@ -79,8 +95,6 @@ export async function dropDays(client: Client, before: number): Promise<void> {
     )
       return
   }
-  const [earlier] = (await runStatement(client, EARLIER_IS_PRUNED)).rows
-  if (earlier?.['is_pruned'] === true) await tryAlone(client, 'TRUNCATE courier_earlier')
 }
 
 /** Says whether a message may have ended since a moment: a large day is not read through for it every minute. */
@@ -113,5 +127,3 @@ const LIST_DAYS = statement(
   'list-days',
 )`SELECT substring(c.relname FROM '\\d+$') AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'courier_finished'::regclass ORDER BY 1`
-const EARLIER_IS_PRUNED = statement('earlier-is-pruned')`SELECT pg_relation_size('courier_earlier') > 0
-    AND (SELECT max(final_at) FROM courier_earlier) IS NULL AS is_pruned`

@@ -55,7 +55,6 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
   const deleted = await commitTransaction(
     client,
     beginTransaction(client),
-    runStatement(client, OLD_MESSAGES, now - retentionMs),
     runStatement(client, OLD_COUNTERS, now),
     runStatement(client, OLD_MEMOS, now),
     runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
@@ -64,8 +63,6 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
   return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
 }
 
-const OLD_MESSAGES = statement('old-messages')`DELETE FROM courier_earlier WHERE seq IN
-    (SELECT seq FROM courier_earlier WHERE final_at < $1 ORDER BY final_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_COUNTERS = statement('old-quota-counters')`DELETE FROM courier_quota_counters WHERE name IN
     (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_MEMOS = statement('old-memos')`DELETE FROM courier_memos WHERE name IN

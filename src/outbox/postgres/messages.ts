@@ -6,7 +6,6 @@ import {
   isNew,
   type KnownMessages,
   keepReport,
-  namesOfDuplicates,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
@@ -75,9 +74,8 @@ async function lockKnown(
   now: number,
   countBacklog: Promise<void>,
 ): Promise<Pick<KnownMessages, 'duplicates' | 'groups' | 'reached'> & { readonly locked: ReadonlySet<Row> }> {
-  const names = all.flatMap(namesOfDuplicates)
-  const dedupeKeys = names.map(each => each.dedupeKey)
-  const recipients = names.map(each => each.recipientHash)
+  const dedupeKeys = all.map(each => each.dedupeKey)
+  const recipients = all.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
   const asked = recipientsToLookUp(all)
   const readKnown = () =>
@@ -242,13 +240,12 @@ const LOCK_RECIPIENTS = statement('lock-recipients')`SELECT count(pg_advisory_xa
 const OF_RECIPIENT = ['m.recipient_hash', 'asked.recipient_hash'] as const
 /**
  * The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
- * of which are locked, in order. Only the days from `$5` on are looked at, and what ended before the upgrade only as long as it matters.
+ * of which are locked, in order. Only the days from `$5` on are looked at.
  */
 const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
       CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_rows m
         WHERE ${isText(OF_RECIPIENT, ['m.dedupe_key', 'asked.dedupe_key'])} AND (m.final_at IS NULL OR m.final_at >= $5::bigint)
-          AND (m.part <> 'earlier' OR $5::bigint <= (SELECT max(final_at) FROM courier_earlier))
         ORDER BY -m.seq LIMIT 1) AS m
     ), endable AS MATERIALIZED (
       SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY(ARRAY(
@@ -273,7 +270,7 @@ const ENDED_UNDER = statement(
       WHERE m.id = leased.id AND m.lease_token = leased.token OFFSET 0) AS m`
 const SINCE = '(m.final_at IS NULL OR m.final_at >= $4::bigint)'
 /** Written so that no index by channel looks as if it could serve it. */
-const REPORTED_ON = `m.channel || '' = asked.channel AND ${SINCE} AND (m.part <> 'earlier' OR $4::bigint = 0)`
+const REPORTED_ON = `m.channel || '' = asked.channel AND ${SINCE}`
 /** Reports on a message wait for each other by an advisory lock: to lock a row of an old day would write its page. */
 const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
       SELECT DISTINCT coalesce(p.id, o.id) AS id

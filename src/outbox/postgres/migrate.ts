@@ -12,14 +12,13 @@ import {
   ENTERPRISE,
   findEnterpriseNote,
   findPendingMigrations,
-  MADE_FROM,
-  recognizeTables,
-  refuseTables,
+  requireOwnColumns,
   type Schema,
+  versionOf,
 } from '../schema-version.ts'
 import { type Client, MAY_NOT_CREATE } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
-import { backToOneTable, GROWS, POSTGRES_SCHEMA } from './schema.ts'
+import { POSTGRES_SCHEMA } from './schema.ts'
 
 /** Locked while tables are created or changed, so that replicas that start together do it one after the other. */
 const MIGRATION_LOCK = 7_310_928_441
@@ -27,7 +26,6 @@ const MIGRATION_LOCK = 7_310_928_441
 /**
  * Creates the tables or migrates them to this version, and checks the secret that the store is written with.
  *
- * @returns whether 1.0.0 made them.
  * @throws StoreUnusable when the database is not fit for it, belongs to a newer version, is in use by replicas that could
  *   not write it any more or could not read what this one would write, or holds messages that were encrypted with another
  *   secret.
@@ -37,7 +35,7 @@ export async function migrateTables(
   payloadKeys: PayloadKeys,
   schema = POSTGRES_SCHEMA,
   enterprise?: Enterprise,
-): Promise<boolean> {
+): Promise<void> {
   await requireServer(client)
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
@@ -47,9 +45,7 @@ export async function migrateTables(
   await bringUpToDate(client, schema)
   await requireOwnership(client)
   await keepSecretChecks(client, payloadKeys)
-  const isInherited = (await readMeta(client, MADE_FROM.key)) === undefined
   await client.query('COMMIT')
-  return isInherited
 }
 
 /** Looks at what a 0 and the tables rest on: a server that is managed, or only speaks like Postgres, may have it otherwise. */
@@ -109,13 +105,11 @@ async function requireOwnTables(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass('courier_messages') AND attnum > 0",
   )
-  const whose = recognizeTables(rows.map(({ name }) => name))
-  if (whose === 'own') return
-  const waiting = whose === 'early' && (await client.query<{ count: string }>(COUNT_WAITING)).rows[0]?.count
-  throw refuseTables(whose, Number(waiting), 'the store')
+  requireOwnColumns(
+    rows.map(({ name }) => name),
+    'the store',
+  )
 }
-
-const COUNT_WAITING = 'SELECT count(*) FROM courier_messages WHERE final_at IS NULL'
 
 async function noteEnterprise(client: Client, enterprise: Enterprise | undefined): Promise<void> {
   const noted = await readMeta(client, ENTERPRISE)
@@ -142,10 +136,9 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
         `${count} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
     )
   for (const sql of pending) await client.query(sql)
-  if (version === 0) await writeMeta(client, MADE_FROM.key, MADE_FROM.release)
   // Tables of a newer version that this program may write keep their version.
-  if (version > schema.migrations.length) return
-  await writeMeta(client, 'schema', String(schema.migrations.length))
+  if (version > versionOf(schema)) return
+  await writeMeta(client, 'schema', String(versionOf(schema)))
   await writeMeta(client, 'min-writer', String(schema.minWriter))
 }
 
@@ -158,27 +151,6 @@ async function requireOwnership(client: Client): Promise<void> {
     throw new StoreUnusable(
       'the user of DATABASE_URL does not own the tables of the store: name their owner, or make it a member of that role',
     )
-}
-
-/** Gives the tables back to 1.0.0, with all that they hold. @throws StoreUnusable when replicas run, or 1.0.0 can take them already. */
-export async function migrateBack(client: Client): Promise<void> {
-  await client.query('BEGIN')
-  await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-  const { rows } = await client.query<{ is_there: boolean }>(
-    "SELECT to_regclass('courier_meta') IS NOT NULL AS is_there",
-  )
-  const version = rows[0]?.is_there === true ? await readMeta(client, 'schema') : undefined
-  if (version !== '4')
-    throw new StoreUnusable('the store has no tables that 1.0.0 could not take: nothing was changed')
-  await requireNoReplicas(
-    client,
-    count => `${count} replicas are running: end all of them first, and repeat the command then`,
-  )
-  const [size] = (await client.query<{ grows: boolean }>(GROWS)).rows
-  await client.query(backToOneTable(size?.grows === true))
-  await writeMeta(client, 'schema', '3')
-  await writeMeta(client, 'min-writer', '1')
-  await client.query('COMMIT')
 }
 
 /**

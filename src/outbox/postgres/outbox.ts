@@ -23,7 +23,7 @@ import {
   runTogether,
   toError,
 } from './connect.ts'
-import { makeDays, missingDay } from './days.ts'
+import { makeDays, missingDay, moveEarlier } from './days.ts'
 import {
   createClockWatch,
   HEARTBEAT_LIMITS,
@@ -34,7 +34,7 @@ import {
 import { type BegunAttempt, markBegun } from './leases.ts'
 import { createPruning } from './maintenance.ts'
 import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
-import { migrateBack, migrateTables, requireLocks } from './migrate.ts'
+import { migrateTables, requireLocks } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions } from './session.ts'
 import {
@@ -46,6 +46,7 @@ import {
   readMemos,
   removeEvents,
   takeLeaderLease,
+  writeMemos,
 } from './side-tables.ts'
 import { createUncertainCommits, createUnreportedEnds } from './uncertain.ts'
 
@@ -69,8 +70,6 @@ const SHARDS = 32
 const MAX_CONNECTIONS = 6
 /** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
 const MIGRATION_MS = 300_000
-/** The same on the way back, which writes every message again, ms. */
-const BACK_MS = 4 * 3600_000
 const FIRST_CONNECT_MS = 5000
 /** For how many heartbeats all sessions must be ours until they are relied on again. */
 const CLEARED_AFTER_HEARTBEATS = 5
@@ -101,7 +100,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     heartbeats: options.heartbeats ?? HEARTBEAT_LIMITS,
   }
   const { clock, log, monotonic } = settings
-  const isInherited = await prepareDatabase(settings)
+  await prepareDatabase(settings)
   const guard = createSessionGuard(monotonic, CLEARED_AFTER_HEARTBEATS * settings.heartbeats.everyMs, log)
   const connections = createConnections({ ...settings, guard, max: MAX_CONNECTIONS })
   const heartbeatConnection = createConnections({
@@ -130,7 +129,6 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
   const front = createFront(call, settings)
   return {
     ...front,
-    isInherited,
     beginAttempt,
     memos: { ...front.memos, takeLeaderLease },
     trouble: guard.trouble,
@@ -167,6 +165,7 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
     dropEvents,
     allowAgain,
     forgetRecipient,
+    writeMemo: async (client, memo) => void (await Promise.all(writeMemos(client, [memo]))),
     readMemos: (client, { names }) => readMemos(client, names),
     readSummary,
     listMessages,
@@ -275,20 +274,14 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
   }
 }
 
-/** Creates the tables, or migrates them to this version. @returns whether 1.0.0 made them */
-function prepareDatabase(settings: Settings): Promise<boolean> {
+/** Creates the tables, or migrates them to this version. */
+function prepareDatabase(settings: Settings): Promise<void> {
   return connectOnce(settings, MIGRATION_MS, async (client, connections) => {
-    const isInherited = await migrateTables(client, settings.payloadKeys, undefined, settings.enterprise)
+    await migrateTables(client, settings.payloadKeys, undefined, settings.enterprise)
     await connections.use(other => requireLocks(client, other))
     await makeDays(client, settings.retentionDays, [settings.clock.now()])
-    return isInherited
+    await moveEarlier(client, settings.retentionDays)
   })
-}
-
-/** Gives the tables back to 1.0.0. @throws StoreUnusable */
-export function migrateStoreBack(url: string): Promise<void> {
-  const alone = { url, random: Math.random, monotonic: () => performance.now(), log: () => {} }
-  return connectOnce(alone, BACK_MS, migrateBack)
 }
 
 /** Runs work beside the service's own connections. @throws StoreUnusable, which says what to do */

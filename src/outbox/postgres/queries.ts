@@ -3,6 +3,7 @@ import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
+import { leftOutAt } from '../rules.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -55,15 +56,16 @@ const MINUTE = 60_000
 /** Adds up the counts, to the minute; reads no message but the oldest. */
 export async function readSummary(
   client: Client,
-  { since, stepMs }: Takes<'readSummary'>,
+  { now, since, stepMs }: Takes<'readSummary'>,
 ): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, waiting, counts, series, bytes] = await awaitStatements(
+  const [backlog, waiting, counts, series, leftOut, bytes] = await awaitStatements(
     runStatement(client, BACKLOG),
     runStatement(client, WAITING),
     runStatement(client, COUNTS, from),
     runStatement(client, SERIES, from, minutes),
+    runStatement(client, LEFT_OUT, now),
     runStatement(client, BYTES),
   )
   const [email, sms] = ['email', 'sms'].map(channel => waiting.rows.find(row => row['channel'] === channel))
@@ -73,6 +75,7 @@ export async function readSummary(
     waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
     counts: counts.rows as unknown as Summary['counts'],
     series: series.rows as unknown as Summary['series'],
+    leftOut: Number(leftOut.rows[0]?.['count']),
     bytes: Number(bytes.rows[0]?.['bytes']),
   }
 }
@@ -95,5 +98,6 @@ const SERIES = statement(
   'series',
 )`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
     FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`
+const LEFT_OUT = statement('left-out')`SELECT count(*) FROM courier_memos WHERE ${leftOutAt('$1::bigint')}`
 const BYTES = statement('bytes')`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
     WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`

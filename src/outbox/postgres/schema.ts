@@ -1,8 +1,5 @@
 import type { Schema } from '../schema-version.ts'
 
-/** The group of a live code in the table of 1.0.0; null for every other message. */
-const LIVE_GROUP = 'CASE WHEN final_at IS NULL THEN group_key END'
-
 /** The columns of a message, which all of its tables have. */
 export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
   final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, begun, attempted_by, outdated, masked_recipient,
@@ -39,18 +36,6 @@ export function finishFrom(source: string): string {
 /** Two transactions that both write a counter for the first time make one of them fail by its key; connect.ts knows it by this name. */
 export const QUOTA_COUNTERS = 'courier_quota_counters'
 
-const INDEXES_OF_ONE_TABLE = `CREATE UNIQUE INDEX courier_message_id ON courier_messages (id);
-CREATE UNIQUE INDEX courier_message_live_duplicate ON courier_messages (dedupe_key, recipient_hash) WHERE final_at IS NULL;
-CREATE INDEX courier_message_recipient ON courier_messages (recipient_hash, dedupe_key, (-seq));
-CREATE INDEX courier_message_group ON courier_messages ((${LIVE_GROUP})) WHERE (${LIVE_GROUP}) IS NOT NULL;
-CREATE INDEX courier_message_due ON courier_messages (channel, rank, seq DESC) WHERE ready = 1;
-CREATE INDEX courier_message_waiting ON courier_messages (channel, rank, due_at) WHERE ready = 0;
-CREATE INDEX courier_message_expiry ON courier_messages (channel, expires_at) WHERE ready IS NOT NULL;
-CREATE INDEX courier_message_lease ON courier_messages (channel, lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX courier_message_oldest ON courier_messages (channel, arrived_at) WHERE final_at IS NULL;
-CREATE INDEX courier_message_arrival ON courier_messages (arrived_at, channel, kind, state);
-CREATE INDEX courier_message_provider ON courier_messages (provider_id) WHERE provider_id IS NOT NULL;
-CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at IS NOT NULL;`
 /**
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers and many rows need:
@@ -59,10 +44,9 @@ CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at
  *   two replicas from storing the same message.
  * - `courier_finished` has a partition for each day, by `final_at` (days.ts). A message is written there once, when it ends.
  * - `courier_reports` has what was reported on finished messages, in partitions of the same days.
- * - `courier_earlier` is the table that 1.0.0 kept all messages in. What had ended before the upgrade stays there until it is
- *   pruned; later it is empty.
- * - `courier_rows` reads the three tables of messages as one, and `part` says which it is: asking for a part, or for a time,
- *   leaves out the tables that cannot have it. `courier_messages` has the latest reports as well.
+ * - `courier_rows` reads the tables of messages as one, and `part` says which it is: asking for a part, or for a time, leaves out
+ *   the tables that cannot have it. `courier_messages` has the latest reports as well.
+ * - `courier_earlier` is empty. It is there because statements of 1.1.0 name it; a release after this one removes it.
  * - `courier_backlog` and `courier_counts` are in shards, so that replicas do not wait for each other's counts (backlog.ts says
  *   why a writer goes from row to row of the backlog).
  *
@@ -75,8 +59,9 @@ CREATE INDEX courier_message_final ON courier_messages (final_at) WHERE final_at
  */
 const MIGRATIONS: readonly string[] = [
   `
-CREATE TABLE courier_messages (
-  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+CREATE SEQUENCE courier_messages_seq_seq;
+CREATE TABLE courier_live (
+  seq bigint PRIMARY KEY DEFAULT nextval('courier_messages_seq_seq'),
   id text NOT NULL,
   channel text NOT NULL,
   kind text NOT NULL,
@@ -105,9 +90,41 @@ CREATE TABLE courier_messages (
   charges jsonb,
   timeline jsonb,
   payload bytea
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
+CREATE UNIQUE INDEX courier_live_id ON courier_live (id);
+CREATE UNIQUE INDEX courier_live_duplicate ON courier_live (recipient_hash, dedupe_key);
+CREATE INDEX courier_live_group ON courier_live (group_key) WHERE group_key IS NOT NULL;
+CREATE INDEX courier_live_due ON courier_live (channel, rank, seq DESC) WHERE ready = 1;
+CREATE INDEX courier_live_waiting ON courier_live (channel, rank, due_at) WHERE ready = 0;
+CREATE INDEX courier_live_expiry ON courier_live (channel, expires_at) WHERE ready IS NOT NULL;
+CREATE INDEX courier_live_lease ON courier_live (channel, lease_until) WHERE lease_until IS NOT NULL;
+CREATE INDEX courier_live_oldest ON courier_live (channel, arrived_at);
+CREATE INDEX courier_live_arrival ON courier_live (arrived_at);
+CREATE INDEX courier_live_provider ON courier_live (provider_id) WHERE provider_id IS NOT NULL;
 
-${INDEXES_OF_ONE_TABLE}
+CREATE TABLE courier_finished (LIKE courier_live) PARTITION BY RANGE (final_at);
+CREATE INDEX courier_finished_id ON courier_finished (id);
+CREATE INDEX courier_finished_recipient ON courier_finished (hashtext(recipient_hash), hashtext(dedupe_key));
+CREATE INDEX courier_finished_provider ON courier_finished (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
+CREATE INDEX courier_finished_arrival ON courier_finished (arrived_at, channel, kind, state);
+
+CREATE TABLE courier_reports (
+  final_at bigint NOT NULL,
+  id text NOT NULL,
+  channel text NOT NULL,
+  provider_id text,
+  receipt jsonb NOT NULL,
+  PRIMARY KEY (id, final_at)
+) PARTITION BY RANGE (final_at);
+CREATE INDEX courier_report_provider ON courier_reports (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
+
+CREATE TABLE courier_earlier (LIKE courier_live);
+CREATE VIEW courier_rows AS
+  SELECT 'live' AS part, ${COLUMNS} FROM courier_live
+  UNION ALL SELECT 'finished', ${COLUMNS} FROM courier_finished
+  UNION ALL SELECT 'earlier', ${COLUMNS} FROM courier_earlier;
+CREATE VIEW courier_messages AS SELECT ${WITH_REPORTS} FROM courier_rows m;
 
 CREATE TABLE courier_quota_counters (
   name text PRIMARY KEY,
@@ -155,8 +172,7 @@ CREATE TABLE courier_replicas (
   seen_at timestamptz NOT NULL,
   has_left boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
-`,
-  `
+
 CREATE TABLE courier_events (
   seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at bigint NOT NULL,
@@ -165,69 +181,6 @@ CREATE TABLE courier_events (
   data jsonb
 );
 `,
-  // Six of ten messages are marked while a page is still full of new rows (leases.ts): the copies find room on it, and then no index
-  // has a new entry for them.
-  'ALTER TABLE courier_messages SET (fillfactor = 60)',
-  `
-ALTER TABLE courier_messages RENAME TO courier_earlier;
-
-CREATE TABLE courier_live (LIKE courier_earlier INCLUDING DEFAULTS);
-ALTER TABLE courier_live ADD PRIMARY KEY (seq), ALTER seq SET DEFAULT nextval('courier_messages_seq_seq');
-CREATE TABLE courier_finished (LIKE courier_live) PARTITION BY RANGE (final_at);
-ALTER TABLE courier_live SET (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
-  autovacuum_vacuum_insert_threshold = -1, autovacuum_vacuum_cost_delay = 0);
-CREATE UNIQUE INDEX courier_live_id ON courier_live (id);
-CREATE UNIQUE INDEX courier_live_duplicate ON courier_live (recipient_hash, dedupe_key);
-CREATE INDEX courier_live_group ON courier_live (group_key) WHERE group_key IS NOT NULL;
-CREATE INDEX courier_live_due ON courier_live (channel, rank, seq DESC) WHERE ready = 1;
-CREATE INDEX courier_live_waiting ON courier_live (channel, rank, due_at) WHERE ready = 0;
-CREATE INDEX courier_live_expiry ON courier_live (channel, expires_at) WHERE ready IS NOT NULL;
-CREATE INDEX courier_live_lease ON courier_live (channel, lease_until) WHERE lease_until IS NOT NULL;
-CREATE INDEX courier_live_oldest ON courier_live (channel, arrived_at);
-CREATE INDEX courier_live_arrival ON courier_live (arrived_at);
-CREATE INDEX courier_live_provider ON courier_live (provider_id) WHERE provider_id IS NOT NULL;
-
-CREATE INDEX courier_finished_id ON courier_finished (id);
-CREATE INDEX courier_finished_recipient ON courier_finished (hashtext(recipient_hash), hashtext(dedupe_key));
-CREATE INDEX courier_finished_provider ON courier_finished (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
-CREATE INDEX courier_finished_arrival ON courier_finished (arrived_at, channel, kind, state);
-
-CREATE TABLE courier_reports (
-  final_at bigint NOT NULL,
-  id text NOT NULL,
-  channel text NOT NULL,
-  provider_id text,
-  receipt jsonb NOT NULL,
-  PRIMARY KEY (id, final_at)
-) PARTITION BY RANGE (final_at);
-CREATE INDEX courier_report_provider ON courier_reports (hashtext(provider_id)) WHERE provider_id IS NOT NULL;
-
-INSERT INTO courier_live (${COLUMNS}) SELECT ${COLUMNS} FROM courier_earlier WHERE final_at IS NULL;
-DELETE FROM courier_earlier WHERE final_at IS NULL;
-
-CREATE VIEW courier_rows AS
-  SELECT 'live' AS part, ${COLUMNS} FROM courier_live
-  UNION ALL SELECT 'finished', ${COLUMNS} FROM courier_finished
-  UNION ALL SELECT 'earlier', ${COLUMNS} FROM courier_earlier;
-CREATE VIEW courier_messages AS SELECT ${WITH_REPORTS} FROM courier_rows m;
-`,
 ]
-
-const INDEX_NAMES = [...INDEXES_OF_ONE_TABLE.matchAll(/INDEX (\w+)/g)].map(([, name]) => name).join(', ')
-/** Whether the one table grows to a multiple of what it is: then its indexes are made afterwards. */
-export const GROWS = `SELECT coalesce(sum(pg_relation_size(inhrelid)), 0) > pg_relation_size('courier_earlier') AS grows
-  FROM pg_inherits WHERE inhparent = 'courier_finished'::regclass`
-/** Makes the SQL that takes the tables from version 4 back to version 3, with all that they hold. */
-export function backToOneTable(grows: boolean): string {
-  return `
-DROP VIEW courier_messages, courier_rows;
-${grows ? `DROP INDEX ${INDEX_NAMES};` : ''}
-INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${WITH_REPORTS} FROM courier_finished m;
-INSERT INTO courier_earlier (${COLUMNS}) OVERRIDING SYSTEM VALUE SELECT ${COLUMNS} FROM courier_live;
-DROP TABLE courier_live, courier_finished, courier_reports;
-ALTER TABLE courier_earlier RENAME TO courier_messages;
-SET LOCAL maintenance_work_mem = '256MB';
-${grows ? INDEXES_OF_ONE_TABLE : ''}`
-}
 
 export const POSTGRES_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }

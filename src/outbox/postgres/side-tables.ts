@@ -63,10 +63,8 @@ const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, e
 const READ_MEMOS = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
 const FORGET_BOUNCES = statement('forget-bounces')`DELETE FROM courier_memos WHERE name IN
     (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
-const FORGET = statement('forget')`WITH finished AS (
+const FORGET = statement('forget')`WITH ended AS (
       DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id
-    ), earlier AS (DELETE FROM courier_earlier WHERE recipient_hash = $1 RETURNING id
-    ), ended AS (SELECT id FROM finished UNION ALL SELECT id FROM earlier
     ), reports AS (DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)
     ), noted AS (DELETE FROM courier_memos WHERE name = $2 OR substr(value, length(value) - 33, 32) IN (SELECT id FROM ended))
     SELECT count(*) AS messages FROM ended`

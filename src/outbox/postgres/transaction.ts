@@ -197,19 +197,14 @@ const STORE_FINISHED = statement('store-finished')`${finishFrom(
   `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt
     FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,
 )}`
-/** What had ended before the table was split has no days: it is changed where it lies. */
 const KEEP_RECEIPTS = statement('write-receipts')`WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, provider_id text, receipt jsonb)
   ), live AS (
     UPDATE courier_live m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
     FROM given g WHERE m.seq = g.seq
-  ), earlier AS (
-    UPDATE courier_earlier m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
-    FROM given g WHERE m.seq = g.seq RETURNING m.seq
   )
   INSERT INTO courier_reports AS kept (final_at, id, channel, provider_id, receipt)
-    SELECT final_at, id, channel, provider_id, receipt FROM given
-    WHERE final_at IS NOT NULL AND seq NOT IN (SELECT seq FROM earlier)
+    SELECT final_at, id, channel, provider_id, receipt FROM given WHERE final_at IS NOT NULL
     ON CONFLICT (id, final_at) DO UPDATE SET receipt = excluded.receipt, provider_id = coalesce(kept.provider_id, excluded.provider_id)`
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */

@@ -8,7 +8,6 @@ import {
   endOutlived,
   type KnownMessages,
   keepReport,
-  namesOfDuplicates,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
@@ -82,11 +81,11 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
     const duplicates = new Map<string, Row>()
     const groups: KnownMessages['groups'] = new Map()
     const bySeq = new Map<number, Row>()
-    for (const names of messages.flatMap(namesOfDuplicates)) {
-      const found = newestDuplicate.get(names.recipientHash, names.dedupeKey)
+    for (const each of messages) {
+      const found = newestDuplicate.get(each.recipientHash, each.dedupeKey)
       if (found === undefined) continue
       const row = rowOf(found)
-      duplicates.set(duplicateKey(names), row)
+      duplicates.set(duplicateKey(each), row)
       bySeq.set(row.seq, row)
     }
     for (const { groupKey } of messages) {

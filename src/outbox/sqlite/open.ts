@@ -5,10 +5,9 @@ import {
   ENTERPRISE,
   findEnterpriseNote,
   findPendingMigrations,
-  MADE_FROM,
-  recognizeTables,
-  refuseTables,
+  requireOwnColumns,
   type Schema,
+  versionOf,
 } from '../schema-version.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 
@@ -68,7 +67,7 @@ function setPragmas(db: DatabaseSync): void {
 
 function migrate(db: DatabaseSync, path: string, schema: Schema, enterprise?: Enterprise): void {
   db.exec('BEGIN IMMEDIATE')
-  requireOwnTables(db, path)
+  requireOwnColumns(listColumns(db), `the store ${path}`)
   db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
   const note =
     enterprise &&
@@ -78,27 +77,20 @@ function migrate(db: DatabaseSync, path: string, schema: Schema, enterprise?: En
   const minWriter = readMeta(db, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
   for (const sql of findPendingMigrations(schema, stored, `the store ${path}`)) db.exec(sql)
-  if (version === 0) writeMeta(db, MADE_FROM.key, MADE_FROM.release)
   // Tables of a newer version that this program may write keep their version.
-  if (version <= schema.migrations.length) {
-    writeMeta(db, 'schema', schema.migrations.length)
+  if (version <= versionOf(schema)) {
+    writeMeta(db, 'schema', versionOf(schema))
     writeMeta(db, 'min-writer', schema.minWriter)
   }
   db.exec('COMMIT')
 }
 
-function requireOwnTables(db: DatabaseSync, path: string): void {
-  const columns = db
+function listColumns(db: DatabaseSync): readonly string[] {
+  return db
     .prepare("SELECT c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'")
     .all()
     .map(({ name }) => String(name))
-  const whose = recognizeTables(columns)
-  if (whose === 'own') return
-  const waiting = whose === 'early' && db.prepare(COUNT_WAITING).get()?.['count']
-  throw refuseTables(whose, Number(waiting), `the store ${path}`)
 }
-
-const COUNT_WAITING = 'SELECT count(*) AS count FROM messages WHERE final_at IS NULL'
 
 /** Reads one of the store's own values. */
 export function readMeta(db: DatabaseSync, key: string): unknown {

@@ -54,7 +54,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     emptyWalEveryMs,
   }
   const worker = startThread(settings)
-  const { loss, isInherited } = await awaitOpen(worker)
+  const { loss } = await awaitOpen(worker)
   const thread = createThreadCalls(worker, options)
   let journal: ReturnType<typeof openAttemptJournal>
   try {
@@ -77,7 +77,6 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       journal.end(id, lease.token)
       return settled
     },
-    isInherited,
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
     backUp: thread.backUp,
     async close() {

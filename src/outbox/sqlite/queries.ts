@@ -4,6 +4,7 @@ import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type Summary } from '../outbox.ts'
+import { leftOutAt } from '../rules.ts'
 import type { LiveMessages } from './side-tables.ts'
 
 /** Finds and lists messages for people. Reads only. */
@@ -67,8 +68,9 @@ export function createReadSummary(
     `SELECT minute / CAST(?1 AS INTEGER) * CAST(?1 AS INTEGER) * ${MINUTE} AS at, state, sum(count) AS count FROM counts
        WHERE minute >= ?2 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
   )
+  const leftOut = db.prepare(`SELECT count(*) AS count FROM memos WHERE ${leftOutAt('?1')}`)
 
-  return ({ since, stepMs }) => {
+  return ({ now, since, stepMs }) => {
     const from = Math.floor(since / MINUTE)
     const minutes = Math.max(1, Math.round(stepMs / MINUTE))
     const [email, sms] = [waiting.get('email'), waiting.get('sms')]
@@ -78,6 +80,7 @@ export function createReadSummary(
       waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
       counts: counts.all(from) as unknown as Summary['counts'],
       series: series.all(minutes, from) as unknown as Summary['series'],
+      leftOut: Number(leftOut.get(now)?.['count']),
       bytes: fileSize(path) + fileSize(`${path}-wal`),
     }
   }

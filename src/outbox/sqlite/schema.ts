@@ -96,8 +96,7 @@ CREATE TABLE memos (
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memo_expiry ON memos (expires_at);
-`,
-  `
+
 -- What other machines are to be told, until they are: the id of a message, or what there is to say beside it.
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
@@ -107,8 +106,6 @@ CREATE TABLE events (
   data TEXT
 ) STRICT;
 `,
-  '-- nothing changes here: both kinds of store have the same versions',
-  '-- nor here',
 ]
 
-export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 1 }
+export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }

@@ -4,8 +4,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { MADE_FROM } from '../schema-version.ts'
-import { closeQuietly, openStore, readMeta } from './open.ts'
+import { closeQuietly, openStore } from './open.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { createStore, type StoreSettings } from './store.ts'
 import type { MessageFromWorker, MessageToWorker } from './thread.ts'
@@ -59,8 +58,7 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     closeQuietly(db)
     port.close()
   }
-  const isInherited = readMeta(db, MADE_FROM.key) === undefined
-  send(port, { is: 'open', loss: store.loss, isInherited })
+  send(port, { is: 'open', loss: store.loss })
   emptyWal()
 
   port.on('message', (message: MessageToWorker) => {

@@ -77,6 +77,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
     ...createAdminQueries(db),
     ...events,
     readSummary: createReadSummary(db, live, path),
+    writeMemo: memos.write,
     readMemos: ({ names }) => memos.read(names),
     allowAgain: ({ id }) => memos.forgetBounces(id),
     forgetRecipient: createForgetRecipient(db),

@@ -12,7 +12,7 @@ export type MessageToWorker =
   | 'close'
 
 export type MessageFromWorker =
-  | { readonly is: 'open'; readonly loss: StoreLoss | null; readonly isInherited: boolean }
+  | { readonly is: 'open'; readonly loss: StoreLoss | null }
   | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
   /** The end of a batch, and how long it took with its commit, ms. */
   | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms: number }

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { BacklogFull } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
-import { lease, recipientHashOf, sample } from '../samples.ts'
+import { lease, sample } from '../samples.ts'
 import { claimOne, fresh, kinds } from './store.ts'
 
 export async function accepting(t: Test, create: Create): Promise<void> {
@@ -76,29 +76,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 1)
   })
 
-  await t.test('a message that 1.0.0 stored under the address as it was written is a duplicate', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const first = sample(clock, { recipient: 'Ann+news@example.com' })
-    await outbox.accept([first])
-    const names = { recipientHash: recipientHashOf('email', 'ann@example.com') }
-    const repeated = { ...sample(clock, { recipient: 'Ann+news@example.com' }), ...names }
-    const known = { ...repeated, formerHash: first.recipientHash }
-    const waits = [{ is: 'in-progress', id: first.message.id }]
-    t.same(await outbox.accept([known]), waits)
-    t.same(await outbox.accept([known, known]), [...waits, ...waits])
-    const fromNowOn = {
-      ...known,
-      ...sample(clock, { recipient: 'Ann+news@example.com', code: '2' }),
-      ...names,
-    }
-    t.match(await outbox.accept([fromNowOn]), [{ is: 'stored', superseded: [first.message.id] }])
-    t.same(
-      await outbox.accept([fromNowOn]),
-      [{ is: 'in-progress', id: fromNowOn.message.id }],
-      'it is stored under its new name',
-    )
-  })
-
   await t.test(
     'the duplicate of a sent message gets the same answer for 45 s, and is new after that',
     async t => {
@@ -133,28 +110,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       t.match(await claimOne(outbox), { attempts: 1 }, 'with a full life')
     },
   )
-
-  await t.test('of two earlier duplicates the newer one answers, whatever the older one says', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    /** Ends a copy of the same message, stored by a call of its own. */
-    const endOne = async (state: 'sent' | 'refused') => {
-      const held = lease(clock)
-      const given = sample(clock, { lease: held })
-      t.same(kinds(await outbox.accept([given])), ['stored'])
-      const answer = state === 'sent' ? null : 'recipient'
-      await outbox.settle(given.message.id, held, { to: 'final', state, answer })
-      return { is: 'finished', id: given.message.id, state, answer }
-    }
-    await endOne('sent')
-    clock.advance(46_000)
-    const newer = await endOne('refused')
-    t.same(await outbox.accept([sample(clock)]), [newer], 'the older one is past, the newer one recent')
-    clock.advance(46_000)
-    const held = lease(clock)
-    const live = sample(clock, { lease: held })
-    t.same(kinds(await outbox.accept([live])), ['stored'])
-    t.same(await outbox.accept([sample(clock)]), [{ is: 'in-progress', id: live.message.id }])
-  })
 
   await t.test('the same message in calls that share a commit, or in one call, is stored once', async t => {
     const { outbox, clock } = await fresh(t, create)
@@ -203,18 +158,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     },
   )
 
-  await t.test('codes of a group in one call: the last one is sent, its duplicates wait for it', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const [first, second] = ['1', '2'].map(code => sample(clock, { code }))
-    if (first === undefined || second === undefined) throw new Error('two')
-    t.same(await outbox.accept([first, second]), [
-      { is: 'stored', superseded: [] },
-      { is: 'stored', superseded: [first.message.id] },
-    ])
-    t.match(await view(first.message.id), { state: 'superseded', dueAt: null })
-    t.equal((await claimOne(outbox)).id, second.message.id)
-  })
-
   await t.test('the duplicate of a message whose life ended unnoticed is new', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const first = sample(clock, { lifeMs: 1000 })
@@ -233,34 +176,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       const { settled } = await outbox.claim(channel, 10, 1000)
       t.match(settled, [{ id: message.id, state: 'expired' }], 'and its end is reported to its channel')
     }
-  })
-
-  await t.test('what expired unsent suppresses nothing: its repetition is new, with a full life', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const first = sample(clock, { lifeMs: 1000 })
-    await outbox.accept([first])
-    clock.advance(1000)
-    t.match(await outbox.claim('email', 1, 1000), { settled: [{ id: first.message.id, state: 'expired' }] })
-    const second = sample(clock)
-    t.same(kinds(await outbox.accept([second])), ['stored'])
-    const claimed = await claimOne(outbox)
-    t.match(claimed, { id: second.message.id, attempts: 1 })
-    await outbox.settle(claimed.id, claimed.lease, { to: 'final', state: 'expired', answer: null })
-    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'], 'the same when its attempt ended it')
-  })
-
-  await t.test('what may have been sent answers for its repetition, noticed or not', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    await outbox.accept([sample(clock, { lifeMs: 5000 })])
-    const first = await claimOne(outbox)
-    await outbox.settle(first.id, first.lease, { to: 'queued', dueAt: clock.now() + 1000, ambiguous: 1 })
-    clock.advance(5000)
-    const same = [{ is: 'finished', id: first.id, state: 'unknown', answer: null }]
-    t.same(await outbox.accept([sample(clock)]), same, 'its end was not noticed before')
-    t.match(await view(first.id), { state: 'unknown' })
-    t.same(await outbox.accept([sample(clock)]), same)
-    clock.advance(45_001)
-    t.same(kinds(await outbox.accept([sample(clock)])), ['stored'])
   })
 
   await t.test(

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { faultOf } from '../../../src/bounces/codes.ts'
-import { refuseBounced } from '../../../src/bounces/refusing.ts'
+import { countLeftOut, refuseBounced } from '../../../src/bounces/refusing.ts'
 import type { DeliveryReport } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { lease, recipientHashOf, type Sample, sample } from '../samples.ts'
@@ -77,6 +77,7 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
 
   const LINK = { kind: 'registration-activation', purpose: 'link' } as const
   const ALARM = { kind: 'member-alarm', purpose: 'alarm' } as const
+  const FILE = { kind: 'file', purpose: 'file' } as const
   const NEVER = [
     { kind: 'password-reset', purpose: 'link' },
     { kind: 'member-password-recovery', purpose: 'link' },
@@ -90,30 +91,54 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
     return kinds(await accept([sample(store.clock, { dedupeKey: String(Math.random()), ...given })]))[0]
   }
 
+  const leftOut = async ({ outbox, clock }: Fresh): Promise<number> =>
+    countLeftOut(await outbox.queries.readSummary(clock.now() - HOUR, MINUTE))
+
+  await t.test('after one that came back, links are refused for 15 min, and nothing else is', async t => {
+    const store = await fresh(t, create)
+    t.equal(await leftOut(store), 0)
+    await report(store, await send(store))
+    t.equal(await ask(store, LINK), 'bounced')
+    t.equal(await leftOut(store), 1)
+    for (const each of [ALARM, FILE, ...NEVER]) t.equal(await ask(store, each), 'stored', each.kind)
+    const accept = refuseBounced(await store.peer(), store.clock.now)
+    const both = [TO, 'bob@example.com', TO].map((recipient, n) =>
+      sample(store.clock, { ...LINK, recipient, dedupeKey: `k${n}` }),
+    )
+    t.same(
+      kinds(await accept(both)),
+      ['bounced', 'stored', 'bounced'],
+      'each by itself, and at another process',
+    )
+    store.clock.advance(15 * MINUTE)
+    t.equal(await ask(store, LINK), 'stored')
+    t.equal(await leftOut(store), 0)
+  })
+
   await t.test(
-    'after one that came back, links are refused for 15 min, alarms and files for a day',
+    'after two an hour apart, alarms and files are refused for a day, then one is tried',
     async t => {
       const store = await fresh(t, create)
       await report(store, await send(store))
-      t.equal(await ask(store, LINK), 'bounced')
-      t.equal(await ask(store, ALARM), 'bounced')
-      t.equal(await ask(store, { kind: 'file', purpose: 'file' }), 'bounced')
-      for (const each of NEVER) t.equal(await ask(store, each), 'stored', each.kind)
+      store.clock.advance(HOUR - 1)
+      await report(store, await send(store))
+      t.equal(await ask(store, ALARM), 'stored', 'within the hour')
+      store.clock.advance(1)
+      await report(store, await send(store))
+      for (const each of [ALARM, FILE]) t.equal(await ask(store, each), 'bounced', each.kind)
       t.equal(await ask(store, { ...ALARM, recipient: 'bob@example.com' }), 'stored')
-      const accept = refuseBounced(await store.peer(), store.clock.now)
-      const both = [TO, 'bob@example.com', TO].map((recipient, n) =>
-        sample(store.clock, { ...LINK, recipient, dedupeKey: `k${n}` }),
-      )
-      t.same(
-        kinds(await accept(both)),
-        ['bounced', 'stored', 'bounced'],
-        'each by itself, and at another process',
-      )
-      store.clock.advance(15 * MINUTE)
-      t.equal(await ask(store, LINK), 'stored')
+      for (const each of NEVER) t.equal(await ask(store, each), 'stored', each.kind)
+      store.clock.advance(24 * HOUR - 1)
       t.equal(await ask(store, ALARM), 'bounced')
-      store.clock.advance(24 * HOUR - 15 * MINUTE)
+      t.equal(await leftOut(store), 1)
+      store.clock.advance(1)
       t.equal(await ask(store, ALARM), 'stored')
+      t.equal(await leftOut(store), 0)
+      await report(store, await send(store))
+      t.equal(await ask(store, ALARM), 'bounced', 'what came back a day ago counts')
+      store.clock.advance(49 * HOUR)
+      await report(store, await send(store))
+      t.equal(await ask(store, ALARM), 'stored', 'but not what did two days ago')
     },
   )
 
@@ -166,8 +191,10 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
       for (let n = 0; n < 20; n += 1) ids.push(await send(store))
       for (const id of ids.slice(0, 4)) await report(store, id)
       t.equal(await ask(store, LINK), 'bounced', 'a fifth')
+      t.equal(await leftOut(store), 1)
       await report(store, ids[4] ?? '')
       t.equal(await ask(store, LINK), 'stored', 'more')
+      t.equal(await leftOut(store), 0)
       store.clock.advance(HOUR + MINUTE)
       t.equal(await ask(store, LINK), 'bounced', 'an hour later it is theirs again')
     },

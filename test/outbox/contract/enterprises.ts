@@ -15,7 +15,7 @@ export async function enterprises(t: Test, create: Create): Promise<void> {
     const { clock, reopen } = opened
     await opened.outbox.accept([sample(clock)])
     await opened.end()
-    await t.resolves(reopen({ enterprise: { corpId: 'acme' } }), 'what has no note, as of 1.0.0, takes one')
+    await t.resolves(reopen({ enterprise: { corpId: 'acme' } }), 'what has no note takes one')
     await t.rejects(reopen({ enterprise: { corpId: 'bolt' } }), ANOTHER)
     await t.rejects(
       reopen({ enterprise: { corpId: 'bolt', formerly: 'cogs' } }),

@@ -1,5 +1,4 @@
 import type { Test } from 'tap'
-import { bounceNote } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
 import { recipientHashOf, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
@@ -32,7 +31,7 @@ export async function forgetting(t: Test, create: Create): Promise<void> {
     }
     await outbox.accept([sample(clock, { recipient: ann })])
     const hash = recipientHashOf('email', ann)
-    const names = [ann, bob].flatMap(to => [`alarmed-${to}`, bounceNote(recipientHashOf('email', to))])
+    const names = [ann, bob].flatMap(to => [`alarmed-${to}`, `bounced/${recipientHashOf('email', to)}`])
     t.equal((await outbox.memos.readMemos(names)).size, 4)
 
     const forget = () => outbox.actions.forgetRecipient(hash)

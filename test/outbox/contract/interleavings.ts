@@ -1,7 +1,6 @@
 import type { Test } from 'tap'
-import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
 import type { Create } from '../contract.ts'
-import { lease, record, sample } from '../samples.ts'
+import { lease, sample } from '../samples.ts'
 import { claimOne, fresh, kinds } from './store.ts'
 
 export async function interleavings(t: Test, create: Create): Promise<void> {
@@ -32,34 +31,6 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
     },
   )
 
-  await t.test('A is being sent and stalls, B is sent, A comes back for retry: superseded', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const [heldA, heldB] = [lease(clock), lease(clock)]
-    const a = sample(clock, { code: '111111', lease: heldA })
-    const b = sample(clock, { code: '222222', lease: heldB })
-    await outbox.accept([a])
-    t.same(await outbox.accept([b]), [{ is: 'stored', superseded: [] }], 'what is being sent is left alone')
-    await outbox.settle(b.message.id, heldB, { to: 'final', state: 'sent', answer: null })
-    const settled = await outbox.settle(a.message.id, heldA, {
-      to: 'queued',
-      dueAt: clock.now() + 1000,
-      records: [record(clock, 'retry')],
-    })
-    t.same(settled, { state: 'superseded', answer: null })
-    t.match(await view(a.message.id), { state: 'superseded', timeline: [{ outcome: 'retry' }] })
-  })
-
-  await t.test('A is being sent while B comes, and is sent: both are sent', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const held = lease(clock)
-    const a = sample(clock, { code: '111111', lease: held })
-    await outbox.accept([a])
-    await outbox.accept([sample(clock, { code: '222222' })])
-    t.match(await outbox.settle(a.message.id, held, { to: 'final', state: 'sent', answer: null }), {
-      state: 'sent',
-    })
-  })
-
   await t.test('A lost its lease while B came: taken over, A is superseded', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const a = sample(clock, { code: '111111', lease: { ...lease(clock, 1000), begins: true } })
@@ -71,15 +42,6 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
     t.match(settled, [{ id: a.message.id, state: 'superseded' }])
     t.match(messages, [{ id: b.message.id }])
     t.match(await view(a.message.id), { ambiguous: 1, timeline: [{ outcome: 'lease-lost' }] })
-  })
-
-  await t.test('three codes one after the other: only the newest is left', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const codes = ['111111', '222222', '333333'].map(code => sample(clock, { code }))
-    await outbox.accept(codes.slice(0, 1))
-    t.match(await outbox.accept(codes.slice(1, 2)), [{ superseded: [codes[0]?.message.id] }])
-    t.match(await outbox.accept(codes.slice(2, 3)), [{ superseded: [codes[1]?.message.id] }])
-    t.equal((await claimOne(outbox)).id, codes[2]?.message.id)
   })
 
   await t.test('groups are apart: another plugin, recipient, kind or channel supersedes nothing', async t => {
@@ -94,26 +56,6 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
       t.same(await outbox.accept([sample(clock, given)]), [{ is: 'stored', superseded: [] }])
     }
     t.equal((await outbox.claim('email', 10, 1000)).messages.length, 4)
-  })
-
-  await t.test('links and alarms supersede nothing', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    await outbox.accept([sample(clock, { purpose: 'link', code: 'a' })])
-    t.same(await outbox.accept([sample(clock, { purpose: 'link', code: 'b' })]), [
-      { is: 'stored', superseded: [] },
-    ])
-    t.equal((await outbox.claim('email', 10, 1000)).messages.length, 2)
-  })
-
-  await t.test('the same code asked for again after 46 s is sent again', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const held = lease(clock)
-    const first = sample(clock, { lease: held })
-    await outbox.accept([first])
-    await outbox.settle(first.message.id, held, { to: 'final', state: 'sent', answer: null })
-    clock.advance(46_000)
-    t.same(await outbox.accept([sample(clock)]), [{ is: 'stored', superseded: [] }])
-    t.match(await claimOne(outbox), { attempts: 1 })
   })
 
   await t.test('the same body given twice at once, to two processes: one message', async t => {
@@ -158,22 +100,4 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
       t.equal((await outbox.claim('email', 100, 1000)).messages.length, 12, 'one code each')
     },
   )
-
-  await t.test('a lease runs out while the reply after the dot is on its way', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    await outbox.accept([sample(clock)])
-    const slow = await claimOne(outbox, 1000)
-    await outbox.beginAttempt(slow.id, slow.lease)
-    clock.advance(1000)
-    await outbox.claim('email', 1, 1000)
-    clock.advance(LOST_LEASE_PAUSE_MS)
-    const second = await claimOne(outbox, 1000)
-    t.same(await outbox.settle(slow.id, slow.lease, { to: 'final', state: 'sent', answer: null }), {
-      state: 'lost',
-    })
-    t.match(await view(slow.id), { state: 'sending', ambiguous: 1 }, 'the copy is on record as ambiguous')
-    t.match(await outbox.settle(second.id, second.lease, { to: 'final', state: 'sent', answer: null }), {
-      state: 'sent',
-    })
-  })
 }

@@ -36,6 +36,15 @@ export async function memos(t: Test, create: Create): Promise<void> {
     t.same(await outbox.memos.readMemos([]), new Map())
   })
 
+  await t.test('a memo may be written alone, in the place of the one of its name', async t => {
+    const { outbox, clock, peer, reopen } = await fresh(t, create)
+    const expiresAt = clock.now() + HOUR
+    await outbox.memos.writeMemo({ name: 'ann', value: '1', expiresAt })
+    await outbox.memos.writeMemo({ name: 'ann', value: '2', expiresAt })
+    t.same(await (await peer()).memos.readMemos(['ann']), new Map([['ann', '2']]))
+    t.same(await (await reopen()).memos.readMemos(['ann']), new Map([['ann', '2']]))
+  })
+
   await t.test('no memo is written without its message', async t => {
     const { outbox, clock } = await fresh(t, create)
     const [charge] = [{ quota: 'q', bucket: 'b', windowMs: HOUR, limit: 1 }]

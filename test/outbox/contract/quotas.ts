@@ -33,39 +33,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     t.same(kinds(await outbox.accept([ask('3')])), ['stored'], 'then there is')
   })
 
-  await t.test('buckets, quotas and windows count apart', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string, it: Charge) =>
-      outbox.accept([sample(clock, { code, purpose: 'link', charges: [it] })])
-    t.same(kinds(await ask('1', charge(1))), ['stored'])
-    t.same(kinds(await ask('2', charge(1, { bucket: 'bob' }))), ['stored'])
-    t.same(kinds(await ask('3', charge(1, { quota: 'other' }))), ['stored'])
-    t.same(kinds(await ask('4', charge(1, { windowMs: 86_400_000 }))), ['stored'])
-    t.same(kinds(await ask('5', charge(1))), ['over-quota'])
-  })
-
-  await t.test('several charges: all are counted or none', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const day = charge(1, { quota: 'recipient-day', windowMs: 86_400_000 })
-    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [day] })])
-    const both = [charge(1), day]
-    t.match(await outbox.accept([sample(clock, { code: '2', purpose: 'link', charges: both })]), [
-      { quota: 'recipient-day' },
-    ])
-    t.same(
-      kinds(await outbox.accept([sample(clock, { code: '3', purpose: 'link', charges: [charge(1)] })])),
-      ['stored'],
-    )
-  })
-
-  await t.test('the recipients of one callback are counted one by one', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const all = ['a', 'b', 'c'].map(name =>
-      sample(clock, { recipient: `${name}@example.com`, charges: [charge(2)] }),
-    )
-    t.same(kinds(await outbox.accept(all)), ['stored', 'stored', 'over-quota'])
-  })
-
   await t.test('a limit holds however many processes are asked at once', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const stores = [outbox, await peer()]
@@ -93,18 +60,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     },
   )
 
-  await t.test('duplicates do not count', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string) =>
-      outbox.accept([sample(clock, { code, purpose: 'link', charges: [charge(2)] })])
-    t.same([await ask('1'), await ask('1'), await ask('1'), await ask('2')].flatMap(kinds), [
-      'stored',
-      'in-progress',
-      'in-progress',
-      'stored',
-    ])
-  })
-
   await t.test('what was not sent is given back: expired, superseded, refused', async t => {
     const { outbox, clock } = await fresh(t, create)
     const one = [charge(1)]
@@ -128,38 +83,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       ['stored'],
       'after a cancelled one',
     )
-  })
-
-  await t.test('a superseded code gives back what it took', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string) => outbox.accept([sample(clock, { code, charges: [charge(2)] })])
-    t.same(kinds(await ask('1')), ['stored'])
-    t.same(kinds(await ask('2')), ['stored'])
-    t.same(kinds(await ask('3')), ['stored'], 'the first one was superseded by the second')
-  })
-
-  await t.test('what was sent, or may have been, stays counted', async t => {
-    for (const state of ['sent', 'unknown'] as const) {
-      const { outbox, clock } = await fresh(t, create)
-      const held = lease(clock)
-      const first = sample(clock, { code: '1', charges: [charge(1)], lease: held })
-      await outbox.accept([first])
-      await outbox.settle(first.message.id, held, { to: 'final', state, answer: null })
-      t.same(
-        kinds(await outbox.accept([sample(clock, { code: '2', charges: [charge(1)] })])),
-        ['over-quota'],
-        state,
-      )
-    }
-  })
-
-  await t.test('what was counted is counted after the process has ended', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create)
-    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: [charge(1)] })])
-    const again = await reopen()
-    t.same(kinds(await again.accept([sample(clock, { code: '2', purpose: 'link', charges: [charge(1)] })])), [
-      'over-quota',
-    ])
   })
 
   await t.test('the answer names the quotas whose limit comes near', async t => {
@@ -214,10 +137,5 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       [{ is: 'stored' }, { is: 'over-quota', quota: 'recipient-10m' }],
       'who is known has the others all the same',
     )
-  })
-
-  await t.test('a limit of nothing lets nothing through', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    t.same(kinds(await outbox.accept([sample(clock, { charges: [charge(0)] })])), ['over-quota'])
   })
 }

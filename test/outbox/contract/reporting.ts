@@ -1,8 +1,7 @@
 import type { Test } from 'tap'
-import { type DeliveryReport, FINAL_STATES, type Settlement } from '../../../src/outbox/outbox.ts'
-import { LOST_LEASE_PAUSE_MS } from '../../../src/outbox/rules.ts'
+import type { DeliveryReport, Settlement } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
-import { lease, record, sample } from '../samples.ts'
+import { FINAL_STATES, lease, record, sample } from '../samples.ts'
 import { type Fresh, fresh } from './store.ts'
 
 /** A store with one SMS that is being sent, and what a test does to it. */
@@ -105,7 +104,7 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     await report('sent')
     store.clock.advance(120_000)
     t.match((await store.outbox.claim('sms', 10, 1000)).settled, [{ id, state: 'sent' }])
-    store.clock.advance(LOST_LEASE_PAUSE_MS)
+    store.clock.advance(5000)
     t.same((await store.outbox.claim('sms', 10, 1000)).messages, [])
     t.match(await view(), { state: 'sent', ambiguous: 1 })
   })

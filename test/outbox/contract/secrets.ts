@@ -10,6 +10,17 @@ const SENT = { to: 'final', state: 'sent', answer: null } as const
 const NEW = 'the new secret of this test, long enough'
 
 export async function secrets(t: Test, create: Create): Promise<void> {
+  await t.test('a wrong secret is refused whatever waits, and the right one opens it again', async t => {
+    for (const channel of ['email', 'sms'] as const) {
+      const opened = await fresh(t, create, { storeKeys: createStoreKeys(OLD) })
+      await opened.outbox.accept([sample(opened.clock, { channel })])
+      await opened.end()
+      await t.rejects(opened.reopen({ storeKeys: createStoreKeys(NEW) }), StoreUnusable, channel)
+      const outbox = await opened.reopen({ storeKeys: createStoreKeys(OLD) })
+      t.equal((await outbox.claim(channel, 1, 60_000)).messages.length, 1, channel)
+    }
+  })
+
   await t.test('a secret is replaced while messages wait: what was stored with either is read', async t => {
     const opened = await fresh(t, create, { storeKeys: createStoreKeys(OLD) })
     const { clock } = opened

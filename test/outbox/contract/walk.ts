@@ -1,172 +1,293 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { ClaimedMessage, Lease, MessageView, State } from '../../../src/outbox/outbox.ts'
+import { BacklogFull, type Lease, type Outbox, type Settlement } from '../../../src/outbox/outbox.ts'
+import { seededRandom } from '../../delivery/simulation.ts'
 import type { Create } from '../contract.ts'
-import { lease, sample } from '../samples.ts'
-import { TRANSITIONS } from '../transitions.ts'
-import { type Fresh, fresh } from './store.ts'
+import { claimedOf, createModel, idOf, isAlive, type Kept } from '../model.ts'
+import { lease, type Sample, sample, type TestClock, testClock } from '../samples.ts'
 
-/** One step of a random walk. */
-type Step =
-  | { readonly is: 'accept'; readonly who: number; readonly code: number; readonly handed: boolean }
-  | { readonly is: 'claim'; readonly limit: number }
-  | {
-      readonly is: 'settle'
-      readonly which: number
-      readonly how: 'sent' | 'refused' | 'retry' | 'ambiguous' | 'released'
-    }
-  | { readonly is: 'cancel'; readonly which: number }
-  | { readonly is: 'wait'; readonly ms: number }
+/** How often each step is taken. What it is done to, and how, its dice decide among what there is by then. */
+const STEPS = { accept: 10, claim: 6, begin: 3, settle: 7, report: 4, act: 2, wait: 7, die: 2, days: 1 }
+type Step = { readonly is: keyof typeof STEPS; readonly dice: number }
 
-const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        is: fc.constant('accept' as const),
-        who: fc.nat(2),
-        code: fc.nat(3),
-        handed: fc.boolean(),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({ is: fc.constant('claim' as const), limit: fc.integer({ min: 0, max: 3 }) }),
-    },
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        is: fc.constant('settle' as const),
-        which: fc.nat(5),
-        how: fc.constantFrom('sent', 'refused', 'retry', 'retry', 'ambiguous', 'released'),
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ is: fc.constant('cancel' as const), which: fc.nat(5) }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({ is: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 46_000) }),
-    },
-  ),
-  { minLength: 10, maxLength: 40 },
-)
+/** The windows are powers of two, so that no share of one is rounded. */
+const TENS = { quota: 'tens', windowMs: 2 ** 16, limit: 2, warnAt: 2 }
+const DAY = { quota: 'day', windowMs: 2 ** 18, limit: 5, warnAt: 4 }
+const NEWCOMER = { quota: 'newcomer', windowMs: 2 ** 16, limit: 1, newcomersOnly: true } as const
 
-const ALLOWED = new Set(TRANSITIONS.map(({ from, to }) => `${from} ${to}`))
+const MOST_ALIVE = 10
+const HOUR_MS = 3_600_000
+const FIELDS = [
+  'state',
+  'answer',
+  'attempts',
+  'ambiguous',
+  'dueAt',
+  'finalAt',
+  'arrivedAt',
+  'expiresAt',
+  'providerId',
+] as const
 
-/** Whatever happens, in whatever order, these hold. */
-export async function walk(t: Test, create: Create): Promise<void> {
-  await t.test(
-    'on any walk: only known changes of state, one live duplicate, one waiting code a group, true counts',
-    async t => {
-      await fc.assert(
-        fc.asyncProperty(steps, async walked => {
-          const store = await fresh(t, create)
-          const walker = createWalker(store)
-          for (const step of walked) {
-            await walker.take(step)
-            await walker.check()
-          }
+export interface Walks {
+  readonly numRuns: number
+  /** Another one each time unless given. */
+  readonly seed?: number
+}
+
+/** A walk does the same to a store and to the model (../model.ts), and compares the two after each step. */
+export async function walk(t: Test, create: Create, walks: Walks): Promise<void> {
+  await t.test('on random walks the store does what the model does, step by step', async t => {
+    const kinds = Object.entries(STEPS).flatMap(([is, often]) => Array<string>(often).fill(is))
+    const steps = fc.array(fc.record({ is: fc.constantFrom(...kinds), dice: fc.nat() }), {
+      maxLength: 80,
+      size: 'max',
+    })
+    let compared = 0
+    await fc.assert(
+      fc.asyncProperty(steps, async taken => {
+        const clock = testClock()
+        const store = await create({ clock, maxBacklog: MOST_ALIVE, retentionDays: 1 })
+        const walker = createWalker(store.outbox, store.reopen, clock)
+        try {
+          for (const each of taken) compared += await walker.take(each as Step)
+        } finally {
           await store.close()
+        }
+      }),
+      // To shrink a walk takes minutes; its trail is in the message.
+      { ...walks, endOnFailure: true },
+    )
+    t.ok(compared > 0, `${compared} comparisons`)
+  })
+}
+
+function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: TestClock) {
+  let outbox = opened
+  const isShared = outbox.sharedLeases !== undefined
+  const model = createModel(isShared, MOST_ALIVE)
+  /** Claims that this process has made, those that it has lost or settled too. */
+  let held: { readonly m: Kept; readonly lease: Lease }[] = []
+  /** What callbacks have said. */
+  const asked: (Sample & { readonly who: readonly number[] })[] = []
+  const trail: string[] = []
+  /** A counter that has run out may be gone when the clock is set back: then the walk counts in other ones. */
+  let counters = 0
+  let compared = 0
+
+  function same(found: unknown, expected: unknown, what: string): void {
+    compared += 1
+    assert.deepEqual(found, expected, `${what}; ${trail.join(', ')}`)
+  }
+
+  /** Takes a step, and compares. @returns how many comparisons that were. */
+  async function take({ is, dice }: Step): Promise<number> {
+    const before = compared
+    const random = seededRandom(dice)
+    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
+    /** One of the latest few. */
+    const pickLate = <T>(from: readonly T[]): T | undefined =>
+      from.length === 0 ? undefined : pick(from.slice(-6))
+    trail.push(is)
+    await steps[is](pick, pickLate, clock.now())
+    await compareAll()
+    return compared - before
+  }
+
+  type Pick = <T>(from: readonly T[]) => T
+  type PickLate = <T>(from: readonly T[]) => T | undefined
+  const steps: Record<Step['is'], (pick: Pick, pickLate: PickLate, now: number) => Promise<void>> = {
+    async accept(pick, pickLate, now) {
+      const isNew = pick([true, false])
+      const said = (isNew ? undefined : pickLate(asked)) ?? {
+        channel: pick(['email', 'email', 'sms'] as const),
+        purpose: pick(['code', 'code', 'link'] as const),
+        lifeMs: pick([4000, 60_000, 600_000, 3 * HOUR_MS, 3 * HOUR_MS]),
+        code: pick(['1', '2', '3']),
+        who: pick([[0], [0], [1], [0, 1], [0, 0]]),
+      }
+      asked.push(said)
+      const handed = pick(['no', 'no', 'waits', 'begins'])
+      const charges = pick([[], [TENS], [TENS], [DAY, TENS], [NEWCOMER]])
+      const given = said.who.map(who =>
+        sample(clock, {
+          ...said,
+          recipient: said.channel === 'email' ? `r${who}@example.com` : `+861380013800${who}`,
+          charges: charges.map(each => ({ ...each, bucket: `${who} ${counters}` })),
+          ...(handed !== 'no' && { lease: { ...lease(clock, 30_000), begins: handed === 'begins' } }),
         }),
-        { numRuns: 12, seed: 20261120 },
       )
+      const expected = model.accept(given, now)
+      const answers = await outbox.accept(given).catch((error: unknown) => {
+        if (error instanceof BacklogFull) return 'full' as const
+        throw error
+      })
+      const sorted = (each: object) =>
+        'superseded' in each ? { ...each, superseded: (each.superseded as string[]).toSorted() } : each
+      same(answers === 'full' ? answers : answers.map(sorted), expected, 'what is answered')
+      for (const { message, lease: own } of given) {
+        const m = model.find(message.id)
+        if (m === undefined || own === undefined) continue
+        held.push({ m, lease: own })
+        // Also where the lease says so already, the delivery notes it.
+        if (m.lease === null || own.begins !== true) continue
+        await outbox.beginAttempt(message.id, own)
+        model.begin(m, own.token, '')
+      }
     },
-  )
+    async claim(pick, _, now) {
+      const [channel, limit] = [pick(['email', 'email', 'sms'] as const), pick([0, 1, 2, 3, 9])]
+      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000)
+      const expected = model.claim(channel, limit, now + 30_000, now)
+      const untilOf = <T extends { readonly lease: Lease }>({ lease: { until }, ...each }: T) => ({
+        ...each,
+        until,
+      })
+      same(
+        messages.map(untilOf),
+        expected.claimed.map(m => untilOf(claimedOf(m))),
+        'what a claim gives',
+      )
+      const told = expected.settled.map(m => ({
+        ...only(m.given.message, ['id', 'channel', 'kind']),
+        state: m.state,
+      }))
+      same(byId(settled), byId(told), 'what a claim tells')
+      same(nextDueAt, expected.nextDueAt, 'when something is due')
+      for (const [at, m] of expected.claimed.entries()) {
+        const own = messages[at]?.lease as Lease
+        m.lease = { ...own }
+        held.push({ m, lease: own })
+      }
+    },
+    async begin(pick, pickLate) {
+      const claim = pickLate(held.filter(({ m, lease: own }) => m.lease?.token === own.token))
+      if (claim === undefined) return
+      const by = pick([undefined, 'tencent', 'twilio'])
+      const noted = await outbox.beginAttempt(idOf(claim.m), { ...claim.lease, begins: false }, by)
+      same(noted, model.begin(claim.m, claim.lease.token, by ?? ''), 'what is noted')
+    },
+    async settle(pick, pickLate, now) {
+      const claim = pickLate(held)
+      if (claim === undefined) return
+      const { m, lease: own } = claim
+      const end = endOf(pick(ENDS), m, now)
+      same(await outbox.settle(idOf(m), own, end), model.settle(m, own.token, end, now), 'what is settled')
+    },
+    async report(pick, pickLate, now) {
+      const m = pickLate(model.messages())
+      if (m === undefined) return
+      const [id, providerId] = [idOf(m), `P${idOf(m)}`]
+      const by = { channel: m.given.message.channel, ...pick([{ id }, { providerId }, { id, providerId }]) }
+      const status = pick(['queued', 'sent', 'delivered', 'undelivered', 'read', 'of another carrier'])
+      const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now })
+      same(is, model.report(by, status, now), 'what a report is')
+    },
+    async act(pick, pickLate, now) {
+      const m = pickLate(model.messages())
+      if (m === undefined) return
+      const does = pick(['cancelMessage', 'retryMessage'] as const)
+      same(await outbox.actions[does](idOf(m)), model.act(m, does === 'cancelMessage', now), does)
+    },
+    wait(pick, pickLate, now) {
+      const m = pickLate(model.messages())
+      const window = now + TENS.windowMs - (now % TENS.windowMs)
+      const edges = [
+        m?.dueAt,
+        m?.expiresAt,
+        m?.lease?.until,
+        (m?.finalAt ?? now) + 45_001,
+        window,
+        now + 1000,
+      ]
+      const until = (pick(edges) ?? now + 5000) + pick([-1, 0, 0])
+      return wait(until > now && until < now + HOUR_MS ? until - now : pick([1, 5000, 20_000]))
+    },
+    async die(pick) {
+      const ms = pick([0, 0, 60_000, -5000, -70_000, -600_000])
+      if (ms < 0) counters += 1
+      await wait(ms)
+      outbox = await reopen()
+      model.restart(clock.now())
+      if (!isShared) held = []
+      await prune()
+    },
+    // A shared store prunes by days, which have tests of their own.
+    days: async pick => (isShared ? undefined : wait(pick([20, 26]) * HOUR_MS)),
+  }
+
+  async function wait(ms: number): Promise<void> {
+    trail.push(`${ms}`)
+    clock.advance(ms)
+    await prune()
+  }
+
+  /** The store prunes after a call that it is told the time with. */
+  async function prune(): Promise<void> {
+    await outbox.actions.retryMessage('')
+    if (!isShared) model.prune(clock.now() - 24 * HOUR_MS)
+  }
+
+  async function compareAll(): Promise<void> {
+    const kept = model.messages()
+    const views = await outbox.queries.listMessages({ limit: 1000 })
+    const seen = views.map(({ id, receipt, timeline, ...view }) => ({
+      id,
+      ...only(view, FIELDS),
+      status: receipt?.status ?? null,
+      lines: timeline.map(each => only(each, ['outcome', 'provider'])),
+    }))
+    const expected = kept.map(m => ({ id: idOf(m), ...only(m, FIELDS), status: m.status, lines: m.lines }))
+    same(byId(seen), byId(expected), 'the messages')
+    const since = clock.now() - 20 * HOUR_MS
+    const { backlog, oldest, counts } = await outbox.queries.readSummary(since, 60_000)
+    for (const channel of ['email', 'sms'] as const) {
+      const arrivals = kept
+        .filter(m => isAlive(m) && m.given.message.channel === channel)
+        .map(m => m.arrivedAt)
+      const first = arrivals.length === 0 ? null : Math.min(...arrivals)
+      same([backlog[channel], oldest[channel]], [arrivals.length, first], 'the backlog')
+    }
+    const minute = (at: number) => Math.floor(at / 60_000)
+    const late = kept.filter(m => minute(m.arrivedAt) >= minute(since))
+    const counted = Map.groupBy(late, m => `${m.given.message.channel} ${m.given.message.kind} ${m.state}`)
+    same(
+      counts.map(({ channel, kind, state, count }) => `${channel} ${kind} ${state} ${count}`).toSorted(),
+      [...counted].map(([name, those]) => `${name} ${those.length}`).toSorted(),
+      'the counts',
+    )
+  }
+
+  return { take }
 }
 
-function createWalker({ outbox, clock }: Fresh) {
-  const held: { id: string; lease: Lease }[] = []
-  const accepted: string[] = []
-  /** Dedupe key and group of each message, by id: the store is not asked to tell them. */
-  const names = new Map<string, { dedupeKey: string; group: string }>()
-  const seen = new Map<string, State>()
+const ENDS = [
+  'sent',
+  'refused',
+  'unknown',
+  'retry',
+  'retry',
+  'late',
+  'ambiguous',
+  'ambiguous',
+  'released',
+] as const
 
-  async function take(step: Step): Promise<void> {
-    switch (step.is) {
-      case 'accept': {
-        const own = step.handed ? lease(clock, 30_000) : undefined
-        const given = sample(clock, {
-          recipient: `r${step.who}@example.com`,
-          code: `${step.code}`,
-          lifeMs: 60_000,
-          ...(own === undefined ? {} : { lease: own }),
-        })
-        const [answer] = await outbox.accept([given])
-        if (answer?.is !== 'stored') return
-        const { id } = given.message
-        names.set(id, { dedupeKey: given.dedupeKey, group: given.groupKey ?? id })
-        accepted.push(id)
-        if (own !== undefined) held.push({ id, lease: own })
-        return
-      }
-      case 'claim': {
-        const { messages } = await outbox.claim('email', step.limit, 30_000)
-        for (const each of messages) mustBeAlive(each)
-        held.push(...messages)
-        return
-      }
-      case 'settle': {
-        const [claim] = held.splice(step.which % Math.max(held.length, 1), 1)
-        if (claim !== undefined) await settle(claim, step.how)
-        return
-      }
-      case 'cancel':
-        await outbox.actions.cancelMessage(accepted[step.which % Math.max(accepted.length, 1)] ?? '')
-        return
-      case 'wait':
-        clock.advance(step.ms)
-    }
-  }
-
-  function mustBeAlive({ expiresAt }: ClaimedMessage): void {
-    if (expiresAt <= clock.now()) throw new Error('claimed after its life')
-  }
-
-  async function settle({ id, lease: own }: { id: string; lease: Lease }, how: string): Promise<void> {
-    const dueAt = clock.now() + 5000
-    if (how === 'sent') await outbox.settle(id, own, { to: 'final', state: 'sent', answer: null })
-    else if (how === 'refused')
-      await outbox.settle(id, own, { to: 'final', state: 'refused', answer: 'content' })
-    else if (how === 'ambiguous') await outbox.settle(id, own, { to: 'queued', dueAt, ambiguous: 1 })
-    else if (how === 'released') await outbox.settle(id, own, { to: 'queued', dueAt, uncounted: true })
-    else await outbox.settle(id, own, { to: 'queued', dueAt })
-  }
-
-  async function check(): Promise<void> {
-    const all = await outbox.queries.listMessages({ limit: 1000 })
-    if (all.length !== accepted.length)
-      throw new Error(`${all.length} messages instead of ${accepted.length}`)
-    for (const view of all) checkTransition(view)
-    const live = all.filter(each => each.state === 'queued' || each.state === 'sending')
-    const waiting = all.filter(each => each.state === 'queued')
-    unique(
-      live.map(each => names.get(each.id)?.dedupeKey),
-      'live messages with a dedupe key',
-    )
-    unique(
-      waiting.map(each => names.get(each.id)?.group),
-      'waiting codes of a group',
-    )
-    const { backlog, counts } = await outbox.queries.readSummary(0, 60_000)
-    if (backlog.email !== live.length)
-      throw new Error(`a backlog of ${backlog.email} instead of ${live.length}`)
-    for (const { state, count } of counts) {
-      const real = all.filter(each => each.state === state).length
-      if (count !== real) throw new Error(`counted ${count} ${state} instead of ${real}`)
-    }
-  }
-
-  /** Two changes may lie between two looks (a retry that is claimed again at once), so each way there is allowed. */
-  function checkTransition({ id, state }: MessageView): void {
-    const from = seen.get(id) ?? 'new'
-    seen.set(id, state)
-    if (from === state || ALLOWED.has(`${from} ${state}`)) return
-    const between = TRANSITIONS.some(({ from: a, to: b }) => a === from && ALLOWED.has(`${b} ${state}`))
-    if (!between) throw new Error(`${from} became ${state}`)
-  }
-
-  return { take, check }
+function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
+  const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome: how, code: '', reply: '' }]
+  if (how === 'sent') return { to: 'final', state: how, answer: null, providerId: `P${idOf(m)}`, records }
+  if (how === 'refused') return { to: 'final', state: how, answer: 'content', records }
+  if (how === 'unknown') return { to: 'final', state: how, answer: null, records }
+  if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
+  const ambiguous = how === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
+  return { to: 'queued', dueAt: now + (how === 'late' ? 2 * HOUR_MS : 5000), ambiguous, records }
 }
 
-function unique(names: readonly (string | undefined)[], what: string): void {
-  if (new Set(names).size !== names.length) throw new Error(`two ${what}`)
+function only<T>(from: T, keys: readonly (keyof T)[]): object {
+  return Object.fromEntries(keys.map(key => [key, from[key]]))
+}
+
+function byId(from: readonly object[]): readonly object[] {
+  return from.toSorted((a, b) => String(Object(a).id).localeCompare(String(Object(b).id)))
 }

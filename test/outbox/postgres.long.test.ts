@@ -73,7 +73,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       },
     }
   }
-  await outboxContract(t, 'postgres', create)
+  await outboxContract(t, 'postgres', create, { numRuns: 50 })
 
   await t.test('of two enterprises that start on one schema at once, one gets it', async t => {
     const options = {

@@ -19,7 +19,7 @@ async function takeOver(t: Test, databaseUrl: string, story: Story, rows: () => 
   const shift = Date.now() - story.at - LATER_MS
   const stage = await openStage(
     t,
-    { ...RECORDED_SETTINGS, QUOTAS: '', DATABASE_URL: databaseUrl },
+    { ...RECORDED_SETTINGS, DATABASE_URL: databaseUrl },
     { limits: QUICK, wall: () => Date.now() - shift },
   )
   const { driver } = stage
@@ -30,7 +30,7 @@ async function takeOver(t: Test, databaseUrl: string, story: Story, rows: () => 
   for (const each of story.sent) t.equal(await post(each), 0, 'a duplicate of what was sent')
   for (const each of story.refused) t.equal(await post(each), 4002012, 'a duplicate of what was refused')
   t.equal(await post(story.overQuota), 4291001, 'what its recipient had is counted')
-  await until(() => story.waiting.every(each => copiesOf(each) > 0), 'what waited is delivered', 20_000)
+  await until(() => story.waiting.every(each => copiesOf(each) > 0), 'what waited is delivered')
   for (const each of story.waiting) t.equal(await post(each), 0, 'a duplicate of what waited')
   t.equal(await post(createCallbacks()('email', { person: 9, code: 'C99999999X' })), 0, 'a new one')
   await until(() => stage.arrivals().length > story.waiting.length, 'the new one is delivered')

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -12,9 +12,9 @@ import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { LOST_LEASE_PAUSE_MS } from '../../src/outbox/rules.ts'
 import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { readinessOf } from '../rigs/readiness.ts'
+import { mountSmallDisk } from '../rigs/small-disk.ts'
 import { openWay } from '../rigs/way.ts'
 import { lease, sample, testClock } from './samples.ts'
 
@@ -125,25 +125,6 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await Promise.all(replicas.map(each => each.close()))
   })
 
-  await t.test(
-    'a replica that dies: what it was sending is claimed by another once its lease is over',
-    async t => {
-      const url = await rig.url()
-      const [dead, alive] = [await openAt(url), await openAt(url)]
-      const given = sample(clock, { lease: { ...lease(clock, 30_000), begins: true } })
-      await dead.accept([given])
-      await dead.close()
-      t.same((await alive.claim('email', 10, 1000)).messages, [], 'not before')
-      clock.advance(30_000)
-      await alive.claim('email', 10, 1000)
-      clock.advance(LOST_LEASE_PAUSE_MS)
-      t.match((await alive.claim('email', 10, 1000)).messages, [
-        { id: given.message.id, attempts: 2, ambiguous: 1 },
-      ])
-      await alive.close()
-    },
-  )
-
   await t.test('the server loses its power under load: everything acknowledged is there', async t => {
     const url = await rig.url()
     const acknowledged = new Map<string, string>()
@@ -193,15 +174,8 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
-  const disk = await mkdtemp(join(tmpdir(), 'small-disk-'))
-  const mounted =
-    process.getuid?.() === 0 &&
-    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk]).status === 0
-  t.teardown(() => rm(disk, { recursive: true }).catch(() => {}))
-  if (mounted) t.teardown(() => spawnSync('umount', ['-l', disk]))
-  const noDisk = mounted ? false : 'only root may mount a small disk to fill'
-
-  await t.test('a disk that becomes full is seen by the probe', { skip: noDisk }, async t => {
+  const { disk, skip } = mountSmallDisk(t, 6)
+  await t.test('a disk that becomes full is seen by the probe', { skip }, async t => {
     const { uid, gid } = await stat(`/proc/${await rig.pid()}`)
     await chown(disk, uid, gid)
     const admin = new pg.Client(rig.adminUrl)

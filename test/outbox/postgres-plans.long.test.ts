@@ -42,7 +42,7 @@ const OF_ARRIVAL = /arrival|arrived_at/
 const OLD_DAY = /^courier_finished_2026(10|110|111[0-8])/
 
 /** Statements that are rare, or look everywhere: retention, and what people ask. */
-const ALL_DAYS = /DELETE FROM courier_earlier|SELECT .* FROM courier_messages WHERE id/s
+const ALL_DAYS = /SELECT .* FROM courier_messages WHERE id/s
 
 /** The nodes that walked through messages. */
 function findScans(node: PlanNode): readonly string[] {
@@ -53,7 +53,7 @@ function findScans(node: PlanNode): readonly string[] {
     (node['Rows Removed by Index Recheck'] ?? 0)
   const rows = (node['Actual Rows'] + removed) * node['Actual Loops']
   const relation = node['Relation Name'] ?? ''
-  const ofMessages = /^courier_(live|finished|earlier)/.test(relation)
+  const ofMessages = /^courier_(live|finished)/.test(relation)
   if ((ofMessages && node['Node Type'] === 'Seq Scan') || rows > MOST_ROWS)
     return [...inner, `${node['Node Type']} of ${rows} rows`]
   if (OF_ARRIVAL.test(node['Index Name'] ?? '')) return [...inner, `${node['Node Type']} by arrival`]

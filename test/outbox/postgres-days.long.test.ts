@@ -60,6 +60,7 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
       take,
       send,
       days,
+      open,
       prune: () => outboxes[0]?.claim('sms', 1, 1000),
     }
   }
@@ -215,24 +216,15 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     ])
   })
 
-  await t.test('what is left of the table of 1.0.0 is emptied once its last message is too old', async t => {
-    const { clock, ask, prune } = await openStore(1, 3)
-    await ask(`INSERT INTO courier_earlier (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,
-        expires_at, final_at, dedupe_key, recipient_hash, begun, masked_recipient)
-      SELECT 'e' || n, 'email', 'k', 'code', 0, 'sent', 1, 0, ${NOON}, ${NOON}, ${NOON} + n, 'd', 'r', true, 'm'
-      FROM generate_series(1, 700) AS n`)
-    const state = () =>
-      ask(
-        "SELECT (SELECT count(*)::int FROM courier_earlier) AS left, pg_relation_size('courier_earlier') > 0 AS has_pages",
-      )
-    clock.advance(3 * DAY)
-    await prune()
-    t.same(await state(), [{ left: 700, has_pages: true }])
-    clock.advance(61_000)
-    for (let n = 0; n < 3; n += 1) await prune()
-    t.match(await state(), [{ left: 0 }], 'a step at every call while there is more')
-    clock.advance(61_000)
-    await prune()
-    t.same(await state(), [{ left: 0, has_pages: false }])
+  await t.test('what 1.1.0 had left of the time before it has a day of its own after a start', async t => {
+    const { ask, open } = await openStore(1, 3)
+    await ask(`INSERT INTO courier_earlier (seq, id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at,
+        expires_at, final_at, dedupe_key, recipient_hash, begun, outdated, masked_recipient)
+      SELECT n, 'e' || n, 'email', 'k', 'code', 0, 'sent', 1, 0, 0, 0, ${NOON} - n * ${DAY}, 'd', 'r', true, false, 'm' FROM generate_series(1, 2) AS n`)
+    t.teardown((await open()).close)
+    t.same(await ask("SELECT part, id FROM courier_rows WHERE id LIKE 'e%' ORDER BY id"), [
+      { part: 'finished', id: 'e1' },
+      { part: 'finished', id: 'e2' },
+    ])
   })
 })

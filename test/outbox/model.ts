@@ -1,0 +1,317 @@
+import type { sample } from './samples.ts'
+
+/**
+ * The store as docs/durability.md, the readings of the contract and the port's comments have it, in small. It imports no rule of
+ * what it judges; contract/walk.ts does the same to it and to a store, and compares them after each step.
+ */
+
+type Given = ReturnType<typeof sample>
+type Charge = Given['charges'][number]
+type Line = { readonly outcome: string; readonly provider: string }
+type Counter = { readonly start: number; readonly current: number; readonly previous: number }
+/** Under which lease an attempt was noted to begin, and whom it goes to. */
+type Note = { readonly token: string; readonly by: string }
+/** The end of an attempt: the message ends as `state`, or waits until `dueAt`. */
+interface End {
+  readonly to: 'final' | 'queued'
+  readonly state?: string
+  readonly answer?: string | null
+  readonly providerId?: string
+  readonly dueAt?: number
+  readonly ambiguous?: number
+  readonly uncounted?: boolean
+  readonly records?: readonly Line[]
+}
+
+/** A message as the model has it. */
+export interface Kept extends Record<'attempts' | 'ambiguous' | 'arrivedAt' | 'expiresAt', number> {
+  readonly given: Given
+  state: string
+  answer: string | null
+  dueAt: number | null
+  finalAt: number | null
+  providerId: string | null
+  /** The latest status that its provider reported. */
+  status: string | null
+  readonly lines: Line[]
+  /** It was found to be due: then it stays so, whatever becomes of the clock. */
+  ready: boolean
+  lease: { token: string; until: number } | null
+  note: Note | null
+  /** What was noted of it when its process died; undefined: nobody has died that held it. */
+  death: Note | null | undefined
+  /** A newer code came while it was being sent. */
+  outdated: boolean
+  /** The windows of quotas that it was counted in. */
+  uses: readonly (readonly [name: string, start: number])[]
+}
+
+const STAGES = [
+  ['accepted'],
+  ['queued'],
+  ['sending'],
+  ['sent'],
+  ['delivered', 'undelivered', 'failed'],
+  ['read'],
+]
+const stageOf = (status: string | null) => STAGES.findIndex(each => status !== null && each.includes(status))
+export const isAlive = ({ state }: Pick<Kept, 'state'>) => state === 'queued' || state === 'sending'
+
+/** @param isShared several processes may have the store: whether an attempt has begun is in the row, and no start corrects anything. */
+export function createModel(isShared: boolean, mostAlive: number) {
+  let messages: Kept[] = []
+  let counters = new Map<string, Counter>()
+  /** Messages that ended by themselves, until a claim of their channel tells. */
+  let untold: Kept[] = []
+
+  function finish(m: Kept, state: string, now: number, answer: string | null = null): void {
+    Object.assign(m, { state, answer, dueAt: null, lease: null, finalAt: now })
+    for (const [name, start] of ['expired', 'superseded', 'refused'].includes(state) ? m.uses : []) {
+      const { windowMs, ...counter } = {
+        windowMs: Number(name.split(' ').at(-1)),
+        ...counters.get(name),
+      } as Counter & { windowMs: number }
+      if (counter.start === start)
+        counters.set(name, { ...counter, current: Math.max(0, counter.current - 1) })
+      else if (counter.start === start + windowMs)
+        counters.set(name, { ...counter, previous: Math.max(0, counter.previous - 1) })
+    }
+    m.uses = []
+  }
+  const outlive = (m: Kept, now: number) => finish(m, m.ambiguous > 0 ? 'unknown' : 'expired', now)
+
+  function putBack(m: Kept, dueAt: number, now: number): void {
+    if (m.status !== null && m.ambiguous > 0) finish(m, 'sent', now)
+    else if (m.outdated) finish(m, 'superseded', now)
+    else if (dueAt >= m.expiresAt) outlive(m, now)
+    else Object.assign(m, { state: 'queued', dueAt, lease: null, ready: dueAt <= now })
+  }
+
+  /** The answer for a message because of the newest that says the same; null: it is a new one. */
+  function answerFor(m: Kept | undefined, now: number) {
+    if (m === undefined || m.state === 'expired' || (m.state === 'queued' && m.expiresAt <= now)) return null
+    const {
+      state,
+      answer,
+      given: {
+        message: { id },
+      },
+    } = m
+    if (isAlive(m)) return { is: 'in-progress', id }
+    const isRecent =
+      Math.abs(now - (m.finalAt ?? 0)) <= 45_000 || (state === 'superseded' && m.expiresAt > now)
+    return isRecent ? { is: 'finished', id, state, answer } : null
+  }
+  const twinOf = ({ recipientHash, dedupeKey }: Given) =>
+    messages.findLast(({ given }) => given.recipientHash === recipientHash && given.dedupeKey === dedupeKey)
+
+  function counterOf({ quota, bucket, windowMs }: Charge, now: number) {
+    const name = `${bucket} ${quota} ${windowMs}`
+    const start = now - (now % windowMs)
+    const kept = counters.get(name)
+    // A replica's clock may be a little ahead. What is farther ahead was counted before the clock was set back.
+    if (kept?.start === start || kept?.start === start + windowMs) return { name, ...kept }
+    return { name, start, current: 0, previous: kept?.start === start - windowMs ? kept.current : 0 }
+  }
+  /** Use times window: what was counted in this window, and the share of the one before that still counts after so many ms. */
+  function useAfter({ current, previous }: Counter, windowMs: number, now: number, ms: number): number {
+    const passed = Math.floor(((now % windowMs) + ms) / windowMs)
+    const [here, before] = [
+      [current, previous],
+      [0, current],
+    ][passed] ?? [0, 0]
+    return (here ?? 0) * windowMs + (before ?? 0) * (windowMs - ((now + ms) % windowMs))
+  }
+  function msUntilRoom(charge: Charge, now: number): number {
+    const { limit, windowMs } = charge
+    const fits = (ms: number) => useAfter(counterOf(charge, now), windowMs, now, ms) <= (limit - 1) * windowMs
+    let [full, free] = [-1, 2 * windowMs]
+    while (free - full > 1) {
+      const middle = (free + full) >> 1
+      if (fits(middle)) free = middle
+      else full = middle
+    }
+    return free
+  }
+
+  function acceptOne(given: Given, now: number): object {
+    const twin = twinOf(given)
+    if (twin?.state === 'queued' && twin.expiresAt <= now) untold.push((outlive(twin, now), twin))
+    const known = answerFor(twin, now)
+    if (known !== null) return known
+    const { message, groupKey, lease, recipientHash } = given
+    const isKnown = messages.some(m => m.given.recipientHash === recipientHash && m.state === 'sent')
+    const charges = given.charges.filter(({ newcomersOnly }) => !(newcomersOnly && isKnown))
+    const [fullest] = charges
+      .map(charge => ({ ms: msUntilRoom(charge, now), charge }))
+      .sort((a, b) => b.ms - a.ms)
+    if (fullest !== undefined && fullest.ms > 0)
+      return {
+        is: 'over-quota',
+        quota: fullest.charge.quota,
+        retryAfterSeconds: Math.ceil(fullest.ms / 1000),
+      }
+    const nearing: string[] = []
+    const uses = charges.map(charge => {
+      const { name, ...counter } = counterOf(charge, now)
+      const counted = { ...counter, current: counter.current + 1 }
+      counters.set(name, counted)
+      const { warnAt = Infinity, windowMs, quota } = charge
+      if (useAfter(counted, windowMs, now, 0) >= warnAt * windowMs) nearing.push(quota)
+      return [name, counter.start] as const
+    })
+    const older = messages.filter(m => groupKey !== undefined && m.given.groupKey === groupKey && isAlive(m))
+    for (const m of older) m.outdated = true
+    const superseded = older.filter(({ state }) => state === 'queued')
+    for (const m of superseded) finish(m, 'superseded', now)
+    const fresh =
+      lease === undefined
+        ? { state: 'queued', attempts: 0, dueAt: now, ready: true, lease: null, note: null }
+        : {
+            state: 'sending',
+            attempts: 1,
+            dueAt: null,
+            ready: false,
+            lease: { ...lease },
+            note: lease.begins === true ? { token: lease.token, by: '' } : null,
+          }
+    const { arrivedAt, expiresAt } = message
+    messages.push({
+      given,
+      arrivedAt,
+      expiresAt,
+      ambiguous: 0,
+      answer: null,
+      finalAt: null,
+      providerId: null,
+      status: null,
+      lines: [],
+      death: undefined,
+      outdated: false,
+      uses,
+      ...fresh,
+    })
+    return { is: 'stored', superseded: superseded.map(idOf).sort(), ...(nearing.length > 0 && { nearing }) }
+  }
+
+  return {
+    messages: () => messages,
+    find: (id: string) => messages.find(m => idOf(m) === id),
+    accept(given: readonly Given[], now: number) {
+      const added = given.filter(each => answerFor(twinOf(each), now) === null).length
+      if (added > 0 && messages.filter(isAlive).length + added > mostAlive) return 'full'
+      return given.map(each => acceptOne(each, now))
+    },
+    /** The tokens of the leases are for the caller to fill in. */
+    claim(channel: string, limit: number, until: number, now: number) {
+      const mine = messages.filter(m => m.given.message.channel === channel)
+      const ended = (m: Kept) => isAlive(m) || untold.push(m)
+      for (const m of mine) {
+        if (m.lease === null || m.lease.until > now) continue
+        // A process that has the store for itself, and lives, does not say which of its attempts have begun.
+        const note = isShared ? m.note : m.death === undefined ? { by: '' } : m.death
+        m.lines.push({ outcome: note === null ? 'released' : 'lease-lost', provider: note?.by ?? '' })
+        if (note === null) m.attempts -= 1
+        else m.ambiguous += 1
+        putBack(m, note === null ? now : now + 5000, now)
+        ended(m)
+      }
+      for (const m of mine) if (m.state === 'queued' && m.expiresAt <= now) ended((outlive(m, now), m))
+      const waiting = mine.filter(({ state }) => state === 'queued')
+      for (const m of waiting) m.ready ||= (m.dueAt ?? 0) <= now
+      const inOrder = [true, false].flatMap(isCode => {
+        const due = waiting.filter(m => m.ready && (m.given.message.purpose === 'code') === isCode)
+        return now - (due[0]?.dueAt ?? now) < 1000 ? due : due.reverse()
+      })
+      const claimed = inOrder.slice(0, limit)
+      for (const m of claimed) {
+        Object.assign(m, {
+          state: 'sending',
+          attempts: m.attempts + 1,
+          dueAt: null,
+          ready: false,
+          lease: { token: '', until },
+          death: undefined,
+        })
+        if (isShared) m.note = null
+      }
+      const settled = untold.filter(m => m.given.message.channel === channel)
+      untold = untold.filter(m => m.given.message.channel !== channel)
+      const times = mine.flatMap(m => m.dueAt ?? m.lease?.until ?? [])
+      const nextDueAt =
+        inOrder.length > claimed.length ? now : times.length === 0 ? null : Math.max(now, Math.min(...times))
+      return { claimed, settled, nextDueAt }
+    },
+    begin(m: Kept, token: string, by: string) {
+      if (isShared && m.outdated) return 'outdated'
+      m.note = { token, by }
+      return undefined
+    },
+    settle(m: Kept, token: string, end: End, now: number): object {
+      if (m.note?.token === token && !isShared) m.note = null
+      if (m.lease?.token !== token) return { state: 'lost' }
+      for (const { outcome, provider } of end.records ?? []) m.lines.push({ outcome, provider })
+      m.providerId = end.providerId ?? m.providerId
+      m.ambiguous = end.ambiguous ?? m.ambiguous
+      if (end.uncounted === true) m.attempts -= 1
+      if (end.state === undefined) putBack(m, end.dueAt ?? now, now)
+      else finish(m, end.state === 'unknown' && m.status !== null ? 'sent' : end.state, now, end.answer)
+      return { state: m.state, answer: m.answer }
+    },
+    report(
+      by: { readonly id?: string; readonly providerId?: string; readonly channel: string },
+      status: string,
+      now: number,
+    ): string {
+      const mine = messages.filter(m => m.given.message.channel === by.channel)
+      const m =
+        mine.findLast(({ providerId }) => providerId !== null && providerId === by.providerId) ??
+        mine.find(each => idOf(each) === by.id)
+      if (m === undefined) return 'unknown'
+      if (m.status !== null && stageOf(status) <= stageOf(m.status)) return 'stale'
+      Object.assign(m, { status, providerId: m.providerId ?? by.providerId ?? null })
+      if (m.state !== 'queued' || m.ambiguous === 0) return 'recorded'
+      m.lines.push({ outcome: 'reported', provider: '' })
+      untold.push((finish(m, 'sent', now), m))
+      return 'recorded'
+    },
+    /** "Try now" of an operator, or the end of a message that waits. */
+    act(m: Kept, isCancelled: boolean, now: number): boolean {
+      if (m.state !== 'queued' || m.expiresAt <= now) return false
+      if (!isCancelled) Object.assign(m, { dueAt: now, ready: true })
+      else m.lines.push({ outcome: 'cancelled', provider: (finish(m, 'superseded', now), '') })
+      return true
+    },
+    /** A process died, and another one has the store now. */
+    restart(now: number): void {
+      untold = []
+      for (const m of isShared ? [] : messages.filter(isAlive)) {
+        // What ended at an earlier start stays as it was found then.
+        if (m.lease !== null && m.lease.until > 0)
+          Object.assign(m, { death: m.note, lease: { ...m.lease, until: 0 } })
+        if (m.arrivedAt > now) {
+          Object.assign(m, { arrivedAt: now, expiresAt: now + m.expiresAt - m.arrivedAt })
+          if (m.dueAt !== null) m.dueAt = now
+        }
+        // No wait is longer than an hour: the clock was set back.
+        if (m.dueAt !== null && !m.ready && m.dueAt > now + 3_600_000) m.dueAt = now
+      }
+      if (!isShared) for (const m of messages) m.note = null
+    },
+    prune(before: number): void {
+      messages = messages.filter(({ finalAt }) => finalAt === null || finalAt >= before)
+    },
+  }
+}
+
+export const idOf = (m: Kept) => m.given.message.id
+
+/** A message as a claim gives it. */
+export function claimedOf(m: Kept) {
+  const { message, groupKey } = m.given
+  const { arrivedAt, expiresAt, attempts, ambiguous, lines } = m
+  const copy = lines.findLast(({ outcome }) => outcome === 'ambiguous' || outcome === 'lease-lost')
+  const holder = ambiguous > 0 ? { ambiguousAt: copy?.provider ?? '' } : {}
+  const lease = { token: '', until: 0, ...m.lease }
+  return { ...message, arrivedAt, expiresAt, attempts, ambiguous, groupKey, lease, ...holder }
+}
