@@ -44,7 +44,7 @@ export interface Emulator {
 }
 
 const DEFAULT_PATHS = { authenticate: '/auth', subscribe: '/subscribe' }
-const ANY_PRODUCT = '+'
+const ANY_PRODUCT = '-any-'
 
 /** Starts the emulator. Only the callbacks leave this machine, to the URL that is given for them. */
 export async function createEmulator(options: EmulatorOptions = {}): Promise<Emulator> {

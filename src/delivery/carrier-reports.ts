@@ -62,13 +62,7 @@ const UNREPORTED = {
 
 export type CarrierReports = ReturnType<typeof createCarrierReports>
 
-/**
- * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
- * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
- * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
- * asked first, whatever it reports.
- */
-export function createCarrierReports(options: {
+interface CarrierReportsOptions {
   readonly clock: Clock
   readonly random: () => number
   /** The carriers that stand beside another one in a route. */
@@ -77,9 +71,19 @@ export function createCarrierReports(options: {
   readonly onChange: (provider: string, isSecond: boolean, share: number) => void
   /** Called when reports begin to say that something is for the operator to mend, and when they do no more. */
   readonly onFault: (channel: Channel, provider: string, change: PartialFaultChange) => void
-}) {
+  /** Names the domain of an address that is masked. */
+  readonly domainOf: (masked: string) => string
+}
+
+/**
+ * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
+ * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
+ * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
+ * asked first, whatever it reports.
+ */
+export function createCarrierReports(options: CarrierReportsOptions) {
   const { clock, random, judged, onChange } = options
-  const faults = createReportedFaults(clock, options.onFault)
+  const faults = createReportedFaults(options)
   const awaited = createAwaitedReports()
   const latestCodes = createLatestCodes()
   /** Of the carriers that have sent reports. */
@@ -108,6 +112,9 @@ export function createCarrierReports(options: {
         if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
         else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
         faults.note(event)
+      },
+      attempt({ message, outcome }) {
+        if (message.channel === 'email' && outcome.is === 'sent') faults.noteMail(message.masked)
       },
     } satisfies EventHandlers,
     isSecond,
@@ -330,59 +337,70 @@ const FEWEST_ARRIVED = 3
 const MOST_ARRIVED = 10
 /** What no report has said for so long, ms, is not said any more. */
 const UNSAID_MS = 24 * 60 * 60_000
-/** The most faults, and recipients of each, that are kept. */
+/** The most faults of a provider, and recipients of each, that are kept. */
 const MOST_FAULTS = 100
 const MOST_RECIPIENTS = 100
+/** So many recipients make a fault. Each can send a report on a mail of his own; but what a carrier reports is its own. */
+const FEWEST_RECIPIENTS: Readonly<Record<Channel, number>> = { email: 5, sms: 1 }
 
 interface ReportedFault {
   readonly channel: Channel
   readonly provider: string
-  readonly fault: PartialFault
-  readonly recipients: Set<string>
+  /** Null: too few recipients have met it so far. */
+  fault: PartialFault | null
+  /** The latest ones: when each met it last, ms since the epoch, and the domain of his address. */
+  readonly recipients: Map<string, { readonly at: number; readonly domain: string }>
   /** The beginnings of their numbers. */
   readonly areas: Set<string>
   reports: number
   /** Messages in a row that arrived since. */
   arrived: number
-  reportedAt: number
 }
 
 /**
  * What providers report that the operator has to mend, such as a signature that is not registered: they take the messages, which do
  * not arrive. From the first such report on it is a fault of the provider, until messages arrive again that it concerns. Nothing
- * waits for it: the provider is not known to refuse the next one.
+ * waits for it: the provider is not known to refuse the next one. By mails that came back it is one from the fifth recipient of a day
+ * on, if they are of two domains, or all mails of the day went to one.
  */
-function createReportedFaults(
-  { now }: Clock,
-  onFault: (channel: Channel, provider: string, change: PartialFaultChange) => void,
-) {
-  const faults = new Map<string, ReportedFault>()
+function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierReportsOptions) {
+  /** By provider and code: what comes from one provider hides no fault of another. */
+  const tables = new Map<string, Map<string, ReportedFault>>()
+  /** When a mail was sent last to each of the latest two domains, ms since the epoch. */
+  const writtenTo = new Map<string, number>()
 
-  function meet(
-    { channel, provider, errorCode, kind = '', masked = '' }: EventOf<'receipt'>,
-    { scope, reason }: ReportFault,
-  ): void {
-    const code = errorCode ?? 'undelivered'
-    const key = `${provider} ${code} ${scope === 'template' ? kind : ''}`
-    let found = faults.get(key)
-    if (found === undefined) {
-      if (faults.size >= MOST_FAULTS) return
-      const begun = { scope, name: code, kind, since: now(), until: null, code, reply: reason ?? '' }
-      const nobody = { recipients: new Set<string>(), areas: new Set<string>(), reports: 0 }
-      found = { channel, provider, fault: begun, ...nobody, arrived: 0, reportedAt: 0 }
-      faults.set(key, found)
-      onFault(channel, provider, { is: 'begun', fault: { ...begun, recipients: 1 } })
-    }
-    if (found.recipients.size < MOST_RECIPIENTS) found.recipients.add(masked)
+  function isMet({ channel, fault, recipients }: ReportedFault): boolean {
+    for (const [recipient, { at }] of recipients) if (now() - at > UNSAID_MS) recipients.delete(recipient)
+    if (recipients.size < FEWEST_RECIPIENTS[channel]) return false
+    const isOfSeveral = new Set([...recipients.values()].map(({ domain }) => domain)).size > 1
+    const today = [...writtenTo.values()].filter(at => now() - at <= UNSAID_MS)
+    return channel === 'sms' || fault !== null || isOfSeveral || today.length === 1
+  }
+
+  function meet(event: EventOf<'receipt'>, { scope, reason }: ReportFault): void {
+    const { channel, provider, errorCode, kind = '', masked = '', recipient = masked } = event
+    // The codes of a class are one fault (RFC 3463).
+    const code = errorCode?.replace(/^(\d\.\d+)\.\d+$/, '$1.x') ?? 'undelivered'
+    const key = `${code} ${scope === 'template' ? kind : ''}`
+    const table = tables.get(provider) ?? new Map<string, ReportedFault>()
+    tables.set(provider, table)
+    const nobody = { recipients: new Map(), areas: new Set<string>(), reports: 0, arrived: 0 }
+    const found = table.get(key) ?? { channel, provider, fault: null, ...nobody }
+    if (table.size < MOST_FAULTS) table.set(key, found)
+    else if (!table.has(key)) return
+    keepLatest(found.recipients, recipient, { at: now(), domain: domainOf(masked) }, MOST_RECIPIENTS)
     found.areas.add(areaOf(masked))
     found.reports += 1
     found.arrived = 0
-    found.reportedAt = now()
+    if (found.fault !== null || !isMet(found)) return
+    found.fault = { scope, name: code, kind, since: now(), until: null, code, reply: reason ?? '' }
+    const recipients = found.recipients.size
+    onFault(channel, provider, { is: 'begun', fault: { ...found.fault, recipients } })
   }
 
   function end(key: string, { channel, provider, fault }: ReportedFault): void {
-    faults.delete(key)
-    onFault(channel, provider, { is: 'over', fault })
+    tables.get(provider)?.delete(key)
+    if (fault !== null) onFault(channel, provider, { is: 'over', fault })
   }
 
   return {
@@ -392,20 +410,31 @@ function createReportedFaults(
       if (result !== 'recorded' || status === 'complained') return
       if (fault !== undefined && isOursToMend(fault)) meet(event, fault)
       if (status !== 'delivered' && status !== 'read') return
-      for (const [key, each] of faults) {
-        const isOther = each.fault.scope === 'template' && each.fault.kind !== kind
-        if (each.provider !== provider || isOther || !each.areas.has(areaOf(masked))) continue
+      for (const [key, each] of tables.get(provider) ?? []) {
+        const isOther = each.fault?.scope === 'template' && each.fault.kind !== kind
+        if (isOther || !each.areas.has(areaOf(masked))) continue
         each.arrived += 1
         if (each.arrived >= Math.min(Math.max(each.reports, FEWEST_ARRIVED), MOST_ARRIVED)) end(key, each)
       }
     },
+    noteMail: (masked: string) => keepLatest(writtenTo, domainOf(masked), now(), 2),
     list(provider: string): readonly PartialFault[] {
-      for (const [key, each] of faults) if (now() - each.reportedAt > UNSAID_MS) end(key, each)
-      return [...faults.values()]
-        .filter(each => each.provider === provider)
-        .map(({ fault, recipients }) => ({ ...fault, recipients: recipients.size }))
+      const table = tables.get(provider) ?? new Map<string, ReportedFault>()
+      for (const [key, each] of table)
+        if (!isMet(each) && (each.fault !== null || each.recipients.size === 0)) end(key, each)
+      return [...table.values()].flatMap(({ fault, recipients }) =>
+        fault === null ? [] : { ...fault, recipients: recipients.size },
+      )
     },
   }
+}
+
+/** Sets an entry as the latest one of a map that keeps the latest so many. */
+function keepLatest<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  map.delete(key)
+  map.set(key, value)
+  const [first = ''] = map.keys()
+  if (map.size > most) map.delete(first)
 }
 
 /** The calling code of a number, as far as its mask shows it; a sender may be registered in one country and not in another. */

@@ -28,7 +28,7 @@ export interface NotifierOptions {
   readonly outbox: Pick<Outbox, 'accept' | 'memos'> & {
     readonly queries: Pick<Outbox['queries'], 'findMessage'>
   }
-  readonly storeKeys: Pick<KeyedHashes, 'dedupeKey' | 'recipientHash' | 'formerHash' | 'bucketHash'>
+  readonly storeKeys: Pick<KeyedHashes, 'dedupeKey' | 'recipientHash' | 'bucketHash'>
   readonly charges: ChargesOf
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing
@@ -220,7 +220,6 @@ function prepare(
     message,
     dedupeKey: storeKeys.dedupeKey(['ddq', channel, to, ...identity]),
     recipientHash: storeKeys.recipientHash(channel, to),
-    formerHash: storeKeys.formerHash?.(channel, to),
     charges: charges(message, country),
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },

@@ -74,9 +74,10 @@ type CallbackEvent =
       /** Empty when the report names our id alone. */
       readonly providerId: string
       readonly result: KeptReport['is'] | 'forged'
-      /** The kind of the message, and its recipient as people may see it, when the report was kept with it. */
+      /** The kind of the message, and its recipient as people may see it and as a hash, when the report was kept with it. */
       readonly kind?: string
       readonly masked?: string
+      readonly recipient?: string
     })
   | {
       /** A delivery report has a state that nothing here has a meaning for; told once. */

@@ -84,32 +84,35 @@ export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: Ht
   const settings = {
     pipelining: 1,
     keepAliveTimeout: IDLE_MS,
-    connect: { timeout: limits.connectMs, lookup: lookUpName, ...(ca !== undefined && { ca }) },
     headersTimeout: limits.answerMs,
     bodyTimeout: limits.bodyMs,
     maxResponseSize: MAX_BODY_BYTES,
   }
-  const openPool = (most: number): Dispatcher =>
-    proxy === undefined
-      ? new (loadPool())(origin, { ...settings, connections: most })
+  const openPool = (most: number, connectMs: number): Dispatcher => {
+    const connect = { timeout: connectMs, lookup: lookUpName, ...(ca !== undefined && { ca }) }
+    return proxy === undefined
+      ? new (loadPool())(origin, { ...settings, connect, connections: most })
       : new (require('undici') as Undici).EnvHttpProxyAgent({
           ...settings,
+          connect,
           connections: most,
-          connectTimeout: limits.connectMs,
+          connectTimeout: connectMs,
           proxyTls: { lookup: lookUpName },
           httpsProxy: proxy.url,
           // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
           httpProxy: '',
           noProxy: proxy.except ?? '',
         })
-  const pool = openPool(connections)
+  }
+  const pool = openPool(connections, limits.connectMs)
   return {
     /** Makes `exchange`'s request. Its errors carry no headers. */
     request: (exchange: Exchange, { headers, ...request }: HttpRequest): Promise<HttpResponse> =>
       dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }),
     /** See Provider.probe: connects, TLS and the proxy's tunnel included, and hangs up where a request would be written. */
     async probe(): Promise<'up' | 'down'> {
-      const fresh = openPool(1)
+      // To destroy it takes until it has connected, or failed to.
+      const fresh = openPool(1, PROBE_MS)
       const ended = new AbortController()
       const limit = setTimeout(() => ended.abort(), PROBE_MS)
       let isUp = false

@@ -129,15 +129,9 @@ t.test('the client tries to connect until it succeeds', async t => {
 t.test('a silent connection is ended though it stays open', async t => {
   const { server, ready, until, ends } = await subscribed(t)
   await ready()
-  const began = performance.now()
   server.proxy.setSilent(true)
   await until(() => ends.length === 1)
-  const tookMs = performance.now() - began
   t.equal(ends[0], `silent: nothing was heard for ${quick.silenceMs} ms`)
-  t.ok(
-    tookMs >= quick.silenceMs - quick.heartbeatMs * 2 && tookMs < quick.silenceMs * 10,
-    `took ${tookMs} ms`,
-  )
   server.proxy.setSilent(false)
   await ready()
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { type Acceptance, type Accepted, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { until } from '../rigs/until.ts'
 import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
 
 const [device, second, other] = DEVICES
@@ -91,12 +92,6 @@ t.test('an alarm is sent at most once in the row’s minutes, per device and rul
   t.equal((await notifications()).length, 4)
 })
 
-t.test('with 0 minutes each alarm is sent', async t => {
-  const { take, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })] })
-  await take(...Array.from({ length: 50 }, () => reporter.alert(device, true, { rule })))
-  t.equal((await notifications()).length, 50)
-})
-
 t.test('the recovery goes to those who got the alarm, and only once', async t => {
   const { take, notifications, reporter, clock, deliver, why } = await rig(t, {
     rows: [row({ recipients: [ann, bob] })],
@@ -166,12 +161,6 @@ t.test('an alarm that was not delivered has no recovery', async t => {
       end,
     )
   }
-})
-
-t.test('the recovery of an alarm that is being delivered is sent', async t => {
-  const { take, notifications, reporter } = await rig(t)
-  await take(reporter.alert(device, true, { rule }), reporter.alert(device, false, { rule }))
-  t.equal((await notifications()).length, 2)
 })
 
 t.test(
@@ -367,8 +356,7 @@ t.test('alerts wait while the store cannot take them; then each is sent once', a
     }),
   })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
-  while (!events.some(({ type }) => type === 'alert-sent'))
-    await new Promise(resolve => setTimeout(resolve, 5))
+  await until(() => events.some(({ type }) => type === 'alert-sent'), 'they are stored')
   t.equal((await notifications()).length, 2)
   t.equal(events.filter(({ type }) => type === 'alert-store-failed').length, 5)
 })
@@ -407,12 +395,10 @@ t.test('the end stores what came by then, and does not wait for a store that is 
   t.equal((await notifications()).length, 300)
 
   const gone = await rig(t, {
-    retryMs: 60_000,
+    retryMs: 3_600_000,
     between: () => ({ accept: () => Promise.reject(new StoreUnavailable('gone')) }),
   })
   void gone.take(gone.reporter.alert(device, true, { rule }))
-  while (gone.events.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
-  const began = performance.now()
+  await until(() => gone.events.length > 0, 'a try has failed')
   await gone.notifier().stop()
-  t.ok(performance.now() - began < 10_000, 'sooner than the next try')
 })

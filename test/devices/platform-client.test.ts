@@ -53,14 +53,6 @@ t.test('an application logs in', async t => {
   t.same(contract.violations(), [])
 })
 
-t.test('a wrong password is a refusal with its code', async t => {
-  const { client } = await emulated(t)
-  t.match(await client.corpAuth({ ...corp, password: 'wrong' }), {
-    ok: false,
-    failure: { is: 'refused', httpStatus: 403, code: 4_031_003, message: /./ },
-  })
-})
-
 t.test('a gateway call with a member credential', async t => {
   const { client, contract, exchanges } = await emulated(t)
   const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
@@ -76,19 +68,6 @@ t.test('a gateway call with a member credential', async t => {
     ],
   )
   t.same(contract.violations(), [])
-})
-
-t.test('a hundred calls at once share one login, and one more when their token is refused', async t => {
-  const { client, tokens, exchanges } = await emulated(t)
-  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
-  const call = () => client.call({ method: 'GET', path: '/v2/api-gateway/echo', auth })
-  const hundred = () => Promise.all(Array.from({ length: 100 }, call))
-  const logins = () => exchanges.filter(({ path }) => path === '/v2/corp-auth').length
-  t.ok((await hundred()).every(each => each.ok))
-  t.equal(logins(), 1)
-  tokens.revoke()
-  t.ok((await hundred()).every(each => each.ok))
-  t.equal(logins(), 2)
 })
 
 t.test('a call that stays refused is repeated once, no more', async t => {
@@ -213,45 +192,6 @@ t.test('a signed call carries what the mechanism asks for, and no Access-Token',
   t.notOk(signatures.some(each => 'access-token' in (each as { headers: object }).headers))
 })
 
-t.test('a wrong signature is refused', async t => {
-  const { client } = await emulated(t)
-  const signing = { appId: app.appId, sign: () => 'wrong', timestamp: () => '1', requestId: () => '2' }
-  const call = { method: 'GET', path: '/v2/api-gateway/echo', group: 'g', stage: 'TEST' } as const
-  t.match(await client.call({ ...call, auth: { by: 'signature', signing } }), {
-    failure: { code: 4_031_003 },
-  })
-})
-
-t.test('version 1: the result is bare, and errors have their own form', async t => {
-  const { client } = await emulated(t)
-  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
-  const demo = (body: object) => client.call({ method: 'POST', path: '/v1/demo', body, auth })
-  t.same(await demo({ name: 'Ada', age: 36 }), { ok: true, value: { name: 'Ada', age: 36 } })
-  t.match(await demo({ name: 'Ada', age: 'old' }), { failure: { httpStatus: 400, code: 4_001_001 } })
-})
-
-t.test('failures of the gateway keep their code and status', async t => {
-  const { client, api } = await emulated(t)
-  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
-  const call = (path: string, method: 'GET' | 'POST', body?: object) =>
-    client.call({ method, path, body, auth })
-  t.match(await call('/v2/api-gateway/none', 'GET'), { failure: { status: 404, code: 4_041_001 } })
-  t.match(await call('/v2/api-gateway/demo', 'GET'), { failure: { status: 405, code: 4_051_001 } })
-  t.match(await call('/v2/api-gateway/demo', 'POST', { age: 3 }), {
-    failure: { status: 400, code: 4_001_002 },
-  })
-  t.match(await call('/v2/api-gateway/demo', 'POST', { name: '', age: 3 }), { failure: { code: 4_001_002 } })
-  for (const [fault, status, code] of [
-    ['timeout', 408, 4_081_001],
-    ['gateway', 502, 5_021_001],
-    ['degraded', 503, 5_031_002],
-    ['access', 504, 5_041_001],
-  ] as const) {
-    api.setFault(fault)
-    t.match(await call('/v2/api-gateway/echo', 'GET'), { failure: { httpStatus: status, status, code } })
-  }
-})
-
 t.test('a missing answer is a failure with its reason', async t => {
   const silent = createServer(() => {})
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
@@ -285,9 +225,4 @@ t.test('a login without a token is unreadable', async t => {
   await client.close()
   odd.closeAllConnections()
   await new Promise(resolve => odd.close(resolve))
-})
-
-t.test('a path without its version is a mistake of the caller', async t => {
-  const { client } = await emulated(t)
-  await t.rejects(client.call({ method: 'GET', path: '/devices' }), TypeError)
 })

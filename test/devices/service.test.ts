@@ -9,6 +9,7 @@ import { ConfigError } from '../../src/config/config.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { type Service, startService } from '../../src/service/service.ts'
 import { serveHere } from '../rigs/serve-here.ts'
+import { until } from '../rigs/until.ts'
 
 const FREEZER = '1144502133'
 const secret = () => `t${randomBytes(16).toString('hex')}x`
@@ -50,14 +51,6 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
     return service
   }
   return { standIns, emulator, start, log, directory, settings }
-}
-
-async function until(condition: () => boolean, what: string, withinMs = 15_000): Promise<void> {
-  const deadline = performance.now() + withinMs
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`${what} did not come`)
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
 }
 
 const subscribed = (emulator: Emulator, topics: number) =>
@@ -159,14 +152,7 @@ t.test('the console shows the subscription, and why it last ended', async t => {
   const service = await start()
   await subscribed(emulator, 1)
   const page = async () => (await fetch(`${service.adminUrl}/console`)).text()
-  const shows = async (what: RegExp) => {
-    const deadline = performance.now() + 15_000
-    while (!what.test(await page())) {
-      if (performance.now() > deadline) throw new Error(`the page never showed ${what}`)
-      // A page costs the service several milliseconds.
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-  }
+  const shows = (what: RegExp) => until(async () => what.test(await page()), String(what))
   await shows(/Device alerts<\/h2><p><span class="state s-sent">subscribed<\/span>/)
   await shows(/Last end<\/dt><dd>none</)
   emulator.ddq.proxy.setDown(true)

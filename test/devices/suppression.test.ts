@@ -32,20 +32,6 @@ const memory = (more: Partial<AlertMemory> = {}): AlertMemory => ({
   ...more,
 })
 
-t.test('a first alarm is sent; a first recovery is not', async t => {
-  t.equal(decideSuppression(null, occurrence('alarm'), 0, NOW), 'send')
-  t.equal(decideSuppression(null, occurrence('recovery'), 0, NOW), 'not-alarmed')
-})
-
-t.test('alarms are sent at most once in the row’s minutes', async t => {
-  const later = (ms: number, everyMs = 10 * MINUTE) =>
-    decideSuppression(memory(), occurrence('alarm', NOW + ms), everyMs, NOW + ms)
-  t.equal(later(1), 'quiet')
-  t.equal(later(10 * MINUTE - 1), 'quiet')
-  t.equal(later(10 * MINUTE), 'send')
-  t.equal(later(0, 0), 'send', '0 minutes: each')
-})
-
 t.test('the minutes count also when it recovered in between', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + MINUTE })
   t.equal(

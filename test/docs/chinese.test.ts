@@ -41,18 +41,3 @@ t.test(
     for (const [page, original] of PAGES) t.same(namesIn(read(page)), namesIn(read(original)), page)
   },
 )
-
-t.test(
-  'Chinese has its own quotation marks, and no spaces that a line break or a percent sign makes',
-  async t => {
-    for (const [page] of PAGES) {
-      const prose = read(page).replaceAll(/^ *```[\s\S]*?^ *```|`[^`\n]*`/gm, 'code')
-      t.same(
-        prose.match(/"[^"\n]*\p{Script=Han}[^"\n]*"|\p{Script=Han}\n *\p{Script=Han}.*|\d %/gu),
-        null,
-        page,
-      )
-      t.notMatch(prose, '你', `${page}: its reader is 您`)
-    }
-  },
-)

@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import t from 'tap'
-import pack from '../../package.json' with { type: 'json' }
 import { ERR_CODES } from '../../src/callback/answers.ts'
 import { commandNames } from '../../src/commands/run.ts'
 import { settingNames } from '../../src/config/settings.ts'
@@ -44,12 +43,6 @@ t.test('every link and picture leads to a file, and to a part that it has', t =>
       t.ok(partsOf(file).includes(part), `${page}: ${file}#${part}`)
     }
   }
-  t.end()
-})
-
-t.test('the table of mended versions begins with this one', t => {
-  const [minor] = /^\d+\.\d+/.exec(pack.version) ?? []
-  t.match(read('SECURITY.md'), `|---|---|---|\n| ${minor} |`)
   t.end()
 })
 

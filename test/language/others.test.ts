@@ -10,10 +10,9 @@ const ROOT = join(import.meta.dirname, '../..')
 /** Sources whose sentences nobody reads in the console, at a command or on a page of ours. */
 const ENGLISH = [
   'src/language/*',
-  // The log, metrics and the document of the status API are English.
+  // The log and metrics are English.
   'src/admin/event-log.ts',
   'src/admin/metrics/*',
-  'src/admin/status/openapi.ts',
   // What the platform says, as a sample; words that a reply may have; headers of mails; a fault of the SDK's use.
   'src/messages/{kinds,samples}.ts',
   'src/delivery/redact.ts',
@@ -42,10 +41,8 @@ const PIECES = new Set([
   'a mobile number',
   'a number of an allowed country',
   'an address',
-  'and {} are both set',
   'has no room for the line that fills the code in{}',
   'not ready',
-  'take it out',
   'takes {} segments ({}, {}){}{}',
   'template {}{} {}',
   '{} characters',

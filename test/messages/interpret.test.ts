@@ -227,7 +227,9 @@ t.test('a validity may have decimals; an invalid one counts as not stated', asyn
 t.test('a code is opaque, but stays on its line and exact', async t => {
   for (const code of [' a-B/+=9 ', '\u3000a-B/+=9\u00a0'])
     t.equal(read(interpret('sms', sms({ type: 1, code }))).content.params['code'], 'a-B/+=9')
-  for (const code of ['12\n34', '12\u000034', '1\u202e2', '\ud800', 2 ** 60, true, [], 'x'.repeat(1025)]) {
+  const marks = '\u0007|\u001b[31m|\r\n|\u0085|\u2028|\u2029|\u2066'.split('|').map(mark => `12${mark}34`)
+  const wrong = ['12\n34', '12\u000034', '1\u202e2', '\ud800', 2 ** 60, true, [], 'x'.repeat(1025), ...marks]
+  for (const code of wrong) {
     t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code' })
   }
 })

@@ -1,4 +1,5 @@
 import nodemailer from 'nodemailer'
+import { englishIn } from '../language/english.ts'
 import { inBrowser, inbox, press, stage } from './page-rig.ts'
 
 inBrowser('a mail is shown as its reader gets it, and in every other form', async (t, tab) => {
@@ -134,4 +135,60 @@ inBrowser(
     }
   },
   { viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+)
+
+/** What a reader of the page reads or hears, but for what arrived, the log and what was answered. */
+const READABLE = `(() => {
+  const page = document.body.cloneNode(true)
+  for (const element of page.querySelectorAll('iframe, pre, code, .preview, .subject, .people, .envelope-line code, .bubble, .log, .msg, h3, script, time')) element.remove()
+  const spoken = [...page.querySelectorAll('[aria-label], [title]')].flatMap(each => [each.getAttribute('aria-label'), each.title])
+  return [...page.querySelectorAll('*')].flatMap(each => [...each.childNodes].filter(node => node.nodeType === 3).map(node => node.data)).concat(spoken).join('\\n')
+})()`
+
+inBrowser(
+  'for a Chinese reader it is in Chinese',
+  async (t, tab) => {
+    const read = async (at: string) => {
+      const text = await tab.evaluate<string>(READABLE)
+      const names = [
+        'RCPT TO',
+        'lin.wei',
+        'Lin Wei',
+        'lin',
+        'wei',
+        'corp_id',
+        ' ms',
+        '.eml',
+        'callback-courier',
+        'Twilio',
+        'HTML',
+        'GSM',
+        'UCS',
+        'STARTTLS',
+        'HTTP',
+        'example',
+        'com',
+        'err_code',
+        'OK',
+      ]
+      const known = text.replaceAll(/^(?:阿里云|腾讯云)：.*$/gm, '')
+      t.same([...new Set(englishIn(known, names))], [], at)
+    }
+    await read('nothing has arrived')
+    const faults = await tab.locator('#fault-sms option').allTextContents()
+    t.ok(faults.length > 150)
+    for (const each of faults.filter(text => !text.includes('MFA')))
+      t.match(each.replace(/^.*?：/, ''), /\p{Script=Han}/u, each)
+    await tab.getByRole('button', { name: '登录验证码' }).click()
+    await tab.getByRole('button', { name: '更换手机号' }).click()
+    await tab.locator('.bubble').waitFor()
+    await tab.locator('#mails li').waitFor()
+    await read('a mail and an SMS')
+    for (const name of ['源码', '纯文本', '服务的日志', '接入您自己的程序']) {
+      await tab.getByRole('tab', { name }).click()
+      await read(name)
+    }
+    t.equal(await tab.evaluate('document.documentElement.lang'), 'zh-CN')
+  },
+  { viewport: { width: 1280, height: 800 }, locale: 'zh-CN' },
 )

@@ -7,8 +7,7 @@ import { FEED_FAULTS } from '../../sandbox/emulator/ddq-feed.ts'
 import { RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { SAMPLE_REQUESTS } from '../../sandbox/emulator/page.ts'
 import { CHINESE } from '../../sandbox/words.ts'
-import { englishIn } from '../language/english.ts'
-import { address, inBrowser, post, status } from './page-rig.ts'
+import { address, post, status } from './page-rig.ts'
 
 t.test('no other web page can read it or press its buttons', async t => {
   const json = { 'content-type': 'application/json' }
@@ -37,62 +36,6 @@ t.test('what does not exist is not found, and what is nonsense is refused', asyn
   t.match(await post('/play', { channel: 'fax', action: 'send' }), { statusCode: 400 })
   t.match(await post('/fault', { channel: 'sms', name: 'toString' }), { error: String })
 })
-
-/** What a reader of the page reads or hears, but for what arrived, the log and what was answered. */
-const READABLE = `(() => {
-  const page = document.body.cloneNode(true)
-  for (const element of page.querySelectorAll('iframe, pre, code, .preview, .subject, .people, .envelope-line code, .bubble, .log, .msg, h3, script, time')) element.remove()
-  const spoken = [...page.querySelectorAll('[aria-label], [title]')].flatMap(each => [each.getAttribute('aria-label'), each.title])
-  return [...page.querySelectorAll('*')].flatMap(each => [...each.childNodes].filter(node => node.nodeType === 3).map(node => node.data)).concat(spoken).join('\\n')
-})()`
-
-inBrowser(
-  'for a Chinese reader it is in Chinese',
-  async (t, tab) => {
-    const read = async (at: string) => {
-      const text = await tab.evaluate<string>(READABLE)
-      const names = [
-        'RCPT TO',
-        'lin.wei',
-        'Lin Wei',
-        'lin',
-        'wei',
-        'corp_id',
-        ' ms',
-        '.eml',
-        'callback-courier',
-        'Twilio',
-        'HTML',
-        'GSM',
-        'UCS',
-        'STARTTLS',
-        'HTTP',
-        'example',
-        'com',
-        'err_code',
-        'OK',
-      ]
-      const known = text.replaceAll(/^(?:阿里云|腾讯云)：.*$/gm, '')
-      t.same([...new Set(englishIn(known, names))], [], at)
-    }
-    await read('nothing has arrived')
-    const faults = await tab.locator('#fault-sms option').allTextContents()
-    t.ok(faults.length > 150)
-    for (const each of faults.filter(text => !text.includes('MFA')))
-      t.match(each.replace(/^.*?：/, ''), /\p{Script=Han}/u, each)
-    await tab.getByRole('button', { name: '登录验证码' }).click()
-    await tab.getByRole('button', { name: '更换手机号' }).click()
-    await tab.locator('.bubble').waitFor()
-    await tab.locator('#mails li').waitFor()
-    await read('a mail and an SMS')
-    for (const name of ['源码', '纯文本', '服务的日志', '接入您自己的程序']) {
-      await tab.getByRole('tab', { name }).click()
-      await read(name)
-    }
-    t.equal(await tab.evaluate('document.documentElement.lang'), 'zh-CN')
-  },
-  { viewport: { width: 1280, height: 800 }, locale: 'zh-CN' },
-)
 
 t.test('the page of the emulated platform has its words in Chinese', async t => {
   const read = (file: string) =>

@@ -33,14 +33,14 @@ t.test('the event of a message that ended is told after a kill -9, over HTTPS', 
     await body.dump()
     t.equal(statusCode, 200)
   }
-  await until(() => ended.size === 5, 'all ended', 20_000)
+  await until(() => ended.size === 5, 'all ended')
   first.child.kill('SIGKILL')
   await first.exited
 
   const receiver = await startReceiver(t, { port, tlsIn: sinks.directory })
   await startProcess(t, env)
   const told = () => receiver.told().filter(({ type }) => type === 'message.ended')
-  await until(() => told().length >= 5, 'all are told', 20_000)
+  await until(() => told().length >= 5, 'all are told')
   t.same(new Set(told().map(({ data }) => data['id'])), ended)
   t.equal(receiver.forged(), 0)
 })

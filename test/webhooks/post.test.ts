@@ -1,9 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createPoster, readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
+import { until } from '../rigs/until.ts'
 import { type Act, SECRET, startReceiver } from './receiver.ts'
 
-const LIMITS = { connectMs: 500, answerMs: 500, bodyMs: 200 }
 const BODY = '{"type":"events","data":{"events":[]}}'
 
 t.test('what a receiver answers late, slowly or without end holds nobody up', async t => {
@@ -12,7 +11,7 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
     `http://127.0.0.1:${receiver.port}/hook?as=courier`,
     { now: Date.now },
     undefined,
-    LIMITS,
+    { connectMs: 2000, answerMs: 2000, bodyMs: 1000 },
   )
   t.teardown(() => poster.close())
   let n = 0
@@ -21,7 +20,7 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
     const headers = signPayload(readSigningKeys(SECRET), `batch-${(n += 1)}`, Date.now(), BODY)
     return poster.post(headers, BODY, signal)
   }
-  const late = await post(response => void setTimeout(() => response.end(), 5000).unref())
+  const late = await post(() => {})
   t.match(late, { is: 'failed', reason: /^(UND_ERR_HEADERS_TIMEOUT|answer-limit)$/ })
 
   const endless: Act = response => {
@@ -29,9 +28,7 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
     const timer = setInterval(() => response.write('x'), 50)
     response.on('close', () => clearInterval(timer))
   }
-  const began = performance.now()
-  t.match(await post(endless), { is: 'delivered' }, 'its status has come')
-  t.ok(performance.now() - began < 10_000, 'and the rest is not waited for')
+  t.match(await post(endless), { is: 'delivered' }, 'its status has come, and the rest is not waited for')
   const flood: Act = response => {
     response.writeHead(200)
     const more = () => void (response.destroyed || response.write('x'.repeat(100_000), more))
@@ -47,7 +44,7 @@ t.test('what a receiver answers late, slowly or without end holds nobody up', as
 
   const stopping = new AbortController()
   const stopped = post(() => {}, stopping.signal)
-  await pause(50)
+  await until(() => receiver.posts.length === n, 'it has come')
   stopping.abort()
   t.match(await stopped, { is: 'failed', reason: 'aborted' })
   let asked: string | undefined

@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
+import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
 import { SECRET, startReceiver, type ToldEvent } from './receiver.ts'
 
@@ -70,6 +71,17 @@ t.test(
   },
 )
 
+t.test('they take the way that HTTPS_PROXY names', async t => {
+  const proxy = await startHttpProxy(t, 502)
+  await startRig(t, {
+    EVENTS_URL: 'https://hooks.example.com/',
+    EVENTS_SECRET: SECRET,
+    HTTPS_PROXY: proxy.url,
+  })
+  await until(() => proxy.asked.length > 0, 'a tunnel is asked for')
+  t.match(proxy.asked, [{ to: 'hooks.example.com:443', as: /^Basic / }])
+})
+
 t.test('a receiver that fails gets the same POST again, and one that says 410 none', async t => {
   const receiver = await startReceiver(t)
   const rig = await startRig(t, {
@@ -87,7 +99,7 @@ t.test('a receiver that fails gets the same POST again, and one that says 410 no
   receiver.act = response =>
     (faults[next++] ?? (last => last.writeHead(200).end('x'.repeat(400_000))))(response)
   await rig.post('email', mailBody({ to: 'ann@example.com' }))
-  await until(() => receiver.told().length >= 3, 'told after all', 20_000)
+  await until(() => receiver.told().length >= 3, 'told after all')
   const tried = receiver.posts.slice(before)
   t.equal(tried.length, 4, 'no redirect was followed')
   t.equal(new Set(tried.map(({ id }) => id)).size, 1, 'by the same id')

@@ -41,7 +41,7 @@ t.test(
     const message = () => aliyun.standIn.messages[0]
     const ended = () => rig.events().some(each => each['outcome'] === 'ambiguous')
     // Aliyun is asked for some five seconds what became of it.
-    await until(ended, 'the end of the attempt', 20_000)
+    await until(ended, 'the end of the attempt')
     const taken = message()
     if (taken === undefined) return t.fail('Aliyun has nothing')
     const body = JSON.stringify([reportOf(taken), reportOf(taken)])

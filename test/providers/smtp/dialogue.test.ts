@@ -101,13 +101,6 @@ await t.test('bare CR and bare LF never leave: no smuggled end of message', asyn
   t.ok(server.mails.every(({ to }) => to.length === 1 && to[0] !== 'e@e'))
 })
 
-await t.test('a mail is sent until its validity is over, and not in that moment', async t => {
-  const { server, send } = await start(t, {}, { clock: { now: () => 1000 } })
-  t.match(await send({ ...mail(), expiresAt: 1000 }), { is: 'retry', code: 'expired', untouched: true })
-  t.match(await send({ ...mail(), expiresAt: 1001 }), { is: 'sent' })
-  t.equal(server.mails.length, 1)
-})
-
 await t.test('a connection goes on after a refusal, whatever was refused', async t => {
   const { server, send } = await start(t)
   for (const step of ['RCPT', 'dot'] as const) {
@@ -270,11 +263,4 @@ await t.test('with DKIM the message is signed and otherwise the same', async t =
   t.match(await send(), { is: 'ambiguous' }, 'the end of a signed message is seen as well')
   server.act = moment => (moment.step === 'DATA' ? { is: 'drop' } : undefined)
   t.match(await send(), { is: 'retry' })
-})
-
-await t.test('a thousand messages over one connection', async t => {
-  const { server, send } = await start(t)
-  for (let i = 0; i < 1000; i++) await send()
-  t.equal(server.mails.length, 1000)
-  t.equal(server.connections.length, 1)
 })

@@ -5,6 +5,7 @@ import type { AccessToken } from '../../../src/providers/smtp/oauth2.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
+import { until } from '../../rigs/until.ts'
 import { SHORT_SMTP } from '../short.ts'
 import { openTokens, startOauth2, USER } from './oauth2.ts'
 import { createSmtpServer, mail } from './rig.ts'
@@ -87,8 +88,11 @@ t.test('a token is renewed before it ends, and nobody waits for that', async t =
   endpoint.act = undefined
   now += 31_000
   t.equal(await tokens.getToken(), first)
-  await until(() => endpoint.issued.length === 2)
-  await until(async () => ((await tokens.getToken()) as { token: string }).token === endpoint.issued[1])
+  await until(() => endpoint.issued.length === 2, 'the second token')
+  await until(
+    async () => ((await tokens.getToken()) as { token: string }).token === endpoint.issued[1],
+    'the new token',
+  )
   t.equal(endpoint.requests.length, 4, 'the failure was not repeated at once')
 
   now += 3_600_000
@@ -284,7 +288,7 @@ t.test('who waits for a token can be stopped', async t => {
   endpoint.act = { is: 'wait', ms: 300 }
   const abort = new AbortController()
   const [stopped, other] = [provider.send(mail(), abort.signal), provider.send(mail(), signal)]
-  await until(() => endpoint.requests.length === 1)
+  await until(() => endpoint.requests.length === 1, 'the request')
   abort.abort()
   t.match(await stopped, { is: 'retry', code: 'aborted', untouched: true })
   t.match(await other, { is: 'sent' }, 'and the others get theirs')
@@ -293,7 +297,7 @@ t.test('who waits for a token can be stopped', async t => {
   const { provider: second, endpoint: slow } = await startOauth2(t)
   slow.act = { is: 'stall' }
   const sending = second.send(mail(), signal)
-  await until(() => slow.requests.length === 1)
+  await until(() => slow.requests.length === 1, 'the request')
   await second.close()
   t.match(await sending, { is: 'retry', code: 'closed', untouched: true })
 })
@@ -389,11 +393,3 @@ t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
   t.same(users, [{ user: USER, secure: true }])
   t.equal(endpoint.requests.length, 2)
 })
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 1000; left > 0; left--) {
-    if (await condition()) return
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  throw new Error('it never came to be')
-}

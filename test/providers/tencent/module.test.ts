@@ -3,7 +3,16 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { ALONE, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+import {
+  ALONE,
+  refuse,
+  SIGN_NAME,
+  SIGNATURES,
+  sms,
+  startTencentServer,
+  TEMPLATES,
+  templatesOf,
+} from './rig.ts'
 
 const byTencent = {
   ...enough,
@@ -72,6 +81,20 @@ t.test('check says of each signature and template whether it is approved and fil
     { is: 'fail', what: 'its text has the variables 1, 2, the mapping gives 1' },
     { about: 'tencent limits', is: 'ok', what: /2 SMS a day/ },
     { about: 'receipts', is: 'warn', next: /PUBLIC_URL/ },
+  ])
+})
+
+t.test('a signature and a template are found on whichever page they are', async t => {
+  const many = <T extends object>(item: T) => Array.from({ length: 101 }, () => item)
+  const signature = { SignId: 9, SignName: '其他', International: 0, StatusCode: 0 }
+  const template = { TemplateId: 9, TemplateContent: '{1}', International: 0, StatusCode: 0 }
+  const { results } = await runCheck(t, mappedTo([code]), {
+    signatures: [...many(signature), ...SIGNATURES],
+    templates: [...many(template), ...TEMPLATES],
+  })
+  t.match(results.slice(1, 3), [
+    { about: `tencent signature ${SIGN_NAME}`, is: 'ok' },
+    { about: 'tencent template 1110', is: 'ok' },
   ])
 })
 

@@ -82,66 +82,6 @@ await t.test('what the SDK makes of host, region or port does not change where t
   t.equal(server.requests.length, 1)
 })
 
-await t.test('whether it was written', async t => {
-  await t.test('refused: no', async t => {
-    const one = exchange()
-    await t.rejects(post(open(t, 'http://127.0.0.1:1'), one), { code: 'ECONNREFUSED' })
-    t.equal(one.written, false)
-  })
-  await t.test('reset after the request: yes', async t => {
-    const url = await listen(t, socket => void socket.once('data', () => socket.resetAndDestroy()))
-    const one = exchange()
-    await t.rejects(post(open(t, url), one))
-    t.equal(one.written, true)
-  })
-  await t.test('no answer: yes', async t => {
-    const url = await listen(t, socket => void socket.resume())
-    const one = exchange()
-    await t.rejects(post(open(t, url), one), { code: 'UND_ERR_HEADERS_TIMEOUT' })
-    t.equal(one.written, true)
-  })
-  await t.test('closed before anything was read: yes, as nobody can tell', async t => {
-    const url = await listen(t, socket => void socket.destroy())
-    const one = exchange()
-    await t.rejects(post(open(t, url), one))
-    t.equal(one.written, true)
-  })
-  await t.test('aborted in the queue: no, and at once', async t => {
-    let requests = 0
-    const url = await listen(t, socket => void socket.on('data', () => requests++))
-    const client = open(t, url)
-    const order: string[] = []
-    const first = post(client, exchange())
-    first.catch(() => order.push('the first has no answer'))
-    const controller = new AbortController()
-    const two = exchange(controller.signal)
-    const second = post(client, two)
-    setTimeout(() => controller.abort(), 50)
-    second.catch(() => order.push('the second is aborted'))
-    await t.rejects(second, { code: 'UND_ERR_ABORTED' })
-    t.equal(two.written, false)
-    await t.rejects(first)
-    await new Promise(resolve => setTimeout(resolve, 50))
-    t.strictSame(order, ['the second is aborted', 'the first has no answer'])
-    t.equal(requests, 1, 'nor is it written later')
-  })
-  await t.test('aborted before: no', async t => {
-    const server = await startTwilioServer()
-    t.teardown(async () => server.close())
-    const one = exchange(AbortSignal.abort())
-    await t.rejects(post(open(t, server.url), one), { code: 'UND_ERR_ABORTED' })
-    t.equal(one.written, false)
-    t.equal(server.requests.length, 0)
-  })
-  await t.test('aborted while it waits for the answer: yes', async t => {
-    const controller = new AbortController()
-    const url = await listen(t, socket => void socket.on('data', () => controller.abort()))
-    const one = exchange(controller.signal)
-    await t.rejects(post(open(t, url), one), { code: 'UND_ERR_ABORTED' })
-    t.equal(one.written, true)
-  })
-})
-
 await t.test('a request outside of an exchange is a bug', async t => {
   const client = open(t, 'http://127.0.0.1:1')
   const sdk = await client.during(exchange(), async parts => parts)

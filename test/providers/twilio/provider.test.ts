@@ -4,7 +4,6 @@ import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../../src/messages/message.ts'
-import { longestExchangeMs } from '../../../src/providers/http-client.ts'
 import type { Outcome } from '../../../src/providers/provider.ts'
 import type { TwilioSettings } from '../../../src/providers/twilio.ts'
 import {
@@ -14,7 +13,6 @@ import {
   startTwilioServer,
   type TwilioServer,
 } from '../../rigs/twilio-server.ts'
-import { SHORT_HTTP } from '../short.ts'
 import { NUMBER, openTwilio, SENDER, sms, twilioError } from './rig.ts'
 
 interface Rig {
@@ -283,32 +281,6 @@ await t.test('each answer, and what is none, is an outcome', async t => {
       }),
     ),
   )
-})
-
-await t.test('a slow answer is waited for, and one that never comes ends in time', async t => {
-  const { server, send } = await start(t)
-  server.fault = () => ({ is: 'delay', ms: 400 })
-  t.match(await send(), { is: 'sent' })
-  server.fault = () => ({ is: 'stall' })
-  const began = performance.now()
-  t.match(await send(), ambiguous)
-  t.ok(performance.now() - began < longestExchangeMs(SHORT_HTTP) + 2_000)
-})
-
-await t.test('a hundred requests in flight', async t => {
-  const { server, send } = await start(t, { concurrency: 100, limits: { ...SHORT_HTTP, answerMs: 20_000 } })
-  server.fault = () => ({ is: 'delay', ms: 500 })
-  const began = performance.now()
-  const outcomes = await Promise.all(Array.from({ length: 100 }, async () => send()))
-  t.ok(outcomes.every(({ is }) => is === 'sent'))
-  t.ok(performance.now() - began < 10_000, 'not one after another')
-  t.equal(server.openConnections(), 100)
-})
-
-await t.test('connections are used again', async t => {
-  const { server, send } = await start(t)
-  for (let i = 0; i < 20; i++) t.match(await send(), { is: 'sent' })
-  t.ok(server.openConnections() <= 2)
 })
 
 await t.test('the environment neither redirects nor logs', async t => {

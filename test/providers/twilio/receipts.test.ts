@@ -109,15 +109,6 @@ t.test(
   },
 )
 
-t.test('a late `sent` does not undo `delivered`', async t => {
-  const rig = await startRig(t, { PUBLIC_URL })
-  const sid = await sent(rig)
-  for (const status of ['sent', 'delivered', 'sent', 'queued']) {
-    t.equal((await report(rig, { MessageSid: sid, MessageStatus: status })).status, 204)
-  }
-  t.match(await received(rig), 'delivered')
-})
-
 t.test('a report without a right signature changes nothing', async t => {
   const rig = await startRig(t, { PUBLIC_URL })
   const sid = await sent(rig)

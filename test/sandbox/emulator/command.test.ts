@@ -62,10 +62,3 @@ t.test('a wrong command line is told with its usage', async t => {
     t.match(err, /npm run emulate/, argv.join(' '))
   }
 })
-
-t.test('asked for help, it prints its options and starts nothing', async t => {
-  let out = ''
-  const io = { stdout: { write: (text: string) => (out += text) }, stderr: { write: () => {} }, signal }
-  t.equal(await runEmulateCommand(['--help'], io), 0)
-  t.match(out, /^npm run emulate -- \[options\]/)
-})

@@ -86,5 +86,5 @@ inBrowser(
   async (t, tab) => {
     t.equal(await tab.evaluate('document.documentElement.scrollWidth'), 390)
   },
-  390,
+  { viewport: { width: 390, height: 900 } },
 )

@@ -3,7 +3,7 @@ import { noBrowser, openBrowser } from '../../rigs/browser.ts'
 import { rendererFor } from '../rendering.ts'
 import { lookAtMails, mails, READABLE, show, worstContrast } from './phone.ts'
 
-t.test('mails in a browser', { skip: noBrowser, timeout: 100_000 }, async t => {
+t.test('mails in a browser', { skip: noBrowser }, async t => {
   const browser = await openBrowser()
   t.teardown(() => browser.close())
 

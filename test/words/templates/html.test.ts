@@ -19,9 +19,11 @@ const validator = new HtmlValidate({
 const renderer = rendererFor()
 
 for (const sample of samples.filter(({ channel }) => channel === 'email')) {
-  t.test(`${sample.name} is valid html in every language, full and sparse`, async t => {
+  t.test(`${sample.name} is valid html in every language, and sparse in both directions`, async t => {
     for (const locale of renderer.locales) {
-      for (const one of [sample, withRequiredOnly(sample)]) {
+      // The frame of a sparse one is the same in all languages of a direction.
+      const isOne = locale === 'en' || locale === 'ar'
+      for (const one of isOne ? [sample, withRequiredOnly(sample)] : [sample]) {
         const { html } = renderer.viewMail(sampleMessage(one, locale))
         const report = await validator.validateString(html)
         t.same(

@@ -30,7 +30,7 @@ t.test('the scripts that workflows call are here and can be run', async t => {
   const called = workflows.flatMap(({ workflow }) =>
     stepsOf(workflow).flatMap(({ run = '' }) => run.match(/\.ci\/[\w-]+/g) ?? []),
   )
-  t.same([...new Set(called)].sort(), ['.ci/release-notes', '.ci/run'])
+  t.same([...new Set(called)].sort(), ['.ci/image-tags', '.ci/release-notes', '.ci/run'])
   for (const path of called) {
     t.doesNotThrow(() => accessSync(join(ROOT, path), constants.X_OK), path)
     t.equal(spawnSync('bash', ['-n', join(ROOT, path)]).status, 0, `${path} is bash`)
@@ -52,7 +52,18 @@ t.test('each workflow says what it may do and how long', async t => {
     provenance: 'mode=max',
     push: true,
   })
-  t.match(image?.with?.['build-args'], /^COMMIT=/)
+  const filled = String(image?.with?.['build-args']).match(/^\w+/gm)
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+  t.same(filled, ['COMMIT', 'VERSION', 'SOURCE'])
+  for (const name of filled ?? []) t.match(dockerfile, new RegExp(`^ARG ${name}=\n`, 'm'))
+  const labels = [...dockerfile.matchAll(/image\.(\w+)=(\S+)/g)].map(([, name, value]) => `${name} ${value}`)
+  t.same(labels, [
+    'title callback-courier',
+    'licenses MIT',
+    'version $VERSION',
+    'source $SOURCE',
+    'revision $COMMIT',
+  ])
 })
 
 t.test('what a workflow runs of others is fixed, whatever a tag comes to point to', async t => {
@@ -100,4 +111,17 @@ t.test('the notes of a release are its section of CHANGELOG.md, and nothing else
     stderr: /no section 1\.2\.3/,
   })
   t.match(notesOf(t, 'v1.2.3', '## Unreleased\n\nx\n'), { status: 1, stderr: /no section/ })
+})
+
+t.test('an image has the tags that no newer release has', async t => {
+  const released = 'v1.0.0\nv1.1.0\nv1.2.0\nv1.2.9\nv1.10.0-rc.1\nnightly\n'
+  const tagsOf = (tag: string) =>
+    spawnSync(join(ROOT, '.ci/image-tags'), [tag], { input: released, encoding: 'utf8' })
+      .stdout.trim()
+      .split('\n')
+  t.same(tagsOf('v1.2.10'), ['1.2.10', '1.2', '1', 'latest'])
+  t.same(tagsOf('v1.1.5'), ['1.1.5', '1.1'], 'a mended older version')
+  t.same(tagsOf('v1.2.0'), ['1.2.0'], 'once more')
+  t.same(tagsOf('v2.0.0'), ['2.0.0', '2.0', '2', 'latest'])
+  t.same(tagsOf('v1.3.0-rc.1'), ['1.3.0-rc.1'])
 })
