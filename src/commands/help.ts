@@ -3,13 +3,11 @@ import { callbackKinds } from '../messages/kinds.ts'
 import { fillLines, padColumn } from '../runtime/terminal.ts'
 import texts from './help.json' with { type: 'json' }
 
-/** What help, completion and the faults of options know of a command: `help.json` has it. */
+/** What help and the faults of options know of a command: `help.json` has it. */
 interface Help {
   readonly summary: string
   /** What stands behind its name: `FILE`. */
   readonly takes: string
-  /** The words that may stand behind its name. */
-  readonly words: readonly string[]
   /** What it does, a paragraph each. */
   readonly about: readonly string[]
   /** Each option with the name of its value, `--base URL`, and what it does. */

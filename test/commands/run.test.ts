@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -141,6 +142,13 @@ t.test('as a process: its words on stdout, and its exit code', async t => {
   t.match(stdout, /^[A-Za-z0-9]{32}\n$/)
   t.equal(stderr, '')
   await t.rejects(run(process.execPath, [MAIN, 'nonsense'], { env, cwd: '/' }), { code: 2 })
+})
+
+t.test('a reader that goes away is no fault', async t => {
+  const env = { ...COMPILED, PATH: process.env['PATH'] }
+  const child = spawn(process.execPath, [MAIN, '--help'], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.destroy()
+  t.same(await once(child, 'exit'), [0, null])
 })
 
 t.test('serve says on stderr what stops it', async t => {
