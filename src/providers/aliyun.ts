@@ -16,7 +16,6 @@ import {
 import { unverified } from './diagnosis.ts'
 import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
-import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -174,7 +173,6 @@ function vendorNumber({ to, country }: OutgoingSms): string {
 export function createAliyunProvider(settings: AliyunSettings): Provider {
   const { clock, concurrency = 200, secret } = settings
   const api = createAliyunApi(settings, concurrency)
-  const limits = createNumberLimits(clock)
   return createSmsProvider({
     name: 'aliyun',
     concurrency,
@@ -192,12 +190,9 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
       }
       const result = await api.call('SendSms', query, signal, message.expiresAt)
       const secrets = [secret, ...Object.values(params)]
-      const outcome =
-        'value' in result
-          ? judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now(), limits)
-          : outcomeWithoutAnswer(result, 'Aliyun')
-      if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(query.PhoneNumbers)
-      return outcome
+      return 'value' in result
+        ? judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now())
+        : outcomeWithoutAnswer(result, 'Aliyun')
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     probe: api.probe,
@@ -231,14 +226,12 @@ function judgeCode(status: number, code: string): Judgement {
  * @param recipient is taken out of the words.
  * @param secrets must not show up in the reply, such as the code: the gateway repeats a request that was signed wrongly.
  * @param now ms since the epoch.
- * @param limits those of the number.
  */
 function judgeAnswer(
   answer: JsonAnswer,
   recipient: string,
   secrets: readonly string[],
   now: number,
-  limits: NumberLimits,
 ): Outcome {
   const { status, body } = answer
   const code = textOf(body?.['Code'])
@@ -250,7 +243,7 @@ function judgeAnswer(
   const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
   const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
-    limited === 'recipient' ? msOfNumber(limits, recipient, message) : msUntilNextTotal(now),
+    limited === 'recipient' ? windowOf(message) : msUntilNextTotal(now),
   )
 }
 
@@ -259,12 +252,11 @@ function withoutRequest(message: string): string {
   return message.replace(/\b(?:server )?(?:string to sign|canonical ?request)\b.*$/is, '').trim()
 }
 
-/** What is left of a limit of a number, ms, whose length stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours. */
-function msOfNumber(limits: NumberLimits, number: string, message: string): number {
-  if (/天级|\bday|\bdaily/i.test(message)) return limits.msLeft(number, DAY)
-  if (/小时|\bhour/i.test(message)) return limits.msLeft(number, HOUR)
-  if (/分钟|\bminute/i.test(message)) return limits.msLeft(number, MINUTE)
-  return limits.msLeftOfUnknown(number, message, [MINUTE, HOUR, DAY])
+/** The window of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours. */
+function windowOf(message: string): number {
+  if (/天级|\bday|\bdaily/i.test(message)) return DAY
+  // Of unknown words the shortest: another refusal costs no more than a request.
+  return /小时|\bhour/i.test(message) ? HOUR : MINUTE
 }
 
 /** A refusal of anything but a message, in words. */

@@ -16,7 +16,6 @@ import {
 import { unverified } from './diagnosis.ts'
 import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
-import { createNumberLimits, type NumberLimits } from './number-limits.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
 import { presentableCode, presentableReply, readWord } from './reply.ts'
@@ -220,7 +219,6 @@ export function createTencentProvider(settings: TencentSettings): Provider {
   const { clock, concurrency = 200, appId, secretKey } = settings
   const api = createTencentApi(settings, concurrency)
   const lengths = createLengthLimits(clock)
-  const limits = createNumberLimits(clock)
   return createSmsProvider({
     name: 'tencent',
     concurrency,
@@ -241,9 +239,8 @@ export function createTencentProvider(settings: TencentSettings): Provider {
       const result = await api.call('SendSms', request, signal, expiresAt)
       const outcome =
         'value' in result
-          ? judgeAnswer(result.value, to, [secretKey, ...params], clock.now(), limits)
+          ? judgeAnswer(result.value, to, [secretKey, ...params], clock.now())
           : outcomeWithoutAnswer(result, 'Tencent')
-      if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(to)
       lengths.note(outcome, parcel)
       return outcome
     },
@@ -300,15 +297,8 @@ function errorOf({ body }: JsonAnswer): { readonly code: string; readonly messag
  * @param to the number, E.164, which is also taken out of the words.
  * @param secrets must not show up in the reply, such as the code.
  * @param now ms since the epoch.
- * @param limits those of the number.
  */
-function judgeAnswer(
-  answer: JsonAnswer,
-  to: string,
-  secrets: readonly string[],
-  now: number,
-  limits: NumberLimits,
-): Outcome {
+function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[], now: number): Outcome {
   const { status, body } = answer
   // Something in front of the service failed, or answered in its place.
   if (status !== 200) {
@@ -326,7 +316,7 @@ function judgeAnswer(
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited => {
     if (limited !== 'recipient') return msUntilNextTotal(now)
     if (code.includes('Daily')) return msUntilChinaMidnight(now)
-    return limits.msLeft(to, code.includes('ThirtySecond') ? 30_000 : HOUR)
+    return code.includes('ThirtySecond') ? 30_000 : HOUR
   })
 }
 

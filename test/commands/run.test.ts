@@ -146,7 +146,11 @@ t.test('as a process: its words on stdout, and its exit code', async t => {
 
 t.test('a reader that goes away is no fault', async t => {
   const env = { ...COMPILED, PATH: process.env['PATH'] }
-  const child = spawn(process.execPath, [MAIN, '--help'], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, '--help'], {
+    env,
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   child.stdout.destroy()
   t.same(await once(child, 'exit'), [0, null])
 })

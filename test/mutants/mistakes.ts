@@ -321,10 +321,6 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/runtime/name-lookup.test.ts': [['host.isSilent ||= inTime === undefined', '']],
   'test/providers/tencent/provider.test.ts': [
     [
-      "if (outcome.is === 'sent' || outcome.is === 'ambiguous') limits.noteSent(to) lengths",
-      "if (outcome.is === 'sent') limits.noteSent(to)\nlengths",
-    ],
-    [
       "if (limited !== 'recipient') return msUntilNextTotal(now)",
       "if (limited === 'account') return msUntilNextTotal(now)",
     ],
