@@ -2,6 +2,7 @@ import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
 import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
@@ -63,6 +64,8 @@ const MOST_OCTETS = 4 * 1024 * 1024
 /** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
 export function createBounceMailbox(options: BounceMailboxOptions) {
   const { address, tokens, take, memos, memoName, clock, emit, random } = options
+  /** Since the last look that was completed. */
+  const backoff = createBackoff(RETRY_MS, random)
   let failing: BounceMailboxStatus['failing'] = null
   let reading: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
   /** The last mail that was looked at, of the mailbox that has this validity; null: the store knows. */
@@ -75,8 +78,6 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   let reads = 0
   /** Mails among these that are asked for one by one, as one of them failed; and the count when each failed alone, or -1. */
   const failed = new Map<number, number>()
-  /** Since the last look that was completed. */
-  let failures = 0
 
   /** Reads the mailbox until the connection ends, or the signal aborts. */
   async function read(signal: AbortSignal): Promise<void> {
@@ -102,7 +103,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       for (let looks = 0; client.usable; looks += 1) {
         mayHaveMore = false
         await readNew(client, rest)
-        failures = 0
+        backoff.succeeded()
         failing = null
         if (looks === 0) emit({ type: 'bounce-mailbox', is: 'open' })
         for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += REST_MS.afterLook) {
@@ -197,9 +198,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
     }
-    failures += 1
-    const ms = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (failures - 1)) * (0.75 + random() / 2)
-    await options.rest(ms, signal)
+    await options.rest(backoff.failed(), signal)
     return 0
   }
 

@@ -1,4 +1,5 @@
 import { isProviderDown, type Outcome } from '../providers/provider.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 
 export interface BreakerOptions {
   /** So many attempts have to fail at least before it opens. */
@@ -46,10 +47,10 @@ export type Breaker = ReturnType<typeof createBreaker>
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export function createBreaker(options: BreakerOptions = {}) {
-  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 5000, random = Math.random } = options
+  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 5000, random } = options
+  const backoff = createBackoff({ first: openMs, most: maxOpenMs }, random)
   /** The latest attempts, the oldest first. */
   let latest: { readonly at: number; readonly failed: boolean }[] = []
-  let rests = 0
   let until: number | null = null
   let restsSince = 0
   let trial = false
@@ -60,8 +61,7 @@ export function createBreaker(options: BreakerOptions = {}) {
 
   function restFrom(now: number): void {
     restsSince = now
-    until = now + Math.round(Math.min(openMs * 2 ** rests, maxOpenMs) * (0.75 + random() / 2))
-    rests += 1
+    until = now + backoff.failed()
     trial = false
   }
 
@@ -118,7 +118,7 @@ export function createBreaker(options: BreakerOptions = {}) {
           return null
         }
         latest = []
-        rests = 0
+        backoff.succeeded()
         trial = false
         until = null
         return 'closed'
@@ -132,7 +132,7 @@ export function createBreaker(options: BreakerOptions = {}) {
     forgetAttempt,
     /** Ends the rest: what failed may be repaired, and the next attempt finds out. @param now ms since the epoch. */
     allowTrialNow(now: number): void {
-      rests = 0
+      backoff.succeeded()
       if (until !== null) until = Math.min(until, now)
     },
     /** Lets the rest end at that moment at the latest, but not sooner than the first rest would. @param at ms since the epoch. */

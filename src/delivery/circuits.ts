@@ -1,5 +1,6 @@
 import type { FaultScope } from '../messages/message.ts'
 import { faultScopeOf, isOperatorFault, type Outcome, type ScopeNames } from '../providers/provider.ts'
+import { type Backoff, createBackoff } from '../runtime/backoff.ts'
 
 /** The scopes with circuits of their own. What is wider is the carrier's own circuit, and what is narrower has none: its message is tried again. */
 type CircuitScope = keyof ScopeNames
@@ -40,15 +41,13 @@ export interface AttemptedPart {
 interface Circuit {
   fault: PartialFault & { readonly scope: CircuitScope }
   until: number
-  rests: number
-  /** How many rests there had been when the provider was asked last whether it approves. */
-  askedAt: number
+  readonly backoff: Backoff
+  /** The provider was asked in this rest whether it approves. */
+  isAsked: boolean
   trial: { readonly by: AttemptedPart; readonly begunAt: number } | null
 }
 
-/** The first rest, ms; it doubles with every trial that is refused. */
-const REST_MS = 2000
-const LONGEST_REST_MS = 60_000
+const REST_MS = { first: 2000, most: 60_000 }
 /** Where the provider can be asked whether it approves, it is asked that often at least while messages wait, ms. */
 const LONGEST_LOOK_MS = 15_000
 /** It is asked so long before a message would try it, ms. */
@@ -76,10 +75,9 @@ export function createCircuits(random: () => number) {
     }
   }
 
-  function rest(circuit: Circuit, now: number, leastMs: number, longestMs = LONGEST_REST_MS): void {
-    const ms = Math.min(REST_MS * 2 ** circuit.rests, longestMs) * (0.75 + random() / 2)
-    circuit.until = now + Math.round(Math.max(ms, leastMs))
-    circuit.rests += 1
+  function rest(circuit: Circuit, now: number, leastMs: number, mostMs = Infinity): void {
+    circuit.until = now + Math.max(Math.min(circuit.backoff.failed(), mostMs), leastMs)
+    circuit.isAsked = false
     circuit.trial = null
   }
 
@@ -104,7 +102,8 @@ export function createCircuits(random: () => number) {
       return null
     }
     const fault = { scope, name, kind: part.kind, since: now, until: null, code, reply }
-    const opened = { fault, until: now, rests: 0, askedAt: 0, trial: null }
+    const backoff = createBackoff(REST_MS, random)
+    const opened = { fault, until: now, backoff, isAsked: false, trial: null }
     rest(opened, now, leastMs)
     circuits.set(`${scope} ${name}`, opened)
     return { is: 'begun', fault: { ...fault, until: opened.until } }
@@ -149,9 +148,9 @@ export function createCircuits(random: () => number) {
     *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
       for (const circuit of circuits.values()) {
         const { scope, name } = circuit.fault
-        const isAsked = circuit.askedAt === circuit.rests || circuit.trial !== null
+        const isAsked = circuit.isAsked || circuit.trial !== null
         if (scope === 'country' || isAsked || circuit.until - now > LOOK_AHEAD_MS) continue
-        circuit.askedAt = circuit.rests
+        circuit.isAsked = true
         yield { scope, name }
       }
     },
@@ -170,7 +169,7 @@ export function createCircuits(random: () => number) {
     allowTrialNow(now: number): void {
       for (const circuit of circuits.values()) {
         circuit.until = Math.min(circuit.until, now)
-        circuit.rests = 0
+        circuit.backoff.succeeded()
       }
     },
     faults: (): readonly PartialFault[] =>

@@ -1,3 +1,5 @@
+import { restAfter } from '../runtime/backoff.ts'
+
 /** How an attempt ended, as far as that tells how many may be under way. */
 export type AttemptEnd =
   /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
@@ -269,13 +271,13 @@ interface Refusal {
   readonly accepted: number
   /** The time from which one more may be tried. */
   readonly until: number
-  readonly holdMs: number
+  /** How often in a row one more was refused. */
+  readonly times: number
 }
 
-const HOLD_MS = 60_000
+const HOLD_MS = { first: 60_000, most: 30 * 60_000 }
 /** The same of a provider that allows so many a second: the next second is another one. */
-const RATE_HOLD_MS = 1500
-const LONGEST_HOLD_MS = 30 * 60_000
+const RATE_HOLD_MS = { ...HOLD_MS, first: 1500 }
 /** The pause after a provider refused the only request and asked for none, ms. */
 const REFUSED_PAUSE_MS = 1000
 /**
@@ -297,7 +299,7 @@ function createRefusals() {
   /** The provider throttled as many at once as it had taken before, so it counts requests in a second. */
   let isRateLimited = false
 
-  const firstHoldMs = (): number => (isRateLimited ? RATE_HOLD_MS : HOLD_MS)
+  const holdMs = (times: number): number => restAfter(times, isRateLimited ? RATE_HOLD_MS : HOLD_MS)
 
   const refusals = {
     /** The refusal that holds; undefined when there was none, or the provider has taken more since. */
@@ -310,8 +312,8 @@ function createRefusals() {
       if (beganAt >= refusedAt) taken = Math.max(taken, nth)
       if (latest === undefined || beganAt < latest.until || nth <= latest.accepted) return
       // The provider takes one more now than before.
-      const until = isRateLimited ? now + firstHoldMs() : latest.until
-      refusals.latest = nth > useful ? undefined : { ...latest, accepted: nth, until, holdMs: firstHoldMs() }
+      const until = isRateLimited ? now + holdMs(1) : latest.until
+      refusals.latest = nth > useful ? undefined : { ...latest, accepted: nth, until, times: 1 }
     },
     /** One more was refused. @param accepted how many it took; 0: it takes nothing now. */
     add(by: Refusal['by'], { nth }: Place, accepted: number, retryAfterMs: number, now: number): void {
@@ -320,16 +322,15 @@ function createRefusals() {
         refusals.latest = undefined
       }
       const { latest } = refusals
-      const again = latest !== undefined && now >= latest.until
-      const holdMs = Math.min((latest?.holdMs ?? firstHoldMs()) * (again ? 2 : 1), LONGEST_HOLD_MS)
+      const times = latest === undefined ? 1 : latest.times + (now >= latest.until ? 1 : 0)
       refusedAt = now
       if (accepted > 0) {
         const least = Math.min(latest?.accepted ?? accepted, accepted)
-        refusals.latest = { by, accepted: least, until: now + Math.max(holdMs, retryAfterMs), holdMs }
+        refusals.latest = { by, accepted: least, until: now + Math.max(holdMs(times), retryAfterMs), times }
       } else {
         // It takes nothing at all, which says nothing about how many it takes at other times.
         refusals.pausedUntil = now + Math.min(retryAfterMs || REFUSED_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS)
-        refusals.latest = { by, accepted: 0, until: refusals.pausedUntil, holdMs: firstHoldMs() }
+        refusals.latest = { by, accepted: 0, until: refusals.pausedUntil, times: 1 }
       }
     },
   }
@@ -353,8 +354,7 @@ const SMALLEST_BATCH = 16
  * Trials pause after two have failed, 1 s, doubling to 30 s, unless the duration has changed by this factor since. Fewer
  * places, which cost rate, are not tried again for ten times as long as that took.
  */
-const FIRST_PAUSE_MS = 1000
-const LONGEST_PAUSE_MS = 30_000
+const PAUSE_MS = { first: 1000, most: 30_000 }
 const PAUSE_PER_TRIAL = 10
 const SHIFT = Math.log(1.5)
 /** A load is over when not all places were needed for so long. Bursts add up to a measurement; fewer are not tried in them. */
@@ -532,8 +532,7 @@ function endTrial(search: LimitSearch, ended: Trial, paid: boolean, now: number)
     return
   }
   search.nextMore = !more
-  const pause = failedTrials < 2 ? 0 : FIRST_PAUSE_MS * 2 ** (failedTrials - 2)
-  search.nextTrialAt = now + Math.min(pause, LONGEST_PAUSE_MS)
+  search.nextTrialAt = now + restAfter(failedTrials - 1, PAUSE_MS)
   if (!more) search.nextFewerAt = now + PAUSE_PER_TRIAL * (now - beganAt)
 }
 

@@ -1,5 +1,6 @@
 import type { Emit } from '../events/events.ts'
 import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './attempt.ts'
 import type { Verdicts } from './port.ts'
@@ -13,8 +14,7 @@ export interface SettlerOptions {
   readonly onCaughtUp: () => void
 }
 
-const FIRST_WAIT_MS = 50
-const LONGEST_WAIT_MS = 1000
+const WAIT_MS = { first: 50, most: 1000 }
 
 export type Settler = ReturnType<typeof createSettler>
 
@@ -33,8 +33,9 @@ export function createSettler(options: SettlerOptions) {
   ): Promise<Settled | null> {
     emit({ type: 'store-failed', doing: 'settle', error: failure })
     unwritten += 1
-    for (let wait = FIRST_WAIT_MS; !abandoned; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
-      await new Promise(resolve => setTimeout(resolve, wait))
+    const backoff = createBackoff(WAIT_MS)
+    while (!abandoned) {
+      await new Promise(resolve => setTimeout(resolve, backoff.failed()))
       try {
         const settled = await outbox.settle(job.message.id, job.lease, settlement)
         unwritten -= 1

@@ -1,5 +1,6 @@
 import type { Emit } from '../events/events.ts'
 import { type AdminQueries, StoreUnavailable } from '../outbox/outbox.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createStringMap } from '../runtime/collections.ts'
 import type { Verdict, Verdicts } from './port.ts'
@@ -63,8 +64,7 @@ export interface VerdictPollerOptions {
   readonly forMs: number
 }
 
-const FIRST_POLL_MS = 100
-const LONGEST_PAUSE_MS = 400
+const POLL_MS = { first: 100, most: 400 }
 /** The most messages that are polled at a time: polling must not become a load of its own. Others are answered at their deadline. */
 const MOST_POLLED = 32
 
@@ -96,8 +96,9 @@ export function createVerdictPoller({
       isAnnounced = true
     })
     const until = performance.now() + forMs
-    for (let pause = FIRST_POLL_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-      await new Promise(resolve => setTimeout(resolve, pause).unref())
+    const backoff = createBackoff(POLL_MS)
+    for (;;) {
+      await new Promise(resolve => setTimeout(resolve, backoff.failed()).unref())
       if (isAnnounced || performance.now() > until) break
       try {
         await pollOnce(id)

@@ -5,10 +5,10 @@ import { openWaitingAdmin } from '../admin/admin.ts'
 import type { Config } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnusable } from '../outbox/outbox.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 
-const FIRST_PAUSE_MS = 250
-const LONGEST_PAUSE_MS = 4000
+const PAUSE_MS = { first: 250, most: 4000 }
 
 /**
  * Where a second listener may take over a port while the first one still answers there: all that is lost is a connection that comes in
@@ -30,8 +30,9 @@ export async function openStoreWhenThere(
 ) {
   let said = ''
   let waiting: FastifyInstance | null = null
+  const backoff = createBackoff(PAUSE_MS)
   try {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    for (;;) {
       try {
         const store = await open()
         said = 'starting'
@@ -49,7 +50,7 @@ export async function openStoreWhenThere(
         const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: SHARES_PORT }
         await waiting.listen(place)
       }
-      await pause(pauseMs)
+      await pause(backoff.failed())
     }
   } catch (error) {
     await waiting?.close()

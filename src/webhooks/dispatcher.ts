@@ -1,5 +1,6 @@
 import type { Emit } from '../events/events.ts'
 import type { EventQueue } from '../outbox/outbox.ts'
+import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Batch, batchOf, type Poster, type PostResult, signPayload } from './post.ts'
 
@@ -89,8 +90,7 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 }
 
-const FIRST_RETRY_MS = 1000
-const LONGEST_RETRY_MS = 60_000
+const RETRY_MS = { first: 1000, most: 60_000 }
 /** A receiver may ask for a longer pause, ms. */
 const LONGEST_PAUSE_MS = 3_600_000
 
@@ -103,7 +103,7 @@ export type ReceiverState = ReturnType<typeof createReceiverState>
 export function createReceiverState(now: () => number, random: () => number) {
   let isGone = false
   let failing: { readonly since: number; readonly reason: string } | null = null
-  let failures = 0
+  const backoff = createBackoff(RETRY_MS, random)
   let dueAt = 0
 
   return {
@@ -112,14 +112,13 @@ export function createReceiverState(now: () => number, random: () => number) {
     record(result: PostResult): void {
       if (result.is === 'delivered') {
         failing = null
-        failures = 0
+        backoff.succeeded()
         return
       }
       isGone = result.is === 'gone'
       failing = { since: failing?.since ?? now(), reason: result.reason }
       const asked = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
-      const backoff = Math.min(FIRST_RETRY_MS * 2 ** failures++, LONGEST_RETRY_MS)
-      dueAt = now() + Math.max(backoff * (0.5 + random() / 2), asked)
+      dueAt = now() + Math.max(backoff.failed(), asked)
     },
     /** `isGone`: it answered 410, and is told nothing more before the next start. `failing`: why the last POST failed; null: it did not. */
     status: () => ({ isGone, failing }),

@@ -257,7 +257,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   ],
   'test/delivery/carrier.test.ts': [
     [
-      'circuit.until = Math.min(circuit.until, now) circuit.rests = 0',
+      'circuit.until = Math.min(circuit.until, now) circuit.backoff.succeeded()',
       'circuit.until = Math.min(circuit.until, now)',
     ],
     [
@@ -342,7 +342,10 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ],
   ],
   'test/delivery/breaker.test.ts': [
-    ['latest = [] rests = 0 trial = false until = null', 'rests = 0\ntrial = false\nuntil = null'],
+    [
+      'latest = [] backoff.succeeded() trial = false until = null',
+      'backoff.succeeded()\ntrial = false\nuntil = null',
+    ],
   ],
   'test/providers/twilio/module.test.ts': [
     [

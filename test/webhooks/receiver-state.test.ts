@@ -7,7 +7,7 @@ function create() {
   let now = 1_000_000
   const receiver = createReceiverState(
     () => now,
-    () => 1,
+    () => 0.5,
   )
   /** @returns after how long it is asked again, ms. */
   const pauseAfter = (result: Parameters<typeof receiver.record>[0]): number => {

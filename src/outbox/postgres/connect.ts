@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { createBackoff } from '../../runtime/backoff.ts'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
@@ -26,8 +27,7 @@ export interface ConnectOptions {
 
 /** A prepared statement is gone, or was there before: the session was lent to somebody else meanwhile. */
 const LOST_STATEMENT = /^(26000|42P05)$/
-const FIRST_WAIT_MS = 50
-const LONGEST_WAIT_MS = 2000
+const WAIT_MS = { first: 50, most: 2000 }
 
 export type Connections = ReturnType<typeof createConnections>
 
@@ -71,7 +71,7 @@ export function createConnections(options: ConnectOptions) {
   // connection is lent, its statements fail as well, and so do their callers.
   pool.on('connect', client => client.on('error', () => {}))
   pool.on('error', error => log({ doing: 'an idle connection', message: error.message }))
-  let wait = 0
+  const backoff = createBackoff(WAIT_MS, random)
   let notBefore = 0
 
   async function connect(): Promise<Client> {
@@ -79,11 +79,10 @@ export function createConnections(options: ConnectOptions) {
       throw new StoreUnavailable('the database could not be reached just now')
     try {
       const client = await connectToAny()
-      wait = 0
+      backoff.succeeded()
       return client
     } catch (error) {
-      wait = Math.min(Math.max(wait * 2, FIRST_WAIT_MS), LONGEST_WAIT_MS)
-      notBefore = performance.now() + wait * (0.5 + random() / 2)
+      notBefore = performance.now() + backoff.failed()
       throw error
     }
   }
