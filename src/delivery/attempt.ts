@@ -7,6 +7,7 @@ import {
   type Settlement,
   StoreUnavailable,
 } from '../outbox/outbox.ts'
+import { mayGoOn } from '../outbox/rules.ts'
 import type { LookUp, Outcome } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
@@ -22,7 +23,7 @@ import {
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
 import { redactReply } from './redact.ts'
-import { combineOutcomes, decideSettlement, MAX_COPIES, mayAskNext } from './retry.ts'
+import { combineOutcomes, decideSettlement, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job
@@ -133,9 +134,9 @@ export function createAttempts(options: AttemptsOptions) {
     // We stopped the attempt before anything was written, so it does not count.
     if (options.run.isStopping && outcome.is === 'retry' && outcome.untouched === true)
       return { settlement: { to: 'queued', dueAt: now, uncounted: true }, ran: true }
-    const { channel, purpose, expiresAt } = message
-    const canBeLookedUp = asked?.provider.lookUp !== undefined
-    const attempted = { channel, purpose, expiresAt, attempts, ambiguous, canBeLookedUp }
+    const { purpose, expiresAt } = message
+    const canBeAsked = asked?.provider.lookUp !== undefined
+    const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked }
     const settlement = decideSettlement(outcome, attempted, now, random, records, options.repeatPausesMs)
     return { settlement, ran: true }
   }
@@ -166,7 +167,7 @@ export function createAttempts(options: AttemptsOptions) {
         return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
       }
       const holder = job.ambiguous === 0 ? undefined : findHolder(job, outgoing, route)
-      if (job.ambiguous >= MAX_COPIES[channel] && holder?.provider.lookUp === undefined)
+      if (!mayGoOn(channel, job.ambiguous, holder?.provider.lookUp !== undefined))
         return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
       let { ambiguous } = job
       let asked: Carrier | undefined
@@ -207,7 +208,7 @@ export function createAttempts(options: AttemptsOptions) {
           const askedAt = clock.now()
           const found = await lookUp(carrier, outgoing, message)
           timeline.addReply(provider.name, { is: 'looked-up', code: found.is, reply: found.reply }, askedAt)
-          said = outcomeOfLookUp(found, ambiguous >= MAX_COPIES[channel])
+          said = outcomeOfLookUp(found, !mayGoOn(channel, ambiguous, false))
           if (said === null && found.is === 'absent') ambiguous = 0
           const misfit = said === null ? findMisfit(provider, outgoing) : null
           if (misfit !== null) said = { is: 'retry', whose: 'ours', ...misfit, untouched: true }

@@ -1,4 +1,4 @@
-import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
+import type { FaultScope, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
 import { faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './breaker.ts'
@@ -21,12 +21,6 @@ const CODE_PAUSES = [5 * SECOND, 20 * SECOND, MINUTE]
 const SLOW_PAUSES = [MINUTE, 10 * MINUTE, 30 * MINUTE]
 /** A message whose life would end within its pause goes out again after half of what is left. No sooner than this, ms. */
 const SHORTEST_PAUSE = SECOND
-
-/**
- * How many copies of one message may go out when nobody can say whether the earlier ones did. An SMS is paid for, and
- * most carriers can be asked; a second mail costs nobody anything, and no mail server can be asked.
- */
-export const MAX_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 }
 
 /**
  * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
@@ -72,7 +66,6 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
 }
 
 export interface AttemptedMessage {
-  readonly channel: Channel
   readonly purpose: Purpose
   /** Attempts so far, this one included. */
   readonly attempts: number
@@ -81,7 +74,7 @@ export interface AttemptedMessage {
   /** ms since the epoch. */
   readonly expiresAt: number
   /** Whether its provider can be asked later what became of it. */
-  readonly canBeLookedUp: boolean
+  readonly canBeAsked: boolean
 }
 
 /**
@@ -150,7 +143,10 @@ function afterLimit(
   return { to: 'queued', dueAt, ambiguous, records }
 }
 
-/** Decides what follows an ambiguous attempt: the message goes out again after a pause, or is asked for; `unknown` when neither may be. */
+/**
+ * Decides what follows an ambiguous attempt: the message goes out again after a pause, or is asked for; `unknown` without the time for
+ * that. How many copies may go out the outbox knows.
+ */
 function afterAmbiguous(
   message: AttemptedMessage,
   now: number,
@@ -162,9 +158,9 @@ function afterAmbiguous(
   const left = message.expiresAt - now
   const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
   const pause = Math.min(usual * (1 + random() / 5), left / 2)
-  const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp
-  if (!mayRepeat || pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
-  return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, records }
+  if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
+  const { canBeAsked } = message
+  return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, canBeAsked, records }
 }
 
 /**

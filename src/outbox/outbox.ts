@@ -190,13 +190,14 @@ export type Settlement =
   /**
    * Back to `queued`, due at `dueAt`. If a newer message of its group exists it becomes `superseded` instead; if
    * `dueAt` is not before its expiry, `expired`, or `unknown` if any copy of it may have been sent. `ambiguous`: how
-   * many copies of it may have been sent, when that has changed. `uncounted`: the attempt never began, so it does not
-   * count.
+   * many copies of it may have been sent, when that has changed; after the last that may go out it is `unknown`, unless
+   * `canBeAsked` says that its provider knows what became of it. `uncounted`: the attempt never began, so it does not count.
    */
   | {
       readonly to: 'queued'
       readonly dueAt: number
       readonly ambiguous?: number
+      readonly canBeAsked?: boolean
       readonly uncounted?: boolean
       readonly records?: readonly AttemptRecord[]
     }

@@ -1,3 +1,4 @@
+import type { Channel } from '../messages/message.ts'
 import type { Row } from './message-row.ts'
 import {
   type Accepted,
@@ -115,7 +116,25 @@ export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | '
 type Copies = Readonly<Pick<Row, 'attempts' | 'ambiguous'>>
 
 /** The same with what decides about a further attempt. */
-type AttemptHistory = Copies & Readonly<Pick<Row, 'expiresAt'>> & Readonly<Partial<Pick<Row, 'reported'>>>
+interface AttemptHistory extends Copies {
+  readonly channel: Channel
+  readonly expiresAt: number
+  readonly reported?: boolean
+}
+
+/**
+ * How many copies of one message may go out when nobody can say whether the earlier ones did. An SMS is paid for, and
+ * most carriers can be asked; a second mail costs nobody anything, and no mail server can be asked.
+ */
+const MOST_COPIES: Readonly<Record<Channel, number>> = { email: 4, sms: 2 }
+
+/**
+ * Says whether a message goes on of which so many copies may have been sent: another one may go out, or the provider can be asked
+ * what became of the latest. This is the one bound on copies.
+ */
+export function mayGoOn(channel: Channel, copies: number, canBeAsked: boolean): boolean {
+  return canBeAsked || copies < MOST_COPIES[channel]
+}
 
 /** A message after a step. `dueAt` is set for `queued` only. */
 export type MessageState = Readonly<Pick<Row, 'state' | 'answer' | 'attempts' | 'ambiguous' | 'dueAt'>>
@@ -170,7 +189,13 @@ export function afterSettlement(
   }
   const counted = settlement.uncounted === true ? attempts - 1 : attempts
   const copies = settlement.ambiguous ?? ambiguous
-  return stateAtRequeue({ ...tried, attempts: counted, ambiguous: copies }, settlement.dueAt, outdated)
+  const goesOn = copies <= ambiguous || mayGoOn(tried.channel, copies, settlement.canBeAsked === true)
+  return stateAtRequeue(
+    { ...tried, attempts: counted, ambiguous: copies },
+    settlement.dueAt,
+    outdated,
+    goesOn,
+  )
 }
 
 /**
@@ -195,20 +220,24 @@ export function afterLostLease(
   now: number,
   outdated: boolean,
 ): MessageState {
-  const { attempts, ambiguous } = history
+  const { channel, attempts, ambiguous } = history
   if (!begun) return stateAtRequeue({ ...history, attempts: attempts - 1 }, now, outdated)
-  return stateAtRequeue({ ...history, ambiguous: ambiguous + 1 }, now + LOST_LEASE_PAUSE_MS, outdated)
+  const copies = ambiguous + 1
+  // Perhaps its carrier can be asked: the delivery knows, and ends what cannot. No mail server can be.
+  const goesOn = mayGoOn(channel, copies, channel === 'sms')
+  return stateAtRequeue({ ...history, ambiguous: copies }, now + LOST_LEASE_PAUSE_MS, outdated, goesOn)
 }
 
 function stateAtRequeue(
   { attempts, ambiguous, expiresAt, reported = false }: AttemptHistory,
   dueAt: number,
   outdated: boolean,
+  goesOn = true,
 ): MessageState {
   const endAs = (state: FinalState) => stateAtEnd({ attempts, ambiguous }, state)
   if (reported && ambiguous > 0) return endAs('sent')
   if (outdated) return endAs('superseded')
-  if (dueAt >= expiresAt) return endAs(stateAtExpiry(ambiguous))
+  if (dueAt >= expiresAt || !goesOn) return endAs(stateAtExpiry(ambiguous))
   return { state: 'queued', answer: null, attempts, ambiguous, dueAt }
 }
 

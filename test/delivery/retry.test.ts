@@ -11,12 +11,11 @@ import type { Outcome } from '../../src/providers/provider.ts'
 const NOW = 1_000_000
 const records = [{ at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }]
 const tried = (more: Partial<AttemptedMessage> = {}): AttemptedMessage => ({
-  channel: 'email',
   purpose: 'code',
   attempts: 1,
   ambiguous: 0,
   expiresAt: NOW + 600_000,
-  canBeLookedUp: false,
+  canBeAsked: false,
   ...more,
 })
 const most = () => 0.999999
@@ -85,6 +84,7 @@ t.test(
       to: 'queued',
       dueAt: NOW + 5500,
       ambiguous: 1,
+      canBeAsked: false,
       records,
     })
     t.same(
@@ -100,21 +100,6 @@ t.test(
     t.equal(pauseOf({}, most), 6000, 'a fifth of jitter at most, on top')
   },
 )
-
-t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
-  for (const [channel, most] of [
-    ['email', 4],
-    ['sms', 2],
-  ] as const) {
-    t.type(pauseOf({ channel, ambiguous: most - 2 }), 'number', `${channel}: copy ${most} may go out`)
-    t.equal(pauseOf({ channel, ambiguous: most - 1 }), 'unknown', `${channel}: copy ${most} was the last one`)
-  }
-  t.type(
-    pauseOf({ channel: 'sms', ambiguous: 1, canBeLookedUp: true }),
-    'number',
-    'a provider that can be asked is asked later',
-  )
-})
 
 t.test('the pause leaves time for another copy; without time it is unknown', async t => {
   t.equal(pauseOf({ expiresAt: NOW + 6000 }), 3000, 'half of what is left')
@@ -148,7 +133,7 @@ t.test(
       retryAfterMs,
     })
     const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
-      decideSettlement(outcome, tried({ channel: 'sms', attempts: 1, ...more }), NOW, half, records)
+      decideSettlement(outcome, tried({ attempts: 1, ...more }), NOW, half, records)
     t.match(after(limit('recipient', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
     t.same(after(limit('recipient', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
     t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')

@@ -63,6 +63,8 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ['if (limit > 0) terms.set', 'terms.set'],
   ],
   'test/outbox/sqlite.test.ts': [
+    ['canBeAsked || copies < MOST_COPIES[channel]', 'canBeAsked || copies <= MOST_COPIES[channel]'],
+    ["mayGoOn(channel, copies, channel === 'sms')", 'mayGoOn(channel, copies, true)'],
     [
       'return reached.has(recipientHash) ? charges.filter(({ newcomersOnly }) => !newcomersOnly) : charges',
       'return charges',
@@ -173,10 +175,6 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     [
       "if (scope === 'recipient' && ambiguous === 0 && dueAt >= expiresAt)",
       "if (scope === 'recipient' && dueAt >= expiresAt)",
-    ],
-    [
-      'const mayRepeat = copies < MAX_COPIES[message.channel] || message.canBeLookedUp',
-      'const mayRepeat = copies <= MAX_COPIES[message.channel] || message.canBeLookedUp',
     ],
     [
       'const bound = schedule[Math.min(Math.max(attempts, 1), schedule.length) - 1] ?? SECOND',

@@ -19,6 +19,7 @@ interface End {
   readonly providerId?: string
   readonly dueAt?: number
   readonly ambiguous?: number
+  readonly canBeAsked?: boolean
   readonly uncounted?: boolean
   readonly records?: readonly Line[]
 }
@@ -80,10 +81,11 @@ export function createModel(isShared: boolean, mostAlive: number) {
   }
   const outlive = (m: Kept, now: number) => finish(m, m.ambiguous > 0 ? 'unknown' : 'expired', now)
 
-  function putBack(m: Kept, dueAt: number, now: number): void {
+  /** @param isOver the last copy that may go out has gone, and nobody can be asked. */
+  function putBack(m: Kept, dueAt: number, now: number, isOver = false): void {
     if (m.status !== null && m.ambiguous > 0) finish(m, 'sent', now)
     else if (m.outdated) finish(m, 'superseded', now)
-    else if (dueAt >= m.expiresAt) outlive(m, now)
+    else if (dueAt >= m.expiresAt || isOver) outlive(m, now)
     else Object.assign(m, { state: 'queued', dueAt, lease: null, ready: dueAt <= now })
   }
 
@@ -213,7 +215,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
         m.lines.push({ outcome: note === null ? 'released' : 'lease-lost', provider: note?.by ?? '' })
         if (note === null) m.attempts -= 1
         else m.ambiguous += 1
-        putBack(m, note === null ? now : now + 5000, now)
+        const isOver = note !== null && channel === 'email' && m.ambiguous >= 4
+        putBack(m, note === null ? now : now + 5000, now, isOver)
         ended(m)
       }
       for (const m of mine) if (m.state === 'queued' && m.expiresAt <= now) ended((outlive(m, now), m))
@@ -252,9 +255,11 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (m.lease?.token !== token) return { state: 'lost' }
       for (const { outcome, provider } of end.records ?? []) m.lines.push({ outcome, provider })
       m.providerId = end.providerId ?? m.providerId
+      const most = m.given.message.channel === 'email' ? 4 : 2
+      const isOver = (end.ambiguous ?? 0) > m.ambiguous && (end.ambiguous ?? 0) >= most && !end.canBeAsked
       m.ambiguous = end.ambiguous ?? m.ambiguous
       if (end.uncounted === true) m.attempts -= 1
-      if (end.state === undefined) putBack(m, end.dueAt ?? now, now)
+      if (end.state === undefined) putBack(m, end.dueAt ?? now, now, isOver)
       else finish(m, end.state === 'unknown' && m.status !== null ? 'sent' : end.state, now, end.answer)
       return { state: m.state, answer: m.answer }
     },

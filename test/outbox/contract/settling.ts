@@ -96,6 +96,52 @@ export async function settling(t: Test, create: Create): Promise<void> {
     t.match(await view(claimed.id), { state: 'queued', attempts: 1, ambiguous: 0, dueAt, timeline: [line] })
   })
 
+  await t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const [channel, most] of [
+      ['email', 4],
+      ['sms', 2],
+    ] as const) {
+      const given = Array.from({ length: 3 }, (_, n) =>
+        sample(clock, { channel, code: `${n}`, pluginId: `${n}` }),
+      )
+      const [noAnswer, asked, died] = given.map(({ message }) => message.id)
+      await outbox.accept(given)
+      for (let copies = 1; copies <= most; copies += 1) {
+        const isLast = copies === most
+        const { messages } = await outbox.claim(channel, 10, 1000)
+        t.equal(messages.length, 3, `${channel}: copy ${copies} may go out`)
+        for (const { id, lease: held } of messages) {
+          await outbox.beginAttempt(id, held)
+          if (id === died) continue
+          const canBeAsked = id === asked
+          const settlement = {
+            to: 'queued',
+            dueAt: clock.now() + 5000,
+            ambiguous: copies,
+            canBeAsked,
+          } as const
+          const state = isLast && id === noAnswer ? 'unknown' : 'queued'
+          t.same(await outbox.settle(id, held, settlement), { state, answer: null })
+        }
+        clock.advance(1000)
+        const { settled } = await outbox.claim(channel, 0, 1000)
+        // The carrier of an SMS may know what became of it.
+        t.match(settled, isLast && channel === 'email' ? [{ id: died, state: 'unknown' }] : [])
+        clock.advance(5000)
+      }
+      const { messages } = await outbox.claim(channel, 10, 1000)
+      const ids = messages.map(({ id }) => id)
+      t.same(new Set(ids), new Set(channel === 'sms' ? [asked, died] : [asked]), 'only to be asked about')
+      for (const { id, lease: held } of messages)
+        t.match(
+          await outbox.settle(id, held, { to: 'queued', dueAt: clock.now() + 5000, ambiguous: most }),
+          { state: 'queued' },
+          'while its provider cannot be reached it waits',
+        )
+    }
+  })
+
   await t.test('a timeline keeps its last 20 lines', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const given = sample(clock)

@@ -271,17 +271,21 @@ const ENDS = [
   'late',
   'ambiguous',
   'ambiguous',
+  'ambiguous',
+  'asked',
   'released',
 ] as const
 
 function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
-  const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome: how, code: '', reply: '' }]
+  const canBeAsked = how === 'asked'
+  const outcome = canBeAsked ? 'ambiguous' : how
+  const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome, code: '', reply: '' }]
   if (how === 'sent') return { to: 'final', state: how, answer: null, providerId: `P${idOf(m)}`, records }
   if (how === 'refused') return { to: 'final', state: how, answer: 'content', records }
   if (how === 'unknown') return { to: 'final', state: how, answer: null, records }
   if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
-  const ambiguous = how === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
-  return { to: 'queued', dueAt: now + (how === 'late' ? 2 * HOUR_MS : 5000), ambiguous, records }
+  const ambiguous = outcome === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
+  return { to: 'queued', dueAt: now + (how === 'late' ? 2 * HOUR_MS : 5000), ambiguous, canBeAsked, records }
 }
 
 function only<T>(from: T, keys: readonly (keyof T)[]): object {
