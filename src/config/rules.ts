@@ -7,7 +7,6 @@ import {
   type SettingFault,
 } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
-import { isGuessable } from './guessable.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 
 /** Settings that were read so far; one that is missing, or whose text was wrong, is undefined. */
@@ -15,6 +14,24 @@ export type Partly = { readonly [K in keyof SettingValues]?: SettingValues[K] | 
 
 /** Whoever finds the URL in a proxy's log could guess a shorter Token offline. */
 const SAFE_TOKEN_LENGTH = 16
+/** The fewest different characters of a secret: sixteen random letters have thirteen. */
+const VARIED = 8
+/** What people type in a row; after nine some begin again. */
+const ROWS = ['01234567890', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+
+/**
+ * Says whether a secret of any length is plainly not made at random. It knows no words: an estimator (zxcvbn) does, and would cost
+ * each start 250 ms and 45 MB.
+ */
+function isWeak(secret: string): boolean {
+  const text = secret.toLowerCase()
+  const neighbours = Array.from({ length: text.length - 1 }, (_, at) => text.slice(at, at + 2)).filter(
+    ([one = '', other = '']) =>
+      one === other || ROWS.some(row => row.includes(one + other) || row.includes(other + one)),
+  )
+  const isRun = neighbours.length > (text.length - 1) * 0.75
+  return new Set(text).size < VARIED || isRun || /(.{7,}).?\1/.test(text)
+}
 
 /**
  * The faults of all settings taken together.
@@ -162,10 +179,10 @@ function isWholeInternet(network: string): boolean {
 function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<SettingFault> {
   for (const [name, token] of listLoneTokens(s, wrong)) {
     const short = token.length < SAFE_TOKEN_LENGTH
-    if (short || isGuessable(token))
+    if (short || isWeak(token))
       yield {
         name,
-        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : 'is one that guessers try'}, so that whoever sees the URL could guess it and send in your name`,
+        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : WEAK}, so that whoever sees the URL could guess it and send in your name`,
         remedy: `make a new one with \`callback-courier token\`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES`,
       }
   }
@@ -215,8 +232,7 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
   }
   const seen = new Set<string>()
   for (const [, token] of secretsOf(s, [name])) {
-    // The example is guessable, too, and has a fault of its own.
-    if (isGuessable(token) && !isExample(name, token)) yield { name, ...GUESSABLE }
+    if (isWeak(token)) yield { name, problem: WEAK, remedy: MAKE_ONE }
     if (seen.size === seen.add(token).size)
       yield {
         name,
@@ -226,10 +242,9 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
   }
 }
 
-const GUESSABLE = {
-  problem: 'repeats a few characters, or is one that guessers try',
-  remedy: 'make one with `callback-courier token`, which also serves here',
-}
+const WEAK =
+  'has fewer than 8 different characters, says something twice, or is a run such as 1234567890123456'
+const MAKE_ONE = 'make one with `callback-courier token`, which also serves here'
 
 /** Says whether a value is the example of its setting, or the key in it. */
 function isExample(name: SettingName, value: unknown): boolean {
@@ -254,14 +269,13 @@ function exampleFaults(s: Partly): SettingFault[] {
 /** Secrets of ours that are easy to guess; those that tell the platform from others, and passwords, have faults of their own. */
 function* secretFaults(s: Partly): Generator<SettingFault> {
   for (const name of ['CALLBACK_KEYS', 'STORE_SECRET'] as const) {
-    const secrets = secretsOf(s, [name]).map(([, secret]) => secret)
-    if (!secrets.some(secret => isGuessable(secret) && !isExample(name, secret))) continue
+    if (!secretsOf(s, [name]).some(([, secret]) => isWeak(secret))) continue
     // Messages that wait were stored with it.
     const remedy =
       name === 'CALLBACK_KEYS'
-        ? GUESSABLE.remedy
+        ? MAKE_ONE
         : 'make one with `callback-courier token`, and keep this one in STORE_SECRET_PREVIOUS until nothing needs it any more'
-    yield { name, ...GUESSABLE, remedy }
+    yield { name, problem: WEAK, remedy }
   }
 }
 

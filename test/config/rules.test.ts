@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createToken } from '../../src/commands/token.ts'
 import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
@@ -87,7 +88,9 @@ t.test('the private listener needs a password as soon as others can reach it', t
     t.same(faultsIn({ ...open, ADMIN_HOST: host }), [], host)
   t.same(faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: 'sixteen-letters-' }), [])
   for (const weak of ['aaaaaaaaaaaaaaaa', '1212121212121212121212', 'abcdabcdabcdabcd'])
-    t.match(faultsIn({ ...open, ADMIN_TOKENS: weak }), [/^ADMIN_TOKENS repeats a few characters/])
+    t.match(faultsIn({ ...open, ADMIN_TOKENS: weak }), [
+      /^ADMIN_TOKENS has fewer than 8 different characters/,
+    ])
   for (const wrong of ['short', 'fifteen-letters', 'ann:fifteen-letters', 'x'.repeat(257)]) {
     const faults = faultsIn({ ...open, ADMIN_HOST: '::', ADMIN_TOKENS: wrong })
     t.match(faults, [/^ADMIN_TOKENS must be name:token .* 16 to 256/])
@@ -137,14 +140,48 @@ t.test('operators and Prometheus have passwords of their own', t => {
   t.end()
 })
 
-t.test('a password that guessers try stops the start, wherever it stands', t => {
-  const weak = '1234567890123456'
-  for (const place of ['', 'ann:', 'Yv7gQm2sLp9rTzKx metrics/prometheus:', 'Yv7gQm2sLp9rTzKx status/shop:'])
-    t.match(faultsIn({ ...enough, ADMIN_TOKENS: `${place}${weak}` }), [
-      /^ADMIN_TOKENS repeats a few characters, or is one that/,
+t.test(
+  'a secret of few characters, or that repeats itself, or is a plain run, stops the start wherever it stands',
+  t => {
+    const weak =
+      'has fewer than 8 different characters, says something twice, or is a run such as 1234567890123456'
+    for (const each of [
+      '1234567890123456',
+      '6543210987654321',
+      'abcdefghijklmnop',
+      'QWERTYUIOPasdfgh',
+      'abcd1234abcd1234',
+      'aaaaaaaabbbbbbbb',
+      'changeme-changeme',
+      'kX9mQ2vRkX9mQ2vR',
+      'Winter2026Winter2026!x',
     ])
-  t.match(faultsIn({ ...enough, EMAIL_TOKEN: weak }), [/^EMAIL_TOKEN is one that guessers try/])
-  t.same(faultsIn({ ...enough, EMAIL_TOKEN: weak, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
+      for (const place of [
+        '',
+        'ann:',
+        'Yv7gQm2sLp9rTzKx metrics/prometheus:',
+        'Yv7gQm2sLp9rTzKx status/shop:',
+      ])
+        t.match(faultsIn({ ...enough, ADMIN_TOKENS: `${place}${each}` }), [`ADMIN_TOKENS ${weak}`], each)
+    const run = '1234567890123456789012'
+    t.match(faultsIn({ ...enough, STORE_SECRET: run }), [`STORE_SECRET ${weak}`])
+    t.match(faultsIn({ ...enough, CALLBACK_KEYS: `email:${run}` }), [`CALLBACK_KEYS ${weak}`])
+    t.match(faultsIn({ ...enough, EMAIL_TOKEN: run }), [`EMAIL_TOKEN ${weak}, so that whoever sees the URL`])
+    t.same(faultsIn({ ...enough, EMAIL_TOKEN: run, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
+    t.end()
+  },
+)
+
+t.test('a secret that is made at random is none of these', t => {
+  const made = Array.from({ length: 500 }, (_, n) => `n${n}:${createToken()}`)
+  t.same(faultsIn({ ...enough, ADMIN_TOKENS: made.join(' ') }), [])
+  for (const fine of [
+    'correct-horse-battery',
+    '9f86d081884c7d659a2feaa0c55ad015',
+    '9f86d081884c7d65',
+    '8273640915520718',
+  ])
+    t.same(faultsIn({ ...enough, ADMIN_TOKENS: fine }), [], fine)
   t.end()
 })
 
@@ -328,25 +365,24 @@ t.test('a name that 1.1.0 still read stops the start, and the new one is said', 
 
 t.test('one judgement for every secret of ours', t => {
   for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
-    t.same(namesOf({ [name]: 'iloveyou12345678iloveyou' }), [name], name)
+    t.same(namesOf({ [name]: 'changeme-changeme-change' }), [name], name)
   for (const place of ['email', 'sms-previous'])
-    t.same(namesOf({ CALLBACK_KEYS: `${place}:iloveyou12345678iloveyou` }), ['CALLBACK_KEYS'])
-  t.same(namesOf({ ADMIN_TOKENS: 'ann:iloveyou12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
+    t.same(namesOf({ CALLBACK_KEYS: `${place}:changeme-changeme-change` }), ['CALLBACK_KEYS'])
+  t.same(namesOf({ ADMIN_TOKENS: 'ann:abcdefgh12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
   t.same(namesOf({ STORE_SECRET: 'a'.repeat(24), CALLBACK_KEYS: `email:${'a'.repeat(24)}` }), [
     'CALLBACK_KEYS',
     'STORE_SECRET',
   ])
   t.same(namesOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
   t.same(
-    namesOf({ EMAIL_TOKEN: 'iloveyou12345678', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
+    namesOf({ EMAIL_TOKEN: '1234567890123456', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
     [],
     'its URL does not follow from it',
   )
-  t.match(faultsIn({ ...enough, ADMIN_TOKENS: '1234567890123456' }), [/^ADMIN_TOKENS repeats/])
-  const weak = 'iloveyou12345678iloveyou'
+  const weak = 'changeme-changeme-change'
   t.match(faultsIn({ ...enough, STORE_SECRET: weak, CALLBACK_KEYS: `sms:${weak}` }), [
-    /^CALLBACK_KEYS repeats.*: make one .* also serves here$/,
-    /^STORE_SECRET repeats.* keep this one in STORE_SECRET_PREVIOUS/,
+    /^CALLBACK_KEYS has fewer.*: make one .* also serves here$/,
+    /^STORE_SECRET has fewer.* keep this one in STORE_SECRET_PREVIOUS/,
   ])
   t.end()
 })
