@@ -7,7 +7,6 @@ import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
-import type { Channel } from '../messages/message.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
@@ -25,8 +24,6 @@ export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'te
   readonly delivery: Delivery
   readonly metrics: Metrics
   readonly renderer: Renderer
-  /** Says whether POST_SIGNATURE=required would have let every recent POST of a channel in. */
-  readonly requiredIsSafe: (channel: Channel) => boolean
   readonly keys: ReceiverOptions['keys']
 }
 
@@ -48,7 +45,6 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
-    requiredIsSafe: () => channels.filter(options.requiredIsSafe),
     rotating: channels.filter(channel => {
       const name = channel === 'email' ? 'EMAIL' : 'SMS'
       const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)

@@ -51,25 +51,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const { err_code } = answer
       rarely.info(`stray/${err_code}`, { event: 'stray', err_code }, 'asked for something that is not here')
     },
-    // The operator is told what the signatures of POSTs say about POST_SIGNATURE.
-    'signature-news'({ is, channel, came }) {
-      if (is === 'required-is-safe') {
-        log.info(
-          { event: 'signatures', advice: 'required' },
-          'every POST came signed and right for a while: POST_SIGNATURE=required would be safe',
-        )
-      } else if (is === 'no-longer-safe') {
-        log.warn(
-          { event: 'signatures', advice: 'observe', channel, signature: came },
-          'a POST came that POST_SIGNATURE=required would have refused: keep observe',
-        )
-      } else {
-        log.info(
-          { event: 'signatures', advice: 'observe', channel },
-          'the platform does not sign its POSTs: keep observe, and name its networks in ALLOWED_SOURCES',
-        )
-      }
-    },
     'over-quota'({ channel, kind, quota, to }) {
       const line = { event: 'over-quota', channel, kind, quota, to }
       rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')

@@ -55,7 +55,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 function unusedChannel() {
   const health: Mutable<ChannelHealth> = {
     validation: null,
-    signatures: { right: 0, wrong: 0, absent: 0 },
+    signatures: { right: 0, stale: 0, wrong: 0, absent: 0 },
     refusals: { count: 0, last: null },
     lockedOut: null,
     heldBack: [],

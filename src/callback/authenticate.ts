@@ -47,8 +47,6 @@ export interface AuthenticationOptions {
   readonly signatureMaxAgeSeconds: number
   /** Wall time, ms since the epoch: the platform's timestamps are wall time. */
   readonly wall: () => number
-  /** Called with `observe`, when the POSTs so far say something about `required`. */
-  readonly signatureNews?: (news: SignatureNews) => void
 }
 
 /** The answer to a caller outside of ALLOWED_SOURCES. */
@@ -74,8 +72,6 @@ export function createAuthentication(options: AuthenticationOptions) {
     email: (channels.email?.keys ?? []).map(hashSecret),
     sms: (channels.sms?.keys ?? []).map(hashSecret),
   }
-  const enabled = (['email', 'sms'] as const).filter(channel => channels[channel] !== undefined)
-  const statistics = createSignatureStatistics(enabled, wall, options.signatureNews ?? (() => {}))
 
   /** Checks everything but the signature, which the result calls absent. */
   function authenticateKey(credentials: Credentials): AuthenticationResult {
@@ -102,8 +98,6 @@ export function createAuthentication(options: AuthenticationOptions) {
     authenticateKey,
     /** A test send from the private listener, which has authenticated its caller itself. */
     operatorAsCaller: (channel: Channel): Caller => ({ channel, corpId }) as Caller,
-    /** Says whether POST_SIGNATURE=required would refuse nothing of a channel; only `observe` counts for it. */
-    requiredIsSafe: statistics.requiredIsSafe,
     /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
     authenticateValidation(credentials: Credentials): AuthenticationResult {
       const result = authenticateKey(credentials)
@@ -117,19 +111,16 @@ export function createAuthentication(options: AuthenticationOptions) {
       const result = authenticateKey(credentials)
       if (!result.ok || postSignature === 'off') return result
       const { check, timestamp } = checkSignature(query, corpId, channels[channel]?.tokens ?? [])
-      const stale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
-      if (postSignature === 'observe') statistics.count(channel, stale ? 'stale' : check)
-      else if (check !== 'right') return refuseSignature(check)
-      else if (stale)
-        return refuse(
-          'stale',
-          'the timestamp is too old, in the future, or neither ten digits (seconds) nor thirteen (milliseconds)',
-          check,
-        )
-      return { ...result, signature: check }
+      const isStale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)
+      const signature = isStale ? 'stale' : check
+      if (postSignature === 'observe' || signature === 'right') return { ...result, signature }
+      return signature === 'stale' ? refuse('stale', STALE, signature) : refuseSignature(signature)
     },
   }
 }
+
+const STALE =
+  'the timestamp is too old, in the future, or neither ten digits (seconds) nor thirteen (milliseconds)'
 
 function refuse(
   reason: AuthenticationFailure,
@@ -259,8 +250,8 @@ export function callbackKeys(
   return { current, accepted }
 }
 
-/** The result of checking the signature in a query string. */
-type SignatureCheck = 'right' | 'wrong' | 'absent'
+/** The result of checking the signature in a query string; `stale`: it is right, and of a POST too long ago. */
+type SignatureCheck = 'right' | 'wrong' | 'absent' | 'stale'
 
 const TIMESTAMP = /^[\x20-\x7e]{1,64}$/
 const DIGEST = /^[0-9a-fA-F]{40}$/
@@ -341,69 +332,6 @@ function percentDecode(text: string): string | null {
   } catch {
     return null
   }
-}
-
-/** News for an operator about POST_SIGNATURE. */
-export type SignatureNews =
-  /** `required` would refuse nothing on any enabled channel. */
-  | { readonly is: 'required-is-safe' }
-  /** It was so, and this POST would have been refused. */
-  | { readonly is: 'no-longer-safe'; readonly channel: Channel; readonly came: SignatureCheck | 'stale' }
-  /** The platform does not sign this channel's POSTs: `required` would refuse them all. */
-  | { readonly is: 'unsigned'; readonly channel: Channel }
-
-/**
- * `required` is called safe after so many POSTs in a row of which it would refuse none, over at least so long: the platform's
- * parts (sign-up, reset, alarms) may be built differently, and a burst comes from one of them.
- */
-export const SAFE_RUN = { posts: 50, ms: 6 * 60 * 60 * 1000 } as const
-
-/**
- * Counts how POSTs are signed, and reports it when that changes what can be said about the policy.
- * @param channels those that are enabled.
- * @param now ms; only differences count.
- */
-export function createSignatureStatistics(
-  channels: readonly Channel[],
-  now: () => number,
-  report: (news: SignatureNews) => void,
-) {
-  const counts = { email: zeroCounts(), sms: zeroCounts() }
-  let safe = false
-
-  const isSafe = (channel: Channel) => {
-    const { run, from, to } = counts[channel]
-    return run >= SAFE_RUN.posts && to - from >= SAFE_RUN.ms
-  }
-
-  return {
-    /** Counts a POST whose key was right. */
-    count(channel: Channel, came: SignatureCheck | 'stale'): void {
-      const of = counts[channel]
-      of[came] += 1
-      if (came === 'right') {
-        of.run += 1
-        of.to = now()
-        if (of.run === 1) of.from = of.to
-      } else of.run = 0
-
-      const nowSafe = channels.length > 0 && channels.every(isSafe)
-      if (nowSafe && !safe) report({ is: 'required-is-safe' })
-      if (safe && !nowSafe) report({ is: 'no-longer-safe', channel, came })
-      safe = nowSafe
-      if (!of.unsignedReported && of.absent >= SAFE_RUN.posts && of.right + of.stale + of.wrong === 0) {
-        of.unsignedReported = true
-        report({ is: 'unsigned', channel })
-      }
-    },
-    /** Says whether `required` would have accepted the last POSTs of a channel, and enough of them. */
-    requiredIsSafe: isSafe,
-  }
-}
-
-/** `from` and `to`: when the run's first and last POST came, ms. */
-function zeroCounts() {
-  return { right: 0, stale: 0, wrong: 0, absent: 0, run: 0, from: 0, to: 0, unsignedReported: false }
 }
 
 /** Hashes a secret by SHA-256, since the comparison in constant time (timingSafeEqual) takes values of equal length only. */

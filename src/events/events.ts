@@ -28,7 +28,7 @@ type CallbackEvent =
       readonly knowsKey: boolean
       /** `callback-courier check` asked, and not the platform. */
       readonly isCheck?: boolean
-      readonly signature: 'right' | 'wrong' | 'absent'
+      readonly signature: 'right' | 'wrong' | 'absent' | 'stale'
       /** It came by the URL that is being replaced. */
       readonly outdated: boolean
       /** Ids of its messages, its duplicates' included. */
@@ -44,13 +44,6 @@ type CallbackEvent =
     }
   /** Something else was asked for: no such path, no such method, or bytes that are not HTTP. */
   | { readonly type: 'stray-request'; readonly answer: Answered }
-  /** The POSTs' signatures say something about POST_SIGNATURE: see SignatureNews. */
-  | {
-      readonly type: 'signature-news'
-      readonly is: 'required-is-safe' | 'no-longer-safe' | 'unsigned'
-      readonly channel?: Channel
-      readonly came?: 'right' | 'wrong' | 'absent' | 'stale'
-    }
   | (MessageKind & { readonly type: 'unrenderable'; readonly error: Error })
   /** A quota refused a message. */
   | (MessageKind & {

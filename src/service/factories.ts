@@ -34,7 +34,7 @@ import { createRenderer, type Renderer } from '../words/render.ts'
 /** Makes parts and their options from the settings: only this file knows the names of both. */
 
 /** Makes the options of authentication: which callers are accepted, and which signatures their POSTs need. */
-export function authenticationOptions(config: Config, wall: () => number, emit: Emit): AuthenticationOptions {
+export function authenticationOptions(config: Config, wall: () => number): AuthenticationOptions {
   return {
     corpId: config.CORP_ID,
     channels: {
@@ -45,7 +45,6 @@ export function authenticationOptions(config: Config, wall: () => number, emit: 
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,
     wall,
-    signatureNews: news => emit({ type: 'signature-news', ...news }),
   }
 }
 

@@ -205,7 +205,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   begunDelivery = delivery
 
   // From a callback to the store.
-  const authentication = createAuthentication(authenticationOptions(config, wall, emit))
+  const authentication = createAuthentication(authenticationOptions(config, wall))
   const render = renderForRoute(channels, renderer.render)
   const charges = createChargesOf(config.QUOTAS, storeKeys)
   const receive = createReceiver({
@@ -372,7 +372,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     metrics,
     renderer,
     emit,
-    requiredIsSafe: authentication.requiredIsSafe,
     keys: storeKeys,
     testSend: async (channel, body) => {
       const { answer, ids } = await receive(authentication.operatorAsCaller(channel), body)

@@ -6,7 +6,6 @@ import { viewOf } from '../rigs/view.ts'
 async function certificateRow(names: readonly string[]): Promise<string> {
   const options = {
     view: viewOf({ certificate: () => ({ names, expiresAt: 864e8, chain: 'self-signed', flaws: [] }) }),
-    requiredIsSafe: () => [],
   } as unknown as ConsoleOptions
   const page = await overviewPages[0]?.handle({ query: {} } as unknown as PageRequest, options)
   const text = page !== undefined && page.is === 'page' ? page.content.in('en') : ''

@@ -56,11 +56,6 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
   switch (event.type) {
     case 'callback':
       return event.method === 'GET' ? [{ ...event, isCheck: true, tookMs: 1.26 }] : refusedCallbacks(event)
-    case 'signature-news':
-      return [
-        { type: 'signature-news', is: 'required-is-safe' },
-        { type: 'signature-news', is: 'no-longer-safe', channel: 'sms', came: 'wrong' },
-      ]
     case 'receipt':
       return [{ ...event, channel: 'email', id: 'a1' }]
     case 'breaker':

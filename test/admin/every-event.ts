@@ -58,7 +58,6 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   'stray-request': [{ type: 'stray-request', answer: { err_code: 4041000, err_msg: 'no such path' } }],
   unreadable: [{ type: 'unreadable', id: 'a1', channel: 'sms', kind: 'login-code' }],
-  'signature-news': [{ type: 'signature-news', is: 'unsigned', channel: 'email' }],
   unrenderable: [{ type: 'unrenderable', channel: 'email', kind: 'activation-code', error }],
   'over-quota': [
     { type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day', to: '+86*******8000' },

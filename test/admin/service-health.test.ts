@@ -125,7 +125,7 @@ t.test('callers are counted by what they came with; the platform that is refused
   t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
   t.equal(post(null, { signature: 'wrong', outdated: true }), null)
   post(null, { method: 'GET' })
-  t.same(health.ofChannel('sms').signatures, { right: 0, wrong: 1, absent: 0 })
+  t.same(health.ofChannel('sms').signatures, { right: 0, stale: 0, wrong: 1, absent: 0 })
   t.equal(health.ofChannel('sms').outdatedAt, 8000)
   t.same(post('signature'), { count: 1, since: 10_000, why: 'signature' }, 'anew')
   t.end()

@@ -16,13 +16,10 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/callback/authenticate.test.ts': [
     ['const knowsKey = matches.includes(true)', 'const knowsKey = !matches.includes(false)'],
     ['outdated: matches[0] !== true', 'outdated: matches[0] === true'],
+    ["const signature = isStale ? 'stale' : check", 'const signature = check'],
     [
-      "if (postSignature === 'observe') statistics.count(channel, stale ? 'stale' : check)",
-      "if (postSignature === 'observe') statistics.count(channel, check)",
-    ],
-    [
-      'const stale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
-      'const stale = timestamp === undefined || !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
+      'const isStale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
+      'const isStale = timestamp === undefined || !isFresh(timestamp, wall(), signatureMaxAgeSeconds)',
     ],
     [
       'for (let hop = hops.pop(); hop !== undefined; hop = hops.pop())',

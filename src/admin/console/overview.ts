@@ -102,18 +102,14 @@ function platform(sources: Overview): Html {
 <p class="small soft">${say('POST_SIGNATURE is {value}.', { value: sources.postSignature })}</p>`
 }
 
-function callers(
-  channel: Channel,
-  { view: { health, countLeftOut }, hour, requiredIsSafe, rotating }: Overview,
-): Html {
+function callers(channel: Channel, { view: { health, countLeftOut }, hour, rotating }: Overview): Html {
   const { validation, signatures, refusals, heldBack, outdatedAt } = health.ofChannel(channel)
-  const safe = requiredIsSafe().includes(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>
 <dt>${say('Over quota')}</dt><dd>${heldLine(heldBack)}</dd>
 ${channel === 'sms' || countLeftOut === null || hour === null ? '' : html`<dt>${say('Addresses left out')}</dt><dd>${countLeftOut(hour)}</dd>`}
-<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {wrong} wrong, {absent} unsigned', signatures)}${safe ? html`<br><strong>${say('POST_SIGNATURE=required would be safe.')}</strong>` : ''}</dd>
+<dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {stale} too old, {wrong} wrong, {absent} unsigned', signatures)}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
 }
 

@@ -22,7 +22,6 @@ export interface ConsoleOptions {
   readonly tryNow: (channel: Channel) => void
   readonly emit: Emit
   readonly postSignature: string
-  readonly requiredIsSafe: () => readonly Channel[]
   /** Channels whose Token or key is being replaced. */
   readonly rotating: readonly Channel[]
 }

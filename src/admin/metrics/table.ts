@@ -98,7 +98,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'post_signatures_total',
     help: 'POSTs by whether they came signed.',
     labels: ['channel', 'signature'],
-    initial: combine({ channel: CHANNELS, signature: ['right', 'wrong', 'absent'] }),
+    initial: combine({ channel: CHANNELS, signature: ['right', 'stale', 'wrong', 'absent'] }),
     count: {
       callback: ({ channel, method, refusal, signature }) =>
         refusal === null && method === 'POST' ? { channel, signature } : null,

@@ -79,7 +79,7 @@ export const callers = {
     POST_SIGNATURE: choiceSetting(['observe', 'required', 'off'], {
       default: 'observe',
       meaning:
-        'What to do with the signature of a POST. observe: refuse nothing, but count whether POSTs come signed, and say when required would be safe. required: refuse a POST without a right one. off: do not look.',
+        'What to do with the signature of a POST. observe: refuse nothing, but count how POSTs come signed (console, metrics): required is safe when all of some days are right. required: refuse a POST without a right one. off: do not look.',
       example: 'required',
     }),
     SIGNATURE_MAX_AGE_SECONDS: integerSetting({
