@@ -185,10 +185,10 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = () => ({ event: 'store', doing, err: describeFault(error) })
       rarely.error(`store/${doing}`, line, 'the store cannot take it now')
     },
-    'store-loss'({ messages, unsent, from, until }) {
+    'store-loss'({ messages, from, until }) {
       const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
       log.error(
-        { event: 'store-loss', messages, unsent, after, until: last },
+        { event: 'store-loss', messages, after, until: last },
         'the store lacks messages, or ends of messages, that it had stored: its WAL was damaged or deleted, or an older file was put in its place',
       )
     },

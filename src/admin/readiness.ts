@@ -19,7 +19,7 @@ export type Readiness =
       readonly degraded: readonly Degraded[]
       /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
       readonly partial?: readonly Sentence[]
-      readonly lost?: Pick<StoreLoss, 'messages' | 'unsent'>
+      readonly lost?: Pick<StoreLoss, 'messages'>
     }
   | { readonly ready: false; readonly reason: string }
 
@@ -95,7 +95,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
       ready: true,
       degraded: degraded(view),
       ...(partial.length === 0 ? {} : { partial }),
-      ...(loss === null ? {} : { lost: { messages: loss.messages, unsent: loss.unsent } }),
+      ...(loss === null ? {} : { lost: { messages: loss.messages } }),
     }
   }
 

@@ -449,8 +449,6 @@ export const PROBE_BYTES = 64 * 1024
 /** Messages that were stored and are not on record any more, though the store can be used. */
 export interface StoreLoss {
   readonly messages: number
-  /** How many of them may not have been sent, at most. */
-  readonly unsent: number
   /** They were stored between these moments, ms since the epoch; null: not known. */
   readonly from: number | null
   readonly until: number

@@ -180,7 +180,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-offline', error }],
   'alert-store-failed': [{ type: 'alert-store-failed', doing: 'accept', error }],
   'store-failed': [{ type: 'store-failed', doing: 'settle', error }],
-  'store-loss': [{ type: 'store-loss', messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }],
+  'store-loss': [{ type: 'store-loss', messages: 12, from: 0, until: 1000, noticedAt: 61_000 }],
   'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
@@ -289,7 +289,7 @@ export const view = viewOf({
   wall: () => WALL,
   certificate: () => ({ expiresAt: WALL + 12.5 * 86_400_000, flaws: [], chain: 'complete', names: [] }),
   renewalRefused: () => ({ since: WALL, reason: 'a reason' }),
-  storeLoss: () => ({ messages: 12, unsent: 3, from: 0, until: 1000, noticedAt: 61_000 }),
+  storeLoss: () => ({ messages: 12, from: 0, until: 1000, noticedAt: 61_000 }),
   webhooks: () => ({ leads: true, isGone: false, failing: null, waiting: 7, oldestAt: 1000 }),
   now: () => 61_000,
 })

@@ -159,7 +159,7 @@ function* storeCauses(health: ServiceHealth, summary: Summary | null, now: numbe
     )
 }
 
-function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sentence {
+function lossLine({ messages, from, until, noticedAt }: StoreLoss): Sentence {
   const when =
     from === null
       ? say('until {until}', { until: clockTime(until) })
@@ -169,10 +169,7 @@ function lossLine({ messages, unsent, from, until, noticedAt }: StoreLoss): Sent
       ? say('Ends of messages that were written {when} are gone: what had been sent may be sent again.', {
           when,
         })
-      : say(
-          '{messages} messages that were stored {when} are gone; at most {unsent} of them had not been sent.',
-          { messages, unsent, when },
-        ),
+      : say('{messages} messages that were stored {when} are gone.', { messages, when }),
     say(
       'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.',
       { at: clockTime(noticedAt) },

@@ -72,16 +72,10 @@ function findLoss(
   const { at: until, live } = mark
   // A database that was made just now has taken the place of another one: all messages that lived there are gone.
   if (mark.store !== here.store)
-    return here.isNew && live > 0 ? { messages: live, unsent: live, from: null, until, noticedAt } : null
+    return here.isNew && live > 0 ? { messages: live, from: null, until, noticedAt } : null
   if (mark.commits <= here.commits) return null
   const messages = Math.max(0, mark.stored - here.stored)
-  return {
-    messages,
-    unsent: Math.min(messages, live),
-    from: here.at === 0 ? null : here.at,
-    until,
-    noticedAt,
-  }
+  return { messages, from: here.at === 0 ? null : here.at, until, noticedAt }
 }
 
 function bytesOf({ store, commits, stored, live, at }: Mark): Buffer {
@@ -107,13 +101,8 @@ export function recordLoss(
   const isNew = here.commits === 0 && db.prepare('SELECT 1 FROM messages LIMIT 1').get() === undefined
   const found = findLoss(mark, { ...here, isNew }, now)
   if (found === null) return { loss: earlier, isNew: false }
-  const before = earlier ?? { ...found, messages: 0, unsent: 0 }
-  const loss = {
-    ...found,
-    messages: before.messages + found.messages,
-    unsent: before.unsent + found.unsent,
-    from: before.from,
-  }
+  const loss =
+    earlier === null ? found : { ...found, messages: earlier.messages + found.messages, from: earlier.from }
   writeMeta(db, 'loss', JSON.stringify(loss))
   // Written in the same transaction, so that the loss is found once.
   const { commits, stored } = mark?.store === here.store ? mark : here
