@@ -20,6 +20,7 @@ function sms(kind: string): OutgoingSms {
     kind,
     params: {},
     locale: 'en',
+    content: { params: {}, words: 'ours' },
     expiresAt: Date.now() + 600_000,
     text: () => '',
   }

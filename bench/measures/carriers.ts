@@ -77,13 +77,15 @@ async function measureEach(
 
 function newCode(count: number): OutgoingSms {
   const code = String(100_000 + (count % 900_000))
+  const params = { code, minute: '5' }
   return {
     channel: 'sms',
     id: newMessageId(Date.now()),
     to: `+86138${String(count % 100_000_000).padStart(8, '0')}`,
     country: 'CN',
     kind: 'login-code',
-    params: { code, minute: '5' },
+    params,
+    content: { params, words: 'ours' },
     locale: 'zh-CN',
     expiresAt: Date.now() + 300_000,
     text: () => `【Bench】您的验证码为${code}，5分钟内有效，请勿告诉他人。`,

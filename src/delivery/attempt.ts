@@ -22,7 +22,6 @@ import {
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
-import { redactReply } from './redact.ts'
 import { combineOutcomes, decideSettlement, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -172,7 +171,7 @@ export function createAttempts(options: AttemptsOptions) {
       let { ambiguous } = job
       let asked: Carrier | undefined
       const ends: CarrierEnd[] = []
-      const timeline = createTimeline(message, outgoing, clock)
+      const timeline = createTimeline(clock)
       if (job.demotion !== undefined) timeline.addSkipped(job.demotion.provider, job.demotion)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
@@ -219,7 +218,8 @@ export function createAttempts(options: AttemptsOptions) {
           said = await calls.run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
         }
 
-        const end = attempt.end(timeline.addReply(provider.name, said, sendingAt))
+        timeline.addReply(provider.name, said, sendingAt)
+        const end = attempt.end(said)
         const { outcome, tookMs, circuit, faults } = end
         if (circuit !== null)
           emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
@@ -374,56 +374,28 @@ function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
   return { is: 'retry', whose: 'ours', code, reply: reply.slice(0, 200), untouched: true }
 }
 
-/** What a provider said to a message. */
-interface Said {
-  readonly is: string
-  readonly code?: string
-  readonly reply: string
-  readonly providerId?: string
-}
-
-/**
- * Collects one attempt's lines for the timeline. Nothing that the message says gets into them, and nothing that a store
- * cannot hold: all that a provider says comes through here.
- */
-function createTimeline(message: NewMessage, outgoing: Outgoing, clock: Clock) {
+/** Collects one attempt's lines for the timeline. */
+function createTimeline(clock: Clock) {
   const records: AttemptRecord[] = []
-
-  /** @param startedAt ms since the epoch. @returns what was said, as it may be kept and shown. */
-  function addReply<T extends Said>(provider: string, said: T, startedAt: number): T {
-    const { is: outcome, code = '', providerId } = said
-    const { content, recipient } = message
-    // A mail's finished text adds only words of ours, which are no secret.
-    const text = outgoing.channel === 'sms' ? textOf(outgoing) : ''
-    const reply = makeStorable(redactReply(said.reply, { ...content, recipient, text }))
-    const tookMs = clock.now() - startedAt
-    records.push({ at: startedAt, tookMs, provider, outcome, code: makeStorable(code), reply })
-    return { ...said, reply, ...(providerId !== undefined && { providerId: makeStorable(providerId) }) }
-  }
-
   return {
     records,
-    addReply,
+    /** @param said as its provider has redacted it. @param startedAt ms since the epoch. */
+    addReply(
+      provider: string,
+      {
+        is: outcome,
+        code = '',
+        reply,
+      }: { readonly is: string; readonly code?: string; readonly reply: string },
+      startedAt: number,
+    ): void {
+      const tookMs = clock.now() - startedAt
+      // It may have been cut in the middle of an emoji, which no store could hold.
+      records.push({ at: startedAt, tookMs, provider, outcome, code, reply: reply.toWellFormed() })
+    },
     /** Adds the line about a carrier that was not asked, which is why the next one was. */
     addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: string }): void {
       records.push({ at: clock.now(), tookMs: 0, provider, outcome: 'skipped', code, reply })
     },
   }
-}
-
-function textOf(outgoing: Outgoing & { readonly channel: 'sms' }): string {
-  try {
-    return outgoing.text()
-  } catch {
-    // There is none: it was sent as a template, and was never put into words.
-    return ''
-  }
-}
-
-/**
- * Makes a text from outside one that every store and log can hold: half a surrogate pair (an emoji that was cut) and NUL
- * become U+FFFD. Postgres refuses both in a text, and the whole transaction with it.
- */
-function makeStorable(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\uFFFD')
 }

@@ -81,6 +81,8 @@ export interface OutgoingMail {
   readonly to: string
   /** The finished RFC 5322 message, CRLF line ends, Message-ID and Date included, without DKIM. */
   readonly raw: Buffer
+  /** What must not come back in what its server replies. */
+  readonly content: Content
   readonly expiresAt: number
 }
 
@@ -101,6 +103,8 @@ export interface OutgoingSms {
   /** Language that it is to be said in, BCP 47. */
   readonly locale: string
   readonly pluginId?: string
+  /** What must not come back in what its carrier replies. */
+  readonly content: Content
   readonly expiresAt: number
   /**
    * The finished text, for a carrier that sends text: put into words at the first call, never for one with templates.

@@ -39,32 +39,19 @@ export function createFront(
     }
   }
 
-  /**
-   * Writes the end of an attempt. When the store refuses its values, it is written without the lines for the timeline, and then
-   * without the provider's id too. If that is refused as well, nothing is written, and the message waits for the end of its lease.
-   */
-  async function settle(id: string, { token }: Pick<Lease, 'token'>, given: Settlement): Promise<Settled> {
-    const bare: Settlement = { ...given, records: undefined }
-    const barest: Settlement = bare.to === 'final' ? { ...bare, providerId: undefined } : bare
-    const tries = [
-      { dropped: 'nothing', settlement: given },
-      { dropped: 'its lines for the timeline', settlement: bare },
-      { dropped: "its lines for the timeline and the provider's id", settlement: barest },
-    ]
-    let refusal = ''
-    for (const { dropped, settlement } of tries) {
-      try {
-        const settled = await call('settle', { now: clock.now(), id, token, settlement })
-        if (refusal !== '')
-          log({ doing: 'settle', message: `the message ${id} was settled without ${dropped}: ${refusal}` })
-        return settled
-      } catch (error) {
-        if (!(error instanceof ValuesRefused)) throw error
-        refusal = error.message
-      }
+  /** Writes the end of an attempt. One that the store cannot hold is not written, and the message waits for the end of its lease. */
+  async function settle(
+    id: string,
+    { token }: Pick<Lease, 'token'>,
+    settlement: Settlement,
+  ): Promise<Settled> {
+    try {
+      return await call('settle', { now: clock.now(), id, token, settlement })
+    } catch (error) {
+      if (!(error instanceof ValuesRefused)) throw error
+      log({ doing: 'settle', message: `the end of the message ${id} was refused: ${error.message}` })
+      return { state: 'lost' }
     }
-    log({ doing: 'settle', message: `the end of the message ${id} was refused altogether: ${refusal}` })
-    return { state: 'lost' }
   }
 
   /** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */

@@ -18,7 +18,7 @@ import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer 
 import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
-import { presentableCode, presentableReply, readWord } from './reply.ts'
+import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
 import { findValueFault, type ValueRules } from './sms-templates.ts'
@@ -189,10 +189,10 @@ export function createAliyunProvider(settings: AliyunSettings): Provider {
         OutId: message.id,
       }
       const result = await api.call('SendSms', query, signal, message.expiresAt)
-      const secrets = [secret, ...Object.values(params)]
-      return 'value' in result
-        ? judgeAnswer(result.value, query.PhoneNumbers, secrets, clock.now())
-        : outcomeWithoutAnswer(result, 'Aliyun')
+      if (!('value' in result)) return outcomeWithoutAnswer(result, 'Aliyun')
+      const sent = { ...message, to: query.PhoneNumbers }
+      const redactor = createRedactor(sent, [secret, ...Object.values(params)])
+      return judgeAnswer(result.value, redactor, clock.now())
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     probe: api.probe,
@@ -223,16 +223,10 @@ function judgeCode(status: number, code: string): Judgement {
 /**
  * The outcome of an answer to SendSms.
  *
- * @param recipient is taken out of the words.
- * @param secrets must not show up in the reply, such as the code: the gateway repeats a request that was signed wrongly.
+ * @param redactor knows the code, too: the gateway repeats a request that was signed wrongly.
  * @param now ms since the epoch.
  */
-function judgeAnswer(
-  answer: JsonAnswer,
-  recipient: string,
-  secrets: readonly string[],
-  now: number,
-): Outcome {
+function judgeAnswer(answer: JsonAnswer, redactor: Redactor, now: number): Outcome {
   const { status, body } = answer
   const code = textOf(body?.['Code'])
   if (code === '' && (status === 200 || status >= 500)) return unreadableAnswer(status)
@@ -240,8 +234,8 @@ function judgeAnswer(
   const { verdict, scope } = judgeCode(status, code)
   if (verdict === 'ok')
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
-  const named = presentableCode(code, recipient, secrets) ?? `http-${status}`
-  const reply = presentableReply(withoutRequest(message) || named, recipient, secrets)
+  const named = redactor.code(code) ?? `http-${status}`
+  const reply = redactor.reply(withoutRequest(message) || named)
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
     limited === 'recipient' ? windowOf(message) : msUntilNextTotal(now),
   )
@@ -260,9 +254,9 @@ function windowOf(message: string): number {
 }
 
 /** A refusal of anything but a message, in words. */
-function refusalOf({ status, body }: JsonAnswer, recipient: string, secret: string): string {
+function refusalOf({ status, body }: JsonAnswer, redactor: Redactor): string {
   const words = [textOf(body?.['Code']), textOf(body?.['Message'])].filter(Boolean).join(': ')
-  return presentableReply(words || `HTTP ${status}`, recipient, [secret])
+  return redactor.reply(words || `HTTP ${status}`)
 }
 
 // What became of an ambiguous one
@@ -294,7 +288,10 @@ async function lookUpMessage(
         return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Aliyun').reply }
       const { body } = result.value
       if (body?.['Code'] !== 'OK')
-        return { is: 'unreachable', reply: refusalOf(result.value, PhoneNumber, secret) }
+        return {
+          is: 'unreachable',
+          reply: refusalOf(result.value, createRedactor({ ...message, to: PhoneNumber }, [secret])),
+        }
       const rows = objectsOf(objectOf(body['SmsSendDetailDTOs'])?.['SmsSendDetailDTO'])
       const row = rows.find(each => each['OutId'] === message.id)
       if (row !== undefined) {
@@ -360,7 +357,7 @@ async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Pr
   // The key was right, and its RAM policy lacks the operation.
   if (code === 'isp.RAM_PERMISSION_DENY' || /^(?:Forbidden|NoPermission)/.test(code))
     return { ok: true, detail: 'the key works, but may not list signatures and templates' }
-  return { ok: false, detail: refusalOf(result.value, '', secret) }
+  return { ok: false, detail: refusalOf(result.value, createRedactor(NO_MESSAGE, [secret])) }
 }
 
 /** Asks for the signatures and templates of the account. */

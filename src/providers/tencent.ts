@@ -18,7 +18,7 @@ import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer 
 import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
-import { presentableCode, presentableReply, readWord } from './reply.ts'
+import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
 import { createSmsProvider } from './sms-provider.ts'
 import { findValueFault, type ValueRules } from './sms-templates.ts'
@@ -226,7 +226,8 @@ export function createTencentProvider(settings: TencentSettings): Provider {
     pack: message => packMessage(settings, message, lengths.limitOf),
     namesOf: ({ template, signName }) => ({ template, sender: signName }),
     /** @see https://cloud.tencent.com/document/api/382/55981 */
-    async send({ id, to, expiresAt }, parcel: TencentParcel, signal) {
+    async send(message, parcel: TencentParcel, signal) {
+      const { id, to, expiresAt } = message
       const { template, signName, params } = parcel
       const request = {
         PhoneNumberSet: [to],
@@ -239,7 +240,7 @@ export function createTencentProvider(settings: TencentSettings): Provider {
       const result = await api.call('SendSms', request, signal, expiresAt)
       const outcome =
         'value' in result
-          ? judgeAnswer(result.value, to, [secretKey, ...params], clock.now())
+          ? judgeAnswer(result.value, to, createRedactor(message, [secretKey, ...params]), clock.now())
           : outcomeWithoutAnswer(result, 'Tencent')
       lengths.note(outcome, parcel)
       return outcome
@@ -294,11 +295,10 @@ function errorOf({ body }: JsonAnswer): { readonly code: string; readonly messag
 /**
  * The outcome of an answer to SendSms. It is HTTP 200 whenever it was processed, a wrong signature included.
  *
- * @param to the number, E.164, which is also taken out of the words.
- * @param secrets must not show up in the reply, such as the code.
+ * @param to the number, E.164.
  * @param now ms since the epoch.
  */
-function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[], now: number): Outcome {
+function judgeAnswer(answer: JsonAnswer, to: string, redactor: Redactor, now: number): Outcome {
   const { status, body } = answer
   // Something in front of the service failed, or answered in its place.
   if (status !== 200) {
@@ -311,8 +311,8 @@ function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[],
   const { verdict, scope } = judgeCode(code)
   if (verdict === 'ok')
     return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(row?.['SerialNo'])) }
-  const named = presentableCode(code, to, secrets) ?? 'unreadable-code'
-  const reply = presentableReply((error?.message ?? textOf(row?.['Message'])) || named, to, secrets)
+  const named = redactor.code(code) ?? 'unreadable-code'
+  const reply = redactor.reply((error?.message ?? textOf(row?.['Message'])) || named)
   return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited => {
     if (limited !== 'recipient') return msUntilNextTotal(now)
     if (code.includes('Daily')) return msUntilChinaMidnight(now)
@@ -321,9 +321,9 @@ function judgeAnswer(answer: JsonAnswer, to: string, secrets: readonly string[],
 }
 
 /** A refusal of anything but a message, in words; null: it was none. */
-function refusalOf(answer: JsonAnswer, recipient: string, secretKey: string): string | null {
+function refusalOf(answer: JsonAnswer, redactor: Redactor): string | null {
   const error = errorOf(answer)
-  if (error !== null) return presentableReply(`${error.code}: ${error.message}`, recipient, [secretKey])
+  if (error !== null) return redactor.reply(`${error.code}: ${error.message}`)
   return answer.status === 200 && answer.body !== null ? null : `HTTP ${answer.status}`
 }
 
@@ -341,7 +341,7 @@ const REPORTS_PAGE = 100
 async function lookUpMessage(
   api: TencentApi,
   { appId, secretKey, clock }: TencentSettings,
-  { id, to }: OutgoingSms,
+  message: OutgoingSms,
   since: number,
   signal: AbortSignal,
 ): Promise<LookUp> {
@@ -350,13 +350,13 @@ async function lookUpMessage(
   // differ, so it is wide. Reports of 7 days are kept.
   const begin = Math.max(since - 5 * MINUTE, now - WEEK + MINUTE)
   const span = { BeginTime: Math.floor(begin / 1000), EndTime: Math.ceil((now + 5 * MINUTE) / 1000) }
-  const request = { PhoneNumber: to, SmsSdkAppId: appId, Offset: 0, Limit: REPORTS_PAGE, ...span }
+  const request = { PhoneNumber: message.to, SmsSdkAppId: appId, Offset: 0, Limit: REPORTS_PAGE, ...span }
   const result = await api.call('PullSmsSendStatusByPhoneNumber', request, signal)
   if (!('value' in result)) return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Tencent').reply }
-  const refusal = refusalOf(result.value, to, secretKey)
+  const refusal = refusalOf(result.value, createRedactor(message, [secretKey]))
   if (refusal !== null) return { is: 'unreachable', reply: refusal }
   const rows = objectsOf(result.value.body?.['PullSmsSendStatusSet'])
-  const row = rows.find(each => each['SessionContext'] === id)
+  const row = rows.find(each => each['SessionContext'] === message.id)
   if (row !== undefined) {
     const state = row['ReportStatus'] === 'SUCCESS' ? 'delivered' : 'not delivered'
     const providerId = readWord(textOf(row['SerialNo']))
@@ -397,7 +397,7 @@ async function verifyKey(api: TencentApi, { secretKey, apiUrl }: TencentSettings
   const error = errorOf(result.value)
   if (error !== null && /^(?:AuthFailure\.)?UnauthorizedOperation|^FailedOperation/.test(error.code))
     return { ok: true, detail: 'the key works, but may not list signatures and templates' }
-  const refusal = refusalOf(result.value, '', secretKey)
+  const refusal = refusalOf(result.value, createRedactor(NO_MESSAGE, [secretKey]))
   return refusal === null ? { ok: true, detail: 'the key works' } : { ok: false, detail: refusal }
 }
 

@@ -25,7 +25,7 @@ import {
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
 import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'
-import { presentableReply, readWord } from './reply.ts'
+import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { createSmsProvider } from './sms-provider.ts'
 import published from './twilio.codes.json' with { type: 'json' }
 import type { TwilioSdk } from './twilio-sdk.ts'
@@ -170,9 +170,10 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
       const create = ({ messages }: TwilioSdk) =>
         messages.create({ to, body, ...sender, validityPeriod, statusCallback })
       const result = await api.call(create, signal, expiresAt)
+      const redactor = createRedactor(message, api.secrets)
       return 'value' in result
-        ? judgeCreated(result.value, to, api.secrets)
-        : judgeFailure(result, to, clock.now(), api.secrets)
+        ? judgeCreated(result.value, redactor)
+        : judgeFailure(result, redactor, clock.now())
     },
     lookUp: (message, since, signal) => lookUpMessage(api, message, since, clock, signal),
     probe: async () => (await api.load()).probe(),
@@ -215,21 +216,14 @@ function refused(status: number, code: unknown, reply: string): Outcome {
 /**
  * The outcome of a failed request, by status, code and words of its error alone.
  *
- * @param recipient is taken out of the words.
  * @param now ms since the epoch: what a Retry-After date counts from.
- * @param secrets must not show up in the reply, wherever Twilio has them from.
  */
-function judgeFailure(
-  failed: FailedExchange,
-  recipient: string,
-  now: number,
-  secrets: readonly string[],
-): Outcome {
+function judgeFailure(failed: FailedExchange, redactor: Redactor, now: number): Outcome {
   const { status, code, message } = (failed.error ?? {}) as Readonly<Record<string, unknown>>
   const { answer } = failed.exchange
   if (!answer || typeof status !== 'number') return outcomeWithoutAnswer(failed, 'Twilio')
   const words = (typeof message === 'string' && message) || `HTTP ${status}`
-  const refusal = refused(status, code, presentableReply(words, recipient, secrets))
+  const refusal = refused(status, code, redactor.reply(words))
   if (refusal.is !== 'retry') return refusal
   const retryAfterMs = readRetryAfter(answer.retryAfter, now)
   return { ...refusal, retryAfterMs, ...(status === 429 && { overload: 'requests' as const }) }
@@ -247,13 +241,9 @@ interface CreatedMessage {
 const NOT_SENT: ReadonlySet<string> = new Set(['failed', 'undelivered', 'canceled'])
 
 /** The outcome of an answer with a message. Twilio may take it back in the same answer: then nothing was sent. */
-function judgeCreated(
-  { sid, status, errorCode, errorMessage }: CreatedMessage,
-  recipient: string,
-  secrets: readonly string[],
-): Outcome {
+function judgeCreated({ sid, status, errorCode, errorMessage }: CreatedMessage, redactor: Redactor): Outcome {
   if (NOT_SENT.has(status)) {
-    const reply = presentableReply(`${status}: ${errorMessage || 'no reason was given'}`, recipient, secrets)
+    const reply = redactor.reply(`${status}: ${errorMessage || 'no reason was given'}`)
     return errorCode ? refused(400, errorCode, reply) : { is: 'retry', whose: 'later', code: status, reply }
   }
   const providerId = readWord(sid)
@@ -285,16 +275,17 @@ const CLOCK_SKEW_MS = 30_000
 /** Asks for the messages to the number, and looks for ours among them. */
 async function lookUpMessage(
   api: TwilioApi,
-  { to, text }: OutgoingSms,
+  message: OutgoingSms,
   since: number,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<LookUp> {
   const list = async ({ messages }: TwilioSdk) =>
-    (await messages.page({ to, pageSize: LOOK_UP_PAGE })).instances
+    (await messages.page({ to: message.to, pageSize: LOOK_UP_PAGE })).instances
   const result = await api.call(list, signal)
-  if ('value' in result) return findInList(result.value, text(), since)
-  return { is: 'unreachable', reply: judgeFailure(result, to, clock.now(), api.secrets).reply }
+  if ('value' in result) return findInList(result.value, message.text(), since)
+  const { reply } = judgeFailure(result, createRedactor(message, api.secrets), clock.now())
+  return { is: 'unreachable', reply }
 }
 
 /**
@@ -399,7 +390,7 @@ async function verifyAccount(api: TwilioApi, settings: TwilioSettings): Promise<
     return result.value === 'active'
       ? { ok: true, detail: 'the account is active' }
       : { ok: false, detail: `the account is ${result.value}`, next: INACTIVE.next }
-  const { reply } = judgeFailure(result, '', settings.clock.now(), api.secrets)
+  const { reply } = judgeFailure(result, createRedactor(NO_MESSAGE, api.secrets), settings.clock.now())
   const { what, next } = diagnoseFailure(result, api.apiUrl)
   return { ok: false, detail: `${what} (${reply})`, next }
 }

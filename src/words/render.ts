@@ -79,7 +79,8 @@ export function createRenderer(options: RendererOptions) {
       const parts = mailParts(sample.content, templates.current(), sample.name, () =>
         templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
       )
-      return { channel: 'email', id, to, raw: compose({ ...parts, id, to, arrivedAt }), expiresAt }
+      const raw = compose({ ...parts, id, to, arrivedAt })
+      return { channel: 'email', id, to, raw, content: message.content, expiresAt }
     },
     /** The same without the envelope of MIME, for the gallery and the console. */
     viewMail(message: NewMessage): MailView {
@@ -149,6 +150,7 @@ function createSmsRenderer(
       params: templateParams(message),
       locale: tag,
       ...(pluginId !== undefined && { pluginId }),
+      content,
       expiresAt,
       text: () => (text ??= renderText(message, country, tag)),
       ...(sender && { sender }),

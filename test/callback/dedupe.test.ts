@@ -40,7 +40,14 @@ function acceptances(
   const prepared = prepareMessages(
     {
       keys,
-      render: ({ id }) => ({ channel: 'email', id, to: '', raw: Buffer.alloc(0), expiresAt: 0 }),
+      render: ({ id, content }) => ({
+        channel: 'email',
+        id,
+        to: '',
+        raw: Buffer.alloc(0),
+        content,
+        expiresAt: 0,
+      }),
       charges: () => [],
       delivery: { reservePlace: () => undefined },
       emit: createEmitter([{ unrenderable: ({ error }) => void t.error(error) }]),

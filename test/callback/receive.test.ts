@@ -82,8 +82,9 @@ function open(given: Given = {}) {
       invalid: 0,
       why: 'recipient',
     }),
-    render: ({ id, recipient, expiresAt }) => ({
+    render: ({ id, recipient, content, expiresAt }) => ({
       channel: 'email',
+      content,
       id,
       to: recipient,
       raw: Buffer.alloc(0),

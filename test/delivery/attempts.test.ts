@@ -297,18 +297,6 @@ t.test('what cannot be rendered again waits, and says nothing of the provider', 
   t.notOk(events.includes('breaker open'))
 })
 
-t.test('half an emoji and NUL from a provider are replaced before anything is stored', async t => {
-  const { delivery, provider, accept, view, events } = await openRig(t)
-  provider.respond = () => ({ is: 'sent', reply: '250 \ud83d and \0', providerId: 'Q\0\ude00' })
-  delivery.start()
-  const { acceptance } = await accept()
-  await until('it is settled', () => events.includes('final sent'))
-  t.match(await view(acceptance.message.id), {
-    providerId: 'Q\ufffd\ufffd',
-    timeline: [{ reply: '250 \ufffd and \ufffd' }],
-  })
-})
-
 t.test('what each outcome tells of how many attempts may be under way', async t => {
   const retry = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
   const refused = { overload: 'connections', accepted: 5 } as const

@@ -34,11 +34,20 @@ const REVIEW = {
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 const ANN = { kind: 'login-code', recipient: 'ann@example.com' }
 
+const CONTENT = { params: {}, words: 'ours' } as const
+
 /** A message that would use these names. */
 function using(names: ScopeNames) {
   const id = JSON.stringify(names)
   NAMES.set(id, names)
-  return { channel: 'email', id, to: 'a@x.test', raw: Buffer.from(''), expiresAt: 1 } as const
+  return {
+    channel: 'email',
+    id,
+    to: 'a@x.test',
+    raw: Buffer.from(''),
+    content: CONTENT,
+    expiresAt: 1,
+  } as const
 }
 const PLAIN = using({})
 
@@ -253,7 +262,14 @@ t.test('what does not fit is not asked, until the operator has mended something'
     { ...PROVIDER, fits: () => 'it has no template for it' },
     { clock: { now: () => 0 }, random: () => 0.5 },
   )
-  const outgoing = { channel: 'email', id: '1', to: 'a@x.test', raw: Buffer.from(''), expiresAt: 1 } as const
+  const outgoing = {
+    channel: 'email',
+    id: '1',
+    to: 'a@x.test',
+    raw: Buffer.from(''),
+    content: CONTENT,
+    expiresAt: 1,
+  } as const
   t.match(carrier.mayAsk(outgoing, 0), {
     until: null,
     code: 'no-carrier-fits',

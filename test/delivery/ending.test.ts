@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sample } from '../outbox/samples.ts'
-import { ABORTED, AMBIGUOUS, openRig, pause, SENT, until, verdictOn } from './rig.ts'
+import { ABORTED, AMBIGUOUS, openRig, pause, rendered, SENT, until, verdictOn } from './rig.ts'
 
 t.test('ending gives back what has not begun and lets what is in flight finish', async t => {
   const { delivery, provider, accept, view, verdicts } = await openRig(t, { concurrency: 1 })
@@ -64,7 +64,7 @@ t.test('ending waits for a callback that is being stored, and gives its message 
   delivery.submit({
     message,
     lease,
-    outgoing: { channel: 'email', id: message.id, to: message.recipient, raw: Buffer.alloc(0), expiresAt: 0 },
+    outgoing: rendered(message),
   })
   await stop
   t.match(await view(message.id), { state: 'queued', attempts: 0, ambiguous: 0 })

@@ -227,8 +227,8 @@ function newRecipient(): string {
 }
 
 export function rendered(message: NewMessage): Outgoing {
-  const { id, recipient: to, expiresAt } = message
-  return { channel: 'email', id, to, raw: Buffer.from(message.content.params['code'] ?? ''), expiresAt }
+  const { id, recipient: to, content, expiresAt } = message
+  return { channel: 'email', id, to, raw: Buffer.from(content.params['code'] ?? ''), content, expiresAt }
 }
 
 function emitInto(events: string[]): Emit {

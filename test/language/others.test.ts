@@ -15,7 +15,7 @@ const ENGLISH = [
   'src/admin/metrics/*',
   // What the platform says, as a sample; words that a reply may have; headers of mails; a fault of the SDK's use.
   'src/messages/{kinds,samples}.ts',
-  'src/delivery/redact.ts',
+  'src/providers/redact.ts',
   'src/words/{mime,layout-dependence,template-variables}.ts',
   'src/outbox/postgres/heartbeats.ts',
   'src/providers/twilio-sdk.ts',

@@ -178,7 +178,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
       'const bound = schedule[Math.min(attempts, schedule.length)] ?? SECOND',
     ],
   ],
-  'test/delivery/redact.test.ts': [
+  'test/providers/redact.test.ts': [
     [
       'for (const whole of wholes.toSorted((one, other) => other.length - one.length))',
       'for (const whole of wholes.toSorted((one, other) => one.length - other.length))',

@@ -14,6 +14,7 @@ export function outgoingSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
     kind: 'login-code',
     params,
     locale: 'en',
+    content: { params, words: 'ours' },
     expiresAt: Date.now() + 600_000,
     text: () => `${id}: your code is ${params['code']}`,
     ...changes,

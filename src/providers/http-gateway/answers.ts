@@ -6,7 +6,7 @@ import type { HttpAnswer } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
-import { presentableCode, presentableReply, readWord } from '../reply.ts'
+import { type Redactor, readWord } from '../redact.ts'
 import { unescapePointer } from '../yaml-text.ts'
 
 // Where something is
@@ -136,14 +136,13 @@ export function readReply({ statusCode: status, retryAfter, body: text }: HttpAn
  * The outcome of an answer, by the codes of the operator's file. HTTP 2xx without a code is an accepted message when it
  * has the id that the file names.
  *
- * @param to the number, E.164, which is also taken out of the words.
- * @param secrets must not show up in the reply, such as the code.
  * @param now ms since the epoch.
  */
 export function gatewayOutcome(
   answer: GatewayAnswer,
   reply: GatewayReply,
-  { to, secrets, now }: { readonly to: string; readonly secrets: readonly string[]; readonly now: number },
+  redactor: Redactor,
+  now: number,
 ): Outcome {
   const code = findText(answer.code, reply)
   if (code === null)
@@ -153,8 +152,7 @@ export function gatewayOutcome(
       reply: 'its answer takes the expressions of the file too long',
     }
   const { verdict, scope, minutes = 0 } = meaningOf(answer, code, reply.status)
-  const named =
-    code === '' ? `http-${reply.status}` : (presentableCode(code, to, secrets) ?? 'unreadable-code')
+  const named = code === '' ? `http-${reply.status}` : (redactor.code(code) ?? 'unreadable-code')
   if (verdict === 'ok') {
     const providerId = readWord(findText(answer.id, reply))
     if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
@@ -163,7 +161,7 @@ export function gatewayOutcome(
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
   const said = findText(answer.words, reply) ?? ''
-  const words = said === '' ? named : presentableReply(said, to, secrets)
+  const words = said === '' ? named : redactor.reply(said)
   return outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
 }
 

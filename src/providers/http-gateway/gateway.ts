@@ -21,6 +21,7 @@ import {
 import { checkLogin, type ProviderFamily, type ProviderModule, proxyOf } from '../module.ts'
 import type { Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
+import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { createSmsProvider } from '../sms-provider.ts'
 import type { SmsTemplates } from '../sms-templates.ts'
 import { createGatewayReceipts, gatewayOutcome, readReply } from './answers.ts'
@@ -93,11 +94,11 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     clock,
     pack: message => packMessage(settings, message),
     namesOf: (_request, message) => namesOf(settings, message),
-    async send({ to, params, expiresAt }, request: HttpRequest, signal) {
-      const result = await api.request(request, readReply, signal, expiresAt)
+    async send(message, request: HttpRequest, signal) {
+      const result = await api.request(request, readReply, signal, message.expiresAt)
       if (!('value' in result)) return outcomeWithoutAnswer(result, name)
-      const hidden = [...secrets.values(), ...Object.values(params)]
-      return gatewayOutcome(gateway.answer, result.value, { to, secrets: hidden, now: clock.now() })
+      const redactor = createRedactor(message, [...secrets.values(), ...Object.values(message.params)])
+      return gatewayOutcome(gateway.answer, result.value, redactor, clock.now())
     },
     probe: api.probe,
     verify: () => verifyLogin(api, settings),
@@ -174,11 +175,8 @@ async function verifyLogin(
     }
   // The id is of a message, which there is none of here.
   const answer = { ...gateway.answer, id: undefined }
-  const outcome = gatewayOutcome(answer, result.value, {
-    to: '',
-    secrets: [...secrets.values()],
-    now: clock.now(),
-  })
+  const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])
+  const outcome = gatewayOutcome(answer, result.value, redactor, clock.now())
   return outcome.is === 'sent'
     ? { ok: true, detail: 'the login works' }
     : { ok: false, detail: outcome.reply }

@@ -8,6 +8,7 @@ import {
   outcomeWithoutAnswer,
 } from '../http-client.ts'
 import type { Outcome } from '../provider.ts'
+import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { gatewayOutcome, readReply } from './answers.ts'
 import type { Gateway } from './definition.ts'
 import { fixedScope, RequestFault } from './request.ts'
@@ -92,6 +93,7 @@ function createPoster(
   { secrets, clock, onPost, proxy, ca }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
 ) {
   const { name, origin, limits } = robot
+  const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])
   const api = createHttpApi({ baseUrl: origin, connections: 1, limits, clock, proxy, ca })
   let waiting: Waiting[] = []
   /** Those beyond MOST_WAITING. */
@@ -141,11 +143,7 @@ function createPoster(
     }
     const result = await api.request(request, readReply)
     if (!('value' in result)) return outcomeWithoutAnswer(result, name)
-    return gatewayOutcome(robot.answer, result.value, {
-      to: '',
-      secrets: [...secrets.values()],
-      now: clock.now(),
-    })
+    return gatewayOutcome(robot.answer, result.value, redactor, clock.now())
   }
 
   /** Posts what came during the post that is under way, too. */

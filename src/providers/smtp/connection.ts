@@ -7,6 +7,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { isLoopback } from '../../settings/urls.ts'
 import type { Outcome } from '../provider.ts'
+import { createRedactor } from '../redact.ts'
 import type { SignMessage } from './dkim.ts'
 import { LoginError, readOfferedLogins, requirePasswordLogin } from './login.ts'
 import { addTokenLogin, requireToken, type TokenLogin, tokenAuth } from './oauth2.ts'
@@ -122,6 +123,9 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
     }
   }
 
+  // Tokens are renewed meanwhile, and the server may repeat the latest.
+  const redactorFor = (mail: OutgoingMail) => createRedactor(mail, secretsOf(options))
+
   return {
     /** Whether it is open, and the server has let it come as far as a message's first command. */
     get isOpen() {
@@ -138,10 +142,10 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
       else current.setTimeLimit('command-limit', limits.commandMs)
       try {
         const response = await current.unlessStopped(deliver(current, mail, onAwaitingReply))
-        return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, mail.to, secretsOf(options))
+        return response === null ? NO_SMTPUTF8 : acceptedOutcome(response, redactorFor(mail))
       } catch (error) {
         if (error instanceof LoginError && current.stopped === undefined) return error.toOutcome(current)
-        return smtpFailure(asSmtpError(error), current, mail.to, secretsOf(options))
+        return smtpFailure(asSmtpError(error), current, redactorFor(mail))
       } finally {
         current.finish()
         signal.removeEventListener('abort', onAbort)

@@ -9,7 +9,7 @@ import {
   readRetryAfter,
 } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
-import { presentableReply } from '../reply.ts'
+import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { LoginError, type LoginFailure } from './login.ts'
 
 /** Where access tokens are asked for, and who asks. */
@@ -217,7 +217,7 @@ function refusalFailure(
   endpoint: TokenEndpoint,
   secrets: readonly string[],
 ): LoginFailure {
-  const words = presentableReply(textOf(answer['error_description']), '', secrets)
+  const words = createRedactor(NO_MESSAGE, secrets).reply(textOf(answer['error_description']))
   // The code under which Microsoft documents it, such as AADSTS7000215.
   const [microsoft]: readonly unknown[] = [answer['error_codes']].flat()
   const code = Number.isInteger(microsoft) ? `${error} AADSTS${String(microsoft)}` : error

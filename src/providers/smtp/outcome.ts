@@ -1,12 +1,12 @@
 import type { FaultScope } from '../../messages/message.ts'
 import { isCertificateError } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
-import { presentableReply } from '../reply.ts'
+import type { Redactor } from '../redact.ts'
 
-/** Makes the outcome of a message that the server has accepted. @param secrets are removed from its reply */
-export function acceptedOutcome(response: string, recipient: string, secrets: readonly string[]): Outcome {
+/** Makes the outcome of a message that the server has accepted. */
+export function acceptedOutcome(response: string, redactor: Redactor): Outcome {
   const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
-  const reply = presentableReply(joinReplyLines(response), recipient, secrets)
+  const reply = redactor.reply(joinReplyLines(response))
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
 }
 
@@ -44,22 +44,13 @@ type ReplyVerdict =
   | { readonly is: 'rejected'; readonly scope: FaultScope }
   | { readonly is: 'retry'; readonly whose: 'ours' | 'later'; readonly scope: FaultScope }
 
-/**
- * Makes the outcome of a failed attempt.
- *
- * @param secrets are removed from the reply, wherever the server has them from.
- */
-export function smtpFailure(
-  error: SmtpError,
-  progress: DialogueProgress,
-  recipient: string,
-  secrets: readonly string[] = [],
-): Outcome {
+/** Makes the outcome of a failed attempt. */
+export function smtpFailure(error: SmtpError, progress: DialogueProgress, redactor: Redactor): Outcome {
   const reply = error.response ? readReply(error.response) : undefined
   const untouched = progress.begun ? {} : { untouched: true as const }
   if (reply && !progress.stopped) {
     const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
-    const shown = presentableReply(joinReplyLines(error.response ?? ''), recipient, secrets)
+    const shown = redactor.reply(joinReplyLines(error.response ?? ''))
     const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${shown}`.slice(0, 200) : shown
     const verdict = judgeReply(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
@@ -68,7 +59,7 @@ export function smtpFailure(
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
   const words = error.response
-    ? `no SMTP reply: ${presentableReply(error.response, recipient, secrets)}`.slice(0, 160)
+    ? `no SMTP reply: ${redactor.reply(error.response)}`.slice(0, 160)
     : describeFailure(error, cause, progress)
   if (progress.dotted)
     return {

@@ -2,6 +2,7 @@ import { connect } from 'node:tls'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
+import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import {
   Attempt,
   asSmtpError,
@@ -37,7 +38,11 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
       return { ok: false, detail: reply.startsWith(what) ? reply : `${what} (${reply})`, next }
     }
     const error = asSmtpError(thrown)
-    const { reply } = smtpFailure(error, { begun: false, dotted: false }, '', secretsOf(options))
+    const { reply } = smtpFailure(
+      error,
+      { begun: false, dotted: false },
+      createRedactor(NO_MESSAGE, secretsOf(options)),
+    )
     const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
     return { ok: false, detail: `${what} (${reply})`, next }
   } finally {

@@ -14,6 +14,7 @@ import {
 import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
 import { modulesOf } from '../../../src/providers/list.ts'
+import { createRedactor } from '../../../src/providers/redact.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { parseJson } from '../../../src/runtime/json-object.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
@@ -183,7 +184,8 @@ t.test('an answer that makes an expression of the file run wild is given up', as
     gatewayOutcome(
       answer,
       { status: 200, text, json: { id: 'm1' }, retryAfter: undefined },
-      { to: NUMBER, secrets: [], now: 0 },
+      createRedactor({ to: NUMBER }),
+      0,
     )
   t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' })
   t.match(outcome('a'.repeat(4096)), { is: 'ambiguous', code: 'unreadable-answer' })
@@ -299,8 +301,7 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
   const outcome = (status: number, body: unknown, changes: object = {}) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const reply = { status, text, json: typeof body === 'string' ? undefined : body, retryAfter: '7' }
-    const context = { to: NUMBER, secrets: [CODE], now: 0 }
-    return gatewayOutcome({ ...answer, ...changes }, reply, context)
+    return gatewayOutcome({ ...answer, ...changes }, reply, createRedactor({ to: NUMBER }, [CODE]), 0)
   }
   t.match(outcome(200, { id: 'm1' }), { is: 'sent', providerId: 'm1' })
   t.match(outcome(201, { code: 0, id: 12 }), { is: 'sent', providerId: '12' })
@@ -564,7 +565,7 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
     json: parseJson('{"id":9007199254740993,"code":0}'),
   }
   const answer = { id: '/id', code: '/code', codes: { '0': 'ok' } } as const
-  t.match(gatewayOutcome(answer, reply, { to: NUMBER, secrets: [], now: 0 }), {
+  t.match(gatewayOutcome(answer, reply, createRedactor({ to: NUMBER }), 0), {
     providerId: '9007199254740993',
   })
   t.end()

@@ -1,8 +1,10 @@
 import t from 'tap'
+import { createRedactor } from '../../../src/providers/redact.ts'
 import { acceptedOutcome, type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
 import { judgementOf } from '../sms.ts'
 
 const TO = 'reader@example.com'
+const OF_READER = createRedactor({ to: TO })
 
 function failed(command: string, code: string, response: string): SmtpError {
   const responseCode = Number(response.slice(0, 3))
@@ -11,15 +13,15 @@ function failed(command: string, code: string, response: string): SmtpError {
 const begun = { begun: true, dotted: false }
 const dotted = { begun: true, dotted: true }
 const atRcpt = (response: string): string =>
-  short(smtpFailure(failed('RCPT TO', 'EENVELOPE', response), begun, TO))
+  short(smtpFailure(failed('RCPT TO', 'EENVELOPE', response), begun, OF_READER))
 const atMail = (response: string): string =>
-  short(smtpFailure(failed('MAIL FROM', 'EENVELOPE', response), begun, TO))
+  short(smtpFailure(failed('MAIL FROM', 'EENVELOPE', response), begun, OF_READER))
 const atData = (response: string): string =>
-  short(smtpFailure(failed('DATA', 'EENVELOPE', response), begun, TO))
+  short(smtpFailure(failed('DATA', 'EENVELOPE', response), begun, OF_READER))
 const atDot = (response: string): string =>
-  short(smtpFailure(failed('DATA', 'EMESSAGE', response), dotted, TO))
+  short(smtpFailure(failed('DATA', 'EMESSAGE', response), dotted, OF_READER))
 const atLogin = (response: string): string =>
-  short(smtpFailure(failed('AUTH PLAIN', 'EAUTH', response), { begun: false, dotted: false }, TO))
+  short(smtpFailure(failed('AUTH PLAIN', 'EAUTH', response), { begun: false, dotted: false }, OF_READER))
 
 const short = (outcome: ReturnType<typeof smtpFailure>): string => judgementOf(outcome).verdict
 
@@ -97,7 +99,7 @@ await t.test('a reply says what it is about, by the command that it answers', as
     for (const each of replies) {
       const [step = '', response = ''] = each.split(': ')
       const code = step === 'dot' ? 'EMESSAGE' : step.startsWith('AUTH') ? 'EAUTH' : 'EENVELOPE'
-      const outcome = smtpFailure(failed(step === 'dot' ? 'DATA' : step, code, response), begun, TO)
+      const outcome = smtpFailure(failed(step === 'dot' ? 'DATA' : step, code, response), begun, OF_READER)
       t.equal(judgementOf(outcome).scope, scope, each)
     }
 })
@@ -133,7 +135,7 @@ await t.test('a reply after the dot', async t => {
 
 await t.test('a 421 means too many connections before a message begins, unless the server ends', async t => {
   const overload = (response: string, progress: typeof begun) => {
-    const outcome = smtpFailure(failed('EHLO', 'EPROTOCOL', response), progress, TO)
+    const outcome = smtpFailure(failed('EHLO', 'EPROTOCOL', response), progress, OF_READER)
     return outcome.is === 'retry' ? outcome.overload : 'no retry'
   }
   const fresh = { begun: false, dotted: false }
@@ -156,22 +158,22 @@ await t.test('a failing login is ours, whatever the code', async t => {
     t.equal(atLogin(response), 'ours', response)
   t.equal(atLogin('421 4.3.2 closing'), 'later')
   const missing = { message: 'Missing credentials for "PLAIN"', code: 'EAUTH', command: 'API' }
-  t.match(smtpFailure(missing, { begun: false, dotted: false }, TO), { is: 'retry', untouched: true })
+  t.match(smtpFailure(missing, { begun: false, dotted: false }, OF_READER), { is: 'retry', untouched: true })
 })
 
 await t.test('without a reply the dot decides', async t => {
   for (const code of ['ECONNECTION', 'ESOCKET', 'ETIMEDOUT', 'EPROTOCOL', 'EABORT']) {
     const error = { message: 'gone', code, command: 'CONN' }
-    t.match(smtpFailure(error, { begun: false, dotted: false }, TO), {
+    t.match(smtpFailure(error, { begun: false, dotted: false }, OF_READER), {
       is: 'retry',
       whose: 'later',
       untouched: true,
     })
-    const outcome = smtpFailure(error, begun, TO)
+    const outcome = smtpFailure(error, begun, OF_READER)
     t.match(outcome, { is: 'retry', whose: 'later' })
     t.notOk('untouched' in outcome)
-    t.match(smtpFailure(error, dotted, TO), { is: 'ambiguous' })
-    t.match(smtpFailure(error, { ...dotted, stopped: 'reply-limit' }, TO), {
+    t.match(smtpFailure(error, dotted, OF_READER), { is: 'ambiguous' })
+    t.match(smtpFailure(error, { ...dotted, stopped: 'reply-limit' }, OF_READER), {
       is: 'ambiguous',
       code: 'reply-limit',
     })
@@ -181,38 +183,38 @@ await t.test('without a reply the dot decides', async t => {
 await t.test('what we ended ourselves is judged by that, whatever the server said', async t => {
   const error = failed('RCPT TO', 'EENVELOPE', '550 5.1.1 no such user')
   const stopped = { ...begun, stopped: 'dialogue-limit' }
-  t.match(smtpFailure(error, stopped, TO), { is: 'retry', whose: 'later', code: 'dialogue-limit' })
+  t.match(smtpFailure(error, stopped, OF_READER), { is: 'retry', whose: 'later', code: 'dialogue-limit' })
 })
 
 await t.test('a certificate that is not accepted is ours to mend, and is named by its own code', async t => {
   const fresh = { begun: false, dotted: false }
   const error = { message: 'certificate has expired', code: 'ESOCKET', command: 'CONN' }
-  t.match(smtpFailure({ ...error, originalCode: 'CERT_HAS_EXPIRED' }, fresh, TO), {
+  t.match(smtpFailure({ ...error, originalCode: 'CERT_HAS_EXPIRED' }, fresh, OF_READER), {
     is: 'retry',
     whose: 'ours',
     code: 'CERT_HAS_EXPIRED',
     reply: /certificate was not accepted: certificate has expired$/,
   })
-  t.match(smtpFailure({ ...error, originalCode: 'ECONNRESET' }, fresh, TO), {
+  t.match(smtpFailure({ ...error, originalCode: 'ECONNRESET' }, fresh, OF_READER), {
     whose: 'later',
     code: 'ECONNRESET',
   })
   const openssl = '40DD:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:record.c:1:'
-  t.match(smtpFailure({ ...error, message: openssl }, fresh, TO), { reply: /^wrong version number$/ })
+  t.match(smtpFailure({ ...error, message: openssl }, fresh, OF_READER), { reply: /^wrong version number$/ })
 })
 
 await t.test('a refused STARTTLS is said to be one', async t => {
   const outcome = smtpFailure(
     failed('STARTTLS', 'ETLS', '454 4.7.0 not now'),
     { begun: false, dotted: false },
-    TO,
+    OF_READER,
   )
   t.match(outcome, { code: '454 4.7.0', reply: /^the server offers no TLS.*: 454 4\.7\.0 not now$/ })
 })
 
 await t.test('the name that a server gives an accepted message is kept', async t => {
-  t.match(acceptedOutcome('250 2.0.0 Ok: queued as 4bX.9-1_z', TO, []), { providerId: '4bX.9-1_z' })
-  t.notOk('providerId' in acceptedOutcome('250 2.0.0 Ok', TO, []))
+  t.match(acceptedOutcome('250 2.0.0 Ok: queued as 4bX.9-1_z', OF_READER), { providerId: '4bX.9-1_z' })
+  t.notOk('providerId' in acceptedOutcome('250 2.0.0 Ok', OF_READER))
 })
 
 await t.test('words that are no reply are no verdict', async t => {
@@ -226,7 +228,7 @@ await t.test('code and reply are for people', async t => {
   const outcome = smtpFailure(
     failed('RCPT TO', 'EENVELOPE', `550-5.1.1 <${TO}>\r\n550-5.1.1 does not\r\n550 5.1.1 exist`),
     begun,
-    TO,
+    OF_READER,
   )
   t.strictSame(outcome, {
     is: 'rejected',

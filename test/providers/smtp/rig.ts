@@ -23,7 +23,8 @@ export function mail(to = RECIPIENT): OutgoingMail {
       '',
     ].join('\r\n'),
   )
-  return { channel: 'email', id, to, raw, expiresAt: Date.now() + 600_000 }
+  const content = { params: {}, words: 'ours' } as const
+  return { channel: 'email', id, to, raw, content, expiresAt: Date.now() + 600_000 }
 }
 
 export const SMS = outgoingSms()
