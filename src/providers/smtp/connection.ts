@@ -366,7 +366,7 @@ export class Session extends SMTPConnection {
     await this.#step(done => this.login({ method: SENDER }, done))
   }
 
-  /** Sends a message. When it is refused the session starts over, and goes on with the next one; else it is closed. */
+  /** Sends a message. When it is refused the session starts over, and goes on with the next one; any other fault has closed it. */
   async deliver(envelope: Envelope, body: Readable): Promise<Sent> {
     this.hasBegun = true
     this.#octetsLeft = MOST_OCTETS
@@ -374,10 +374,9 @@ export class Session extends SMTPConnection {
       return await this.#step<Sent>(done => this.send(envelope, body, done))
     } catch (error) {
       const { code } = error as SmtpError
-      // After a 421 nodemailer has closed it.
+      // After a 421 nodemailer has closed it, as after all that is no refusal.
       if ((code === 'EENVELOPE' || code === 'EMESSAGE') && !this.destroyed)
         this.restarted = this.#step(done => this.reset(done)).catch(() => this.close())
-      else this.close()
       throw error
     }
   }

@@ -233,6 +233,23 @@ void t.test('a probe goes as far as EHLO, and waits for no one', { buffered: tru
   t.equal(await provider.probe?.(), 'down', 'a certificate of another name')
 })
 
+await t.test('a session whose login or whose reset is refused is hung up, not left to a limit', async t => {
+  for (const reply of ['535 5.7.8 wrong', '454 4.7.0 login is broken']) {
+    const { server, send } = await start(t, { login: LOGIN }, { limits: HOURS })
+    server.act = ({ step }) => (step === 'AUTH' ? say(reply) : undefined)
+    t.match(await send(), { is: 'retry', untouched: true })
+    await until(() => server.openConnections() === 0, 'a refused login is hung up')
+  }
+  const { server, send } = await start(t, {}, { limits: HOURS })
+  server.act = ({ step }) =>
+    step === 'RCPT' || step === 'RSET' ? say(step === 'RCPT' ? '550 5.1.1 no' : '502 5.5.1 no') : undefined
+  t.match(await send(), { is: 'rejected' })
+  await until(() => server.openConnections() === 0, 'a refused reset is hung up')
+  server.act = undefined
+  t.match(await send(), { is: 'sent' }, 'over another connection')
+  t.equal(server.connections.length, 2)
+})
+
 await t.test('a connection that the server closed while idle is replaced silently', async t => {
   const { server, send } = await start(t, { certificate, login: LOGIN })
   await send()
