@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { openSmsTemplates } from '../../src/service/factories.ts'
+import { enough, load } from '../config/settings.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
+
+t.test(
+  'each fault of templates that were changed is logged with its line, and that they are well again',
+  async t => {
+    const time = enterVirtualTime(t)
+    const path = join(t.testdir(), 'templates.yaml')
+    const good = 'twilio:\n  login-code:\n    mainland: { template: SMS_1, params: { code: code } }\n'
+    writeFileSync(path, good)
+    const said: string[] = []
+    const log = pino(
+      { base: null, timestamp: false },
+      {
+        write(line: string) {
+          const { level: _level, file: _file, ...rest } = JSON.parse(line) as Record<string, unknown>
+          said.push(Object.values(rest).join(' '))
+        },
+      },
+    )
+    let reads = 0
+    const templates = await openSmsTemplates(load({ ...enough, SMS_TEMPLATES_FILE: path }), log, () => {
+      reads += 1
+    })
+    t.teardown(() => templates.close())
+    await time.pass(5000)
+    t.same(said, [])
+    const faulty = 'twilio:\n  login-code:\n    mainland: { template: SMS_1, params: { code: word } }\n'
+    writeFileSync(path, `${faulty}    abroad: { template: SMS_2, params: { code: number } }\n`)
+    await time.pass(5000)
+    const unknown =
+      'twilio/login-code names a parameter that the kind does not have: choose from code, minute'
+    t.same(said.splice(0), [`3 ${unknown} template problem`, `4 ${unknown} template problem`])
+    t.equal(reads, 0)
+    writeFileSync(path, `${good}\n`)
+    await time.pass(5000)
+    t.same(said, ['templates read again'])
+    t.equal(reads, 1)
+  },
+)
