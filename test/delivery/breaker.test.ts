@@ -30,6 +30,14 @@ t.test('opens when nearly all of the latest attempts have failed at the provider
   }
 })
 
+t.test('it opens by the latest ten attempts, however many were taken before', async t => {
+  const breaker = make()
+  for (let n = 0; n < 30; n += 1) breaker.record(sent, 0, 0)
+  for (let n = 0; n < 8; n += 1) breaker.record(refused, 0, 0)
+  t.equal(breaker.state(), 'closed', 'eight of ten')
+  t.equal(breaker.record(refused, 0, 0), 'open', 'nine of ten')
+})
+
 t.test('a provider that takes one message in four goes on, whatever the order', async t => {
   const breaker = make()
   for (let n = 0; n < 400; n += 1) {

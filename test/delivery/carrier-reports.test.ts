@@ -475,3 +475,27 @@ t.test('what comes from one provider hides no fault of another', t => {
   t.equal(reports.faultsOf('aliyun').length, 1, 'nor do messages that arrive by it end one')
   t.end()
 })
+
+t.test('with few reports a carrier is asked second when too many of the latest are bad for chance', t => {
+  /** Reports half an hour apart, oldest first: g is a good one, b a bad one. @returns after how many it was asked second. */
+  const secondAfter = (said: string): number | undefined => {
+    const { run, changes, advance, reports, now } = simulate(1)
+    for (const [at, each] of said.split('').entries()) {
+      run(1, { a: silent, b: silent }, 1)
+      reportOn(reports, `a${at + 1}`, each === 'g' ? 'delivered' : 'undelivered')
+      if (changes.length > 0) return at + 1
+      advance(30 * MINUTE)
+    }
+    t.ok(now() < 60 * 60 * MINUTE, 'none of them is too old to count')
+    return undefined
+  }
+  t.equal(secondAfter('gggggggbbb'), undefined, 'three of three')
+  t.equal(secondAfter('ggggggbbbb'), 10, 'four of four')
+  t.equal(secondAfter('gggggbbbgbbgb'), undefined, 'six of eight')
+  t.equal(secondAfter('gggggbbbgbbb'), 12, 'six of seven')
+  t.equal(secondAfter('gggggbbbgbbgbbgb'), undefined, 'eight of eleven')
+  t.equal(secondAfter('gggggbbbgbbgbbb'), 15, 'eight of ten')
+  t.equal(secondAfter('bggggbgbbgbbgbgbbgbbgb'), undefined, 'eleven of twenty, and twelve of all')
+  t.equal(secondAfter('gbgbgbbgbbgbgbbgbbgb'), 20, 'twelve of twenty')
+  t.end()
+})
