@@ -6,9 +6,6 @@ export interface BreakerOptions {
   readonly threshold?: number
   /** First rest, ms; doubles with every failed trial. */
   readonly openMs?: number
-  readonly maxOpenMs?: number
-  /** A trial that takes longer than this has failed, ms. */
-  readonly trialMs?: number
   readonly random?: () => number
 }
 
@@ -31,7 +28,10 @@ const WINDOW = { attempts: 10, ms: 60_000, share: 0.9 }
 const OVERTAKEN_MS = 20_000
 
 /** How long the other messages wait while one message tries a provider whose circuit was open, ms. */
-const TRIAL_MS = 1000
+const TRIAL_WAIT_MS = 1000
+/** A trial that takes longer than this has failed, ms. */
+const TRIAL_MS = 5000
+const LONGEST_REST_MS = 60_000
 
 /** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
 export function wasStopped(outcome: Outcome): boolean {
@@ -47,8 +47,8 @@ export type Breaker = ReturnType<typeof createBreaker>
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export function createBreaker(options: BreakerOptions = {}) {
-  const { threshold = 5, openMs = 2000, maxOpenMs = 60_000, trialMs = 5000, random } = options
-  const backoff = createBackoff({ first: openMs, most: maxOpenMs }, random)
+  const { threshold = 5, openMs = 2000, random } = options
+  const backoff = createBackoff({ first: openMs, most: LONGEST_REST_MS }, random)
   /** The latest attempts, the oldest first. */
   let latest: { readonly at: number; readonly failed: boolean }[] = []
   let until: number | null = null
@@ -89,9 +89,9 @@ export function createBreaker(options: BreakerOptions = {}) {
      * that hangs is a failed one, and another follows after a rest: its own end may be minutes away. ms since the epoch.
      */
     restsUntil(now: number): number | null {
-      if (trial && now - triedAt >= trialMs) restFrom(triedAt + trialMs)
+      if (trial && now - triedAt >= TRIAL_MS) restFrom(triedAt + TRIAL_MS)
       if (until === null || (now >= until && !trial)) return null
-      return now < until ? until : now + TRIAL_MS
+      return now < until ? until : now + TRIAL_WAIT_MS
     },
     /** An attempt begins; while the circuit is open, it is the trial. */
     beginAttempt(now: number): void {
@@ -143,6 +143,6 @@ export function createBreaker(options: BreakerOptions = {}) {
     openUntil: (): number | null => until,
     /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
     state: (now: number = triedAt): 'closed' | 'open' | 'half-open' =>
-      until === null ? 'closed' : trial && now - triedAt < trialMs ? 'half-open' : 'open',
+      until === null ? 'closed' : trial && now - triedAt < TRIAL_MS ? 'half-open' : 'open',
   }
 }
