@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   language: [],
   runtime: [],
   messages: [],
-  settings: ['messages/message.ts'],
+  settings: ['messages/message.ts', 'messages/quotas.ts'],
   config: ['settings', 'providers'],
   tls: [],
   words: ['messages'],

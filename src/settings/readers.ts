@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import type { Channel } from '../messages/message.ts'
+import { QUOTA_LIST, QUOTAS, type QuotaLimits, type QuotaName } from '../messages/quotas.ts'
 import { type ParsedSetting, splitList } from './setting.ts'
 
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
@@ -96,29 +97,25 @@ export function readCallbackKeys(text: string): ParsedSetting<ReadonlyMap<KeyPla
     : { value: keys as ReadonlyMap<KeyPlace, string> }
 }
 
-/** The quotas by the names in answers, metrics and the log, each with its usual limit; 0: none. */
-const QUOTAS = {
-  'recipient-10m': 5,
-  'recipient-day': 20,
-  'alarm-recipient-hour': 100,
-  'signup-domain-hour': 200,
-  'sms-prefix-10m': 50,
-  'sms-country-day': 0,
-  'sms-minute': 600,
-  'sms-day': 20_000,
-  'email-minute': 6000,
-  'email-day': 0,
+/** The parts of `QUOTAS`, each a quota with its usual limit. @param meanings what each counts */
+export function partsOfQuotas(
+  meanings: Readonly<Record<QuotaName, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    QUOTA_LIST.map(({ name, usual }) => [`${name}=${usual || 'off'}`, meanings[name]]),
+  )
 }
 
 /** `QUOTAS`: limits by name, from `name=limit`; `off` is none, and so is 0, which is a fault beside (`listBorneFaults`). */
-export function readQuotas(text: string): ParsedSetting<Readonly<typeof QUOTAS>> {
+export function readQuotas(text: string): ParsedSetting<QuotaLimits> {
   const limits = readEntries(splitList(text.toLowerCase()), /^([a-z0-9-]+)=(off|(?!0+$)\d{1,9})$/)
   if (limits === null || ![...limits.keys()].every(name => Object.hasOwn(QUOTAS, name)))
     return {
       fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
     }
   const read = [...limits].map(([name, limit]) => [name, limit === 'off' ? 0 : Number(limit)])
-  return { value: { ...QUOTAS, ...Object.fromEntries(read) } }
+  const usual = QUOTA_LIST.map(each => [each.name, each.usual])
+  return { value: Object.fromEntries([...usual, ...read]) as QuotaLimits }
 }
 
 /** A colour. Without its #, too: in a dotenv file that would begin a comment. */

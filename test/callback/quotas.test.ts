@@ -1,6 +1,7 @@
 import t from 'tap'
-import { createChargesOf, type QuotaLimits } from '../../src/callback/quotas.ts'
+import { createChargesOf } from '../../src/callback/quotas.ts'
 import type { Channel, NewMessage, Purpose } from '../../src/messages/message.ts'
+import type { QuotaLimits } from '../../src/messages/quotas.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE

@@ -52,12 +52,15 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ["if (domain === '' || domainToUnicode(domain) !== lower) return null", "if (domain === '') return null"],
   ],
   'test/callback/quotas.test.ts': [
-    ["purpose === 'alarm' ? ['alarm-recipient-hour']", "purpose !== 'code' ? ['alarm-recipient-hour']"],
+    [
+      "message.purpose === 'alarm' ? ofRecipient(message, country) : null",
+      "message.purpose !== 'code' ? ofRecipient(message, country) : null",
+    ],
     [
       "channel === 'email' ? mailboxOf(recipient) : recipient, kind)",
       "channel === 'email' ? mailboxOf(recipient) : recipient)",
     ],
-    ['if (limit > 0) terms.set', 'terms.set'],
+    ['if (limit === 0) return []', ''],
   ],
   'test/outbox/sqlite.test.ts': [
     ['canBeAsked || copies < MOST_COPIES[channel]', 'canBeAsked || copies <= MOST_COPIES[channel]'],

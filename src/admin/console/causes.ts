@@ -9,6 +9,7 @@ import {
   translateText,
 } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
+import { quotasOf } from '../../messages/quotas.ts'
 import type { StoreLoss, Summary } from '../../outbox/outbox.ts'
 import type { RefusedRenewal } from '../../tls/watch.ts'
 import type { WebhooksStatus } from '../../webhooks/webhooks.ts'
@@ -221,7 +222,7 @@ const CHANNELS = { email: say('e-mail'), sms: say('SMS') } as const
 /** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
 const HELD_BACK_MS = 15 * 60_000
 /** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
-const OF_ONE_PERSON: ReadonlySet<string> = new Set(['recipient-10m', 'recipient-day'])
+const OF_ONE_PERSON: ReadonlySet<string> = new Set(quotasOf('email', 'recipient'))
 
 const MEND_LOCKOUT = {
   source: say(

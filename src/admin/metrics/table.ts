@@ -1,6 +1,6 @@
-import { QUOTA_NAMES } from '../../callback/quotas.ts'
 import { ADMIN_REFUSALS, type EventOf, type EventType } from '../../events/events.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
+import { quotasOf } from '../../messages/quotas.ts'
 import { FAULT_VERDICTS, FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
 import { isProviderDown } from '../../providers/provider.ts'
@@ -151,7 +151,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'over_quota_total',
     help: 'Messages that a quota held back.',
     labels: ['channel', 'quota'],
-    initial: CHANNELS.flatMap(channel => combine({ channel: [channel], quota: QUOTA_NAMES[channel] })),
+    initial: CHANNELS.flatMap(channel => combine({ channel: [channel], quota: quotasOf(channel) })),
     count: { 'over-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {
@@ -159,7 +159,7 @@ export const COUNTERS: readonly CounterRow[] = [
     help: 'Messages beyond half of a brake for a whole channel.',
     labels: ['channel', 'quota'],
     initial: CHANNELS.flatMap(channel =>
-      combine({ channel: [channel], quota: [`${channel}-minute`, `${channel}-day`] }),
+      combine({ channel: [channel], quota: quotasOf(channel, 'channel') }),
     ),
     count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
   },

@@ -1,4 +1,5 @@
 import {
+  partsOfQuotas,
   readAdminTokens,
   readCallbackKeys,
   readHosts,
@@ -250,20 +251,20 @@ export const quotas = {
       default: '',
       meaning:
         'Those of the following quotas that are to differ, parted by commas or spaces. Each is a number, or off for none.',
-      parts: {
-        'recipient-10m=5':
+      parts: partsOfQuotas({
+        'recipient-10m':
           'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
-        'recipient-day=20': 'Codes and links of one kind to one recipient in a day.',
-        'alarm-recipient-hour=100': 'Alarms of one kind to one recipient in an hour.',
-        'signup-domain-hour=200':
+        'recipient-day': 'Codes and links of one kind to one recipient in a day.',
+        'alarm-recipient-hour': 'Alarms of one kind to one recipient in an hour.',
+        'signup-domain-hour':
           'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers have no such limit.',
-        'sms-prefix-10m=50': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
-        'sms-country-day=off': 'SMS to one country in a day.',
-        'sms-minute=600': 'All SMS in a minute: the limit of the whole account.',
-        'sms-day=20000': 'All SMS in a day. Name a figure that you are willing to pay.',
-        'email-minute=6000': 'All mails in a minute.',
-        'email-day=off': 'All mails in a day.',
-      },
+        'sms-prefix-10m': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
+        'sms-country-day': 'SMS to one country in a day.',
+        'sms-minute': 'All SMS in a minute: the limit of the whole account.',
+        'sms-day': 'All SMS in a day. Name a figure that you are willing to pay.',
+        'email-minute': 'All mails in a minute.',
+        'email-day': 'All mails in a day.',
+      }),
       example: 'sms-day=5000, email-day=50000',
     }),
   },
