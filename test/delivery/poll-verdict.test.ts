@@ -1,13 +1,11 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { Verdict } from '../../src/delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { openRig, pause, until, verdictOn } from './rig.ts'
-
-// A follower keeps no process alive.
-const alive = setInterval(() => {}, 1000)
-t.teardown(() => clearInterval(alive))
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
+import { openRig, until } from './rig.ts'
 
 t.test('the end of a message that another replica sends is heard here', async t => {
   const rig = await openRig(t)
@@ -23,12 +21,23 @@ t.test('the end of a message that another replica sends is heard here', async t 
     emit: createEmitter([{ fault: ({ error }) => t.fail(error.message) }]),
     forMs: 10_000,
   })
-  const verdict = verdictOn(verdicts, id)
+  const heard: Verdict[] = []
+  verdicts.wait(id, verdict => void heard.push(verdict))
   follow(id)
   await until('it is being sent', () => rig.provider.asked.length === 1)
   rig.provider.asked[0]?.answer({ is: 'rejected', scope: 'recipient', code: '550', reply: '' })
-  t.same(await verdict, { is: 'final', state: 'refused', answer: 'recipient' })
+  // What looks keeps no process alive: this does.
+  await until('the end is heard', () => heard.length > 0)
+  t.same(heard, [{ is: 'final', state: 'refused', answer: 'recipient' }])
 })
+
+function enterTime(t: Test) {
+  const time = enterVirtualTime(t)
+  const { now } = performance
+  performance.now = time.now
+  t.teardown(() => void (performance.now = now))
+  return time
+}
 
 /** Follows a message that the store shows in these states, look by look. */
 function following(looks: readonly (Partial<MessageView> | Error | null)[], forMs: number) {
@@ -61,37 +70,42 @@ const at = (state: State, dueAt: number | null = null): Partial<MessageView> => 
 })
 
 t.test('one that comes back for a retry is pending; a store that is away is asked again', async t => {
+  const { pass } = enterTime(t)
   const { follow, verdicts } = following(
     [new StoreUnavailable('away'), null, at('sending'), at('queued', 1000), at('queued', 5000)],
     10_000,
   )
-  const verdict = verdictOn(verdicts, 'a')
+  const heard: Verdict[] = []
+  verdicts.wait('a', verdict => void heard.push(verdict))
   follow('a')
-  t.same(await verdict, { is: 'pending' })
+  await pass(2000)
+  t.same(heard, [{ is: 'pending' }])
 })
 
 t.test('it stops looking when nobody can be waiting, or when the end is heard otherwise', async t => {
-  const late = following([at('sending')], 250)
+  const { pass } = enterTime(t)
+  const late = following([at('sending')], 1000)
   late.follow('a')
-  await pause(1000)
-  const { looked } = late
-  t.ok(looked() >= 1 && looked() <= 3, `${looked()} looks`)
+  await pass(10_000)
+  t.equal(late.looked(), 3)
   const known = following([at('sending')], 10_000)
   known.follow('a')
   known.follow('a')
   known.verdicts.announce('a', { is: 'final', state: 'sent', answer: null })
-  await pause(500)
+  await pass(10_000)
   t.equal(known.looked(), 0)
 })
 
 t.test('no more than 32 at a time, and a fault is named once', async t => {
+  const { pass } = enterTime(t)
   const many = following([at('sending')], 10_000)
   for (let n = 0; n < 100; n += 1) many.follow(String(n))
-  await until('each is looked for again', () => many.looked() >= 2 * 32)
+  await pass(350)
+  t.equal(many.looked(), 2 * 32, 'each was looked for again')
   t.equal(many.ids.size, 32)
   const broken = following([new TypeError('a bug')], 10_000)
   broken.follow('a')
-  await until('it is named', () => broken.faults.length === 1)
-  await pause(300)
+  await pass(10_000)
+  t.equal(broken.faults.length, 1)
   t.equal(broken.looked(), 1)
 })

@@ -25,6 +25,9 @@ process.once('disconnect', () => {
 // Tests that are through shall not wait for their parent.
 process.channel?.unref()
 
+// No test begins while the files are still being read: one that replaces timers would give them to those that come after it.
+t.before(() => new Promise(resolve => setImmediate(resolve)))
+
 const say = (said: Said) => process.connected && process.send?.(said)
 
 /** As tap's own events have it. */

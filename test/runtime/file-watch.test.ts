@@ -1,43 +1,31 @@
 import t from 'tap'
 import { watchFiles } from '../../src/runtime/file-watch.ts'
-
-/** The watch alone keeps no process alive. */
-const alive = setInterval(() => {}, 1000)
-t.teardown(() => clearInterval(alive))
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 t.test('a change is reported once, when the files are the same at two looks', async t => {
+  const { pass } = enterVirtualTime(t)
   const looks = ['a', 'b', 'c', 'c', 'c', 'a', 'a']
   const reported: number[] = []
   let at = -1
-  await new Promise<void>(resolve => {
-    const close = watchFiles({
-      fingerprint: async () => {
-        at += 1
-        if (at === looks.length) {
-          close()
-          resolve()
-        }
-        return looks[at] ?? 'a'
-      },
-      known: 'a',
-      everyMs: 1,
-      onChange: () => reported.push(at),
-    })
+  const close = watchFiles({
+    fingerprint: async () => looks[(at += 1)] ?? 'a',
+    known: 'a',
+    everyMs: 1000,
+    onChange: () => reported.push(at),
   })
+  await pass(7000)
   t.same(reported, [3, 6])
+  close()
+  await pass(7000)
+  t.equal(at, 7)
 })
 
 t.test('files that nobody described when they were read are read again once', async t => {
-  let looks = 0
+  const { pass } = enterVirtualTime(t)
   let changes = 0
-  const close = watchFiles({
-    fingerprint: () => `${(looks += 1) && 'same'}`,
-    everyMs: 1,
-    onChange: () => {
-      changes += 1
-    },
-  })
-  while (looks < 5) await new Promise(resolve => setTimeout(resolve, 1))
+  const onChange = () => void (changes += 1)
+  const close = watchFiles({ fingerprint: () => 'same', everyMs: 1000, onChange })
+  await pass(4000)
   close()
   t.equal(changes, 1)
 })
