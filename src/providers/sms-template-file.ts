@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import { describeFile, watchFiles } from '../runtime/file-watch.ts'
+import { parseYaml, type YamlFault } from '../runtime/yaml-text.ts'
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
-import { parseYaml, type YamlFault } from './yaml-text.ts'
 
 /** The names that a file may use. */
 export interface KnownTerms {

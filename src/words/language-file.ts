@@ -1,8 +1,8 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
-import { type Node, type ParseError, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageKinds, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { isObject } from '../runtime/json-object.ts'
+import { lineInJson } from '../runtime/yaml-text.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */
@@ -126,7 +126,7 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, source: 
   validate ??= new Ajv({ allowUnionTypes: true, verbose: true }).compile<LanguageSource>(schema)
   if (!validate(value)) {
     const { pointer, reason } = describe(validate.errors?.[0] as DefinedError)
-    throw new TemplateFault(`${pointer} ${reason}`, lineOf(source, pointer))
+    throw new TemplateFault(`${pointer} ${reason}`, lineInJson(source, pointer))
   }
   for (const [name, words] of Object.entries(value.mail)) {
     if (typeof words !== 'string') continue
@@ -138,7 +138,7 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, source: 
             messageKinds.some(kind => kind.name === name && kind.linkParam !== undefined)
           ? `needs a button; ${words} has none`
           : null
-    if (fault !== null) throw new TemplateFault(`/mail/${name} ${fault}`, lineOf(source, `/mail/${name}`))
+    if (fault !== null) throw new TemplateFault(`/mail/${name} ${fault}`, lineInJson(source, `/mail/${name}`))
   }
   return value
 }
@@ -167,48 +167,32 @@ function describe(error: DefinedError): { readonly pointer: string; readonly rea
   }
 }
 
-/** JSON as JSON.parse reads it: without what jsonc-parser would allow besides. */
-const STRICT = { disallowComments: true, allowTrailingComma: false }
-
 /** Parses a JSON object. @throws TemplateFault with the line, which quotes nothing of the text */
 export function parseJsonFile(text: string): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    const errors: ParseError[] = []
-    parse(text, errors, STRICT)
-    const [first] = errors
-    // The parser has a name for each fault, such as `CommaExpected`.
-    const name = first ? printParseErrorCode(first.error) : 'Invalid'
-    const reason = name.replace(/\B[A-Z]/g, letter => ` ${letter}`).toLowerCase()
-    throw new TemplateFault(`not JSON: ${reason}`, lineAt(text, first?.offset ?? 0), { cause: error })
+    // V8's words for it: `Expected ',' or '}' after property value in JSON at position 12 (line 3 column 6)`.
+    const { message } = error as SyntaxError
+    const [reason = 'a fault'] = /^Unexpected token|^.*?(?= (?:in|after|of) JSON)/.exec(message) ?? []
+    const line = Number(/\(line (\d+) /.exec(message)?.[1] ?? lineOfToken(text))
+    throw new TemplateFault(`not JSON: ${reason.toLowerCase()}`, line, { cause: error })
   }
   if (!isObject(value)) throw new TemplateFault('not a JSON object', 1)
   return value
 }
 
-/**
- * The line of a value in a JSON text, or of the nearest thing around it that the text has.
- * @param pointer JSON pointer (RFC 6901)
- * @returns from 1; for a member of an object the line of its value
- */
-export function lineOf(text: string, pointer: string): number {
-  let node = parseTree(text, [], STRICT)
-  for (const step of pointer.split('/').slice(1)) {
-    const next: Node | undefined = node && childOf(node, step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    if (!next) break
-    node = next
-  }
-  return lineAt(text, node?.offset ?? 0)
-}
-
-/** The last of several members of one name, as JSON.parse takes that one. */
-function childOf(node: Node, key: string): Node | undefined {
-  if (node.type === 'array') return node.children?.[Number(key)]
-  return node.children?.findLast(property => property.children?.[0]?.value === key)?.children?.[1]
-}
-
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length
+/** The line of a token that is not expected, of which V8 does not say where it is: the first that nothing could follow on; else the last. */
+function lineOfToken(text: string): number {
+  const lines = text.split('\n')
+  const before = lines.findIndex((_, at) => {
+    try {
+      JSON.parse(lines.slice(0, at + 1).join('\n'))
+      return false
+    } catch (error) {
+      return /^Unexpected token\b/.test((error as SyntaxError).message)
+    }
+  })
+  return before < 0 ? lines.length : before + 1
 }

@@ -1,7 +1,8 @@
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
-import { type LanguageSource, lineOf, type MailWordsSource, toReadableDuration } from './language-file.ts'
+import { lineInJson } from '../runtime/yaml-text.ts'
+import { type LanguageSource, type MailWordsSource, toReadableDuration } from './language-file.ts'
 import { type Compiled, type Engine, type Scope, TemplateFault } from './template-engine.ts'
 import { wordVariables } from './template-variables.ts'
 
@@ -120,7 +121,7 @@ function compileMail(
   const details = Object.entries(words.details ?? {}).map(([key, label]) => {
     const pointer = `${at}/details/${key}`
     if (!known.has(key))
-      throw new TemplateFault(`${at}/details: unknown parameter: ${key}`, lineOf(text, pointer))
+      throw new TemplateFault(`${at}/details: unknown parameter: ${key}`, lineInJson(text, pointer))
     return { key, label: phrase(label, known, pointer) }
   })
   return {
@@ -241,7 +242,7 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
       return PRINTING.test(words) ? putTogether(compiled) : compiled
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      throw new TemplateFault(`${pointer}: ${reason}`, lineOf(source, pointer), { cause: error })
+      throw new TemplateFault(`${pointer}: ${reason}`, lineInJson(source, pointer), { cause: error })
     }
   }
   function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openSmsTemplateFile, parseSmsTemplates } from '../../src/providers/sms-template-file.ts'
-import type { YamlFault } from '../../src/providers/yaml-text.ts'
+import type { YamlFault } from '../../src/runtime/yaml-text.ts'
 import { outgoingSms } from './sms.ts'
 
 const KNOWN = {

@@ -1,13 +1,13 @@
 import { type Context, createContext, Script } from 'node:vm'
 import type { FaultScope } from '../../messages/message.ts'
 import { objectOf, parseJson } from '../../runtime/json-object.ts'
+import { unescapePointer } from '../../runtime/yaml-text.ts'
 import { type CodeVerdict, faultOfReport, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
 import type { HttpAnswer } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
 import { type Redactor, readWord } from '../redact.ts'
-import { unescapePointer } from '../yaml-text.ts'
 
 // Where something is
 

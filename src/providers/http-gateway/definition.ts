@@ -1,9 +1,9 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { FAULT_SCOPES } from '../../messages/message.ts'
+import { parseYaml } from '../../runtime/yaml-text.ts'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-client.ts'
-import { parseYaml } from '../yaml-text.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 

@@ -23,21 +23,10 @@ export function parseYaml<T>(
 ):
   | { readonly value: T; readonly lineAt: (path: readonly string[]) => number }
   | { readonly fault: YamlFault } {
-  const { isMap, LineCounter, parseDocument } = require('yaml') as typeof Yaml
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
+  const { document, lines, lineAt } = parse(text)
   const [error] = document.errors
   if (error !== undefined)
     return { fault: { line: lines.linePos(error.pos[0]).line, reason: `is not YAML: ${error.code}` } }
-  const lineAt = (path: readonly string[]): number => {
-    for (let depth = path.length; depth > 0; depth -= 1) {
-      const around = document.getIn(path.slice(0, depth - 1), true)
-      const pair = isMap(around) ? around.items.find(({ key }) => String(key) === path[depth - 1]) : undefined
-      const range = (pair?.key as { readonly range?: readonly number[] | null } | undefined)?.range
-      if (range?.[0] !== undefined) return lines.linePos(range[0]).line
-    }
-    return 1
-  }
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 })
@@ -52,6 +41,34 @@ export function parseYaml<T>(
   return {
     fault: { line: lineAt(path), reason: typeof unknown === 'string' ? `${reason}: ${unknown}` : reason },
   }
+}
+
+/**
+ * The line of a key or an item in a JSON text, or of the nearest thing around it that the text has.
+ * @param pointer JSON pointer (RFC 6901)
+ */
+export function lineInJson(text: string, pointer: string): number {
+  return parse(text, { uniqueKeys: false }).lineAt(pointer.split('/').slice(1).map(unescapePointer))
+}
+
+function parse(text: string, options?: Yaml.ParseOptions & Yaml.DocumentOptions) {
+  const { isMap, isSeq, LineCounter, parseDocument } = require('yaml') as typeof Yaml
+  const lines = new LineCounter()
+  const document = parseDocument(text, { ...options, lineCounter: lines })
+  const lineAt = (path: readonly string[]): number => {
+    let node: unknown = document.contents
+    let offset = 0
+    for (const step of path) {
+      // Of several members of one name JSON.parse takes the last.
+      const pair = isMap(node) ? node.items.findLast(({ key }) => String(key) === step) : undefined
+      node = isSeq(node) ? node.items[Number(step)] : pair?.value
+      const [start] = ((pair?.key ?? node) as Yaml.Node | undefined)?.range ?? []
+      if (start === undefined) break
+      offset = start
+    }
+    return lines.linePos(offset).line
+  }
+  return { document, lines, lineAt }
 }
 
 /** A step of a JSON pointer (RFC 6901). */
