@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
+import { cpuMs } from '../../bench/child.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { startSinks } from '../rigs/service.ts'
@@ -34,10 +35,13 @@ t.test(
     const pid = child.pid ?? 0
     const wakes = () =>
       Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-    const before = { transactions: await count(), wakes: wakes() }
+    const before = { transactions: await count(), wakes: wakes(), cpu: cpuMs(pid) }
     await sleep(SECONDS * 1000)
     const perSecond = ((await count()) - before.transactions) / SECONDS
     const wakesPerSecond = (wakes() - before.wakes) / SECONDS
+    const idle = cpuMs(pid) - before.cpu
+    // Its own start is the twin: the same program, on the same machine.
+    t.ok(idle < before.cpu / 3, `${SECONDS} s cost ${idle} ms of the processor, its start ${before.cpu} ms`)
     t.ok(wakesPerSecond <= 40, `its main thread wakes ${wakesPerSecond.toFixed(1)} times a second`)
     t.ok(perSecond > 0.5, 'it is alive')
     t.ok(perSecond <= 3, `${perSecond.toFixed(2)} transactions a second`)

@@ -14,9 +14,6 @@ import { startTwilioServer } from '../rigs/twilio-server.ts'
 const NAMES = ['mail', 'sms', 'hooks', 'db'].map(name => `${name}.courier.test`)
 const MAIL = 'mail.courier.test'
 
-/** Whoever waits for the silent DNS is answered no sooner, ms. */
-const ANSWER_WITHIN_MS = 1500
-
 /** A POST of webhooks. */
 interface Told {
   readonly data: {
@@ -32,6 +29,10 @@ async function listen(t: Test, server: Server): Promise<number> {
   await once(server, 'listening')
   t.teardown(() => server.close())
   return (server.address() as AddressInfo).port
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
 }
 
 /** The service, everybody that it talks to by name, and the DNS server that knows them all. */
@@ -69,7 +70,8 @@ async function start(t: Test) {
     TWILIO_API_URL: `https://sms.courier.test:${smsPort}`,
     EVENTS_URL: `https://hooks.courier.test:${hooksPort}/`,
     EVENTS_SECRET: `whsec_${Buffer.from('canary-hook-secret-0123456789').toString('base64')}`,
-    ANSWER_WITHIN_MS: String(ANSWER_WITHIN_MS),
+    // Nobody is answered because the time is over: whoever waits for the silent DNS, waits until it speaks.
+    ANSWER_WITHIN_MS: '30000',
     LOG_LEVEL: 'trace',
     ...(postgres && {
       DATABASE_URL: `postgres://courier@db.courier.test:${postgres.port}/postgres?sslmode=verify-full`,
@@ -82,31 +84,33 @@ async function start(t: Test) {
 t.test('a silent DNS of the mail server stops nothing else', async t => {
   const { rig, resolver, smtp, twilio, events, ready } = await start(t)
   let sent = 0
-  /** Sends SMS, one after the other. @returns how long the slowest was on its way, ms */
+  /** Sends SMS, one after the other. @returns how long half of them took at most, ms. */
   async function sendSms(count: number): Promise<number> {
-    let slowest = 0
+    const times: number[] = []
     for (let n = 0; n < count; n += 1) {
       sent += 1
       const answer = await rig.post('sms', smsBody({ to: `138001${38000 + sent}` }))
       t.match(answer, { status: 200, errCode: 0 })
-      await until(() => twilio.messages.length === sent, `SMS ${sent} is sent`)
-      slowest = Math.max(slowest, answer.ms)
+      t.equal(twilio.messages.length, sent, 'it is answered since it was sent')
+      times.push(answer.ms)
     }
-    return slowest
+    return median(times)
   }
-  await sendSms(5)
+  // What is sent now is the twin of what is sent beside the silence, which lasts 3 s at a time.
+  await sendSms(3)
+  const usual = await sendSms(12)
   resolver.silent.add(MAIL)
+  let codes: ReturnType<typeof rig.post>[] = []
 
   await t.test('before it was ever found: mail waits, SMS and webhooks do not', async t => {
-    const codes = Array.from({ length: 20 }, (_, n) =>
+    codes = Array.from({ length: 20 }, (_, n) =>
       rig.post('email', mailBody({ to: `reader${n}@example.com` }, { type: 5, code: `48291${n}` })),
     )
     await until(() => resolver.asked.includes(MAIL), 'the name is asked for')
-    const slowest = await sendSms(12)
-    t.ok(slowest < ANSWER_WITHIN_MS, `each is answered since it was sent, the slowest after ${slowest} ms`)
-    await Promise.all(codes)
+    const half = await sendSms(12)
+    t.ok(half < 10 * usual, `half of them within ${half} ms, ${usual} ms before`)
     await until(() => rig.log.some(line => /EAI_AGAIN/.test(line)), 'the silence is noticed')
-    t.ok(await sendSms(3))
+    await sendSms(3)
     const told = () => events.flatMap(text => (JSON.parse(text) as Told).data.events)
     const ended = () => told().filter(({ type, data }) => type === 'message.ended' && data.channel === 'sms')
     await until(() => ended().length === sent, 'webhooks of all SMS')
@@ -127,21 +131,25 @@ t.test('a silent DNS of the mail server stops nothing else', async t => {
 
   await t.test('the DNS speaks again: mail goes out', async t => {
     resolver.silent.clear()
+    t.strictSame(new Set((await Promise.all(codes)).map(each => each.errCode)), new Set([0]))
     await until(() => smtp.mails.length === 20, 'all mails are sent')
     t.strictSame(await ready(), { status: 'ready', degraded: [] })
   })
 
   await t.test('silent again: mail goes on by the last address that worked', async t => {
     resolver.silent.add(MAIL)
+    const times: number[] = []
     for (let n = 0; n < 4; n += 1) {
       for (const connection of smtp.connections) connection.end()
       await until(() => smtp.openConnections() === 0, 'the mail server has hung up')
       const answer = await rig.post('email', mailBody({ to: `later${n}@example.com` }))
       t.match(answer, { status: 200, errCode: 0 })
-      t.ok(answer.ms < ANSWER_WITHIN_MS, `mail ${n + 1}: ${answer.ms} ms`)
+      t.equal(smtp.mails.length, 21 + n, 'it is answered since it was sent')
+      times.push(answer.ms)
     }
-    t.equal(smtp.mails.length, 24)
-    t.ok((await sendSms(3)) < ANSWER_WITHIN_MS)
+    const [first = 0, ...others] = times
+    t.ok(median(others) < first, `the first waits for the DNS, and no other one: ${times} ms`)
+    await sendSms(3)
     t.strictSame(await ready(), { status: 'ready', degraded: [] })
   })
 })
