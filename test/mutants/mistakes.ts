@@ -339,6 +339,18 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
       'if (status !== 200) return judgeStatus(status)',
     ],
   ],
+  'test/delivery/polling.test.ts': [
+    ['clearTimeout(claimTimer) const worthWhileAt', 'const worthWhileAt'],
+    ['clearTimeout(timer) remove()', 'remove()'],
+  ],
+  'test/delivery/waits-for.test.ts': [['ends.some(isTimeNamed)', 'ends.every(isTimeNamed)']],
+  'test/service/words.test.ts': [
+    ['pluginSenders: config.PLUGIN_SENDERS, countrySenders', 'countrySenders'],
+    ['replyTo: config.MAIL_REPLY_TO && formatMailbox(config.MAIL_REPLY_TO)', 'replyTo: undefined'],
+  ],
+  'test/service/sms-templates.test.ts': [
+    ['of faults) log.warn({ file: path,', 'of faults.slice(1)) log.warn({ file: path,'],
+  ],
   'test/delivery/breaker.test.ts': [
     [
       'latest = [] backoff.succeeded() trial = false until = null',
