@@ -3,7 +3,7 @@ import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
-import type { Outgoing } from '../../src/messages/message.ts'
+import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
 import { NOON, sample } from '../outbox/samples.ts'
 import { createModelOutbox } from './model-outbox.ts'
@@ -38,6 +38,8 @@ interface Load {
   readonly canProbe?: boolean
   /** Each message has one carrier alone, and only the server of the first is gone. */
   readonly apart?: boolean
+  /** `sms` unless given. */
+  readonly channel?: 'email' | 'sms'
 }
 
 interface Result {
@@ -56,6 +58,8 @@ const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', re
 /** Plays one load of codes by SMS, with 20 s after it for what is left. */
 async function play(load: Load): Promise<Result> {
   const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false, apart = false } = load
+  const { channel = 'sms' } = load
+  const render = (message: NewMessage) => ({ ...rendered(message), channel }) as unknown as Outgoing
   const time: Timeline = createTimeline()
   const timers = installTimers(time)
   const random = seededRandom(seed)
@@ -81,7 +85,7 @@ async function play(load: Load): Promise<Result> {
   const providers = load.carriers.map(
     ({ refused, cut, hang }, at): Provider => ({
       name: `carrier ${at}`,
-      channel: 'sms',
+      channel,
       concurrency: 200,
       async send(_outgoing, signal) {
         if (isGoneAt(at)) {
@@ -127,11 +131,11 @@ async function play(load: Load): Promise<Result> {
     emit: createEmitter([{ fault: ({ error }) => t.fail(`a fault: ${error.stack}`) }]),
     channels: [
       {
-        channel: 'sms',
+        channel,
         carriers,
         route: ({ recipient }) =>
           apart ? carriers.filter((_, at) => at === Number(recipient.slice(-1)) % 2) : carriers,
-        render: message => ({ ...rendered(message), channel: 'sms' }) as unknown as Outgoing,
+        render,
       },
     ],
     leaseMs: 120 * SECOND,
@@ -142,17 +146,17 @@ async function play(load: Load): Promise<Result> {
   let sent = 0
   async function callback(): Promise<void> {
     sent += 1
-    const plain = sample(clock, { channel: 'sms', recipient: `+86138${sent}`, code: `${sent}`, lifeMs })
+    const plain = sample(clock, { channel, recipient: `+86138${sent}`, code: `${sent}`, lifeMs })
     const { message, groupKey } = plain
-    const lease = delivery.reservePlace('sms', 'code')
+    const lease = delivery.reservePlace(channel, 'code')
     await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
     const code = groupKey === undefined ? undefined : { ...message, groupKey }
-    if (lease === undefined) delivery.wake('sms', code)
+    if (lease === undefined) delivery.wake(channel, code)
     else
       delivery.submit({
         message,
         lease,
-        outgoing: { ...rendered(message), channel: 'sms' } as unknown as Outgoing,
+        outgoing: render(message),
         ...(groupKey !== undefined && { groupKey }),
       })
   }
@@ -235,6 +239,16 @@ for (const [downS, lifeS] of OUTAGES) {
     t.ok(refusals.length < 25, `${refusals.length} trials`)
   })
 }
+
+for (const [what, channel] of [
+  ['a mail server that can be connected to', 'email'],
+  ['a carrier', 'sms'],
+] as const)
+  t.test(`a minute without ${what}: what waits goes out within 2 s of its return`, async t => {
+    const { late } = await outlive(60, 600, true, { channel })
+    t.equal(late.length, 7)
+    t.ok(Math.max(...late) <= 2000, late.join(' ms, '))
+  })
 
 t.test(
   'what has one carrier alone, which was gone, is taken soon after it is back, though another one works',
