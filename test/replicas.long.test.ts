@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { Agent, request } from 'undici'
 import { startService } from '../src/service/service.ts'
-import { createCallbacks } from './faults/callbacks.ts'
+import { type Callback, createCallbacks } from './faults/callbacks.ts'
 import { createDriver, type Driver } from './faults/driver.ts'
 import { backlogOf } from './faults/stage.ts'
 import { noPostgres, type PostgresRig, startPostgres } from './rigs/postgres.ts'
@@ -54,19 +54,25 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
   await t.test('the same body given to both at once is one message, and one answer', async t => {
     const { replicas, smtp } = await fleet(t, postgres, { ANSWER_WITHIN_MS: '25000' })
     const [one, two] = replicas
-    smtp.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 100 } : undefined)
-    const given = Array.from({ length: 8 }, () => callback('email'))
-    for (const each of given) {
-      const answers = await Promise.all([one.driver.post(each), two.driver.post(each)])
-      t.same(
-        answers.map(answer => answer.errCode),
-        [0, 0],
-      )
-      for (const { askedAt, answeredAt } of answers)
-        t.ok(answeredAt - askedAt < 20_000, 'it heard of the end, and did not wait until it had to answer')
+    const ended = Promise.withResolvers<void>()
+    const held = callback('email')
+    smtp.act = ({ step, line }) => {
+      if (line.includes(held.to)) return { is: 'hold', until: ended.promise }
+      return step === 'dot' ? { is: 'wait', ms: 100 } : undefined
     }
-    t.equal(smtp.mails.length, given.length)
-    t.same(new Set(smtp.mails.map(mail => mail.to[0])), new Set(given.map(each => each.to)))
+    let order = ''
+    const post = async ({ driver }: Replica, each: Callback) => {
+      t.equal((await driver.post(each)).errCode, 0)
+      order += each === held ? 'H' : '.'
+    }
+    const waiting = post(one, held)
+    const given = Array.from({ length: 8 }, () => callback('email'))
+    await Promise.all(given.flatMap(each => [post(one, each), post(two, each)]))
+    t.equal(order, '.'.repeat(16), 'they heard of the end, and did not wait until they had to answer')
+    ended.resolve()
+    await waiting
+    t.equal(smtp.mails.length, 9)
+    t.same(new Set(smtp.mails.map(mail => mail.to[0])), new Set([held, ...given].map(each => each.to)))
   })
 
   await t.test('a refusal is the answer of both', async t => {
@@ -176,10 +182,9 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
       await postgres.stop()
       t.same(await ready(), [503, 503])
       for (const { driver } of replicas) {
-        const { status, errCode, retryAfter, askedAt, answeredAt } = await driver.post(callback('email'))
+        const { status, errCode, retryAfter } = await driver.post(callback('email'))
         t.match({ status, errCode }, { status: 503, errCode: 5031002 })
         t.ok(Number(retryAfter) > 0)
-        t.ok(answeredAt - askedAt < 5000, 'before the platform gives up')
       }
       for (const { adminUrl } of replicas) t.equal((await text(`${adminUrl}/healthz`)).status, 200)
       await postgres.start()
