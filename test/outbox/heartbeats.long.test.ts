@@ -216,6 +216,8 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     const time = { at: 0 }
     const [first, second] = [await open(t, url, time), await open(t, url, time)]
     const replicas = [first, second]
+    time.at += 2 * HOUR
+    for (const { outbox } of [second, first]) await claim(outbox)
     const held = await Promise.all(
       replicas.map(async ({ outbox }, n) => {
         const lease = ownLease(outbox)
