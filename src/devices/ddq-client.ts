@@ -6,7 +6,7 @@ import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
 import type { DdqAddress } from '../settings/urls.ts'
 import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
-import { createFrameGuard, guardSocket } from './frame-guard.ts'
+import { guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
 
 export interface DdqClientOptions extends ConnectionOptions {
@@ -190,9 +190,7 @@ export async function holdConnection(
     connected = true
     if (isSecure(endpoint) && !('alpnProtocol' in socket && socket.alpnProtocol === 'h2'))
       return fail('unreachable', 'the server does not speak HTTP/2')
-    const guarded = guardSocket(socket, createFrameGuard(now), fault =>
-      fail('closed', `the server sends ${fault}`),
-    )
+    const guarded = guardSocket(socket, now, () => fail('closed', 'the server sends a flood of frames'))
     stop = runSession(connectHttp2(endpoint.origin, sessionOptions(options, guarded)), options, fail, finish)
   })
   const giveUp = () => fail('stopped', 'told to end')

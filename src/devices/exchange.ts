@@ -2,7 +2,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node
 import type { Readable } from 'node:stream'
 import { type DdqMessage, parseMessage } from './message.ts'
 import { type PlatformFailure, readAnswer } from './platform-api.ts'
-import { createSplitter, type StreamPiece } from './splitter.ts'
+import { BrokenStream, createSplitter } from './splitter.ts'
 
 export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
   /** How long an answer may take, ms. */
@@ -124,8 +124,8 @@ const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
 /** A server that sends more than this sends garbage, and the connection is ended. */
 const MOST_USELESS_BYTES = 512 * 1024
 const FORGIVEN_BYTES_A_SECOND = 1024
-/** The cost of looking at a piece, in bytes, besides its own; and the bytes that a message may have around it. */
-const COST_OF_A_PIECE = 64
+/** The cost of looking at an object, in bytes, besides its own; and the bytes that a message may have around it. */
+const COST_OF_AN_OBJECT = 64
 
 /** The work of one turn of the event loop. Others get their turn in between, so that callbacks are answered beside any flood. */
 const MESSAGES_A_TURN = 32
@@ -145,22 +145,18 @@ export async function readStream(
   options: ReaderOptions,
   onAnswer: (text: string) => void,
 ): Promise<void> {
-  const splitter = createSplitter()
+  const splitter = createSplitter(options.now)
   const { costs } = options
   let messages = 0
   let bytes = 0
   let held = 0
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
       options.onBytes()
-      countUseless(costs, (chunk as Buffer).length, options.now())
-      const pieces = splitter.push(chunk as Buffer)
-      costs.unfinished += splitter.held() - held
-      held = splitter.held()
-      if (costs.unfinished > MOST_UNFINISHED_BYTES) throw new Costly('objects without an end')
-      bytes += (chunk as Buffer).length
-      for (const piece of pieces) {
-        await handlePiece(piece, options, onAnswer)
+      countUseless(costs, chunk.length, options.now())
+      bytes += chunk.length
+      for (const text of splitter.push(chunk)) {
+        await handleObject(text, options, onAnswer)
         messages += 1
         if (messages >= MESSAGES_A_TURN || bytes >= BYTES_A_TURN) {
           await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
@@ -169,19 +165,16 @@ export async function readStream(
         }
         if (options.stopped()) return
       }
+      costs.unfinished += splitter.held() - held
+      held = splitter.held()
+      if (costs.unfinished > MOST_UNFINISHED_BYTES) throw new BrokenStream('objects without an end')
     }
-    for (const piece of splitter.end()) await handlePiece(piece, options, onAnswer)
+  } catch (error) {
+    if (!(error instanceof BrokenStream)) throw error
+    options.onMalformed({ topic: '', fault: error.code, shape: '' })
+    throw new BrokenStream(`the server sends ${error.code}`)
   } finally {
     costs.unfinished -= held
-  }
-}
-
-/** The server wears us out. */
-class Costly extends Error {
-  readonly code: string
-  constructor(what: string) {
-    super(what)
-    this.code = `the server sends ${what}`
   }
 }
 
@@ -190,25 +183,20 @@ function countUseless(costs: StreamCosts, bytes: number, now: number): void {
   const forgiven = ((now - costs.countedAt) / 1000) * FORGIVEN_BYTES_A_SECOND
   costs.countedAt = now
   costs.useless = Math.max(0, costs.useless + bytes - forgiven)
-  if (costs.useless > MOST_USELESS_BYTES) throw new Costly('a flood of what is no message')
+  if (costs.useless > MOST_USELESS_BYTES) throw new BrokenStream('a flood of what is no message')
 }
 
-function handlePiece(
-  piece: StreamPiece,
+function handleObject(
+  text: string,
   { onMessage, onMalformed, costs, now }: ReaderOptions,
   onAnswer: (text: string) => void,
 ): void | Promise<void> {
-  const reading = piece.is === 'object' ? parseMessage(piece.text) : null
+  const reading = parseMessage(text)
   // A platform whose messages changed is not hostile: what has a topic is one, and its bytes were not useless.
-  const isUseful = reading?.is === 'message' || (reading?.is === 'malformed' && reading.topic !== '')
-  const worth =
-    isUseful && piece.is === 'object' ? Buffer.byteLength(piece.text) + COST_OF_A_PIECE : -COST_OF_A_PIECE
-  countUseless(costs, -worth, now())
-  if (piece.is === 'garbage')
-    return onMalformed({ topic: '', fault: piece.why, shape: `${piece.bytes} bytes` })
-  if (reading === null) return
+  const isUseful = reading.is === 'message' || (reading.is === 'malformed' && reading.topic !== '')
+  countUseless(costs, isUseful ? -Buffer.byteLength(text) - COST_OF_AN_OBJECT : COST_OF_AN_OBJECT, now())
   if (reading.is === 'malformed') return onMalformed(reading)
-  if (reading.is === 'other') return onAnswer(piece.text)
+  if (reading.is === 'other') return onAnswer(text)
   onAnswer('')
   return onMessage(reading.message)
 }

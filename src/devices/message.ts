@@ -1,6 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type Int, parseExactly } from '../runtime/exact-json.ts'
 import { filledTextOf, objectOf } from '../runtime/json-object.ts'
+import { BrokenStream } from './splitter.ts'
 
 /** The subject of a topic; `unknown` for one that the contract does not have. */
 export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'
@@ -233,13 +234,16 @@ const validators = Object.fromEntries(
 /** Whole numbers this long may lose digits; only texts that have one are parsed a second time. */
 const LONG = /\d{16}/
 
-/** Reads an object's text. Never throws, whatever it is given. */
+/**
+ * Reads an object's text.
+ * @throws BrokenStream for what is not JSON: its brackets may have been miscounted.
+ */
 export function parseMessage(text: string): ParsedMessage {
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    return { is: 'malformed', topic: '', fault: 'is not JSON', shape: `${text.length} characters` }
+    throw new BrokenStream('an object that is not JSON')
   }
   const given = objectOf(body)
   const topic = given?.['topic']
