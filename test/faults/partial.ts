@@ -161,9 +161,9 @@ export async function outlive(t: Test, channel: 'email' | 'sms', settings: Setti
   await way.openAgain()
   await until(() => count('final') === 12, 'all have ended')
   t.equal(await attempts(), tried + 3 + 7, 'no other attempt failed')
-  const [first = '', ...others] = way.asked()
-  t.notMatch(first, /^MAIL|^POST/m, 'it was looked for without a message')
-  t.match(others.join(''), /^MAIL|^POST/m)
+  // A look without a message finds it, and one of the messages follows at once.
+  const looks = way.asked().findIndex(asked => /^MAIL|^POST/m.test(asked))
+  t.ok(looks >= 1 && looks <= 3, `${looks} looks`)
   const arrived =
     channel === 'email' ? rig.smtp.mails.map(({ to }) => to[0]) : rig.twilio.messages.map(({ to }) => to)
   t.equal(arrived.length, 12, 'each was taken once')
