@@ -1,7 +1,7 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
 import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
-import type { FaultScope } from '../messages/message.ts'
+import type { Channel, FaultScope } from '../messages/message.ts'
 import type { MessageView, ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
@@ -115,10 +115,7 @@ export function nextAttempt(
 }
 
 /** Says what a provider refuses, or takes and does not deliver, and since when. */
-export function describePartialFault(
-  { channel, provider }: Pick<AttemptGate, 'channel' | 'provider'>,
-  fault: PartialFault,
-): Sentence {
+export function describePartialFault(channel: Channel, provider: string, fault: PartialFault): Sentence {
   const { scope, name, kind, since, recipients } = fault
   const facts = {
     provider,
@@ -171,7 +168,7 @@ function faultsOf(
               (last?.provider === each.provider &&
                 (last.code === code || last.reply === SKIP_REPLIES[scope]))),
         )
-        .map(fault => describePartialFault(each, fault)),
+        .map(fault => describePartialFault(channel, each.provider, fault)),
     )
 }
 
@@ -198,15 +195,17 @@ function pauseOf(
           lastError,
         }
       : null
-  const until = breakerUntil ?? now
-  const why =
-    until > now
-      ? say('{provider} keeps failing and is left alone for {time}; then one message tries it.', {
-          provider,
-          time: formatDuration(until - now),
-        })
-      : say('{provider} keeps failing, and one message is trying it.', { provider })
-  return { provider, until, why, lastError }
+  return { provider, until: breakerUntil ?? now, why: describeRest(provider, breakerUntil, now), lastError }
+}
+
+/** Says that a provider is left alone. @param until ms since the epoch; null, or past: it is being tried. */
+export function describeRest(provider: string, until: number | null, now: number): Sentence {
+  if (until === null || until <= now)
+    return say('{provider} keeps failing, and one message is trying it.', { provider })
+  return say('{provider} keeps failing and is left alone for {time}; then one message tries it.', {
+    provider,
+    time: formatDuration(until - now),
+  })
 }
 
 function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {

@@ -41,8 +41,7 @@ const BODY_LIMIT = 64 * 1024
  * - `/healthz` 200 while the process answers at all, with the version that runs
  * - `/readyz` 200 while a callback would be accepted, else 503 with the reason in a few words. While a provider is down
  *   it is 200 still, and names the channel: `{"status":"ready","degraded":["email"]}`; so it is, with `certificate`, while
- *   a renewed certificate is refused, with `partial` while a provider refuses a template, a sender or a country, with `quotas` while one is set
- *   that this version does not have, and with `lost` for a day after a start that found messages missing in the store
+ *   a renewed certificate is refused, with `partial` while a provider refuses a template, a sender or a country, and with `lost` for a day after a start that found messages missing in the store
  */
 export function createAdminListener(
   isReady: () => Promise<Readiness>,

@@ -1,11 +1,11 @@
 import type { Sentence } from '../language/sentence.ts'
-import type { Channel } from '../messages/message.ts'
-import type { StoreLoss } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
-import { describePartialFault } from './explain.ts'
+import { FACT_KINDS, lasts, listFacts } from './facts.ts'
+import { CHANNELS } from './metrics/table.ts'
 import type { ServiceView } from './service-view.ts'
 
-type Degraded = Channel | 'bounces' | 'certificate'
+/** What may be degraded, in the order in which it is said. */
+const DEGRADED = [...CHANNELS, 'bounces', 'certificate'] as const
 
 /** Says whether a callback would be accepted now, in words that anybody may read. */
 export type Readiness =
@@ -16,10 +16,10 @@ export type Readiness =
    */
   | {
       readonly ready: true
-      readonly degraded: readonly Degraded[]
+      readonly degraded: readonly (typeof DEGRADED)[number][]
       /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
       readonly partial?: readonly Sentence[]
-      readonly lost?: Pick<StoreLoss, 'messages'>
+      readonly lost?: { readonly messages: number }
     }
   | { readonly ready: false; readonly reason: string }
 
@@ -28,8 +28,6 @@ const NO_DESCRIPTORS = 'too few files may be open: raise LimitNOFILE (systemd) o
 const WITHIN_MS = 2000
 /** A store that has failed must commit for so long without another failure, ms: a full disk takes a little now and then. */
 const RECOVERED_AFTER_MS = 2000
-/** A mailbox that cannot be read for so long, ms, needs somebody: its server may start anew. */
-const UNREAD_MS = 300_000
 /** The least between the beginnings of two probes, ms: each writes and syncs 64 KB, and no question needs a password. */
 const PACE_MS = 100
 
@@ -87,16 +85,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     }
     if (view.lacksDescriptors()) return { ready: false, reason: NO_DESCRIPTORS }
     if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
-    const loss = view.storeLoss()
-    const partial = view
-      .channelStatus()
-      .flatMap(each => each.partialFaults.map(fault => describePartialFault(each, fault)))
-    return {
-      ready: true,
-      degraded: degraded(view),
-      ...(partial.length === 0 ? {} : { partial }),
-      ...(loss === null ? {} : { lost: { messages: loss.messages } }),
-    }
+    return { ready: true, ...describeFacts(view) }
   }
 
   return () => {
@@ -108,23 +97,21 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   }
 }
 
-function degraded(view: ServiceView): readonly Degraded[] {
-  const down = [
-    ...view.health.providers().filter(({ up }) => !up),
-    ...view
-      .channelStatus()
-      .filter(
-        ({ breaker, partialFaults }) =>
-          breaker !== 'closed' || partialFaults.some(({ recipients }) => recipients !== undefined),
-      ),
-  ]
-  const refused = view.channels.filter(channel => view.health.ofChannel(channel).lockedOut !== null)
-  const expiresAt = view.certificate()?.expiresAt ?? Infinity
-  const unreadSince = view.bounceMailbox()?.failing?.since ?? Infinity
-  const channels = [...new Set([...down.map(({ channel }) => channel), ...refused])].sort()
-  return [
-    ...channels,
-    ...(view.now() - unreadSince >= UNREAD_MS ? (['bounces'] as const) : []),
-    ...(view.renewalRefused() !== null || expiresAt <= view.wall() ? (['certificate'] as const) : []),
-  ]
+function describeFacts(view: ServiceView) {
+  const now = view.now()
+  const words = new Set<string>()
+  const partial: Sentence[] = []
+  let lost: number | null = null
+  for (const fact of listFacts(view)) {
+    const { degraded, degradedAfterMs = 0, isPartial } = FACT_KINDS[fact.kind]
+    const word = degraded === 'channel' ? fact.scope['channel'] : degraded
+    if (word !== undefined && lasts(fact, degradedAfterMs, now)) words.add(word)
+    if (isPartial) partial.push(fact.text)
+    if (fact.kind === 'store-loss') lost = fact.count
+  }
+  return {
+    degraded: DEGRADED.filter(word => words.has(word)),
+    ...(partial.length === 0 ? {} : { partial }),
+    ...(lost === null ? {} : { lost: { messages: lost } }),
+  }
 }

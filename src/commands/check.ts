@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
-import type { Cause } from '../admin/console/causes.ts'
+import { CHECKED_KINDS, type Fact } from '../admin/facts.ts'
 import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
@@ -93,7 +93,7 @@ export async function runChecks(
       withRenderer(config, renderer => checkTemplates(config, renderer)),
     ),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
-    attempt('service', () => askForCauses(io, dependencies.language ?? 'en')),
+    attempt('service', () => askForFacts(io, dependencies.language ?? 'en')),
     attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
     attempt('BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)),
@@ -170,19 +170,16 @@ async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promis
   return await checkStore(config, open, unready)
 }
 
-/** What the checks look at themselves, beside settings. */
-const CHECKED_HERE = /^(?:store|certificate|words|all|[A-Z_]+)$/
-
 /** Says what the running service has met, such as a carrier's account without money, or callbacks that are refused. */
-async function askForCauses(io: Io, language: ReaderLanguage): Promise<readonly CheckResult[]> {
+export async function askForFacts(io: Io, language: ReaderLanguage): Promise<readonly CheckResult[]> {
   const asked = await askService(io, language, '/causes')
   if ('why' in asked)
     return asked.status === null || asked.status === 404
       ? []
       : [checkWarning('service', asked.why, say('run check with the settings of the running service'))]
-  const { causes } = asked.answer as { readonly causes: readonly Cause[] }
+  const { causes } = asked.answer as { readonly causes: readonly Fact[] }
   return causes
-    .filter(({ about }) => !CHECKED_HERE.test(about))
+    .filter(({ kind }) => !CHECKED_KINDS.has(kind))
     .map(({ about, level, text }) => ({ about, is: level, what: text, next: FROM_SERVICE }))
 }
 

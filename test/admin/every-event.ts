@@ -1,4 +1,5 @@
-import type { EventOf, EventType, ServiceEvent } from '../../src/events/events.ts'
+import { createServiceHealth } from '../../src/admin/service-health.ts'
+import { createEmitter, type EventOf, type EventType, type ServiceEvent } from '../../src/events/events.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
@@ -201,8 +202,20 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
 export const everyEvent: readonly ServiceEvent[] = Object.values(EVERY_EVENT).flat()
 
 const WALL = Date.parse('2026-11-21T02:04:00Z')
+const health = createServiceHealth(() => 61_000)
+everyEvent.forEach(createEmitter([health.handlers]))
 /** What a scrape reads beside the events. */
 export const view = viewOf({
+  health,
+  deviceAlerts: () => ({
+    leads: true,
+    subscribed: true,
+    forMs: 0,
+    lastEnd: null,
+    refused: [],
+    received: 0,
+    malformed: 0,
+  }),
   queries: {
     ...viewOf().queries,
     readSummary: async () => ({

@@ -1,18 +1,10 @@
 import t from 'tap'
-import { causesOf } from '../../src/admin/console/causes.ts'
 import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
-import {
-  type AttemptGate,
-  describePartialFault,
-  explainAbsence,
-  explainMessage,
-} from '../../src/admin/explain.ts'
-import { createServiceHealth } from '../../src/admin/service-health.ts'
+import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import { PART_REFUSED } from '../../src/delivery/carrier.ts'
 import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { FAULT_SCOPES } from '../../src/messages/message.ts'
 import { FAULT_VERDICTS, type MessageView, type ReportFault } from '../../src/outbox/outbox.ts'
-import { viewOf } from '../rigs/view.ts'
 
 const STATES = ['queued', 'sending', 'sent', 'refused', 'expired', 'superseded', 'unknown'] as const
 const MINUTE = 60_000
@@ -118,23 +110,6 @@ t.test(
     t.end()
   },
 )
-
-t.test('each scope of a partial fault has its sentence, and what is to be mended', t => {
-  const fault = { name: 'N', kind: 'login-code', since: NOW, until: null, code: '1', reply: 'no' } as const
-  const said = (scope: PartialFault['scope'], more: Partial<PartialFault> = {}) =>
-    String(describePartialFault(works, { ...fault, scope, ...more }))
-  const since = 'since 2026-11-21 02:04:00 UTC: 1 no.'
-  t.equal(said('template'), `twilio refuses the template of login-code ${since}`)
-  t.equal(said('sender'), `twilio refuses the sender N ${since}`)
-  t.equal(said('sender', { name: '' }), `twilio refuses the sender of all messages ${since}`)
-  t.equal(said('country'), `twilio refuses the country N ${since}`)
-  t.equal(said('carrier'), `twilio refuses many different messages ${since} The fault may be the account’s.`)
-  const reports =
-    'twilio took messages that did not arrive, since 2026-11-21 02:04:00 UTC, of 3 recipients so far: 1 no.'
-  t.match(said('carrier', { recipients: 3 }), `${reports} This is ours to mend: look at the account`)
-  t.match(said('sender', { recipients: 3 }), `${reports} This is ours to mend: register the sender`)
-  t.end()
-})
 
 t.test('what to do next hangs on what is known', t => {
   t.match(next({ state: 'expired', timeline: [] }), 'say whether its provider fails')
@@ -352,91 +327,5 @@ t.test('where there is no message, the platform’s own calls are what is known'
     }).map(String),
     ['No message of anybody is stored.', 'No caller was refused since the start.'],
   )
-  t.end()
-})
-
-t.test('the first lines count what waits, and know whether another carrier takes it', t => {
-  const smtp = {
-    provider: 'smtp',
-    channel: 'email',
-    up: false,
-    since: NOW - MINUTE,
-    lastSentAt: null,
-  } as const
-  const down = [
-    { ...smtp, lastError: null },
-    { ...smtp, provider: 'twilio', channel: 'sms', lastError: null } as const,
-  ]
-  const status = {
-    inFlight: 0,
-    waiting: 0,
-    awaitingReply: 0,
-    limit: 1,
-    isSecond: false,
-  }
-  const summary = {
-    counts: [{ channel: 'email', kind: 'activation-code', state: 'sent', count: 20 }] as const,
-    series: [],
-    backlog: { email: 1, sms: 2 },
-    oldest: { email: NOW - 2 * MINUTE, sms: NOW - 3 * MINUTE },
-    bounced: 1,
-    leftOut: 0,
-    waitingRecipients: { email: 1, sms: 0 },
-    bytes: 0,
-  }
-  const view = viewOf({
-    now: () => NOW,
-    wall: () => NOW,
-    health: { ...createServiceHealth(() => NOW), providers: () => down },
-    channelStatus: () => [
-      { ...status, ...works, breaker: 'open', breakerUntil: NOW },
-      { ...status, ...works, provider: 'aliyun' },
-      { ...status, ...works, channel: 'email', provider: 'smtp' },
-    ],
-    channels: ['email', 'sms'],
-    certificate: () => ({ expiresAt: NOW + 90 * MINUTE, flaws: [], chain: 'complete', names: [] }),
-  })
-  t.same(
-    causesOf(view, summary).map(({ text }) => String(text)),
-    [
-      'smtp has failed for 1 min 0 s: it does not answer. Messages wait and are tried until they expire.',
-      'twilio has failed for 1 min 0 s: it does not answer. Messages go to another carrier of their route; those without one wait, and are tried until they expire. It is tried by one message at a time.',
-      '1 mail has waited for 2 min 0 s.',
-      '2 SMS wait, the oldest for 3 min 0 s.',
-      'The certificate expires in 1 h 30 min. Renew it; it is picked up without a restart.',
-      'Of 20 mails of the last day, 1 came back. Look at their messages for the reasons: mailbox providers refuse all mail of whoever writes to many addresses that do not exist.',
-    ],
-  )
-  t.end()
-})
-
-t.test('a line about what waits says what of ours keeps it waiting, while the provider works', t => {
-  const lastError = { at: NOW - 1000, code: 'no-carrier-fits', reply: 'no template for file', whose: 'ours' }
-  const lines = (error: typeof lastError) => {
-    const provider = { provider: 'aliyun', channel: 'sms', up: true, since: 0, lastSentAt: null } as const
-    const health = {
-      ...createServiceHealth(() => NOW),
-      providers: () => [
-        { ...provider, lastError: error },
-        { ...provider, provider: 'twilio', lastError: null },
-      ],
-    }
-    return causesOf(viewOf({ now: () => NOW, health, channels: ['email', 'sms'] }), {
-      counts: [],
-      series: [],
-      backlog: { email: 1, sms: 1 },
-      oldest: { email: NOW - 2 * MINUTE, sms: NOW - 2 * MINUTE },
-      bounced: 0,
-      leftOut: 0,
-      waitingRecipients: { email: 0, sms: 1 },
-      bytes: 0,
-    }).map(({ text }) => String(text))
-  }
-  t.same(lines(lastError), [
-    '1 mail has waited for 2 min 0 s.',
-    '1 SMS has waited for 2 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
-  ])
-  t.match(lines({ ...lastError, at: NOW - 3 * MINUTE })[1], /0 s\.$/, 'it was not about what waits')
-  t.match(lines({ ...lastError, whose: 'later' })[1], /0 s\.$/)
   t.end()
 })

@@ -43,31 +43,6 @@ t.test('an event adds no series to a metric whose series are there from the star
   t.same(seriesOf(await scrape(everyEvent)), before)
 })
 
-t.test('provider_up follows the last attempt', async t => {
-  const attempts = everyEvent.filter(event => event.type === 'attempt')
-  const up = async (events: readonly ServiceEvent[]) =>
-    (await scrape(events)).filter(line => line.startsWith('callback_courier_provider_up{provider="smtp"}'))
-  t.same(await up(attempts.slice(0, 1)), ['callback_courier_provider_up{provider="smtp"} 0'], 'no answer')
-  t.same(await up(attempts.slice(0, 2)), ['callback_courier_provider_up{provider="smtp"} 1'], 'then one')
-})
-
-t.test('ddq_subscribed says whether this process holds the subscription', async t => {
-  const subscribed: ServiceEvent = { type: 'ddq-subscribed', topics: 1 }
-  const line = async (...events: ServiceEvent[]) =>
-    (await scrape(events)).find(each => each.startsWith('callback_courier_ddq_subscribed '))
-  t.equal(await line(), 'callback_courier_ddq_subscribed 0')
-  t.equal(await line(subscribed), 'callback_courier_ddq_subscribed 1')
-  t.equal(
-    await line(subscribed, { type: 'ddq-ended', is: 'closed', why: '', waitMs: 1 }),
-    'callback_courier_ddq_subscribed 0',
-  )
-  t.equal(
-    await line(subscribed, { type: 'ddq-leader', leads: false }),
-    'callback_courier_ddq_subscribed 0',
-    'another process took over',
-  )
-})
-
 t.test('without device alerts there are no metrics of them', async t => {
   const lines = await scrape(everyEvent, {}, false)
   t.same(
@@ -172,15 +147,6 @@ t.test('codes that servers invent are sixty labels, and one for all others', asy
     lines.filter(line => !line.endsWith(' 1')).map(line => line.replace(/.*reason=/, '')),
     ['"E0"} 2', '"E59"} 2', '"other"} 2'],
   )
-})
-
-t.test('for how long the mailbox that mails come back to cannot be read', async t => {
-  const seconds = async (failing: { since: number; reason: string } | null) => {
-    const lines = await scrape([], { now: () => 90_500, bounceMailbox: () => ({ leads: true, failing }) })
-    return lines.find(line => line.startsWith('callback_courier_bounce_mailbox_failing_seconds '))
-  }
-  t.equal(await seconds(null), 'callback_courier_bounce_mailbox_failing_seconds 0')
-  t.equal(await seconds({ since: 500, reason: 'x' }), 'callback_courier_bounce_mailbox_failing_seconds 90')
 })
 
 t.test('only the replica that tells says how many events wait; a backlog is asked for since now', async t => {

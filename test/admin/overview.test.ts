@@ -115,3 +115,25 @@ t.test('what is wrong is judged by the last day, whatever period the figures cov
   t.match(await overview({ queries }, { period: 'day' }), 'Of 20 mails of the last day, 1 came back.')
   t.same(asked, ['60 1', '1440 1440', '1440 15', '60 60'], 'minutes of the period, and of a step')
 })
+
+t.test('the certificate says which hosts it is for, and that it is for none', async t => {
+  const row = async (names: readonly string[]) => {
+    const chain = 'self-signed' as const
+    const certificate = () => ({ names, expiresAt: 864e8, chain, flaws: [] })
+    return /<dt>Certificate<\/dt><dd>(.*?)<\/dd>/s.exec(await overview({ certificate }))?.[1] ?? ''
+  }
+  t.match(await row(['a.example', 'b.example']), /^a\.example, b\.example; until .*; chain self-signed/)
+  t.match(await row([]), /^no host; until /)
+})
+
+t.test('the subscription says how it does, and what the platform said is escaped', async t => {
+  const status = { leads: true, subscribed: true, forMs: 3_600_000, refused: [], received: 42, malformed: 1 }
+  const card = (more: object) => overview({ deviceAlerts: () => ({ ...status, lastEnd: null, ...more }) })
+  t.match(await card({}), /subscribed<\/span> <span class="soft">for 1 h 0 min/)
+  t.match(await card({}), '42 messages, 1 that cannot be used')
+  t.match(await card({ leads: false }), 'Another replica watches the devices.')
+  const said = await card({ subscribed: false, lastEnd: { is: 'refused', why: '<b>no</b>' } })
+  t.match(said, 'not subscribed')
+  t.match(said, 'refused, &lt;b&gt;no')
+  t.notMatch(said, '<b>')
+})

@@ -64,6 +64,11 @@ t.test('a store that cannot commit makes it unready, and so does one that does n
     ready: false,
     reason: 'the store does not answer',
   })
+  const full = { ...probing(async () => false), storeTrouble: () => 'its disk is full' }
+  t.match(await readinessOf(full)(), { ready: false, reason: 'its disk is full' })
+  t.match(await readinessOf({ storeTrouble: () => 'slow' })(), { ready: true }, 'it commits')
+  const files = await readinessOf({ lacksDescriptors: () => true })()
+  t.match(files, { ready: false, reason: /LimitNOFILE/ })
   const broken = readinessOf(probing(() => Promise.reject(new Error('a bug'))))
   await t.rejects(broken(), /a bug/)
   await t.rejects(broken(), /a bug/, 'and is looked at anew each time')
@@ -152,96 +157,3 @@ t.test('a flood of questions costs ten commits a second', async t => {
   t.equal(probes, 5)
   t.equal(answers, 100)
 })
-
-t.test('an open breaker is degraded, too', async t => {
-  const lane = {
-    channel: 'sms',
-    provider: 'twilio',
-    inFlight: 0,
-    waiting: 3,
-    awaitingReply: 0,
-    limit: 10,
-    limitReason: 'start',
-    limitWhy: 'not measured yet',
-    breakerUntil: 5000,
-    isSecond: false,
-    partialFaults: [],
-  } as const
-  const ready = readinessOf({ channelStatus: () => [{ ...lane, breaker: 'open' }] })
-  t.same(await ready(), { ready: true, degraded: ['sms'] })
-  t.same(await readinessOf({ channelStatus: () => [{ ...lane, breaker: 'closed' }] })(), {
-    ready: true,
-    degraded: [],
-  })
-  const fault = {
-    scope: 'sender',
-    name: '',
-    kind: 'k',
-    since: 0,
-    until: null,
-    code: '1',
-    reply: 'no',
-  } as const
-  const refusing = (more: object) =>
-    readinessOf({
-      channelStatus: () => [{ ...lane, breaker: 'closed', partialFaults: [{ ...fault, ...more }] }],
-    })()
-  const partly = await refusing({})
-  t.match(partly, { ready: true, partial: [/./] })
-  t.same(partly.ready && partly.degraded, [], 'it takes the rest')
-  t.match(await refusing({ recipients: 3 }), { degraded: ['sms'], partial: [/./] }, 'nothing arrives')
-})
-
-t.test(
-  'what else is degraded: callbacks locked out, an unread mailbox, a certificate that is over',
-  async t => {
-    const degraded = async (given: Partial<ServiceView>) => {
-      const answer = await readinessOf(given)()
-      return answer.ready ? answer.degraded : answer.reason
-    }
-    const { health } = viewOf()
-    const lockedOut = { count: 1, since: 0, why: 'source' } as const
-    t.same(
-      await degraded({
-        channels: ['sms', 'email'],
-        health: {
-          ...health,
-          ofChannel: channel => ({
-            ...health.ofChannel(channel),
-            ...(channel === 'sms' && { lockedOut }),
-          }),
-        },
-      }),
-      ['sms'],
-    )
-    const expiring = (expiresAt: number) =>
-      degraded({
-        wall: () => 1000,
-        certificate: () => ({ expiresAt, flaws: [], chain: 'complete', names: [] }),
-      })
-    t.same(await expiring(1001), [])
-    t.same(await expiring(1000), ['certificate'])
-    const unread = (since: number) =>
-      degraded({
-        now: () => 600_000,
-        bounceMailbox: () => ({ leads: true, failing: { since, reason: 'x' } }),
-      })
-    t.same(await unread(300_001), [])
-    t.same(await unread(300_000), ['bounces'], 'for five minutes')
-    t.match(
-      await readinessOf({
-        storeLoss: () => ({ messages: 12, from: 0, until: 1, noticedAt: 2 }),
-      })(),
-      { lost: { messages: 12 } },
-    )
-    t.equal(
-      await degraded({ lacksDescriptors: () => true }).then(text => /LimitNOFILE/.test(String(text))),
-      true,
-    )
-    t.equal(
-      await degraded({ ...probing(async () => false), storeTrouble: () => 'its disk is full' }),
-      'its disk is full',
-    )
-    t.same(await degraded({ storeTrouble: () => 'slow' }), [], 'it commits')
-  },
-)

@@ -1,9 +1,7 @@
 import t from 'tap'
-import { causesOf } from '../../src/admin/console/causes.ts'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
-import { viewOf } from '../rigs/view.ts'
 
 t.test('a provider is up or down since its state changed, and keeps its last error', async t => {
   let now = 0
@@ -175,47 +173,25 @@ t.test('a failure of the store is over when a callback is stored, not when one i
   t.end()
 })
 
-t.test('a robot fails until its group takes a post, and the console says so after a minute', t => {
+t.test('a robot fails from the first post that its group did not take until it takes one', t => {
   let now = 0
-  const view = viewOf({ now: () => now, health: createServiceHealth(() => now) })
-  const post = (outcome: Outcome) =>
-    view.health.handlers['robot-posted']?.({
+  const health = createServiceHealth(() => now)
+  const post = (outcome: Outcome) => {
+    now += 1000
+    health.handlers['robot-posted']?.({
       type: 'robot-posted',
       robot: 'dingtalk',
       alarms: 1,
       outcome,
       isDropped: false,
     })
-  const lines = () => causesOf(view, null).map(({ text }) => String(text))
+    return health.failingRobots()
+  }
   const refused = { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' } as const
-  post(refused)
-  now += 59_000
-  t.notMatch(lines().join(), 'dingtalk', 'it may have been asked too often')
-  post(refused)
-  now += 2000
-  t.match(
-    lines().at(-1),
-    'The group of dingtalk has been told of no alarm for 1 min 1 s: 310000 sign not match.',
-  )
-  post({ is: 'sent', reply: 'ok' })
-  t.notMatch(lines().join(), 'dingtalk')
-  now += 60_000
-  post(refused)
-  now += 60_000
-  t.match(lines().join(), 'for 1 min 0 s', 'since it failed again')
-  now += 86_400_000
-  t.notMatch(lines().join(), 'dingtalk', 'no alarm came for a day')
-  t.end()
-})
-
-t.test('what fails is said before what is to be looked at, and what another replica does is not', t => {
-  const failing = { since: 0, reason: 'the login is refused' }
-  const said = (leads: boolean) =>
-    causesOf(
-      viewOf({ now: () => 200_000, isDraining: () => true, bounceMailbox: () => ({ leads, failing }) }),
-      null,
-    ).map(({ level, about }) => `${level} ${about}`)
-  t.same(said(true), ['fail store', 'warn ending', 'warn bounces'])
-  t.same(said(false), ['fail store', 'warn ending'])
+  const failing = { robot: 'dingtalk', code: '310000', reply: 'sign not match' }
+  t.same(post(refused), [{ ...failing, since: 1000, lastAt: 1000 }])
+  t.same(post(refused), [{ ...failing, since: 1000, lastAt: 2000 }])
+  t.same(post({ is: 'sent', reply: 'ok' }), [])
+  t.same(post(refused), [{ ...failing, since: 4000, lastAt: 4000 }])
   t.end()
 })

@@ -211,11 +211,6 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ['if (isCheck === true) return', ''],
     ['if (knowsKey) health.validation = {', 'health.validation = {'],
     ['if (wasStopped(event.outcome)) return', ''],
-    [
-      'const failing = mailbox?.leads === true ? mailbox.failing : null',
-      'const failing = mailbox?.failing ?? null',
-    ],
-    ["causes.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))", 'causes'],
   ],
   'test/admin': [['if (answer.err_code === 0) storeFailure = null', 'storeFailure = null']],
   'test/callback/admission.test.ts': [['used - held + octets > most', 'used + octets > most']],
@@ -388,7 +383,12 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/bounces/report.test.ts': [
     ['SMS_TOKEN_PREVIOUS: tokens.EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS: undefined'],
   ],
-  'test/admin/causes.test.ts': [
+  'test/admin/facts.test.ts': [
+    [
+      'const failing = mailbox?.leads === true ? mailbox.failing : null',
+      'const failing = mailbox?.failing ?? null',
+    ],
+    ["lines.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))", 'lines'],
     [
       'if (sent >= MANY_BOUNCES.fewest && bounced >= sent * MANY_BOUNCES.share)',
       'if (sent >= MANY_BOUNCES.fewest && bounced > 0)',

@@ -2,6 +2,7 @@ import { joinSentences, type Sentence, say, translateText } from '../../language
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView, type State } from '../../outbox/outbox.ts'
 import { type AttemptGate, explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
+import { DAY } from '../facts.ts'
 import {
   type ChannelCalls,
   listProviders,
@@ -10,7 +11,6 @@ import {
   readCalls,
   readPage,
 } from '../status/status.ts'
-import { DAY } from './causes.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import {
@@ -250,12 +250,9 @@ const ANSWERS: Readonly<Record<NonNullable<MessageView['answer']>, Sentence>> = 
   limit: say('limit'),
 }
 
-/** Mail is refused for a day at most. */
-const REFUSED_MS = 24 * 3_600_000
-
-/** Says whether mail to its recipient may be refused because this one came back. */
+/** Says whether mail to its recipient may be refused because this one came back: for a day at most. */
 function mayBeRefused({ channel, receipt }: MessageView, now: number): boolean {
-  if (channel !== 'email' || receipt === null || now - receipt.at > REFUSED_MS) return false
+  if (channel !== 'email' || receipt === null || now - receipt.at > DAY) return false
   return receipt.fault?.verdict === 'recipient'
 }
 

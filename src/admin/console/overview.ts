@@ -2,9 +2,9 @@ import type { AlertsStatus } from '../../devices/alerts.ts'
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
+import { DAY, describeEnd, type Fact, firstLines } from '../facts.ts'
 import type { ChannelHealth } from '../service-health.ts'
 import { listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
-import { type Cause, causesOf, DAY, describeEnd } from './causes.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
@@ -45,7 +45,7 @@ export const overviewPages: readonly ConsolePage[] = [
 /** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
 function renderOverview(sources: Overview): Html {
   const { view, summary, period, now } = sources
-  const causes = causesOf(view, sources.day)
+  const causes = firstLines(view, sources.day)
   const devices = view.deviceAlerts()
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
   return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
@@ -62,7 +62,7 @@ ${renderFigures(summary, period, view.channels, now)}`
 /** The question that is asked most, where every visit begins. */
 const recipientSearch = html`<form class="row find" method="post" action="/console/messages"><label>${say('A customer did not get the code? Recipient, in full')}<input name="recipient" required autocomplete="off" spellcheck="false" placeholder="${say('name@example.com or +86…')}"></label><button class="main">${say('Find')}</button></form>`
 
-function causeLine({ level, text }: Cause): Html {
+function causeLine({ level, text }: Fact): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
@@ -145,7 +145,7 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
 }
 
 /** Renders the part of the first page that is about device alerts. */
-export function devicesCard(devices: AlertsStatus): Html {
+function devicesCard(devices: AlertsStatus): Html {
   const { leads, subscribed, forMs, lastEnd, refused, received, malformed } = devices
   const word = say(subscribed ? 'subscribed' : 'not subscribed')
   return html`<section class="card"><h2>${say('Device alerts')}</h2>${

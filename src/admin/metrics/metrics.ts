@@ -5,22 +5,22 @@ import type { ChannelStatus } from '../../delivery/port.ts'
 import type { EventHandlers, EventType, ServiceEvent } from '../../events/events.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
+import { FACT_KINDS, type Fact, listFacts } from '../facts.ts'
 import type { ServiceView } from '../service-view.ts'
 import {
   ALERT_COUNTERS,
-  ALERT_GAUGES,
   CHANNELS,
   COUNTERS,
   extend,
-  GAUGES,
   HISTOGRAMS,
   type Labels,
   WEBHOOK_COUNTERS,
 } from './table.ts'
 
-/** The service at one scrape, with the backlog that its store told; null when it does not answer. */
+/** The service at one scrape, with the backlog that its store told, null when it does not answer, and with what is the matter. */
 interface Seen extends ServiceView {
   readonly store: Summary | null
+  readonly facts: readonly Fact[]
 }
 
 /** A gauge without labels whose value is null has no sample: 0 would be an expired certificate. */
@@ -68,6 +68,31 @@ function ofProviders(name: string, help: string, read: (status: ChannelStatus) =
   }
 }
 
+/**
+ * A gauge with a sample of each fact that it states, by its scope.
+ * @param valueOf unless given how often the fact happened, or else 1. @param without the samples while there is none.
+ */
+function ofFacts(
+  name: string,
+  help: string,
+  labels: readonly string[],
+  without: (seen: Seen) => readonly Sample[],
+  valueOf: (fact: Fact, now: number) => number = ({ count }) => count ?? 1,
+): ScrapedRow {
+  const labelsOf = ({ scope }: Fact) => Object.fromEntries(labels.map(label => [label, scope[label] ?? '']))
+  return {
+    name,
+    help,
+    labels,
+    read: seen => [
+      ...without(seen),
+      ...seen.facts
+        .filter(({ kind }) => FACT_KINDS[kind].gauge === name)
+        .map(fact => [labelsOf(fact), valueOf(fact, seen.now())] as const),
+    ],
+  }
+}
+
 const SCRAPED: readonly ScrapedRow[] = [
   {
     name: 'build_info',
@@ -87,37 +112,41 @@ const SCRAPED: readonly ScrapedRow[] = [
     ({ waitingRecipients }, channel) => waitingRecipients[channel],
   ),
   figure('store_bytes', 'Size of the store on disk.', ({ store }) => store?.bytes ?? null),
-  figure('store_up', 'Whether the store answered this scrape.', ({ store }) => Number(store !== null)),
-  figure(
+  ofFacts(
+    'store_up',
+    'Whether the store answered this scrape.',
+    [],
+    () => [[{}, 1]],
+    () => 0,
+  ),
+  ofFacts(
     'store_lost_messages',
     'Messages that the store was found to lack at a start within the last day.',
-    ({ storeLoss }) => storeLoss()?.messages ?? 0,
+    [],
+    () => [[{}, 0]],
   ),
-  {
-    name: 'locked_out_callbacks',
-    help: 'POSTs with the right key that were refused since the last one that was accepted.',
-    labels: ['channel'],
-    read: ({ health }) =>
-      CHANNELS.map(channel => [{ channel }, health.ofChannel(channel).lockedOut?.count ?? 0]),
-  },
-  ofProviders('breaker_open', 'Whether a provider is being left alone.', ({ breaker }) =>
-    Number(breaker !== 'closed'),
+  ofFacts(
+    'locked_out_callbacks',
+    'POSTs with the right key that were refused since the last one that was accepted.',
+    ['channel'],
+    () => CHANNELS.map(channel => [{ channel }, 0]),
   ),
-  {
-    name: 'partial_fault',
-    help: 'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts. What its reports say is ours to mend, by code: how many recipients met it.',
-    labels: ['channel', 'provider', 'by', 'scope', 'name'],
-    read: ({ channelStatus }) =>
-      channelStatus().flatMap(({ channel, provider, partialFaults }) =>
-        partialFaults.map(({ scope, name, kind, recipients }): [Readonly<Record<string, string>>, number] => {
-          const by = recipients === undefined ? 'answer' : 'report'
-          return [
-            { channel, provider, by, scope, name: by === 'answer' && scope === 'template' ? kind : name },
-            recipients ?? 1,
-          ]
-        }),
-      ),
-  },
+  ofFacts(
+    'provider_up',
+    'Whether the provider’s last attempt got an answer from it.',
+    ['provider'],
+    ({ health }) => health.providers().map(({ provider }) => [{ provider }, 1]),
+    () => 0,
+  ),
+  ofFacts('breaker_open', 'Whether a provider is being left alone.', ['provider'], ({ channelStatus }) =>
+    channelStatus().map(({ provider }) => [{ provider }, 0]),
+  ),
+  ofFacts(
+    'partial_fault',
+    'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts. What its reports say is ours to mend, by code: how many recipients met it.',
+    ['channel', 'provider', 'by', 'scope', 'name'],
+    () => [],
+  ),
   ofProviders(
     'carrier_second',
     'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
@@ -143,20 +172,23 @@ const SCRAPED: readonly ScrapedRow[] = [
         LIMIT_REASONS.map(reason => [{ provider, reason }, Number(reason === limitReason)] as const),
       ),
   },
-  figure(
+  ofFacts(
     'bounce_mailbox_failing_seconds',
     'For how long this process cannot read the mailbox that mails come back to; 0 while it can, or another one reads it.',
-    ({ bounceMailbox, now }) => secondsSince(bounceMailbox()?.failing?.since ?? null, now()),
+    [],
+    () => [[{}, 0]],
+    ({ since }, now) => secondsSince(since, now),
+  ),
+  ofFacts(
+    'certificate_renewal_refused',
+    'Whether the certificate’s files have changed and cannot be served.',
+    [],
+    ({ certificate }) => [[{}, certificate() === null ? null : 0]],
   ),
   figure('certificate_remaining_seconds', 'Until the certificate expires.', ({ certificate, wall }) => {
     const served = certificate()
     return served === null ? null : Math.round((served.expiresAt - wall()) / 1000)
   }),
-  figure(
-    'certificate_renewal_refused',
-    'Whether the certificate’s files have changed and cannot be served.',
-    ({ certificate, renewalRefused }) => (certificate() === null ? null : Number(renewalRefused() !== null)),
-  ),
 ]
 
 /** Figures of webhooks: present only when these are on, and only at the replica that tells. */
@@ -170,6 +202,13 @@ const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
     const telling = leading(webhooks())
     return telling === null ? null : secondsSince(telling.oldestAt, now())
   }),
+]
+
+/** Present only when device alerts are on. */
+const ALERTS_SCRAPED: readonly ScrapedRow[] = [
+  figure('ddq_subscribed', 'Whether this process holds the data subscription.', ({ deviceAlerts }) =>
+    Number(leading(deviceAlerts())?.subscribed ?? false),
+  ),
 ]
 
 function leading<S extends { readonly leads: boolean }>(status: S | null): S | null {
@@ -239,27 +278,27 @@ export function createMetrics(on: {
       counter.inc(labels, amount)
     })
   })
-  const gauges = [...GAUGES, ...(on.deviceAlerts ? ALERT_GAUGES : [])].map(row => {
-    const gauge = new Gauge(settings(row))
-    return sinkOf(row.set, ([labels, value]) => gauge.set(labels, value))
-  })
   const histograms = HISTOGRAMS.map(row => {
     const histogram = new Histogram({ ...settings(row), buckets: [...row.buckets] })
     for (const labels of row.initial ?? []) histogram.zero(labels)
     return sinkOf(row.observe, ([labels, value]) => histogram.observe(labels, value))
   })
-  const scraped = [...SCRAPED, ...(on.webhooks ? WEBHOOKS_SCRAPED : [])].map(row => ({
+  const scraped = [
+    ...SCRAPED,
+    ...(on.deviceAlerts ? ALERTS_SCRAPED : []),
+    ...(on.webhooks ? WEBHOOKS_SCRAPED : []),
+  ].map(row => ({
     gauge: new Gauge(settings(row)),
     read: row.read,
   }))
 
   return {
     /** One for each metric that events feed. */
-    sinks: [...counters, ...gauges, ...histograms],
+    sinks: [...counters, ...histograms],
     /** The text of a scrape. @param view the service, which is read once a scrape. */
     async scrape(view: ServiceView): Promise<string> {
       const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
-      const seen = { ...view, store }
+      const seen = { ...view, store, facts: listFacts(view, store) }
       for (const { gauge, read } of scraped) {
         const samples = read(seen)
         if (samples === null) continue

@@ -3,7 +3,6 @@ import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { quotasOf } from '../../messages/quotas.ts'
 import { FAULT_VERDICTS, FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
-import { isProviderDown } from '../../providers/provider.ts'
 
 /** The values of the label `is` in `twins_total`, and in the log line that goes with it. */
 export const DUPLICATE_LABELS = { 'in-progress': 'joined', finished: 'repeated' } as const
@@ -29,10 +28,6 @@ interface Metric {
 /** Counts one for each event that gives labels, or as much as it says. */
 export interface CounterRow extends Metric {
   readonly count: Feed<Labels | readonly [Labels, number]>
-}
-/** Is set to the value that an event gives. */
-export interface GaugeRow extends Metric {
-  readonly set: Feed<readonly [Labels, number]>
 }
 /** Observes the value that an event gives. */
 export interface HistogramRow extends Metric {
@@ -210,15 +205,6 @@ export const COUNTERS: readonly CounterRow[] = [
   },
 ]
 
-export const GAUGES: readonly GaugeRow[] = [
-  {
-    name: 'provider_up',
-    help: 'Whether the provider’s last attempt got an answer from it.',
-    labels: ['provider'],
-    set: { attempt: ({ provider, outcome }) => [{ provider }, isProviderDown(outcome) ? 0 : 1] },
-  },
-]
-
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10, 30, 60, 300]
 
 export const HISTOGRAMS: readonly HistogramRow[] = [
@@ -305,19 +291,6 @@ export const ALERT_COUNTERS: readonly CounterRow[] = [
       'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),
       'alert-over-quota': ({ channel, kind }) => ({ channel, kind, result: 'over-quota' }),
       'alert-unrenderable': ({ channel, kind }) => ({ channel, kind, result: 'unrenderable' }),
-    },
-  },
-]
-
-export const ALERT_GAUGES: readonly GaugeRow[] = [
-  {
-    name: 'ddq_subscribed',
-    help: 'Whether this process holds the data subscription.',
-    labels: [],
-    set: {
-      'ddq-subscribed': () => [{}, 1],
-      'ddq-ended': () => [{}, 0],
-      'ddq-leader': ({ leads }) => (leads ? null : [{}, 0]),
     },
   },
 ]

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fas
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
 import { FINAL_STATES, LIVE_STATES } from '../../outbox/outbox.ts'
-import { causesOf, DAY } from '../console/causes.ts'
 import type { ConsoleOptions } from '../console/page.ts'
+import { DAY, firstLines } from '../facts.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
 import { API, listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
 
@@ -153,8 +153,9 @@ function createHandlers({
     async readCauses({ headers }) {
       const summary = await readSummaryIfUp(view, view.now() - DAY, DAY)
       const language = languageOfBrowser(headers['accept-language'])
-      const causes = causesOf(view, summary)
-      return { causes: causes.map(cause => ({ ...cause, text: cause.text.in(language) })) }
+      return {
+        causes: firstLines(view, summary).map(line => ({ ...line, text: line.text.in(language) })),
+      }
     },
     async forgetRecipient({ operator, body }) {
       const { listMessages } = view.queries
