@@ -1,12 +1,7 @@
 import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import {
-  closeIdleConnections,
-  compileLater,
-  rejectPipelining,
-  schemaCompilers,
-} from '../callback/listener.ts'
+import { compileLater, rejectPipelining, schemaCompilers } from '../callback/listener.ts'
 import {
   createUnauthenticatedConnections,
   type UnauthenticatedConnections,
@@ -91,10 +86,7 @@ function makeDecodable(url: string): string {
 
 /** A caller with a token keeps its connection, and a probe makes a new one: neither is shut out by those that idle or flood. */
 function createServer(handler: RequestListener, unauthenticated: UnauthenticatedConnections): Server {
-  const guarded = closeIdleConnections(
-    rejectPipelining(handler, unauthenticated, () => {}),
-    KEEP_ALIVE_MS + 2 * READ_LIMIT_MS,
-  )
+  const guarded = rejectPipelining(handler, unauthenticated, () => {})
   const limits = {
     connectionsCheckingInterval: 1000,
     headersTimeout: HEAD_LIMIT_MS,

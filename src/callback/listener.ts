@@ -19,10 +19,11 @@ import {
 const READ_LIMIT_MS = 5000
 /** How often Node looks for stalled requests, ms. */
 const CHECK_MS = 1000
-/** Limit of an idle connection: longer than the usual 60 s of load balancers, so that they close first. */
+/**
+ * Limit of an idle connection: longer than the usual 60 s of load balancers, so that they close first. Empty lines keep one longer; that
+ * of a stranger holds nobody's place, see unauthenticated-connections.ts.
+ */
 const KEEP_ALIVE_MS = 75_000
-/** Limit counted from a connection's last request: Node's own, which counts from its answer, must always come first. */
-const IDLE_LIMIT_MS = 2 * KEEP_ALIVE_MS
 /** The rest of a request that was answered before it had come whole is thrown away for so long, ms. */
 const LAST_OCTETS_MS = 2000
 /** The time that a turn of the event loop spends on beginning handshakes, ms: each takes about one, and leads to a callback of its own. */
@@ -74,8 +75,7 @@ export function createPublicListener(options: PublicListenerOptions) {
       )
       const listener =
         callerOf === undefined ? guarded : attributeToCaller(guarded, unauthenticated, callerOf)
-      const closing = closeIdleConnections(closeInSteps(listener), IDLE_LIMIT_MS)
-      return createServer(tls, closing, unauthenticated, descriptors)
+      return createServer(tls, closeInSteps(listener), unauthenticated, descriptors)
     },
     // Fastify's log prints the URL, with the key in it.
     logger: false,
@@ -179,24 +179,6 @@ function endOurSide(socket: Socket): void {
   const timer = setTimeout(() => socket.destroy(), LAST_OCTETS_MS).unref()
   socket.once('close', () => clearTimeout(timer))
   socket.end()
-}
-
-/**
- * Closes a connection `limitMs` after its last request began. Node's own limit starts anew with every octet, and an empty line
- * begins no request: two octets a minute would keep a connection for ever.
- */
-export function closeIdleConnections(handler: RequestListener, limitMs: number): RequestListener {
-  const timers = new WeakMap<Socket, NodeJS.Timeout>()
-  return (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request
-    const known = timers.get(socket)
-    if (known === undefined) {
-      const timer = setTimeout(() => socket.destroy(), limitMs).unref()
-      timers.set(socket, timer)
-      socket.once('close', () => clearTimeout(timer))
-    } else known.refresh()
-    handler(request, response)
-  }
 }
 
 /**

@@ -6,37 +6,8 @@ import t, { type Test } from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
-import { openRaw } from '../rigs/raw.ts'
 import { until } from '../rigs/until.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
-
-t.test('a connection is kept from request to request, but not by empty lines', async t => {
-  const time = enterVirtualTime(t)
-  const nobody = () => {}
-  const options = {
-    tls: undefined,
-    callerOf: undefined,
-    onNotHttp: nobody,
-    onBadUrl: nobody,
-    descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
-  }
-  const { app } = createPublicListener(options)
-  app.get('/', async () => 'here')
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
-  const raw = await openRaw(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
-  for (let n = 1; n <= 3; n += 1) {
-    raw.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await raw.says(new RegExp(`(here[^]*){${n}}`))
-    time.tick(149_000)
-  }
-  await raw.says(/\r\nKeep-Alive: timeout=75\r\n/i)
-  raw.write('\r\n')
-  await new Promise(resolve => raw.socket.write('\r\n', resolve))
-  t.notOk(raw.socket.destroyed, 'requests keep it')
-  time.tick(1000)
-  await raw.ended()
-})
 
 t.test('the key of session tickets is replaced, and an old ticket opens nothing', async t => {
   const server = tls.createServer(await createTestCertificate(), socket => socket.on('error', () => {}).end())
