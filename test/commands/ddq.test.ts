@@ -98,8 +98,11 @@ t.test('what is missing or wrong is said', async t => {
 
 t.test('a platform that cannot be reached is said, and tried again', async t => {
   const emulator = await createEmulator()
-  await emulator.close()
-  const { err, end, code } = await tailing(t, [], { ...emulator.settings })
+  t.teardown(() => emulator.close())
+  const { err, end, code } = await tailing(t, [], {
+    ...emulator.settings,
+    DDQ_AUTH_URL: 'http://127.0.0.1:1',
+  })
   await until(() => /ECONNREFUSED.*again in/.test(err()), 'it tries again')
   end()
   t.equal(await code, 0)

@@ -7,6 +7,7 @@ import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import { seededRandom } from '../delivery/simulation.ts'
 import { refuse as refuseAtAliyun } from '../providers/aliyun/rig.ts'
 import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
+import { ownHost } from '../rigs/own-host.ts'
 import {
   NO_QUOTAS,
   type ServiceRig,
@@ -92,10 +93,10 @@ async function openWay(t: Test) {
   /** What each connection has asked, the oldest first. */
   let asked: string[] = []
   const open = new Set<Socket>()
-  let target = 0
+  let target = new URL('tcp://127.0.0.1:1')
   const server = createServer(client => {
     const nth = asked.push('') - 1
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(Number(target.port), target.hostname)
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -104,8 +105,9 @@ async function openWay(t: Test) {
     client.on('data', data => (asked[nth] += data.toString('latin1'))).pipe(upstream)
     upstream.pipe(client)
   })
+  const host = ownHost()
   const listen = async (port = 0): Promise<number> => {
-    server.listen(port, '127.0.0.1')
+    server.listen(port, host)
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
   }
@@ -117,9 +119,9 @@ async function openWay(t: Test) {
   const port = await listen()
   t.teardown(() => server.listening && close())
   return {
-    port,
-    leadTo(url = '') {
-      target = Number(new URL(url).port)
+    at: `${host}:${port}`,
+    leadTo(url: string) {
+      target = new URL(url)
     },
     close,
     async openAgain() {
@@ -136,10 +138,10 @@ export async function outlive(t: Test, channel: 'email' | 'sms', settings: Setti
   const rig = await startRig(t, {
     ...SETTINGS,
     ...settings,
-    TWILIO_API_URL: `http://127.0.0.1:${way.port}`,
-    SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@127.0.0.1:${way.port}?ignoreTLS=true`,
+    TWILIO_API_URL: `http://${way.at}`,
+    SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@${way.at}?ignoreTLS=true`,
   })
-  way.leadTo(rig.settings[channel === 'email' ? 'SMTP_URL' : 'TWILIO_API_URL'])
+  way.leadTo(rig.settings[channel === 'email' ? 'SMTP_URL' : 'TWILIO_API_URL'] ?? '')
   const callback = createCallbacks()
   const count = (event: string) => rig.events().filter(each => each['event'] === event).length
   const attempts = async () => {

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import type { TwilioRequest } from '../../sandbox/carriers/twilio.ts'
+import { ownHost } from '../rigs/own-host.ts'
 import { counting, openStage, PATIENT, pause, QUICK, type Stage } from './stage.ts'
 
 export interface TwilioRun {
@@ -106,10 +107,11 @@ export function playTwilioFaults(t: Test, { count, lastsMs, load, awayMs }: Twil
     const { ACCOUNT_SID, AUTH_TOKEN } = await import('../rigs/twilio-server.ts')
     const standIn = () => createTwilioStandIn({ accountSid: ACCOUNT_SID, authToken: AUTH_TOKEN })
     const first = standIn()
-    const { port } = await first.listen()
+    const host = ownHost()
+    const { port } = await first.listen(0, host)
     const stage = await openStage(
       t,
-      { ANSWER_WITHIN_MS: '300', TWILIO_API_URL: `http://127.0.0.1:${port}` },
+      { ANSWER_WITHIN_MS: '300', TWILIO_API_URL: `http://${host}:${port}` },
       { limits: QUICK },
     )
     const answers = stage.driver.load(stage.callbacks('sms', load), 10)
@@ -117,7 +119,7 @@ export function playTwilioFaults(t: Test, { count, lastsMs, load, awayMs }: Twil
     await first.close()
     await pause(awayMs)
     const second = standIn()
-    await second.listen(port)
+    await second.listen(port, host)
     await answers
     await stage.atRest()
     await stage.service().close()

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { generate } from 'selfsigned'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -18,7 +19,7 @@ export async function createTestCertificate(
       {
         name: 'subjectAltName',
         altNames: name
-          ? [{ type: 2, value: name }]
+          ? [isIP(name) > 0 ? { type: 7, ip: name } : { type: 2, value: name }]
           : [
               { type: 2, value: 'localhost' },
               { type: 7, ip: '127.0.0.1' },

@@ -7,6 +7,7 @@ import { computeSignature } from '../../src/commands/callback-client.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
+import { ownHost } from './own-host.ts'
 import { serveHere } from './serve-here.ts'
 import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
@@ -82,7 +83,8 @@ export async function startSinks(t: Test): Promise<Sinks> {
   const { key, cert } = await (certificate ??= createTestCertificate())
   await writeFile(join(directory, 'cert.pem'), cert)
   await writeFile(join(directory, 'key.pem'), key)
-  const smtp = createSmtpServer({ login: { user: SMTP_USER, pass: SMTP_PASSWORD } })
+  const host = ownHost()
+  const smtp = createSmtpServer({ host, login: { user: SMTP_USER, pass: SMTP_PASSWORD } })
   const { port } = await smtp.listen()
   t.teardown(() => smtp.close())
   const twilio = await startTwilioServer()
@@ -99,7 +101,7 @@ export async function startSinks(t: Test): Promise<Sinks> {
     TLS_KEY_FILE: join(directory, 'key.pem'),
     DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
     STORE_SECRET: 'canary-store-secret-0123456789',
-    SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@127.0.0.1:${port}?ignoreTLS=true`,
+    SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@${host}:${port}?ignoreTLS=true`,
     MAIL_FROM: 'Example <no-reply@courier.example>',
     TWILIO_ACCOUNT_SID: ACCOUNT_SID,
     TWILIO_AUTH_TOKEN: AUTH_TOKEN,

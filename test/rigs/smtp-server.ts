@@ -69,7 +69,7 @@ export interface SmtpConnection {
 }
 
 export interface SmtpServer {
-  /** Listens on 127.0.0.1, at any free port unless one is given. */
+  /** Listens at any free port unless one is given. */
   listen(port?: number): Promise<{ port: number }>
   /** Stops listening and drops every connection, so that connecting is refused. */
   close(): Promise<void>
@@ -81,6 +81,8 @@ export interface SmtpServer {
 }
 
 export interface SmtpServerOptions {
+  /** 127.0.0.1 unless it is an own one (see `ownHost`), which a server has that goes down in a test. */
+  readonly host?: string
   readonly pipelining?: boolean
   /** Offers SMTPUTF8. */
   readonly smtpUtf8?: boolean
@@ -117,6 +119,7 @@ interface Session {
 /** A recording SMTP server that can misbehave at each step. */
 export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
   const {
+    host = '127.0.0.1',
     pipelining = true,
     smtpUtf8 = false,
     dsn = false,
@@ -270,7 +273,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     },
     listen: (port = 0) =>
       new Promise(resolve => {
-        server.listen(port, '127.0.0.1', () => resolve({ port: (server.address() as net.AddressInfo).port }))
+        server.listen(port, host, () => resolve({ port: (server.address() as net.AddressInfo).port }))
       }),
     close: () =>
       new Promise(resolve => {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ownHost } from './own-host.ts'
 
 /** What the endpoint does instead of giving a token. */
 export type TokenAct =
@@ -73,10 +74,11 @@ export async function startTokenEndpoint(options: TokenEndpointOptions = {}) {
       else give()
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const host = ownHost()
+  await new Promise<void>(resolve => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return Object.assign(rig, {
-    url: `http://127.0.0.1:${port}/tenant/oauth2/v2.0/token`,
+    url: `http://${host}:${port}/tenant/oauth2/v2.0/token`,
     requests,
     /** All tokens that it gave, in order. */
     issued,

@@ -1,5 +1,6 @@
 import type { CarrierFault } from '../../sandbox/carriers/api-server.ts'
 import { createTwilioStandIn, type TwilioMessage, type TwilioRequest } from '../../sandbox/carriers/twilio.ts'
+import { ownHost } from './own-host.ts'
 
 export const ACCOUNT_SID = 'AC0123456789abcdef0123456789abcdef'
 export const AUTH_TOKEN = 'canary-auth-token-5f2d'
@@ -27,9 +28,10 @@ export async function startTwilioServer(): Promise<TwilioServer> {
     keys: { [KEY_SID]: KEY_SECRET },
     fault: request => rig.fault?.(request),
   })
-  const { port } = await standIn.listen()
+  const host = ownHost()
+  const { port } = await standIn.listen(0, host)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     messages: standIn.messages,
     requests: standIn.requests,
     openConnections: () => standIn.connections(),

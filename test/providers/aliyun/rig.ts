@@ -10,6 +10,7 @@ import type { OutgoingSms } from '../../../src/messages/message.ts'
 import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
+import { ownHost } from '../../rigs/own-host.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
@@ -101,8 +102,9 @@ export async function startAliyunServer(options: Partial<AliyunStandInOptions> =
     fault: request => rig.fault?.(request),
     ...options,
   })
-  const { port } = await standIn.listen()
-  return Object.assign(rig, { standIn, url: `http://127.0.0.1:${port}` })
+  const host = ownHost()
+  const { port } = await standIn.listen(0, host)
+  return Object.assign(rig, { standIn, url: `http://${host}:${port}` })
 }
 
 export function openAliyun(url: string, settings: Partial<AliyunSettings> = {}): Provider {

@@ -11,6 +11,7 @@ import { type Gateway, parseGateways } from '../../../src/providers/http-gateway
 import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/gateway.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
+import { ownHost } from '../../rigs/own-host.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
 import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
@@ -77,8 +78,9 @@ export interface GatewayServer {
 export async function startServer(dialect: GatewayDialect): Promise<GatewayServer> {
   const rig: { fault: GatewayServer['fault'] } = { fault: undefined }
   const standIn = createGatewayStandIn(dialect, { fault: () => rig.fault })
-  const { port } = await standIn.listen()
-  return Object.assign(rig, { standIn, url: `http://127.0.0.1:${port}` })
+  const host = ownHost()
+  const { port } = await standIn.listen(0, host)
+  return Object.assign(rig, { standIn, url: `http://${host}:${port}` })
 }
 
 const ECHO = `${NUMBER} ${NUMBER.slice(1)} ${CODE} https://platform.example/canaryLink ${SECRET}`

@@ -1,15 +1,16 @@
 import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { ownHost } from '../../rigs/own-host.ts'
 import { CLIENT, startTokenEndpoint } from '../../rigs/token-endpoint.ts'
 import type { ContractRig } from '../contract.ts'
 import { SHORT_SMTP } from '../short.ts'
 import { openTokens, USER } from './oauth2.ts'
 import { createSmtpServer, LOGIN, smtpSide, urlOf } from './rig.ts'
 
-const certificate = await createTestCertificate()
-
 async function start(secure: boolean): Promise<ContractRig> {
-  const server = createSmtpServer({ login: LOGIN, certificate, secure })
+  const host = ownHost()
+  const certificate = await createTestCertificate({ name: host })
+  const server = createSmtpServer({ host, login: LOGIN, certificate, secure })
   const { port } = await server.listen()
   const open = (url: string): ReturnType<typeof createSmtpProvider> => {
     const settings: SmtpSettings = {
@@ -23,8 +24,8 @@ async function start(secure: boolean): Promise<ContractRig> {
     }
     return createSmtpProvider(settings)
   }
-  const provider = open(urlOf(port))
-  const wrongLogin = open(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }))
+  const provider = open(urlOf(port, LOGIN, host))
+  const wrongLogin = open(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }, host))
   const side = smtpSide(server)
   return {
     ...side,
@@ -40,12 +41,14 @@ async function start(secure: boolean): Promise<ContractRig> {
 async function startWithToken(): Promise<ContractRig> {
   const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
   const takes = (user: string, token: string) => user === USER && endpoint.issued.includes(token)
-  const server = createSmtpServer({ xoauth2: { takes }, certificate })
+  const host = ownHost()
+  const certificate = await createTestCertificate({ name: host })
+  const server = createSmtpServer({ host, xoauth2: { takes }, certificate })
   const { port } = await server.listen()
   const open = (secret: string): ReturnType<typeof createSmtpProvider> =>
     createSmtpProvider({
       name: 'smtp',
-      url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}`,
+      url: `smtp://${encodeURIComponent(USER)}@${host}:${port}`,
       connections: 2,
       ehloName: 'courier.example.com',
       bounceTo: 'bounce@example.com',

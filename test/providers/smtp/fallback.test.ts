@@ -2,14 +2,17 @@ import t from 'tap'
 import type { Outcome, Provider } from '../../../src/providers/provider.ts'
 import { withFallback } from '../../../src/providers/smtp/fallback.ts'
 import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
+import { ownHost } from '../../rigs/own-host.ts'
 import { providerContract } from '../contract.ts'
 import { SHORT_SMTP } from '../short.ts'
 import { createSmtpServer, LOGIN, mail, smtpSide, urlOf } from './rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {
-    const server = createSmtpServer({ login: LOGIN })
+    const host = ownHost()
+    const server = createSmtpServer({ host, login: LOGIN })
     const { port } = await server.listen()
+    const url = urlOf(port, LOGIN, host)
     const open = (url: string, name: 'smtp' | 'smtp-fallback'): Provider =>
       createSmtpProvider({
         name,
@@ -22,15 +25,15 @@ await t.test('a primary with a dead fallback keeps the contract', async t =>
     const side = smtpSide(server)
     const join = (url: string): Provider =>
       withFallback(open(url, 'smtp'), open('smtp://127.0.0.1:1', 'smtp-fallback'), { now: () => 0 })
-    const provider = join(urlOf(port))
-    const wrongLogin = join(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }))
+    const provider = join(url)
+    const wrongLogin = join(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }, host))
     return {
       ...side,
       // Its verify wants both to work, so for that the live one stands on both sides.
       provider: {
         ...provider,
         async verify() {
-          const both = withFallback(open(urlOf(port), 'smtp'), open(urlOf(port), 'smtp-fallback'), {
+          const both = withFallback(open(url, 'smtp'), open(url, 'smtp-fallback'), {
             now: () => 0,
           })
           try {
@@ -288,12 +291,13 @@ await t.test('two channels are a bug', async t => {
 })
 
 await t.test('through real servers: the fallback takes what the dead primary could not', async t => {
-  const [first, second] = [createSmtpServer(), createSmtpServer()]
+  const host = ownHost()
+  const [first, second] = [createSmtpServer({ host }), createSmtpServer({ host })]
   const ports = [await first.listen(), await second.listen()]
   const [a, b] = (['smtp', 'smtp-fallback'] as const).map((name, i) =>
     createSmtpProvider({
       name,
-      url: `smtp://127.0.0.1:${ports[i]?.port}?ignoreTLS=true`,
+      url: `smtp://${host}:${ports[i]?.port}?ignoreTLS=true`,
       ehloName: 'courier.example.com',
       bounceTo: 'bounce@example.com',
       limits: SHORT_SMTP,

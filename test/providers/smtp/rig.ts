@@ -33,8 +33,8 @@ export function idOf(wire: Buffer): string {
   return /^Message-ID: <([0-9a-f]{32})@/m.exec(wire.toString())?.[1] ?? ''
 }
 
-export function urlOf(port: number, { user, pass } = LOGIN): string {
-  return `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@127.0.0.1:${port}`
+export function urlOf(port: number, { user, pass } = LOGIN, host = '127.0.0.1'): string {
+  return `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@${host}:${port}`
 }
 
 const ECHO = `<${RECIPIENT}>: ${CODE} ${LINK} ${LOGIN.pass}`
