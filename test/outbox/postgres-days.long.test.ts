@@ -117,9 +117,8 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     await ask('BEGIN')
     await ask('SELECT count(*) FROM courier_finished')
     clock.advance(5 * DAY)
-    const began = performance.now()
+    // Both end while it is being read.
     await Promise.all([prune(), send(outboxes[0])])
-    t.ok(performance.now() - began < 1000, `${Math.round(performance.now() - began)} ms`)
     t.ok((await days()).includes('20261120'))
     await ask('COMMIT')
     clock.advance(61_000)
