@@ -23,7 +23,7 @@ interface Telling {
   readonly event?: EventType
   /** The gauge that states it. */
   readonly gauge?: string
-  /** It is a line of the console and of the status API after so long, ms: at once unless given; null: never. */
+  /** It is a line of the console and of the status API after so long, ms: at once unless given; null: it stands with its provider. */
   readonly lineAfterMs?: number | null
   /** False: `check` looks at it by itself; otherwise it says what the status API says. */
   readonly check?: false
@@ -46,7 +46,6 @@ const KINDS = {
   'store-failed': { level: 'fail', about: 'store', event: 'store-failed', check: false },
   'store-loss': { level: 'fail', about: 'store loss', event: 'store-loss', gauge: 'store_lost_messages' },
   'provider-down': { level: 'fail', event: 'attempt', gauge: 'provider_up', degraded: 'channel' },
-  // Beside it stands that the provider is down.
   'provider-rests': {
     level: 'fail',
     event: 'breaker',
@@ -54,6 +53,7 @@ const KINDS = {
     degraded: 'channel',
     lineAfterMs: null,
   },
+  'asked-second': { level: 'warn', event: 'carrier-order', gauge: 'carrier_second', lineAfterMs: null },
   'part-refused': { level: 'fail', event: 'partial-fault', gauge: 'partial_fault', isPartial: true },
   'not-delivered': {
     level: 'fail',
@@ -121,6 +121,7 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'store-failed': 'The store could not {doing} at {at}: {message}. Callbacks are answered 503 meanwhile.',
   'store-loss': '{count} messages that were stored {when} are gone.',
   'provider-down': '{provider} has failed for {time}: {what}.',
+  'asked-second': 'It is asked second, because its delivery reports are late or bad, or have stopped.',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
   'url-invalid':
     'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
@@ -325,14 +326,11 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
       ],
     }
   }
-  for (const { channel, provider, breakerUntil, partialFaults } of carriers) {
+  for (const { channel, provider, breakerUntil, isSecond, partialFaults } of carriers) {
+    const whole = { about: provider, scope: { channel, provider } }
     if (resting.has(provider))
-      yield {
-        kind: 'provider-rests',
-        about: provider,
-        scope: { channel, provider },
-        text: describeRest(provider, breakerUntil, now),
-      }
+      yield { kind: 'provider-rests', ...whole, text: describeRest(provider, breakerUntil, now) }
+    if (isSecond) yield { kind: 'asked-second', ...whole }
     for (const fault of partialFaults) {
       const { scope, name, since, recipients } = fault
       const by = recipients === undefined ? 'answer' : 'report'

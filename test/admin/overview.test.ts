@@ -44,12 +44,15 @@ t.test('each provider says how it does, and what it is given', async t => {
   const lane = { ...well, breakerUntil: NOW + 5000 }
   t.match(
     await shown(true, lane),
-    '1 in flight (1 of them waiting long for the reply), 2 in memory; 5 at once: not measured yet; left alone for 5.0 s<',
+    '1 in flight (1 of them waiting long for the reply), 2 in memory; 5 at once: not measured yet<br>smtp keeps failing and is left alone for 5.0 s; then one message tries it.<',
   )
-  t.match(await shown(true, { ...lane, breakerUntil: NOW }), 'not measured yet; being tried by one message<')
+  t.match(
+    await shown(true, { ...lane, breakerUntil: NOW }),
+    'not measured yet<br>smtp keeps failing, and one message is trying it.<',
+  )
   t.match(
     await shown(true, sms),
-    '3 in flight, 0 in memory; 10 at once: not measured yet; asked second, because its delivery reports are late',
+    '3 in flight, 0 in memory; 10 at once: not measured yet<br>It is asked second, because its delivery reports are late',
   )
   t.match(await overview({ channelStatus: () => [well] }), 'smtp: nothing sent yet.')
 })

@@ -2,7 +2,7 @@ import type { AlertsStatus } from '../../devices/alerts.ts'
 import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
-import { DAY, describeEnd, type Fact, firstLines } from '../facts.ts'
+import { DAY, describeEnd, FACT_KINDS, type Fact, firstLines, listFacts } from '../facts.ts'
 import type { ChannelHealth } from '../service-health.ts'
 import { listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
 import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
@@ -67,6 +67,7 @@ function causeLine({ level, text }: Fact): Html {
 }
 
 function providerList({ view, now }: Overview): Html {
+  const facts = listFacts(view)
   return html`<h2>${say('Providers')}</h2>${listProviders(view).map(
     each => html`${
       each.since === null
@@ -75,26 +76,27 @@ function providerList({ view, now }: Overview): Html {
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
 <dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
-<p class="small soft">${concurrencyLine(each, now)}</p>`,
+<p class="small soft">${concurrencyLine(each)}${facts.filter(isBeside(each)).map(({ text }) => html`<br>${text}`)}</p>`,
   )}`
 }
 
-function concurrencyLine(provider: ProviderView, now: number): Html {
-  const rest = (provider.breakerUntil ?? now) - now
-  const breaker =
-    provider.breaker === 'closed'
-      ? ''
-      : rest > 0
-        ? say('; left alone for {time}', { time: formatDuration(rest) })
-        : say('; being tried by one message')
-  const { inFlight, waiting, awaitingReply, limit, limitWhy } = provider
+/** Says what of a provider is no line of its own. */
+const isBeside =
+  ({ provider }: ProviderView) =>
+  ({ kind, scope }: Fact) =>
+    FACT_KINDS[kind].lineAfterMs === null && scope['provider'] === provider
+
+function concurrencyLine({ inFlight, waiting, awaitingReply, limit, limitWhy }: ProviderView): Sentence {
   const awaiting =
     awaitingReply === 0 ? '' : say(' ({n} of them waiting long for the reply)', { n: awaitingReply })
   const why = translateText(limitWhy)
-  const second = provider.isSecond
-    ? say('; asked second, because its delivery reports are late or bad, or have stopped')
-    : ''
-  return html`${say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', { inFlight, awaiting, waiting, limit, why })}${breaker}${second}`
+  return say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', {
+    inFlight,
+    awaiting,
+    waiting,
+    limit,
+    why,
+  })
 }
 
 function platform(sources: Overview): Html {

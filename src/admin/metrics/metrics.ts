@@ -93,6 +93,10 @@ function ofFacts(
   }
 }
 
+const once = (): readonly Sample[] => [[{}, 0]]
+const eachProvider = ({ channelStatus }: Seen): readonly Sample[] =>
+  channelStatus().map(({ provider }) => [{ provider }, 0])
+
 const SCRAPED: readonly ScrapedRow[] = [
   {
     name: 'build_info',
@@ -123,7 +127,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'store_lost_messages',
     'Messages that the store was found to lack at a start within the last day.',
     [],
-    () => [[{}, 0]],
+    once,
   ),
   ofFacts(
     'locked_out_callbacks',
@@ -138,19 +142,18 @@ const SCRAPED: readonly ScrapedRow[] = [
     ({ health }) => health.providers().map(({ provider }) => [{ provider }, 1]),
     () => 0,
   ),
-  ofFacts('breaker_open', 'Whether a provider is being left alone.', ['provider'], ({ channelStatus }) =>
-    channelStatus().map(({ provider }) => [{ provider }, 0]),
-  ),
+  ofFacts('breaker_open', 'Whether a provider is being left alone.', ['provider'], eachProvider),
   ofFacts(
     'partial_fault',
     'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts. What its reports say is ours to mend, by code: how many recipients met it.',
     ['channel', 'provider', 'by', 'scope', 'name'],
     () => [],
   ),
-  ofProviders(
+  ofFacts(
     'carrier_second',
     'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
-    ({ isSecond }) => Number(isSecond),
+    ['provider'],
+    eachProvider,
   ),
   ofProviders('in_flight', 'Attempts that are under way.', ({ inFlight }) => inFlight),
   ofProviders(
@@ -176,7 +179,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'bounce_mailbox_failing_seconds',
     'For how long this process cannot read the mailbox that mails come back to; 0 while it can, or another one reads it.',
     [],
-    () => [[{}, 0]],
+    once,
     ({ since }, now) => secondsSince(since, now),
   ),
   ofFacts(
