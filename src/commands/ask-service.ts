@@ -14,6 +14,13 @@ export const SILENT = say(
 /** An answer of the status API; without one, why, and the HTTP status if somebody answered. */
 type ServiceAnswer = { readonly answer: unknown } | { readonly why: Sentence; readonly status: number | null }
 
+interface ServiceRequest {
+  readonly method: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal | null
+}
+
 /**
  * Calls the private listener of the running service with the first password that opens most.
  * @returns `response`: its answer; or it gives none in time, or is not there. @throws ConfigError
@@ -21,12 +28,7 @@ type ServiceAnswer = { readonly answer: unknown } | { readonly why: Sentence; re
 export async function callService(
   io: Io,
   path: string,
-  {
-    headers,
-    ...asked
-  }: Pick<RequestInit, 'method' | 'body' | 'signal'> & {
-    readonly headers?: Readonly<Record<string, string>>
-  },
+  { headers, ...asked }: ServiceRequest,
 ): Promise<{ readonly url: string; readonly response: Response | 'silent' | 'away' }> {
   const { ADMIN_TOKENS: tokens = new Map<string, string>() } = loadSomeSettings(io, ['ADMIN_TOKENS'])
   const tokenOf = (role: AdminRole) => [...tokens].find(([name]) => roleOf(name) === role)?.[1]

@@ -7,6 +7,7 @@ import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { modulesOf } from '../providers/list.ts'
+import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
@@ -69,7 +70,7 @@ export async function runChecks(
     return [...error.faults, ...files].map(failOf)
   }
   const faulty = new Set(files.map(({ name }) => name))
-  const unless = (name: string, about: string, check: Check) =>
+  const unless = (name: string, about: string, check: () => Results) =>
     attempt(about, () => (faulty.has(name) ? [] : check()))
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
   const publicAuthorities =
@@ -110,7 +111,7 @@ function withoutFiles(config: Config, faulty: ReadonlySet<string>): Config {
   }
 }
 
-type Check = () => Iterable<CheckResult> | Promise<Iterable<CheckResult>>
+type Results = Iterable<CheckResult> | Promise<Iterable<CheckResult>>
 
 /** Settings whose files have a check of their own, which says what is wrong with them. */
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
@@ -120,7 +121,7 @@ function failOf({ name, problem, remedy = 'see `callback-courier settings`' }: S
 }
 
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */
-async function attempt(about: string, check: Check): Promise<readonly CheckResult[]> {
+async function attempt(about: string, check: () => Results): Promise<readonly CheckResult[]> {
   try {
     return [...(await check())]
   } catch (error) {
@@ -137,7 +138,7 @@ async function attempt(about: string, check: Check): Promise<readonly CheckResul
 const silent = pino({ level: 'silent' })
 
 async function checkProviders(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
-  let templates: Awaited<ReturnType<typeof openSmsTemplates>>
+  let templates: SmsTemplateFile
   try {
     templates = await openSmsTemplates(config, silent)
   } catch (error) {
@@ -187,7 +188,7 @@ const FROM_SERVICE = say('the running service says so; its console has the rest'
 
 async function withRenderer(
   config: Config,
-  check: (renderer: Renderer, config: Config) => ReturnType<Check>,
+  check: (renderer: Renderer, config: Config) => Results,
 ): Promise<Iterable<CheckResult>> {
   const renderer = openRenderer(config, silent)
   try {

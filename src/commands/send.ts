@@ -23,7 +23,16 @@ const OPTIONS = {
   'validate-only': { type: 'boolean', default: false },
 } as const
 
-type SendOptions = ReturnType<typeof readArguments<typeof OPTIONS>>['values']
+/** The options that the callback's body is made of. */
+interface BodyOptions {
+  readonly to?: string
+  readonly type: string
+  readonly param: readonly string[]
+  readonly subject?: string
+  readonly plain?: string
+  readonly plugin?: string
+  readonly 'area-code'?: string
+}
 
 export const send: Command = async (argv, io) => {
   const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
@@ -79,7 +88,7 @@ function formatAnswer(answer: CallbackAnswer): Sentence {
 }
 
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
-function buildBody(channel: 'email' | 'sms', options: SendOptions): object {
+function buildBody(channel: 'email' | 'sms', options: BodyOptions): object {
   if (options.to === undefined) throw new UsageError(say('--to is missing'), 'to')
   const known = callbackKinds.find(
     kind => kind.channel === channel && (String(kind.type) === options.type || kind.name === options.type),

@@ -107,7 +107,7 @@ export function loadConfig(
 export function envSchemaOptions(config: Config): FastifyEnvOptions & { readonly confKey: 'config' } {
   const given = texts.get(config)
   if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
-  return { confKey: 'config', ...options(given) }
+  return { confKey: 'config', ...schemaOptions(given) }
 }
 
 /**
@@ -117,14 +117,14 @@ export function envSchemaOptions(config: Config): FastifyEnvOptions & { readonly
 export function loadSomeSettings<K extends SettingName>(
   sources: SettingSources,
   names: readonly K[],
-): Pick<Partly, K> {
+): { readonly [N in K]: Partly[N] } {
   const merged = mergeSources(sources)
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
   const read = validate(given)
   const faults = [...merged.faults, ...read.faults].filter(({ name }) => wanted.has(name))
   if (faults.length > 0) throw new ConfigError(faults)
-  return Object.fromEntries(names.map(name => [name, read.values[name]])) as Pick<Partly, K>
+  return Object.fromEntries(names.map(name => [name, read.values[name]])) as { readonly [N in K]: Partly[N] }
 }
 
 function without<T extends object>(from: T, names: ReadonlySet<string>): T {
@@ -233,7 +233,7 @@ export const fastifyEnv = createRequire(import.meta.url)(
 delete spared.compile
 
 /** The schemas by the names of what is given: ajv compiles each of them once. */
-const schemas = new Map<string, ReturnType<typeof jsonSchema>>()
+const schemas = new Map<string, object>()
 
 /** Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. */
 const ajv = withReaders(
@@ -251,7 +251,7 @@ const ajv = withReaders(
   }),
 )
 
-function options(given: Readonly<Record<string, string>>) {
+function schemaOptions(given: Readonly<Record<string, string>>) {
   const names = settingNames.filter(name => Object.hasOwn(given, name))
   const key = names.join(' ')
   const schema = schemas.get(key) ?? jsonSchema(names)
@@ -261,7 +261,7 @@ function options(given: Readonly<Record<string, string>>) {
 
 /** @returns the values of all settings but those that have a fault */
 function validate(given: Readonly<Record<string, string>>) {
-  const { schema, data } = options(given)
+  const { schema, data } = schemaOptions(given)
   ajv.validate(schema, data)
   const faults = faultsOf(ajv.errors ?? [])
   return { values: without(data as Partly, new Set(faults.map(({ name }) => name))), faults }

@@ -306,7 +306,9 @@ interface Beginning {
  * The text is gone through once, forward: strangers choose it, and an expression that looks back at each place took half a second
  * for 32 KB of dots.
  */
-function* findOthers(text: string): Iterable<Pick<Beginning, 'is'> & { index: number; raw: string }> {
+function* findOthers(
+  text: string,
+): Iterable<{ readonly is: Beginning['is']; readonly index: number; readonly raw: string }> {
   let done = 0
   for (const { is, from: begins, to } of beginningsOf(text)) {
     let from = begins

@@ -118,7 +118,7 @@ export async function openSmsTemplates(
   config: Config,
   log: Logger,
   onRead?: () => void,
-): Promise<Pick<SmsTemplateFile, keyof SmsTemplates | 'faults' | 'close'>> {
+): Promise<SmsTemplateFile> {
   const { SMS_TEMPLATES_FILE: path, PLUGIN_SENDERS: pluginSenders } = config
   if (path === undefined || config.SMS_TOKEN === undefined)
     return { ...NO_TEMPLATES, faults: () => [], close: () => {} }

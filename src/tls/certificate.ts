@@ -5,7 +5,7 @@ import { createSecureContext, getCACertificates, rootCertificates, setDefaultCAC
 import { judgeUnreadable } from '../runtime/fault.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
-export interface Certificate {
+export interface Certificate extends ChainFound {
   /** PEM, with whatever intermediates the file has. */
   readonly cert: string
   /** PEM. */
@@ -15,9 +15,6 @@ export interface Certificate {
   /** Valid from and until, ms since the epoch. */
   readonly startsAt: number
   readonly expiresAt: number
-  readonly chain: Chain
-  /** Reasons why some clients may refuse it, a sentence each; it can be served nevertheless. */
-  readonly problems: readonly string[]
   /** The problems that do not follow from the certificate's own dates, and so are the same tomorrow. */
   readonly flaws: readonly string[]
   /** @returns whether a client that asks for this host name or address accepts it. */
@@ -158,7 +155,11 @@ export function dayOf(ms: number): string {
  */
 export type Chain = 'complete' | 'incomplete' | 'self-signed'
 
-type ChainFound = Pick<Certificate, 'chain' | 'problems'>
+interface ChainFound {
+  readonly chain: Chain
+  /** Reasons why some clients may refuse it, a sentence each; it can be served nevertheless. */
+  readonly problems: readonly string[]
+}
 
 /** Every certificate of a PEM file, in its order. @throws when one of them cannot be read. */
 export function readCertificates(pem: string): readonly X509Certificate[] {

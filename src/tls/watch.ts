@@ -1,5 +1,5 @@
 import { constants } from 'node:crypto'
-import type { Server } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import {
   type Certificate,
   type CertificateFiles,
@@ -37,7 +37,7 @@ export const tlsServerOptions = {
 } as const
 
 export interface CertificateWatchOptions extends CertificateFiles {
-  readonly server: Pick<Server, 'setSecureContext'>
+  readonly server: { setSecureContext(options: SecureContextOptions): void }
   /** The pair that is being served. */
   readonly current: Certificate
   /** The name or address that the platform calls us by; a renewed pair that is not for it is not taken. */
@@ -57,17 +57,23 @@ export interface RefusedRenewal {
   readonly reason: string
 }
 
-export type CertificateWatch = ReturnType<typeof watchCertificate>
+export interface CertificateWatch {
+  /** Looks at the files now. */
+  check(): void
+  /** The pair that new connections get. */
+  current(): Certificate
+  /** Why the files are not what is served; null while they are. */
+  refused(): RefusedRenewal | null
+  close(): void
+}
 
 /**
  * Serves a renewed certificate to new connections; open ones go on undisturbed. The files' content is compared, not
  * their times: certbot and Kubernetes swap symbolic links. A pair that does not fit together, because only half of
  * it is written yet, leaves the last good one in place and says so once; so does one that clients would refuse,
  * because it has expired or is for another name, while the one that is served is better.
- * @returns `check` looks at the files now, `current` is the pair that new connections get, and `refused` says why the files
- *   are not what is served; null while they are
  */
-export function watchCertificate(options: CertificateWatchOptions) {
+export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
   const { server, log, now = Date.now } = options
   let current = options.current
   let refused: RefusedRenewal | null = null

@@ -4,9 +4,21 @@ import type { JsonObject } from '../runtime/json-object.ts'
 import { lineInJson } from '../runtime/yaml-text.ts'
 import { type LanguageSource, type MailWordsSource, toReadableDuration } from './language-file.ts'
 import { type Compiled, type Engine, type Scope, TemplateFault } from './template-engine.ts'
-import { wordVariables } from './template-variables.ts'
+import { type LocaleView, wordVariables } from './template-variables.ts'
 
-export type WordLanguage = ReturnType<typeof compileLanguage>
+/** A language with its words compiled. */
+export interface WordLanguage extends LocaleView {
+  /** Kinds that it has words for, `channel/name`. */
+  readonly kinds: ReadonlySet<string>
+  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
+  readonly missingForms: readonly string[]
+  /** "10 minutes"; null when it has words for longer units only. */
+  readonly formatValidity: (ms: number) => string | null
+  /** @param name a kind that it has, or `plain` */
+  mailWords(name: string, scope: Scope): MailWords
+  /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
+  smsVariants(name: string, scope: Scope): Iterable<string>
+}
 
 /** Preheaders are cut by mail clients anywhere from 35 to 90 characters. */
 const PREHEADER_MAX = 89
@@ -24,7 +36,7 @@ export function compileLanguage(
   text: string,
   engine: Engine,
   isBuiltIn: boolean,
-) {
+): WordLanguage {
   const compiler = createPhraseCompiler(text, engine, !isBuiltIn)
   const anyMail = wordVariables('email', undefined)
   const common = {
@@ -41,25 +53,20 @@ export function compileLanguage(
     tag,
     language: source.language,
     dir: source.dir,
-    start: source.dir === 'rtl' ? ('right' as const) : ('left' as const),
-    end: source.dir === 'rtl' ? ('left' as const) : ('right' as const),
-    /** Kinds that it has words for, `channel/name`. */
+    start: source.dir === 'rtl' ? 'right' : 'left',
+    end: source.dir === 'rtl' ? 'left' : 'right',
     kinds: new Set([
       ...[...mails.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
-    ]) as ReadonlySet<string>,
-    /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
+    ]),
     missingForms: isBuiltIn ? [] : findMissingForms(tag, source.validity),
-    /** "10 minutes"; null when it has words for longer units only. */
     formatValidity: compileValidity(tag, source.validity, compiler),
-    /** @param name a kind that it has, or `plain` */
-    mailWords(name: string, scope: Scope) {
+    mailWords(name, scope) {
       const words = mails.get(name)
       if (!words) throw new Error(`${tag} has no words for mail ${name}`)
       return fillMail(words, common, scope)
     },
-    /** The variants of an SMS, from the fullest to the shortest, each as written and in the GSM-7 alphabet. */
-    smsVariants(name: string, scope: Scope) {
+    smsVariants(name, scope) {
       const variants = sms.get(name)
       if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
       return fillSms(variants, scope, findKind('sms', name)?.purpose === 'alarm')
@@ -104,14 +111,23 @@ function findMissingForms(tag: string, source: LanguageSource['validity']): read
   )
 }
 
-type MailPhrases = ReturnType<typeof compileMail>
+interface MailPhrases {
+  readonly heading: Phrase
+  readonly preheader: Phrase
+  readonly before: readonly Phrase[]
+  readonly after: readonly Phrase[]
+  readonly button: Phrase | null
+  readonly details: readonly { readonly key: string; readonly label: Phrase }[]
+  readonly isPlain: boolean
+  readonly showsCode: boolean
+}
 
 function compileMail(
   name: string,
   source: LanguageSource['mail'],
   { phrase, phrases }: PhraseCompiler,
   text: string,
-) {
+): MailPhrases {
   const entry = source[name]
   const from = typeof entry === 'string' ? entry : name
   const words = source[from] as MailWordsSource
@@ -136,12 +152,30 @@ function compileMail(
   }
 }
 
-/** Says a mail's words, ready for a layout: text that still has to be escaped. */
+/** A mail's words, ready for a layout: text that still has to be escaped. */
+export interface MailWords {
+  readonly heading: string
+  /** Shown beside the subject in a list of mails; under 90 characters. */
+  readonly preheader: string
+  readonly before: readonly string[]
+  /** The platform's plain text, when it stands in place of the kind's words. */
+  readonly text: string | null
+  readonly shows_code: boolean
+  /** How much room the code takes: up to 8 characters, up to 16, more. */
+  readonly code_length: 'short' | 'medium' | 'long'
+  readonly details: readonly { readonly label: string; readonly value: string }[]
+  readonly button: string | null
+  /** Stands before the link as text. */
+  readonly link: string | null
+  readonly after: readonly string[]
+  readonly footer: string
+}
+
 function fillMail(
   words: MailPhrases,
   common: { readonly link: Phrase; readonly footer: Phrase },
   scope: Scope,
-) {
+): MailWords {
   const fill = (list: readonly Phrase[]): readonly string[] => {
     const filled: string[] = []
     for (const phrase of list) {
@@ -159,17 +193,13 @@ function fillMail(
   }
   return {
     heading: words.heading(scope).trim(),
-    /** Shown beside the subject in a list of mails; under 90 characters. */
     preheader: cutPreheader(words.preheader(scope)),
     before: fill(words.before),
-    /** The platform's plain text, when it stands in place of the kind's words. */
     text: words.isPlain && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
     shows_code: words.showsCode,
-    /** How much room the code takes: up to 8 characters, up to 16, more. */
     code_length: length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long',
     details,
     button: words.button?.(scope) ?? null,
-    /** Stands before the link as text. */
     link: words.button ? common.link(scope) : null,
     after: fill(words.after),
     footer: common.footer(scope),
@@ -229,13 +259,27 @@ type Phrase = (scope: Scope) => string
 /** Far more than a language's words for the lives of messages have. */
 const MAX_OUTCOMES = 100
 
-type PhraseCompiler = ReturnType<typeof createPhraseCompiler>
+interface PhraseCompiler {
+  /**
+   * @param known the variables that it may name
+   * @param pointer where it stands in the language file, to name the line of a fault
+   * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
+   *   later
+   */
+  phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase
+  /** The same for one phrase, several, or none. */
+  phrases(
+    words: string | readonly string[] | undefined,
+    known: ReadonlySet<string>,
+    pointer: string,
+  ): readonly Phrase[]
+}
 
 /**
  * @param source the language file's text
  * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
  */
-function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean) {
+function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): PhraseCompiler {
   function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
     try {
       const compiled = engine.compile(words, known)
@@ -251,19 +295,8 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
     return scope => (compiled ??= compile(words, known, pointer))(scope)
   }
   return {
-    /**
-     * @param known the variables that it may name
-     * @param pointer where it stands in the language file, to name the line of a fault
-     * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
-     *   later
-     */
     phrase,
-    /** The same for one phrase, several, or none. */
-    phrases(
-      words: string | readonly string[] | undefined = [],
-      known: ReadonlySet<string>,
-      pointer: string,
-    ): readonly Phrase[] {
+    phrases(words = [], known, pointer) {
       if (typeof words === 'string') return [phrase(words, known, pointer)]
       return words.map((one, at) => phrase(one, known, `${pointer}/${at}`))
     },

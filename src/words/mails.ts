@@ -1,7 +1,7 @@
 import { type Sample, samples, withOtherValues } from '../messages/samples.ts'
 import { escapeHtml } from '../runtime/html.ts'
 import type { Catalog, MailLayouts } from './catalog.ts'
-import { fillPieces, type Pieces, piecesOf, placeFor } from './language.ts'
+import { fillPieces, type MailWords, type Pieces, piecesOf, placeFor } from './language.ts'
 import { type Body, encodeBody, encodedLine, encodedLines, quotedPrintable } from './mime.ts'
 import type { Scope } from './template-engine.ts'
 import { type Brand, scopeOf } from './template-variables.ts'
@@ -13,6 +13,13 @@ export interface MailView {
   readonly text: string
   readonly locale: string
   readonly dir: 'ltr' | 'rtl'
+}
+
+/** A mail in the parts that go into a message. */
+export interface EncodedMail {
+  readonly subject: string
+  readonly html: Body
+  readonly text: Body
 }
 
 interface MailOptions {
@@ -56,10 +63,7 @@ export function createMailRenderer(options: MailOptions) {
   return {
     view,
     /** The same as it goes into a message. */
-    encode(
-      catalog: Catalog,
-      sample: Sample,
-    ): { readonly subject: string; readonly html: Body; readonly text: Body } {
+    encode(catalog: Catalog, sample: Sample): EncodedMail {
       const { language, scope, layouts } = prepare(catalog, sample, options)
       let own = shared.get(layouts)
       if (own === undefined) {
@@ -85,11 +89,14 @@ function prepare(catalog: Catalog, sample: Sample, { brand, locale }: MailOption
   const values = scopeOf(sample, language, brand)
   const words = language.mailWords(name, values)
   // The platform gives its mails a subject; an alert of the service has its heading for one.
-  const scope = { ...values, words, subject: content.subject ?? words.heading }
+  const scope: MailScope = { ...values, words, subject: content.subject ?? words.heading }
   return { language, scope, layouts: catalog.layoutsFor(name, language.tag) }
 }
 
-type MailScope = ReturnType<typeof prepare>['scope']
+interface MailScope extends Scope {
+  readonly words: MailWords
+  readonly subject: string
+}
 
 interface Precompiled {
   /** Lines that are always the same are text, encoded already, a line break before each. */

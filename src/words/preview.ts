@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { countSegments } from '../messages/sms-segments.ts'
+import { countSegments, type Segments } from '../messages/sms-segments.ts'
 import { escapeHtml } from '../runtime/html.ts'
+import type { MailView } from './mails.ts'
 import type { Renderer } from './render.ts'
 
 /**
@@ -64,7 +65,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-function previewOf(renderer: Renderer, sample: Sample, locale: string) {
+function previewOf(renderer: Renderer, sample: Sample, locale: string): Preview {
   const message = sampleMessage(sample, locale)
   const { channel, name: kind } = sample
   if (channel === 'email') return { channel, kind, locale, mail: renderer.viewMail(message) }
@@ -74,7 +75,10 @@ function previewOf(renderer: Renderer, sample: Sample, locale: string) {
 }
 
 /** One sample message in one language, as a reader would get it. */
-export type Preview = ReturnType<typeof previewOf>
+export type Preview = { readonly kind: string; readonly locale: string } & (
+  | { readonly channel: 'email'; readonly mail: MailView }
+  | { readonly channel: 'sms'; readonly text: string; readonly size: Segments }
+)
 
 const STYLE = `
 :root { color-scheme: light dark; --page: #f3f4f6; --card: #fff; --text: #16191d; --soft: #5b636e; --rule: #e3e5e9; --bubble: #e7e9ee; }

@@ -11,8 +11,9 @@ import type {
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 import type { RenderedInFull } from './catalog.ts'
-import { createMailRenderer, type MailView } from './mails.ts'
+import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
+import type { TemplateProblem } from './template-files.ts'
 import { type Brand, type BrandSettings, createBrand, scopeOf } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
@@ -44,13 +45,35 @@ export class Unrenderable extends Error {
   override readonly name = 'Unrenderable'
 }
 
-export type Renderer = ReturnType<typeof createRenderer>
+export interface Renderer {
+  /**
+   * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
+   * from it). The text of an SMS is made when it is asked for.
+   * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
+   * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
+   */
+  render(message: NewMessage, country?: string): Outgoing
+  /** The same without the envelope of MIME, for the gallery and the console. */
+  viewMail(message: NewMessage): MailView
+  /** Tags of the languages there are. */
+  readonly locales: readonly string[]
+  /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
+  hasWords(locale: string, kind: string): boolean
+  /** Problems of the templates now. */
+  problems(): readonly TemplateProblem[]
+  /** The operator's templates that are rendered in full for every mail. */
+  renderedInFull(): readonly RenderedInFull[]
+  /** Reads the templates again now. @returns their problems */
+  reload(): readonly TemplateProblem[]
+  /** Stops watching for changes. */
+  close(): void
+}
 
 /**
  * Turns stored parameters into finished messages. Templates are compiled at start and on change; parameters never are.
  * @throws TypeError for a brand colour, sender or domain that cannot be used
  */
-export function createRenderer(options: RendererOptions) {
+export function createRenderer(options: RendererOptions): Renderer {
   const { locale, localeByCountry } = options
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
@@ -62,17 +85,11 @@ export function createRenderer(options: RendererOptions) {
     pollEveryMs: options.pollEveryMs ?? 1000,
   })
   const mails = createMailRenderer({ brand, locale })
-  const mailParts = createRenderCache<ReturnType<typeof mails.encode>>()
+  const mailParts = createRenderCache<EncodedMail>()
   const renderSms = createSmsRenderer(options, brand, templates)
 
   return {
-    /**
-     * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
-     * from it). The text of an SMS is made when it is asked for.
-     * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
-     * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
-     */
-    render(message: NewMessage, country?: string): Outgoing {
+    render(message, country) {
       if (message.channel === 'sms') return renderSms(message, country)
       const { id, recipient: to, arrivedAt, expiresAt } = message
       const sample = chooseWords(message)
@@ -82,25 +99,17 @@ export function createRenderer(options: RendererOptions) {
       const raw = compose({ ...parts, id, to, arrivedAt })
       return { channel: 'email', id, to, raw, content: message.content, expiresAt }
     },
-    /** The same without the envelope of MIME, for the gallery and the console. */
-    viewMail(message: NewMessage): MailView {
+    viewMail(message) {
       const sample = chooseWords(message)
       return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
     },
-    /** Tags of the languages there are. */
-    get locales(): readonly string[] {
+    get locales() {
       return [...templates.current().languages.keys()]
     },
-    /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
-    hasWords: (locale: string, kind: string): boolean =>
-      templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
-    /** Problems of the templates now. */
+    hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
     problems: templates.problems,
-    /** The operator's templates that are rendered in full for every mail. */
-    renderedInFull: (): readonly RenderedInFull[] => templates.current().renderedInFull,
-    /** Reads the templates again now. @returns their problems */
+    renderedInFull: () => templates.current().renderedInFull,
     reload: templates.reload,
-    /** Stops watching for changes. */
     close: templates.close,
   }
 }

@@ -35,7 +35,15 @@ const LIMITS = { templateLimit: 20_000, memoryLimit: 2_000_000 }
 
 type Escape = 'html' | 'none' | ((value: unknown) => string)
 
-export type Engine = ReturnType<typeof createEngine>
+export interface Engine {
+  /**
+   * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
+   *   stands alone. A name that is not among them is a fault, wherever it stands.
+   * @param fixed values that never change (brand, locale), by name: printed into the template once.
+   * @throws TemplateFault
+   */
+  compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
+}
 
 /**
  * LiquidJS, closed: no file is ever read (partials and layouts only from `parts`), no parameter is ever compiled,
@@ -49,7 +57,7 @@ export function createEngine(
   escape: Escape,
   parts: Readonly<Record<string, string>> = {},
   filters: Readonly<Record<string, (value: unknown, ...more: unknown[]) => string>> = {},
-) {
+): Engine {
   const { Liquid } = require('liquidjs') as typeof Liquidjs
   const liquid = new Liquid({
     root: '.',
@@ -79,13 +87,7 @@ export function createEngine(
       ),
     )
   return {
-    /**
-     * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
-     *   stands alone. A name that is not among them is a fault, wherever it stands.
-     * @param fixed values that never change (brand, locale), by name: printed into the template once.
-     * @throws TemplateFault
-     */
-    compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled {
+    compile(source, known, fixed) {
       const checked = parse(source)
       const templates = fixed ? parse(fold(source, fixed, escape)) : checked
       const variables = names(checked, source)

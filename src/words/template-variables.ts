@@ -63,7 +63,7 @@ const NOTHING: Readonly<Record<Channel, Scope>> = { email: blank('email'), sms: 
  * that no message has is a fault.
  */
 export function scopeOf(
-  { channel, kind, content }: Pick<Sample, 'channel' | 'kind' | 'content'>,
+  { channel, kind, content }: Sample,
   language: LocaleView & { formatValidity(ms: number): string | null },
   brand: Brand,
   signature: string = brand.name,
@@ -113,13 +113,25 @@ const READABLE = 4.5
 
 type Rgb = readonly [number, number, number]
 
-export type Brand = ReturnType<typeof createBrand>
+/** The brand as templates see it: besides the settings, colours that stay readable whatever the brand's own is. */
+export interface Brand {
+  readonly name: string
+  readonly url: string | null
+  /** The url without its scheme, as people write it. */
+  readonly url_text: string | null
+  readonly color: string
+  /** Text on `color`: black or white, whichever reads better (4.5:1 or more). */
+  readonly on_color: string
+  /** Text in the brand's hue on a white card and on the light page, 4.5:1 or more. */
+  readonly ink: string
+  /** The same on the card of dark mode. */
+  readonly ink_dark: string
+  /** A border that parts a button in `color` from either card. */
+  readonly edge: string
+}
 
-/**
- * The brand as templates see it: besides the settings, colours that stay readable whatever the brand's own is.
- * @throws TypeError when the colour is not `#rgb` or `#rrggbb`.
- */
-export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings) {
+/** @throws TypeError when the colour is not `#rgb` or `#rrggbb`. */
+export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings): Brand {
   const own = parse(color)
   const hex = format(own)
   const ink = mixUntilReadable(own, [0, 0, 0], parse(LIGHT_PAGE))
@@ -128,16 +140,11 @@ export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings)
   return {
     name,
     url: url ?? null,
-    /** The url without its scheme, as people write it. */
     url_text: url === undefined ? null : url.replace(/^https?:\/\//i, '').replace(/\/$/, ''),
     color: hex,
-    /** Text on `color`: black or white, whichever reads better (4.5:1 or more). */
     on_color: onWhite >= READABLE ? '#ffffff' : contrast(own, [0, 0, 0]) >= onWhite ? '#000000' : '#ffffff',
-    /** Text in the brand's hue on a white card and on the light page, 4.5:1 or more. */
     ink: format(ink),
-    /** The same on the card of dark mode. */
     ink_dark: format(ink_dark),
-    /** A border that parts a button in `color` from either card. */
     edge: onWhite < 1.5 ? format(ink) : contrast(own, parse(DARK_CARD)) < 1.5 ? format(ink_dark) : hex,
   }
 }

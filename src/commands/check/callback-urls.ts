@@ -15,8 +15,8 @@ import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
  */
 export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],
-  { CORP_ID, ALLOWED_SOURCES }: Pick<Config, 'CORP_ID' | 'ALLOWED_SOURCES'>,
-  callFrom: (address?: string) => Pick<CallbackClient, 'validate'>,
+  { CORP_ID, ALLOWED_SOURCES }: Config,
+  callFrom: (address?: string) => { readonly validate: CallbackClient['validate'] },
   ownAddresses: readonly string[],
 ): Promise<readonly CheckResult[]> {
   const networks = createSourceNetworks(ALLOWED_SOURCES, [])

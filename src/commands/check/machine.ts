@@ -7,27 +7,33 @@ import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
-export type MachineLimits = ReturnType<typeof createMachineLimits>
-
 /** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
-export function createMachineLimits() {
+export interface MachineLimits {
+  /** Free octets of the file system that a directory is on. */
+  freeBytes(directory: string): number | null
+  /** The name of the file system that a directory is on, when it does not outlive the container. */
+  passingFileSystem(directory: string): string | null
+  openFiles(): number | null
+  /** Octets of memory that this process may use. */
+  memory(): number | null
+  /** Permission bits of a file. */
+  mode(path: string): number | null
+}
+
+export function createMachineLimits(): MachineLimits {
   return {
-    /** Free octets of the file system that a directory is on. */
-    freeBytes(directory: string): number | null {
+    freeBytes(directory) {
       const { bavail, bsize } = statfsSync(directory)
       return bavail * bsize
     },
-    /** The name of the file system that a directory is on, when it does not outlive the container. */
     passingFileSystem,
     openFiles: openFileLimit,
-    /** Octets of memory that this process may use. */
-    memory(): number | null {
+    memory() {
       const most = process.constrainedMemory()
       // Without a limit this is 0, or more than the machine has.
       return most === 0 || most > 2 ** 50 ? null : most
     },
-    /** Permission bits of a file. */
-    mode: (path: string): number | null => (existsSync(path) ? statSync(path).mode & 0o777 : null),
+    mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
   }
 }
 
