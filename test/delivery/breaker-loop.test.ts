@@ -1,5 +1,5 @@
 import t from 'tap'
-import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Acceptance, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until, verdictOn } from './rig.ts'
 
 const breaker = { threshold: 3 }
@@ -42,7 +42,7 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
 
 t.test('one message tries it; while it does, nothing is claimed or given back', async t => {
   let claims = 0
-  const { delivery, provider, store, events, clock, outbox } = await openRig(t, {
+  const { delivery, provider, store, events, clock, outbox, view } = await openRig(t, {
     concurrency: 5,
     breaker,
     between: outbox => ({
@@ -52,12 +52,13 @@ t.test('one message tries it; while it does, nothing is claimed or given back', 
       },
     }),
   })
-  for (let n = 0; n < 50; n += 1) await store({ code: `c${n}` })
+  const stored: Acceptance[] = []
+  for (let n = 0; n < 50; n += 1) stored.push(await store({ code: `c${n}` }))
   provider.respond = () => REFUSED
   delivery.start()
   await until('it opens', () => events.includes('breaker open'))
-  await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
-  await pause(50)
+  const isBack = async ({ message }: Acceptance) => (await view(message.id)).state === 'queued'
+  await until('all are in the store', async () => (await Promise.all(stored.map(isBack))).every(Boolean))
   const before = provider.asked.length
   provider.respond = undefined
   clock.advance(10_000)
@@ -67,7 +68,9 @@ t.test('one message tries it; while it does, nothing is claimed or given back', 
   t.equal(provider.asked.length, before + 1, 'one only')
   t.equal(claims, claimed, 'the backlog is not turned over meanwhile')
   provider.respond = () => REFUSED
+  const failed = events.filter(each => each === 'attempt retry').length
   provider.asked.at(-1)?.answer(REFUSED)
+  await until('it has failed', () => events.filter(each => each === 'attempt retry').length > failed)
   await pause(100)
   t.equal(provider.asked.length, before + 1, 'its failure is a longer rest')
   provider.respond = () => SENT

@@ -116,8 +116,8 @@ t.test('a callback that is stored while it ends waits no longer than the end', a
   await until('one is being sent', () => provider.asked.length === 1)
   const stop = delivery.stop(50, 50)
   const { message } = await store()
-  t.same(await Promise.race([verdictOn(verdicts, message.id), pause(2000)]), { is: 'pending' })
+  t.same(await verdictOn(verdicts, message.id), { is: 'pending' })
   await stop
   const { message: later } = await store()
-  t.same(await Promise.race([verdictOn(verdicts, later.id), pause(2000)]), { is: 'pending' })
+  t.same(await verdictOn(verdicts, later.id), { is: 'pending' })
 })

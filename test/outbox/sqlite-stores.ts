@@ -1,8 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox, type SqliteOutboxOptions } from '../../src/outbox/sqlite/outbox.ts'
+import { until } from '../rigs/until.ts'
 import type { Create, StoreOptions } from './contract.ts'
 
 export const storeKeys = createStoreKeys('a secret of the tests, long enough')
@@ -35,7 +36,7 @@ export function createStores(directory: string, startThread?: SqliteOutboxOption
       end: async () => {},
       async bytes() {
         // The WAL is emptied every 20 ms here, every minute in the service.
-        await new Promise(resolve => setTimeout(resolve, 80))
+        await until(async () => (await stat(`${path}-wal`)).size === 0, 'the WAL is emptied')
         const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
         return Buffer.concat(await Promise.all(files))
       },

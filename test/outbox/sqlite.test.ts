@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { serveHere } from '../rigs/serve-here.ts'
+import { until } from '../rigs/until.ts'
 import { outboxContract } from './contract.ts'
 import { lease, record, sample } from './samples.ts'
 import { createStores, storeKeys } from './sqlite-stores.ts'
@@ -27,9 +28,7 @@ t.test('the log is emptied and cut again and again, so that nothing removed is l
   t.teardown(() => outbox.close())
   for (let round = 0; round < 2; round += 1) {
     await outbox.accept([sample(clock, { code: `${round}` })])
-    for (let tries = 0; tries < 100 && (await logSize()) > 0; tries += 1) {
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
+    await until(async () => (await logSize()) === 0, 'it is emptied')
     t.equal(await logSize(), 0)
   }
 })

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { Outgoing } from '../../src/messages/message.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import { until } from '../rigs/until.ts'
 
 /** A provider with the other side of its wire, which can be told how to behave. */
 export interface ContractRig {
@@ -137,7 +138,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
   test('aborted while it waits for a connection: untouched', async (t, rig) => {
     rig.behave('stall-after-message')
     const busy = Array.from({ length: rig.provider.concurrency }, async () => send(rig))
-    await until(() => rig.arrived().length === rig.provider.concurrency)
+    await until(() => rig.arrived().length === rig.provider.concurrency, 'all connections are busy')
     const controller = new AbortController()
     const waiting = send(rig, controller.signal)
     setTimeout(() => controller.abort(), 20)
@@ -149,7 +150,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     rig.behave('stall-after-message')
     const controller = new AbortController()
     const outcome = send(rig, controller.signal)
-    await until(() => rig.arrived().length === 1)
+    await until(() => rig.arrived().length === 1, 'it has arrived')
     controller.abort()
     t.match(await outcome, { is: 'ambiguous', code: 'aborted' })
   })
@@ -165,8 +166,7 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
   test('a probe says whether the way is open, without a message or a login', async (t, rig) => {
     t.equal(await rig.wrongLogin.probe?.(), 'up')
     t.strictSame(rig.arrived(), [])
-    await until(() => rig.sockets() === 0)
-    t.equal(rig.sockets(), 0, 'it keeps no connection')
+    await until(() => rig.sockets() === 0, 'it keeps no connection')
     await rig.goDown()
     t.equal(await rig.provider.probe?.(), 'down')
   })
@@ -175,15 +175,14 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     await send(rig)
     t.ok(rig.sockets() > 0)
     await rig.provider.close()
-    await until(() => rig.sockets() === 0)
-    t.equal(rig.sockets(), 0)
+    await until(() => rig.sockets() === 0, 'its connections have ended')
     t.match(await send(rig), { is: 'retry', untouched: true })
   })
 
   test('closing ends what is in flight', async (t, rig) => {
     rig.behave('stall-after-message')
     const inFlight = send(rig)
-    await until(() => rig.arrived().length === 1)
+    await until(() => rig.arrived().length === 1, 'it has arrived')
     await rig.provider.close()
     t.match(await inFlight, { is: 'ambiguous' })
   })
@@ -249,8 +248,4 @@ export async function providerContract(t: Test, start: () => Promise<ContractRig
     await t.rejects(rig.provider.send(rig.foreign, new AbortController().signal), TypeError)
   })
   await Promise.all(tests)
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let left = 1000; left > 0 && !condition(); left--) await new Promise(resolve => setTimeout(resolve, 5))
 }

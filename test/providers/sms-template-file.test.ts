@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openSmsTemplateFile, parseSmsTemplates } from '../../src/providers/sms-template-file.ts'
 import type { YamlFault } from '../../src/runtime/yaml-text.ts'
+import { until } from '../rigs/until.ts'
 import { outgoingSms } from './sms.ts'
 
 const KNOWN = {
@@ -154,7 +154,7 @@ t.test('a changed file is read again; a bad one leaves the last good one in forc
   const change = async (text: string) => {
     const before = changes.length
     writeFileSync(path, text)
-    for (let n = 0; n < 1000 && changes.length === before; n += 1) await pause(5)
+    await until(() => changes.length > before, 'the change')
   }
   await change(FILE.replace('SMS_123', 'SMS_4567'))
   t.match(current(), { template: 'SMS_4567' })
