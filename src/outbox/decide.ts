@@ -1,17 +1,18 @@
 import type { MessagePayload } from './encryption.ts'
 import { type DueMessage, type Row, timelineOf } from './message-row.ts'
-import type {
-  Acceptance,
-  Accepted,
-  BacklogFull,
-  Charge,
-  ClaimedMessage,
-  DeliveryReport,
-  KeptReport,
-  Lease,
-  ReportFault,
-  Settled,
-  Settlement,
+import {
+  type Acceptance,
+  type Accepted,
+  type BacklogFull,
+  type Charge,
+  type ClaimedMessage,
+  type DeliveryReport,
+  type KeptReport,
+  type Lease,
+  type ReportFault,
+  type Settled,
+  type Settlement,
+  StoreUnavailable,
 } from './outbox.ts'
 import { isLaterReceipt } from './receipt-order.ts'
 import {
@@ -213,6 +214,24 @@ function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): Claime
   const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...payload }
   const claimed = { ...message, lease, attempts, ambiguous, groupKey }
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(timelineOf(row)) }
+}
+
+/**
+ * Notes that an attempt begins, and whom it goes to.
+ * @param row that the lease is on; undefined: it is on none any more.
+ * @returns `outdated` or an error: it must not begin.
+ */
+export function beginAttempt(
+  unit: UnitOfWork,
+  row: Row | undefined,
+  provider: string | undefined,
+): 'outdated' | undefined | StoreUnavailable {
+  if (row?.state !== 'sending') return new StoreUnavailable('the claim on the message is no longer ours')
+  if (row.outdated) return 'outdated'
+  row.begun = true
+  row.attemptedBy = provider ?? null
+  unit.changed.add(row)
+  return undefined
 }
 
 /**

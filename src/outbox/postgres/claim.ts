@@ -37,20 +37,20 @@ export function createClaim(
   const searchedAfter = new Map<Channel, number>()
   const isSearchDue = createOrphanSearch(uncertain)
 
-  /**
-   * Takes over lost leases and the messages of dead replicas, ends outlived messages, moves due ones into the queue, and
-   * puts back what is stored under leases whose commit was given up.
-   */
-  async function tidyUp(client: Client, { channel, now }: Takes<'claim'>, sent: number) {
-    const findOrphans = isSearchDue(channel, sent) ? uncertain.findGivenUp : null
-    const dead = searchedAfter.get(channel) === sent ? [] : heartbeats.deadReplicas()
+  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
+    const { channel, now, leaseMs } = call
+    const beat = heartbeats.heartbeats()
+    const findOrphans = isSearchDue(channel, beat) ? uncertain.findGivenUp : null
+    const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
     await ends.find(client)
     if (quiet.has(channel) && findOrphans === null && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
-      const [seen] = (await runStatement(client, LOOK, channel, now)).rows
-      if (seen?.['is_due'] === false) return { isIdle: true, nextDueAt: seen['at'] as number | null } as const
+      const { first, nextDueAt, firstEnd } = await lookAt(client, channel, now)
+      const isIdle = first.every(at => at === null) && (nextDueAt ?? Infinity) > now
+      if (isIdle && (firstEnd ?? Infinity) > now)
+        return { messages: [], settled: ends.take(channel), nextDueAt }
     }
-    const { unit, lockRefunds, commit } = openTransaction(client, options, now)
+    const { unit, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
       lockClaimedByDead(client, channel, dead),
@@ -61,58 +61,53 @@ export function createClaim(
       runStatement(client, PROMOTE, channel, 1, now),
     )
     const found = [...ofDead.rows, ...lost.rows].map(rowOf)
-    const taken = [...new Map(found.map(row => [row.seq, row])).values()]
-    const seen = new Set(taken.map(row => row.seq))
-    for (const row of taken) takeOver(unit, row)
+    const taken = new Map(found.map(row => [row.seq, row]))
+    for (const row of taken.values()) takeOver(unit, row)
     for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
-    for (const row of orphans.rows.map(rowOf)) if (!seen.has(row.seq)) giveBack(unit, row)
-    await lockRefunds()
-    const [, [first]] = await Promise.all([
-      commit(),
-      awaitStatements(runStatement(client, OLDEST_DUE, channel)),
-    ])
-    const oldest = [first.rows[0]?.['codes'], first.rows[0]?.['others']] as OldestDue
-    return { isIdle: false, oldest, takenOver: ofDead.rows.length } as const
-  }
-
-  /** Claims the first messages of the queue, under tokens that begin with `token`; those that nobody can send end. */
-  async function claimDue(client: Client, call: Takes<'claim'>, token: string, oldest: OldestDue) {
-    const { now, channel, leaseMs } = call
-    const { unit, lockRefunds, commit } = openTransaction(client, options, now)
-    const due = (await lockDue(client, call, oldest)).map(read => dueMessageOf(read, payloadKeys))
+    for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(unit, row)
+    const [, { first }] = await Promise.all([writeChanges(), lookAt(client, channel, now)])
+    const due = (await lockDue(client, call, first)).map(read => dueMessageOf(read, payloadKeys))
+    const token = heartbeats.newLeaseToken()
     let leases = 0
     const messages = claimMessages(unit, due, () => {
       leases += 1
       return { token: `${token}.${leases}`, until: now + leaseMs }
     })
-    await lockRefunds()
     uncertain.begin(token, leaseMs)
-    const [, [anyDue, next]] = await Promise.all([
-      commit(),
-      awaitStatements(runStatement(client, ANY_DUE, channel), runStatement(client, NEXT, channel)),
-    ])
-    const at = next.rows[0]?.['at'] as number | null
-    const later = at === null ? null : Math.max(now, at)
-    return { messages, nextDueAt: anyDue.rows.length > 0 ? now : later }
-  }
-
-  return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
-    const { channel } = call
-    const sent = heartbeats.heartbeats()
-    const tidied = await tidyUp(client, call, sent)
-    if (tidied.isIdle) return { messages: [], settled: ends.take(channel), nextDueAt: tidied.nextDueAt }
-    const { takenOver, oldest } = tidied
-    if (takenOver < STEP) searchedAfter.set(channel, sent)
-    if (takenOver > 0) onTakeOver(takenOver)
-    const token = heartbeats.newLeaseToken()
-    const claimed = await claimDue(client, call, token, oldest).catch((error: unknown) => {
+    try {
+      await commit()
+      const { nextDueAt } = await lookAt(client, channel, now)
+      uncertain.confirm(token)
+      if (ofDead.rows.length < STEP) searchedAfter.set(channel, beat)
+      if (ofDead.rows.length > 0) onTakeOver(ofDead.rows.length)
+      if (messages.length === 0) quiet.add(channel)
+      else quiet.delete(channel)
+      return { messages, settled: ends.take(channel), nextDueAt }
+    } catch (error) {
       uncertain.giveUp(token)
       throw error
-    })
-    uncertain.confirm(token)
-    if (claimed.messages.length === 0) quiet.add(channel)
-    else quiet.delete(channel)
-    return { ...claimed, settled: ends.take(channel) }
+    }
+  }
+}
+
+/** What waits in a channel; its times are ms since the epoch. */
+interface Waiting {
+  /** When the first code (0) and the first other message (1) of the queue became due; null: none is due. */
+  readonly first: readonly (number | null)[]
+  /** When it is to be claimed again at the latest; null: nothing waits. */
+  readonly nextDueAt: number | null
+  /** When the first life ends; null: nothing waits. */
+  readonly firstEnd: number | null
+}
+
+async function lookAt(client: Client, channel: Channel, now: number): Promise<Waiting> {
+  const [read] = (await runStatement(client, LOOK, channel)).rows as Record<string, number | null>[]
+  const { codes = null, others = null, next = null, first_end: firstEnd = null } = read ?? {}
+  const isDue = codes !== null || others !== null
+  return {
+    first: [codes, others],
+    nextDueAt: isDue ? now : next === null ? null : Math.max(now, next),
+    firstEnd,
   }
 }
 
@@ -131,27 +126,18 @@ function createOrphanSearch(uncertain: UncertainCommits) {
   }
 }
 
-/** When the first code (0) and the first other message (1) became due, ms since the epoch; null: none is due. */
-type OldestDue = readonly [number | null, number | null]
-
-/** Begins the transaction, and locks the due messages that are to be claimed. */
+/** Locks the due messages that are to be claimed. @param first when those of each rank became due that came first. */
 async function lockDue(
   client: Client,
-  { channel, limit, now }: Pick<Takes<'claim'>, 'channel' | 'limit' | 'now'>,
-  oldest: OldestDue,
+  { channel, limit, now }: Takes<'claim'>,
+  first: Waiting['first'],
 ): Promise<QueryResult['rows']> {
   const found: QueryResult['rows'] = []
-  const begun = beginTransaction(client)
-  for (const [rank, dueAt] of oldest.entries()) {
+  for (const [rank, dueAt] of first.entries()) {
     if (dueAt === null || found.length >= limit) continue
     const order = claimOrder(dueAt, now)
-    const [, { rows }] = await awaitStatements(
-      begun,
-      runStatement(client, DUE[order], channel, rank, limit - found.length),
-    )
-    found.push(...rows)
+    found.push(...(await runStatement(client, DUE[order], channel, rank, limit - found.length)).rows)
   }
-  await begun
   return found
 }
 
@@ -163,7 +149,7 @@ async function lockOrphans(
   channel: Channel,
   findOrphans: UncertainCommits['findGivenUp'],
 ): Promise<Pick<QueryResult, 'rows'>> {
-  const { rows } = await runStatement(client, LEASED, channel)
+  const { rows } = await runStatement(client, HELD, channel)
   const orphans = new Set(findOrphans(rows.map(row => row['lease_token'] as string)))
   if (orphans.size === 0) return NOTHING
   const seqs = rows.filter(row => orphans.has(row['lease_token'] as string)).map(row => row['seq'])
@@ -201,8 +187,8 @@ const UNCOMMITTED = statement(
   'uncommitted-leases',
 )`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY($1::bigint[])
     AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`
-const LEASED = statement(
-  'leased',
+const HELD = statement(
+  'held',
 )`SELECT seq, lease_token FROM courier_live WHERE channel = $1 AND lease_until IS NOT NULL`
 const PROMOTE = statement('promote')`UPDATE courier_live SET ready = 1 WHERE seq IN
     (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
@@ -215,17 +201,10 @@ const DUE = {
   'oldest-first': dueOrderedBy('due-oldest-first', 'm.channel DESC, m.rank DESC, m.seq'),
   'newest-first': dueOrderedBy('due-newest-first', 'm.channel, m.rank, m.seq DESC'),
 }
-const OLDEST_DUE = statement('oldest-due')`SELECT
-    (SELECT due_at FROM courier_live WHERE ready = 1 AND channel = $1 AND rank = 0 ORDER BY seq LIMIT 1) AS codes,
-    (SELECT due_at FROM courier_live WHERE ready = 1 AND channel = $1 AND rank = 1 ORDER BY seq LIMIT 1) AS others`
-const ANY_DUE = statement('any-due')`SELECT 1 FROM courier_live WHERE ready = 1 AND channel = $1 LIMIT 1`
-const NEXT_AT = `least(
-    (SELECT due_at FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = 0 ORDER BY due_at LIMIT 1),
-    (SELECT due_at FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = 1 ORDER BY due_at LIMIT 1),
-    (SELECT lease_until FROM courier_live WHERE lease_until IS NOT NULL AND channel = $1
-      ORDER BY lease_until LIMIT 1))`
-const NEXT = statement('next-due')`SELECT ${NEXT_AT} AS at`
-const LOOK = statement('look')`SELECT at, at <= $2 IS TRUE
-    OR EXISTS (SELECT FROM courier_live WHERE ready = 1 AND channel = $1)
-    OR EXISTS (SELECT FROM courier_live WHERE ready IS NOT NULL AND channel = $1 AND expires_at <= $2) AS is_due
-  FROM (SELECT ${NEXT_AT} AS at) AS next`
+const firstOf = (column: string, where: string, order = column) =>
+  `(SELECT ${column} FROM courier_live WHERE channel = $1 AND ${where} ORDER BY ${order} LIMIT 1)`
+const LOOK = statement('look')`SELECT ${firstOf('due_at', 'ready = 1 AND rank = 0', 'seq')} AS codes,
+    ${firstOf('due_at', 'ready = 1 AND rank = 1', 'seq')} AS others,
+    least(${firstOf('due_at', 'ready = 0 AND rank = 0')}, ${firstOf('due_at', 'ready = 0 AND rank = 1')},
+      ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,
+    ${firstOf('expires_at', 'ready IS NOT NULL')} AS first_end`

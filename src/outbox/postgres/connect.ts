@@ -169,10 +169,15 @@ function gatherWrites({ connection: { stream } }: Client): void {
   queueMicrotask(() => stream.uncork())
 }
 
-/** Begins a transaction, and says in it what a 0 depends on: the session's own settings could be somebody else's by now (session.ts). */
-export function beginTransaction(client: Client): Promise<QueryResult> {
+/**
+ * Begins a transaction, and says in it what a 0 depends on: the session's own settings could be somebody else's by now (session.ts).
+ * @param synced whether its commit waits for the disk.
+ */
+export function beginTransaction(client: Client, synced = true): Promise<QueryResult> {
   gatherWrites(client)
-  return client.query<Record<string, unknown>>('BEGIN; SET LOCAL synchronous_commit = on')
+  return client.query<Record<string, unknown>>(
+    `BEGIN; SET LOCAL synchronous_commit = ${synced ? 'on' : 'off'}`,
+  )
 }
 
 export function runStatement(
@@ -182,37 +187,6 @@ export function runStatement(
 ): Promise<QueryResult> {
   gatherWrites(client)
   return client.query<Record<string, unknown>>({ name, text, values: [...values] })
-}
-
-/** A statement that only writes, with its values. */
-export interface Write extends Statement {
-  readonly values: readonly unknown[]
-}
-
-/** What is written together, by the names of its parts. */
-const joined = new Map<string, Statement>()
-
-/**
- * Runs writes to different tables as one statement, since each costs both sides a round of the protocol. The first one is done
- * first, and the others in any order: only the first may have to wait for another transaction.
- */
-export function runTogether(client: Client, writes: readonly Write[]): Promise<QueryResult>[] {
-  if (writes.length === 0) return []
-  const key = writes.map(({ name }) => name).join(' ')
-  const statement = joined.get(key) ?? joinWrites(writes, `together-${joined.size}`)
-  joined.set(key, statement)
-  return [runStatement(client, statement, ...writes.flatMap(({ values }) => values))]
-}
-
-function joinWrites(writes: readonly Write[], name: string): Statement {
-  let before = 0
-  const [first, ...others] = writes.map(({ text, values }) => {
-    const shift = before
-    before += values.length
-    return text.replaceAll(/\$(\d+)/g, (_, n: string) => `$${Number(n) + shift}`)
-  })
-  const beside = others.map((text, n) => `w${n} AS (${text})`).join(', ')
-  return { name, text: beside === '' ? `${first}` : `WITH ${beside} ${first}` }
 }
 
 /** Waits for statements that were sent together; the first fault is the cause of those after it. */

@@ -1,5 +1,6 @@
 import {
   acceptMessages,
+  beginAttempt,
   cancelMessage,
   dueCharges,
   duplicateKey,
@@ -24,7 +25,6 @@ import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
-import { isSent, writeSent } from './leases.ts'
 import { isText } from './schema.ts'
 import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
@@ -118,49 +118,75 @@ function answersFor(messages: readonly Acceptance[]): number {
   return Math.max(...lives, ...windows) + SKEW_MS
 }
 
+/** Under which lease a message is, and whom its attempt goes to; see Outbox.beginAttempt. */
+export interface BegunAttempt {
+  readonly id: string
+  readonly token: string
+  readonly provider?: string | undefined
+}
+
+/** Begins the transaction, and locks the messages that leases are on. */
+async function lockLeased(
+  client: Client,
+  calls: readonly BegunAttempt[],
+  synced = true,
+): Promise<readonly Row[]> {
+  const [, { rows }] = await awaitStatements(
+    beginTransaction(client, synced),
+    runStatement(client, LEASED, ...idsAndTokens(calls)),
+  )
+  return rows.map(rowOf)
+}
+
+function idsAndTokens(calls: readonly BegunAttempt[]): readonly (readonly string[])[] {
+  return [calls.map(({ id }) => id), calls.map(({ token }) => token)]
+}
+
+function findLeased(rows: readonly Row[]): (call: BegunAttempt) => Row | undefined {
+  const byLease = new Map(rows.map(row => [`${row.id} ${row.leaseToken}`, row]))
+  return ({ id, token }) => byLease.get(`${id} ${token}`)
+}
+
+/**
+ * Notes the attempts that begin. The server must have the note before the first byte leaves, but need not sync it: one that a crash
+ * of the server loses is lost together with whatever the attempt wrote after it.
+ */
+export function createBeginAttempts(options: WriterOptions) {
+  return async (client: Client, calls: readonly BegunAttempt[]) => {
+    const { unit, commit } = openTransaction(client, options, 0)
+    const rowOfLease = findLeased(await lockLeased(client, calls, false))
+    const begun = calls.map(call => beginAttempt(unit, rowOfLease(call), call.provider))
+    await commit()
+    return begun
+  }
+}
+
 /**
  * Writes the ends of attempts that came together, each if its lease is still the current one. A write that failed may have been
  * committed all the same; when it is asked for again, the answer is what was written under its lease.
  */
 export function createSettle(options: WriterOptions) {
-  type Calls = readonly Takes<'settle'>[]
   /** Tokens of leases whose settlement may have been committed. */
   const uncertain = new Set<string>()
 
-  async function settleEach(client: Client, calls: Calls, repeated: ReadonlySet<string>): Promise<Settled[]> {
-    const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
-    const asked = (those: Calls) => [those.map(({ id }) => id), those.map(({ token }) => token)]
-    const [, read] = await awaitStatements(
-      beginTransaction(client),
-      runStatement(client, CLAIMED, ...asked(calls)),
-    )
-    // An end that is written already lies among the finished ones.
-    const found = new Set(read.rows.map(row => row['lease_token']))
-    const written = calls.filter(({ token }) => repeated.has(token) && !found.has(token))
-    const ended =
-      written.length === 0 ? [] : (await runStatement(client, ENDED_UNDER, ...asked(written))).rows
-    const all = [...read.rows, ...ended].map(rowOf)
-    const rows = new Map(all.map(row => [`${row.id} ${row.leaseToken}`, row]))
-    const settled = calls.map(({ id, token, settlement }) =>
-      settleMessage(unit, rows.get(`${id} ${token}`), settlement, repeated.has(token)),
-    )
-    await commit()
-    return settled
-  }
-
-  return async (client: Client, calls: Calls, again: boolean): Promise<Settled[]> => {
+  return async (client: Client, calls: readonly Takes<'settle'>[], again: boolean): Promise<Settled[]> => {
     const tokens = calls.map(({ token }) => token)
     const repeated = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    // Those that were sent are written in one statement where that is possible; all others are read and decided about.
-    const isQuick = !options.keepsEvents && calls.every(isSent)
-    const sent = isQuick ? await writeSent(client, options, calls) : new Set<string>()
-    const rest = calls.filter(call => !sent.has(call.token))
-    const settled = rest.length === 0 ? [] : await settleEach(client, rest, repeated)
-    for (const token of tokens) uncertain.delete(token)
-    return calls.map(call =>
-      sent.has(call.token) ? { state: 'sent', answer: null } : (settled[rest.indexOf(call)] as Settled),
+    const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
+    const rows = [...(await lockLeased(client, calls))]
+    // An end that is written already lies among the finished ones.
+    const found = new Set(rows.map(row => row.leaseToken))
+    const written = calls.filter(({ token }) => repeated.has(token) && !found.has(token))
+    if (written.length > 0)
+      rows.push(...(await runStatement(client, ENDED_UNDER, ...idsAndTokens(written))).rows.map(rowOf))
+    const rowOfLease = findLeased(rows)
+    const settled = calls.map(call =>
+      settleMessage(unit, rowOfLease(call), call.settlement, repeated.has(call.token)),
     )
+    await commit()
+    for (const token of tokens) uncertain.delete(token)
+    return settled
   }
 }
 
@@ -260,7 +286,7 @@ const SENT_TO = statement(
 )`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
       WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
-const CLAIMED = statement('claimed')`SELECT ${ROW_COLUMNS} FROM courier_live m
+const LEASED = statement('leased')`SELECT ${ROW_COLUMNS} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY -m.seq DESC FOR UPDATE OF m`
 const ENDED_UNDER = statement(

@@ -11,7 +11,6 @@ import {
   type Takes,
 } from '../operations.ts'
 import { type Enterprise, type Lease, type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
-import { createBacklogRow, WRITERS } from './backlog.ts'
 import { createClaim } from './claim.ts'
 import {
   adviseOnFailure,
@@ -20,7 +19,6 @@ import {
   classifyPostgresError,
   createConnections,
   passesByItself,
-  runTogether,
   toError,
 } from './connect.ts'
 import { makeDays, missingDay, moveEarlier } from './days.ts'
@@ -31,9 +29,15 @@ import {
   type ReplicaHeartbeats,
   startHeartbeats,
 } from './heartbeats.ts'
-import { type BegunAttempt, markBegun } from './leases.ts'
 import { createPruning } from './maintenance.ts'
-import { createAccept, createOperatorActions, createSettle, createWriteReceipts } from './messages.ts'
+import {
+  type BegunAttempt,
+  createAccept,
+  createBeginAttempts,
+  createOperatorActions,
+  createSettle,
+  createWriteReceipts,
+} from './messages.ts'
 import { migrateTables, requireLocks } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions } from './session.ts'
@@ -48,6 +52,7 @@ import {
   takeLeaderLease,
   writeMemos,
 } from './side-tables.ts'
+import type { WriterOptions } from './transaction.ts'
 import { createUncertainCommits, createUnreportedEnds } from './uncertain.ts'
 
 export interface PostgresOutboxOptions extends StoreOptions {
@@ -55,7 +60,7 @@ export interface PostgresOutboxOptions extends StoreOptions {
   readonly url: string
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
   readonly statementTimeoutMs?: number
-  /** 0 ≤ x < 1: spreads out replicas' reconnecting, and their shards. */
+  /** 0 ≤ x < 1: spreads out replicas' reconnecting. */
   readonly random?: () => number
   /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
@@ -64,8 +69,6 @@ export interface PostgresOutboxOptions extends StoreOptions {
 
 /** Messages in one transaction: each holds a lock in the server's table, which has room for some thousands. */
 const MAX_MESSAGES_PER_COMMIT = 128
-/** How many processes can write without one waiting for another's counts. */
-const SHARDS = 32
 /** The connections of all calls together; a replica's heartbeats have one more of their own. */
 const MAX_CONNECTIONS = 6
 /** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
@@ -146,20 +149,17 @@ type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>)
 
 /** Makes the calls of the operations, and the two that only this store has. */
 function createCalls(settings: Settings, connections: Connections, heartbeats: ReplicaHeartbeats) {
-  const { maxBacklog, statementTimeoutMs, random, monotonic, log, onCommit, retentionDays } = settings
+  const { maxBacklog, statementTimeoutMs, monotonic, log, onCommit, retentionDays } = settings
   const uncertain = createUncertainCommits(monotonic)
   const pruneNow = createPruning(settings, connections)
   const ends = createUnreportedEnds(monotonic)
-  const writer = (shard: number) => ({ ...settings, ends, shard, backlogRow: createBacklogRow(shard) })
-  // Three writers of this process, each with a shard of the counts that no other is likely to have.
-  const firstShard = Math.floor(random() * SHARDS) * WRITERS
-  const claim = createClaim(writer(firstShard + 2), heartbeats, uncertain, count =>
+  const writer: WriterOptions = { payloadKeys: settings.payloadKeys, keepsEvents: settings.keepsEvents, ends }
+  const claim = createClaim(writer, heartbeats, uncertain, count =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   )
   const own: OwnOperations = {
-    // In a shard that the writers of no process have.
-    ...createOperatorActions(writer(SHARDS * WRITERS)),
-    addEvent: async (client, event) => void (await Promise.all(runTogether(client, addEvents([event])))),
+    ...createOperatorActions(writer),
+    addEvent: async (client, event) => void (await Promise.all(addEvents(client, [event]))),
     readEvents,
     removeEvents,
     dropEvents,
@@ -227,15 +227,15 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
     })
   }
 
-  const begins = gather<BegunAttempt, 'outdated' | undefined>(markBegun)
+  const begins = gather<BegunAttempt, 'outdated' | undefined>(createBeginAttempts(writer))
   const commits: { readonly [N in SharedName]: GroupCommit<Takes<N>, Gives<N>> } = {
     accept: gather<Takes<'accept'>, Gives<'accept'>>(
-      createAccept(writer(firstShard), maxBacklog, uncertain),
+      createAccept(writer, maxBacklog, uncertain),
       ({ messages }) => messages.length,
       onCommit,
     ),
-    settle: gather(createSettle(writer(firstShard + 1)), undefined, onCommit),
-    writeReceipt: gather(createWriteReceipts(writer(firstShard + 1))),
+    settle: gather(createSettle(writer), undefined, onCommit),
+    writeReceipt: gather(createWriteReceipts(writer)),
     claim: createGroupCommit({
       max: 1,
       async run(calls) {

@@ -3,14 +3,7 @@ import type { Gives, Takes } from '../operations.ts'
 import type { Memo } from '../outbox.ts'
 import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
 import type { NewEvent } from '../unit.ts'
-import {
-  awaitStatements,
-  type Client,
-  type QueryResult,
-  runStatement,
-  statement,
-  type Write,
-} from './connect.ts'
+import { awaitStatements, type Client, type QueryResult, runStatement, statement } from './connect.ts'
 import { isText } from './schema.ts'
 
 /** Writes memos in the place of those of their names, in the open transaction. */
@@ -77,9 +70,9 @@ const GIVE_UP = statement(
   'give-up-leader-lease',
 )`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`
 
-/** The write that adds events, if there are any. */
-export function addEvents(events: readonly NewEvent[]): readonly Write[] {
-  return events.length === 0 ? [] : [{ ...ADD, values: [JSON.stringify(events)] }]
+/** Adds events, if there are any. */
+export function addEvents(client: Client, events: readonly NewEvent[]): Promise<QueryResult>[] {
+  return events.length === 0 ? [] : [runStatement(client, ADD, JSON.stringify(events))]
 }
 
 export async function readEvents(

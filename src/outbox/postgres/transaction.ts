@@ -4,23 +4,21 @@ import type { Charge, ChargedWindows } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
 import { rankOfPurpose, readinessOf } from '../rules.ts'
 import { beginUnit, createCountChanges, type UnitOfWork } from '../unit.ts'
-import { type CountPlaces, writeCounts } from './backlog.ts'
+import { writeCounts } from './backlog.ts'
 import {
   awaitStatements,
   type Client,
   commitTransaction,
   type QueryResult,
   runStatement,
-  runTogether,
   type Statement,
   statement,
-  type Write,
 } from './connect.ts'
 import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
 import { addEvents, writeMemos } from './side-tables.ts'
 import type { UnreportedEnds } from './uncertain.ts'
 
-export interface WriterOptions extends CountPlaces {
+export interface WriterOptions {
   readonly payloadKeys: PayloadKeys
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
@@ -30,12 +28,11 @@ export interface WriterOptions extends CountPlaces {
 
 /**
  * A unit of work on the database: rows are read and locked first, decided about in memory, and written together with the
- * commit: three round trips at most, however many messages.
+ * commit: three round trips as a rule, however many messages.
  *
  * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
  * recipients (advisory, sorted) or dead replicas (by name), messages (by sequence, or skipping locked ones), quota
- * counters (by name), memos (by name), counters that are new (by name), and last the counts, each transaction in a shard of
- * its own.
+ * counters (by name), memos (by name), counters that are new (by name), and last the counts, each session in a shard of its own.
  *
  * @param now ms since the epoch.
  */
@@ -70,11 +67,14 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
       await counters.lock(charges, endable.map(chargesOf), create)
       isLocked = true
     },
-    lockRefunds,
-    /** Writes all of it and commits; at once, when no counters wait for their locks, so that statements may follow it. */
+    /** Writes what has changed so far, so that the statements after it find it. */
+    async writeChanges(): Promise<void> {
+      await awaitStatements(...writeChanges(client, unit))
+      unit.changed.clear()
+    },
+    /** Writes all of it and commits. */
     async commit(): Promise<void> {
-      if (refunds.length > 0) await lockRefunds()
-      const { writes, after } = writeCounts(options, counts)
+      await lockRefunds()
       options.ends.begin(unit.ended, now)
       await commitTransaction(
         client,
@@ -82,13 +82,10 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
         // Ends are written first: an outlived duplicate makes room for the new message in the index of live dedupe keys.
         ...writeChanges(client, unit),
         ...writeMemos(client, unit.memos),
-        ...runTogether(client, [
-          ...counters.write(),
-          ...insertStored(unit, options.payloadKeys),
-          ...addEvents(unit.events),
-          ...writes,
-        ]),
-        ...runTogether(client, after),
+        ...counters.write(),
+        ...insertStored(client, unit, options.payloadKeys),
+        ...addEvents(client, unit.events),
+        ...writeCounts(client, counts),
       )
       options.ends.confirm(unit.ended)
     },
@@ -117,9 +114,8 @@ function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<Que
   return [runStatement(client, into, JSON.stringify(changes))]
 }
 
-/** The columns of new messages; one that was superseded within its own transaction has no payload any more. */
-function insertStored({ stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
-  if (stored.length === 0) return []
+/** Inserts new messages; one that was superseded within its own transaction has no payload any more. */
+function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
   const rows = stored.map(({ row, acceptance: { message, dedupeKey, recipientHash, groupKey } }) => {
     const { id, recipient, content } = message
     const payload =
@@ -144,7 +140,7 @@ function insertStored({ stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
   })
   const store = (into: Statement, isLive: boolean) => {
     const those = rows.filter(({ payload }) => (payload !== undefined) === isLive)
-    return those.length === 0 ? [] : [{ ...into, values: [JSON.stringify(those)] }]
+    return those.length === 0 ? [] : [runStatement(client, into, JSON.stringify(those))]
   }
   return [...store(STORE, true), ...store(STORE_FINISHED, false)]
 }
@@ -236,11 +232,11 @@ function createQuotas(client: Client, now: number) {
       )
       for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, toCounter(row))
     },
-    /** The writes of what has changed. The first one may wait for another transaction that writes the same new counter. */
-    write(): readonly Write[] {
+    /** Writes what has changed. The first one may wait for another transaction that writes the same new counter. */
+    write(): Promise<QueryResult>[] {
       const write = (into: Statement, isStored: boolean) => {
         const counters = [...ledger.changed].filter(([name]) => locked.has(name) === isStored)
-        return counters.length === 0 ? [] : [{ ...into, values: [countersAsJson(counters)] }]
+        return counters.length === 0 ? [] : [runStatement(client, into, countersAsJson(counters))]
       }
       return [...write(INSERT, false), ...write(UPDATE, true)]
     },
