@@ -20,6 +20,8 @@ import {
   isLive,
   type MessageState,
   REFUNDED,
+  rankOfPurpose,
+  readinessOf,
   stateAtAcceptance,
   stateAtEnd,
 } from './rules.ts'
@@ -68,6 +70,45 @@ export function beginUnit(
   given: Pick<UnitOfWork, 'keepsEvents' | 'marksAttempts' | 'ended' | 'counts' | 'quotas'>,
 ): UnitOfWork {
   return { ...given, now, stored: [], changed: new Set(), receipts: new Map(), memos: [], events: [] }
+}
+
+/** Makes the columns of a row that may change; both stores have them under these names. What is null is undefined. */
+export function changesOf(row: Row, now: number) {
+  return {
+    state: row.state,
+    ready: readinessOf(row, now) ?? undefined,
+    outdated: row.outdated,
+    begun: row.begun,
+    attempted_by: row.attemptedBy ?? undefined,
+    attempts: row.attempts,
+    ambiguous: row.ambiguous,
+    due_at: row.dueAt ?? undefined,
+    final_at: row.finalAt ?? undefined,
+    lease_until: row.leaseUntil ?? undefined,
+    lease_token: row.leaseToken ?? undefined,
+    answer: row.answer ?? undefined,
+    provider_id: row.providerId ?? undefined,
+    charges: row.charges ?? undefined,
+    timeline: row.timeline ?? undefined,
+  }
+}
+
+/** Makes the columns of a new message, but for its payload. */
+export function columnsOf(row: Row, dedupeKey: string, now: number) {
+  return {
+    ...changesOf(row, now),
+    id: row.id,
+    channel: row.channel,
+    kind: row.kind,
+    purpose: row.purpose,
+    rank: rankOfPurpose(row.purpose),
+    arrived_at: row.arrivedAt,
+    expires_at: row.expiresAt,
+    dedupe_key: dedupeKey,
+    recipient_hash: row.recipientHash,
+    group_key: row.groupKey ?? undefined,
+    masked_recipient: row.masked,
+  }
 }
 
 const NO_RECORDS: readonly AttemptRecord[] = []

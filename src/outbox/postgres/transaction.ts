@@ -2,8 +2,7 @@ import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { chargesOf, type Row } from '../message-row.ts'
 import type { Charge, ChargedWindows } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
-import { rankOfPurpose, readinessOf } from '../rules.ts'
-import { beginUnit, createCountChanges, type UnitOfWork } from '../unit.ts'
+import { beginUnit, changesOf, columnsOf, createCountChanges, type UnitOfWork } from '../unit.ts'
 import { writeCounts } from './backlog.ts'
 import {
   awaitStatements,
@@ -116,27 +115,10 @@ function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<Que
 
 /** Inserts new messages; one that was superseded within its own transaction has no payload any more. */
 function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
-  const rows = stored.map(({ row, acceptance: { message, dedupeKey, recipientHash, groupKey } }) => {
+  const rows = stored.map(({ row, acceptance: { message, dedupeKey } }) => {
     const { id, recipient, content } = message
-    const payload =
-      row.finalAt === null
-        ? encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
-        : undefined
-    return {
-      ...changesOf(row, now),
-      id,
-      channel: message.channel,
-      kind: message.kind,
-      purpose: message.purpose,
-      rank: rankOfPurpose(message.purpose),
-      arrived_at: message.arrivedAt,
-      expires_at: message.expiresAt,
-      dedupe_key: dedupeKey,
-      recipient_hash: recipientHash,
-      group_key: groupKey,
-      masked_recipient: message.masked,
-      payload,
-    }
+    const encrypt = () => encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
+    return { ...columnsOf(row, dedupeKey, now), payload: row.finalAt === null ? encrypt() : undefined }
   })
   const store = (into: Statement, isLive: boolean) => {
     const those = rows.filter(({ payload }) => (payload !== undefined) === isLive)
@@ -145,28 +127,7 @@ function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: 
   return [...store(STORE, true), ...store(STORE_FINISHED, false)]
 }
 
-/** Makes the columns of a row that may change. What is null is left out: less to write and to read as JSON. */
-function changesOf(row: Row, now: number): Record<string, unknown> {
-  return {
-    state: row.state,
-    ready: readinessOf(row, now) ?? undefined,
-    outdated: row.outdated,
-    begun: row.begun,
-    attempted_by: row.attemptedBy ?? undefined,
-    attempts: row.attempts,
-    ambiguous: row.ambiguous,
-    due_at: row.dueAt ?? undefined,
-    final_at: row.finalAt ?? undefined,
-    lease_until: row.leaseUntil ?? undefined,
-    lease_token: row.leaseToken ?? undefined,
-    answer: row.answer ?? undefined,
-    provider_id: row.providerId ?? undefined,
-    charges: row.charges ?? undefined,
-    timeline: row.timeline ?? undefined,
-  }
-}
-
-/** Those columns with their types, for json_to_recordset. */
+/** The columns that may change, with their types, for json_to_recordset. */
 const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boolean, attempted_by text, attempts integer, ambiguous integer,
   due_at bigint, final_at bigint, lease_until bigint, lease_token text, answer text, provider_id text, charges jsonb,
   timeline jsonb`
