@@ -31,7 +31,7 @@ import {
   stateAtExpiry,
   storeRecord,
 } from './rules.ts'
-import { changeState, endMessage, noteEnd, storeMessage, type UnitOfWork } from './unit.ts'
+import { changeState, endMessage, noteEnd, storeMessage, type UnitOfWork } from './unit-of-work.ts'
 
 /**
  * What each operation makes of the messages that it concerns, once for both stores. A store loads the rows, calls one of these
@@ -55,16 +55,13 @@ export interface KnownMessages {
 }
 
 /** Names a message and its duplicates: both hashes joined by a blank, which neither can hold. */
-export function duplicateKey({
-  recipientHash,
-  dedupeKey,
-}: Pick<Acceptance, 'recipientHash' | 'dedupeKey'>): string {
+export function duplicateKey(recipientHash: string, dedupeKey: string): string {
   return `${recipientHash} ${dedupeKey}`
 }
 
 /** Says whether a message is to be stored, as far as its duplicates go. */
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
-  const duplicate = known.duplicates.get(duplicateKey(acceptance))
+  const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
   if (duplicate === undefined) return true
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
 }
@@ -78,7 +75,7 @@ export function recipientsToLookUp(messages: readonly Acceptance[]): readonly st
 
 /** Lists what a message is to be counted by. */
 export function dueCharges(
-  { reached }: Pick<KnownMessages, 'reached'>,
+  reached: KnownMessages['reached'],
   { charges, recipientHash }: Acceptance,
 ): readonly Charge[] {
   return reached.has(recipientHash) ? charges.filter(({ newcomersOnly }) => !newcomersOnly) : charges
@@ -86,68 +83,68 @@ export function dueCharges(
 
 /** Accepts the messages of one callback, each judged by itself (duplicate, quota, group), or none of them. */
 export function acceptMessages(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   known: KnownMessages,
   messages: readonly Acceptance[],
   maxBacklog: number,
 ): readonly Accepted[] | BacklogFull {
-  const { email, sms } = unit.counts.live()
+  const { email, sms } = work.counts.live()
   const live = known.backlog + email + sms
   // As long as all would fit, nobody need know how many are new.
   if (checkBacklog(live, messages.length, maxBacklog) !== null) {
-    const added = messages.filter(each => isNew(known, each, unit.now)).length
+    const added = messages.filter(each => isNew(known, each, work.now)).length
     const full = checkBacklog(live, added, maxBacklog)
     if (full !== null) return full
   }
-  return messages.map(each => acceptMessage(unit, known, each))
+  return messages.map(each => acceptMessage(work, known, each))
 }
 
-function acceptMessage(unit: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
-  const duplicate = known.duplicates.get(duplicateKey(acceptance))
-  const answered = duplicate === undefined ? null : answerOfDuplicate(unit, known, acceptance, duplicate)
+function acceptMessage(work: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
+  const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
+  const answered = duplicate === undefined ? null : answerOfDuplicate(work, known, acceptance, duplicate)
   if (answered !== null) return answered
-  const charged = unit.quotas.charge(dueCharges(known, acceptance), unit.now)
+  const charged = work.quotas.charge(dueCharges(known.reached, acceptance), work.now)
   if (charged.is === 'over-quota') return charged
   const { groupKey } = acceptance
   const group = groupKey === undefined ? [] : (known.groups.get(groupKey) ?? [])
-  const superseded = supersedeOlder(unit, group)
-  const row = storeMessage(unit, acceptance, charged.windows)
-  known.duplicates.set(duplicateKey(acceptance), row)
+  const superseded = supersedeOlder(work, group)
+  const row = storeMessage(work, acceptance, charged.windows)
+  known.duplicates.set(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey), row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
   const { nearing } = charged
   return nearing.length === 0 ? { is: 'stored', superseded } : { is: 'stored', superseded, nearing }
 }
 
 function answerOfDuplicate(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   known: KnownMessages,
   acceptance: Acceptance,
   duplicate: Row,
 ): Accepted | null {
   // An earlier try of this very call has stored it, and the answer to its commit was lost.
   if (known.again && duplicate.id === acceptance.message.id) return { is: 'stored', superseded: [] }
-  const verdict = judgeDuplicate(duplicate, unit.now, acceptance.dedupeWindowMs)
+  const verdict = judgeDuplicate(duplicate, work.now, acceptance.dedupeWindowMs)
   if (verdict === 'outlived') {
     // Another process put it back into the queue after we had read it, and will end it.
     if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
-    endOutlived(unit, duplicate)
+    endOutlived(work, duplicate)
     // It may have been sent after all; then it answers for its repetition.
-    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, unit.now, acceptance.dedupeWindowMs))
+    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, work.now, acceptance.dedupeWindowMs))
   }
   return answerForDuplicate(duplicate, verdict)
 }
 
 /** Ends the older codes of a group, and marks the one that is being sent. @returns the ids of those that end now. */
-function supersedeOlder(unit: UnitOfWork, group: readonly Row[]): readonly string[] {
+function supersedeOlder(work: UnitOfWork, group: readonly Row[]): readonly string[] {
   const superseded: string[] = []
   for (const older of group) {
     const effect = afterNewerCode(older.state)
     if (effect === null) continue
     if (effect === 'outdated') {
       older.outdated = true
-      unit.changed.add(older)
+      work.changed.add(older)
     } else {
-      endMessage(unit, older, 'superseded')
+      endMessage(work, older, 'superseded')
       superseded.push(older.id)
     }
   }
@@ -155,56 +152,56 @@ function supersedeOlder(unit: UnitOfWork, group: readonly Row[]): readonly strin
 }
 
 /** Ends a message whose life is over. */
-export function endOutlived(unit: UnitOfWork, row: Row): void {
-  endMessage(unit, row, stateAtExpiry(row.ambiguous))
-  noteEnd(unit, row)
+export function endOutlived(work: UnitOfWork, row: Row): void {
+  endMessage(work, row, stateAtExpiry(row.ambiguous))
+  noteEnd(work, row)
 }
 
 /** Takes over a message whose lease ran out, or whose process died. */
-export function takeOver(unit: UnitOfWork, row: Row): void {
-  const { now } = unit
-  changeState(unit, row, afterLostLease(row, now, row.outdated), [
+export function takeOver(work: UnitOfWork, row: Row): void {
+  const { now } = work
+  changeState(work, row, afterLostLease(row, now, row.outdated), [
     lostLeaseRecord(row.begun, row.attemptedBy, now),
   ])
-  noteEnd(unit, row)
+  noteEnd(work, row)
 }
 
 /** Gives back a message that was claimed and that nobody sends: as if it had not been claimed. */
-export function giveBack(unit: UnitOfWork, row: Row): void {
-  const settlement = { to: 'queued', dueAt: unit.now, uncounted: true } as const
-  changeState(unit, row, afterSettlement(row, settlement, row.outdated))
-  noteEnd(unit, row)
+export function giveBack(work: UnitOfWork, row: Row): void {
+  const settlement = { to: 'queued', dueAt: work.now, uncounted: true } as const
+  changeState(work, row, afterSettlement(row, settlement, row.outdated))
+  noteEnd(work, row)
 }
 
 /** Claims the due messages, each under a lease of its own; those that nobody can send end instead. */
 export function claimMessages(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   due: readonly DueMessage[],
   newLease: () => Lease,
 ): readonly ClaimedMessage[] {
   const claimed: ClaimedMessage[] = []
   for (const { row, payload } of due) {
-    if (row.expiresAt <= unit.now) {
+    if (row.expiresAt <= work.now) {
       // More messages are past their life than one step ends: those at the front of the queue are ended here.
-      endOutlived(unit, row)
+      endOutlived(work, row)
     } else if (payload === null) {
       // Its content was damaged on disk. If it stayed in the queue, it would be claimed again for ever.
-      endMessage(unit, row, 'refused', 'content', [storeRecord('unreadable', unit.now)])
-      noteEnd(unit, row)
+      endMessage(work, row, 'refused', 'content', [storeRecord('unreadable', work.now)])
+      noteEnd(work, row)
     } else {
       const lease = newLease()
-      takeLease(unit, row, lease)
+      takeLease(work, row, lease)
       claimed.push(claimedMessage(row, payload, lease))
     }
   }
   return claimed
 }
 
-function takeLease(unit: UnitOfWork, row: Row, lease: Lease): void {
-  changeState(unit, row, stateAtClaim(row))
+function takeLease(work: UnitOfWork, row: Row, lease: Lease): void {
+  changeState(work, row, stateAtClaim(row))
   row.leaseToken = lease.token
   row.leaseUntil = lease.until
-  row.begun = !unit.marksAttempts
+  row.begun = !work.marksAttempts
   row.attemptedBy = null
 }
 
@@ -222,7 +219,7 @@ function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): Claime
  * @returns `outdated` or an error: it must not begin.
  */
 export function beginAttempt(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row | undefined,
   provider: string | undefined,
 ): 'outdated' | undefined | StoreUnavailable {
@@ -230,7 +227,7 @@ export function beginAttempt(
   if (row.outdated) return 'outdated'
   row.begun = true
   row.attemptedBy = provider ?? null
-  unit.changed.add(row)
+  work.changed.add(row)
   return undefined
 }
 
@@ -240,7 +237,7 @@ export function beginAttempt(
  * @param isRepeated an earlier try of this call may have settled it; then what that has written is returned.
  */
 export function settleMessage(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row | undefined,
   settlement: Settlement,
   isRepeated = false,
@@ -248,12 +245,12 @@ export function settleMessage(
   if (row === undefined) return { state: 'lost' }
   if (row.state !== 'sending') {
     // What this unit of work has changed was settled by another call in it: this one came too late.
-    if (!isRepeated || unit.changed.has(row)) return { state: 'lost' }
+    if (!isRepeated || work.changed.has(row)) return { state: 'lost' }
     return { state: row.state, answer: row.answer }
   }
   const providerId = settlement.to === 'final' ? settlement.providerId : undefined
   const next = afterSettlement(row, settlement, row.outdated)
-  changeState(unit, row, next, settlement.records, providerId)
+  changeState(work, row, next, settlement.records, providerId)
   return { state: next.state, answer: next.answer }
 }
 
@@ -264,7 +261,7 @@ export function settleMessage(
  * @param isRepeated an earlier try of this call may have kept it.
  */
 export function keepReport(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row | undefined,
   { status, errorCode, fault, at, providerId, recipients }: DeliveryReport,
   notes: Map<string, string> = new Map(),
@@ -277,7 +274,7 @@ export function keepReport(
   const recorded = { is: 'recorded', kind, masked, recipient } as const
   if (!isLaterReceipt(row.receiptStatus, status)) {
     // What this unit of work has kept is an earlier report.
-    const isKept = isRepeated && row.receiptStatus === status && !unit.receipts.has(row)
+    const isKept = isRepeated && row.receiptStatus === status && !work.receipts.has(row)
     return isKept ? recorded : { is: 'stale' }
   }
   const receipt = { status, errorCode, ...(fault !== undefined && { fault }), at }
@@ -285,47 +282,47 @@ export function keepReport(
   row.reported = true
   // The next report of this unit of work may name it by this id alone, or not bring the id.
   row.providerId ??= providerId ?? null
-  unit.receipts.set(row, { receipt, providerId: unit.receipts.get(row)?.providerId ?? providerId ?? null })
+  work.receipts.set(row, { receipt, providerId: work.receipts.get(row)?.providerId ?? providerId ?? null })
   // The report comes first: it is what ends the message.
-  if (unit.keepsEvents) unit.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
+  if (work.keepsEvents) work.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
   const next = afterReport(row.state, row)
   if (next !== null) {
-    changeState(unit, row, next, [storeRecord('reported', at)], providerId)
-    noteEnd(unit, row)
+    changeState(work, row, next, [storeRecord('reported', at)], providerId)
+    noteEnd(work, row)
   }
-  if (row.channel === 'email' && status !== 'complained') noteBounce(unit, row, fault, at, notes)
+  if (row.channel === 'email' && status !== 'complained') noteBounce(work, row, fault, at, notes)
   return recorded
 }
 
 /** Counts a mail that came back, and notes when the first and the latest two to its recipient did. */
 function noteBounce(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row,
   fault: ReportFault | undefined,
   at: number,
   notes: Map<string, string>,
 ): void {
-  unit.counts.addBounce(fault?.verdict ?? 'other', at)
+  work.counts.addBounce(fault?.verdict ?? 'other', at)
   if (fault?.verdict !== 'recipient') return
   const name = bounceNote(row.recipientHash)
   const noted = JSON.parse(notes.get(name) ?? '[]') as readonly number[]
   const before = noted.filter(time => at - time <= BOUNCES_KEPT_MS)
   const value = JSON.stringify([...before.toSpliced(1, before.length - 2), at])
   notes.set(name, value)
-  unit.memos.push({ name, value, expiresAt: at + BOUNCES_KEPT_MS })
+  work.memos.push({ name, value, expiresAt: at + BOUNCES_KEPT_MS })
 }
 
 /** Makes a message that waits due now. @param row undefined: none waits. */
-export function retryMessage(unit: UnitOfWork, row: Row | undefined): boolean {
+export function retryMessage(work: UnitOfWork, row: Row | undefined): boolean {
   if (row === undefined) return false
   const { attempts, ambiguous } = row
-  changeState(unit, row, { state: 'queued', answer: null, attempts, ambiguous, dueAt: unit.now })
+  changeState(work, row, { state: 'queued', answer: null, attempts, ambiguous, dueAt: work.now })
   return true
 }
 
 /** Ends a message that waits, as an operator asked. @param row undefined: none waits. */
-export function cancelMessage(unit: UnitOfWork, row: Row | undefined): boolean {
+export function cancelMessage(work: UnitOfWork, row: Row | undefined): boolean {
   if (row === undefined) return false
-  endMessage(unit, row, 'superseded', null, [storeRecord('cancelled', unit.now)])
+  endMessage(work, row, 'superseded', null, [storeRecord('cancelled', work.now)])
   return true
 }

@@ -14,7 +14,11 @@ export interface GroupCommitOptions<Call, Value> {
   readonly atOnce?: number
 }
 
-export type GroupCommit<Call, Value> = ReturnType<typeof createGroupCommit<Call, Value>>
+export interface GroupCommit<Call, Value> {
+  call(call: Call): Promise<Value>
+  /** Resolves when nothing waits or is under way. */
+  idle(): Promise<void>
+}
 
 type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { readonly call: Call }
 
@@ -25,7 +29,9 @@ type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { rea
  * A call that fails by its own fault (a bug, or values that are refused) must not make the others fail. It should never happen, so
  * nothing is prepared for it: the calls are run again instead, each in a transaction of its own.
  */
-export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call, Value>) {
+export function createGroupCommit<Call, Value>(
+  options: GroupCommitOptions<Call, Value>,
+): GroupCommit<Call, Value> {
   const { run, max, atOnce = 1, weight } = options
   let queue: Waiting<Call, Value>[] = []
   let underWay = 0
@@ -74,14 +80,13 @@ export function createGroupCommit<Call, Value>(options: GroupCommitOptions<Call,
   }
 
   return {
-    call(call: Call): Promise<Value> {
+    call(call) {
       const { promise, resolve, reject } = Promise.withResolvers<Value>()
       queue.push({ call, resolve, reject })
       if (queue.length === 1) setImmediate(flush)
       return promise
     },
-    /** Resolves when nothing waits or is under way. */
-    async idle(): Promise<void> {
+    async idle() {
       flush()
       if (underWay > 0) await new Promise<void>(resolve => whenIdle.push(resolve))
     },

@@ -256,6 +256,14 @@ export interface SettledByStore extends Pick<NewMessage, 'id' | 'channel' | 'kin
   readonly state: FinalState
 }
 
+export interface Claim {
+  readonly messages: readonly ClaimedMessage[]
+  /** What it made final. */
+  readonly settled: readonly SettledByStore[]
+  /** When to ask again at the latest if nothing new comes; null: nothing waits. */
+  readonly nextDueAt: number | null
+}
+
 export interface Outbox {
   /**
    * Stores the messages of one callback: all of them durably committed when it resolves, or none.
@@ -269,19 +277,9 @@ export interface Outbox {
    * counts the attempt. Settles on
    * the way, without an attempt, what has expired; takes over what has an outlived lease: as an ambiguous
    * attempt if it had begun (`ambiguous` counts it), as none if it had not.
-   * `settled` names what it made final. `nextDueAt`: when to ask again at the latest if nothing new comes; null:
-   * nothing waits.
    * @throws StoreUnavailable
    */
-  claim(
-    channel: Channel,
-    limit: number,
-    leaseMs: number,
-  ): Promise<{
-    readonly messages: readonly ClaimedMessage[]
-    readonly settled: readonly SettledByStore[]
-    readonly nextDueAt: number | null
-  }>
+  claim(channel: Channel, limit: number, leaseMs: number): Promise<Claim>
   /**
    * Notes that the attempt of a message begins, before its first byte leaves. From then on a process that dies may have sent it;
    * a message that was claimed and never begun was surely not sent. The note survives the process. After a power cut every
@@ -359,6 +357,23 @@ export interface MemoStore {
 /** The types of events that webhooks send to other machines. */
 export type QueuedEventType = 'message.ended' | 'message.reported' | 'provider.up' | 'provider.down'
 
+/** An event that is to be queued. */
+export interface NewEvent {
+  readonly type: QueuedEventType
+  /** ms since the epoch. */
+  readonly at: number
+  /** Id of the message that it is about; absent: it is about none. */
+  readonly message?: string
+  /** Further facts, such as a delivery report. */
+  readonly data?: Readonly<Record<string, unknown>> | null
+}
+
+export interface EventBatch {
+  readonly events: readonly QueuedEvent[]
+  /** How many wait in all, about. */
+  readonly waiting: number
+}
+
 /** An event that waits to be sent to another machine. */
 export interface QueuedEvent {
   readonly seq: number
@@ -378,9 +393,9 @@ export interface QueuedEvent {
  */
 export interface EventQueue {
   /** Adds an event that is about no message. @throws StoreUnavailable, as all of these */
-  addEvent(event: Pick<QueuedEvent, 'type' | 'at' | 'data'>): Promise<void>
-  /** Reads the oldest ones, and estimates how many wait in all. */
-  readEvents(limit: number): Promise<{ readonly events: readonly QueuedEvent[]; readonly waiting: number }>
+  addEvent(event: NewEvent): Promise<void>
+  /** Reads the oldest ones. */
+  readEvents(limit: number): Promise<EventBatch>
   /** Removes those that were sent. */
   removeEvents(seqs: readonly number[]): Promise<void>
   /** Drops some of the oldest: those beyond the newest `most`, and those from before `before`, ms since the epoch. @returns how many. */

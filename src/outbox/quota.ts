@@ -37,26 +37,36 @@ interface Charged {
   readonly nearing: readonly string[]
 }
 
-export type QuotaLedger = ReturnType<typeof createQuotaLedger>
+type OverQuota = Extract<Accepted, { is: 'over-quota' }>
+
+/** What decisions do with the counters of quotas. */
+export interface Quotas {
+  /** Counts one message in every counter, or in none when one is full. */
+  charge(charges: readonly Charge[], now: number): Charged | OverQuota
+  /** Takes a message that was not sent out of the windows that it was counted in. */
+  refund(windows: ChargedWindows): void
+}
+
+export interface QuotaLedger extends Quotas {
+  /** The counters that have changed, by name. */
+  readonly changed: ReadonlyMap<string, QuotaCounter>
+}
 
 /**
  * Keeps the counters of quotas within a transaction, as it leaves them.
  * @param readStored gives what is stored under a name.
  */
-export function createQuotaLedger(readStored: (name: string) => QuotaCounter | undefined) {
+export function createQuotaLedger(readStored: (name: string) => QuotaCounter | undefined): QuotaLedger {
   const changed = new Map<string, QuotaCounter>()
   const readCounter = (name: string) => changed.get(name) ?? readStored(name)
   return {
-    /** The counters that have changed, by name. */
-    changed: changed as ReadonlyMap<string, QuotaCounter>,
-    /** Counts one message in every counter, or in none when one is full. */
-    charge(charges: readonly Charge[], now: number): ReturnType<typeof chargeQuotas> {
+    changed,
+    charge(charges, now) {
       const charged = chargeQuotas(charges, readCounter, now)
       if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
       return charged
     },
-    /** Takes a message that was not sent out of the windows that it was counted in. */
-    refund(windows: ChargedWindows): void {
+    refund(windows) {
       for (const [name, windowStart] of windows) {
         const counter = readCounter(name)
         if (counter !== undefined) changed.set(name, refundCounter(counter, windowStart))
@@ -80,7 +90,7 @@ export function chargeQuotas(
   charges: readonly Charge[],
   readCounter: (name: string) => QuotaCounter | undefined,
   now: number,
-): Charged | Extract<Accepted, { is: 'over-quota' }> {
+): Charged | OverQuota {
   const used = charges.map(charge => {
     const name = counterName(charge)
     return { charge, name, counter: rotateCounter(readCounter(name), charge.windowMs, now) }

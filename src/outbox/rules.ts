@@ -113,7 +113,10 @@ export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | '
 }
 
 /** The attempts that a live message has had, the one that ends now included; and how many copies of it may have been sent. */
-type Copies = Readonly<Pick<Row, 'attempts' | 'ambiguous'>>
+interface Copies {
+  readonly attempts: number
+  readonly ambiguous: number
+}
 
 /** The same with what decides about a further attempt. */
 interface AttemptHistory extends Copies {
@@ -137,7 +140,11 @@ export function mayGoOn(channel: Channel, copies: number, canBeAsked: boolean): 
 }
 
 /** A message after a step. `dueAt` is set for `queued` only. */
-export type MessageState = Readonly<Pick<Row, 'state' | 'answer' | 'attempts' | 'ambiguous' | 'dueAt'>>
+export interface MessageState extends Copies {
+  readonly state: State
+  readonly answer: FinalAnswer
+  readonly dueAt: number | null
+}
 
 /** The end of a message whose life is over: `unknown` if an attempt was ambiguous, since it may have been sent. */
 export function stateAtExpiry(ambiguous: number): FinalState {
@@ -165,10 +172,7 @@ export function stateAtEnd(
 }
 
 /** Computes the column that makes claims quick: 1 queued and due, 0 queued for later, null for everything else. */
-export function readinessOf(
-  { state, dueAt }: Pick<MessageState, 'state' | 'dueAt'>,
-  now: number,
-): 0 | 1 | null {
+export function readinessOf(state: State, dueAt: number | null, now: number): 0 | 1 | null {
   if (state !== 'queued') return null
   return (dueAt ?? now) <= now ? 1 : 0
 }

@@ -11,7 +11,12 @@ import {
 import type { Row } from '../../src/outbox/message-row.ts'
 import { type Acceptance, BacklogFull, type SettledByStore } from '../../src/outbox/outbox.ts'
 import { createQuotaLedger } from '../../src/outbox/quota.ts'
-import { beginUnit, createCountChanges, storeMessage, type UnitOfWork } from '../../src/outbox/unit.ts'
+import {
+  beginWork,
+  createCountChanges,
+  storeMessage,
+  type UnitOfWork,
+} from '../../src/outbox/unit-of-work.ts'
 import { kinds } from './contract/store.ts'
 import { lease, NOON, sample, testClock } from './samples.ts'
 
@@ -20,7 +25,7 @@ const SENT = { to: 'final', state: 'sent', answer: null } as const
 
 function begin(now = NOON): UnitOfWork & { readonly ended: SettledByStore[] } {
   const counters = { counts: createCountChanges(), quotas: createQuotaLedger(() => undefined) }
-  return beginUnit(now, { keepsEvents: true, marksAttempts: true, ended: [], ...counters })
+  return beginWork(now, { keepsEvents: true, marksAttempts: true, ended: [], ...counters })
 }
 
 /** A message that an earlier transaction has stored, as claimed. */
@@ -37,14 +42,14 @@ function knownOf(more: Partial<KnownMessages> = {}): KnownMessages {
 }
 
 function duplicateOf(row: Row, given: Acceptance): Pick<KnownMessages, 'duplicates'> {
-  return { duplicates: new Map([[duplicateKey(given), row]]) }
+  return { duplicates: new Map([[duplicateKey(given.recipientHash, given.dedupeKey), row]]) }
 }
 
 t.test('an end that is asked for again is what was written, unless another call has written it', t => {
   const row = storedBefore()
-  const unit = begin()
-  t.same(settleMessage(unit, row, SENT), { state: 'sent', answer: null })
-  t.same(settleMessage(unit, row, SENT, true), { state: 'lost' }, 'by another call of the same transaction')
+  const work = begin()
+  t.same(settleMessage(work, row, SENT), { state: 'sent', answer: null })
+  t.same(settleMessage(work, row, SENT, true), { state: 'lost' }, 'by another call of the same transaction')
   t.same(settleMessage(begin(), row, SENT, true), { state: 'sent', answer: null }, 'by an earlier try')
   t.same(settleMessage(begin(), row, SENT), { state: 'lost' }, 'by somebody else')
   t.end()
@@ -53,11 +58,11 @@ t.test('an end that is asked for again is what was written, unless another call 
 t.test('a report that is told again was kept, unless another one was', t => {
   const row = storedBefore()
   const report = { channel: 'email', status: 'delivered', errorCode: null, at: NOON } as const
-  const keep = (unit: UnitOfWork, status: string, isRepeated: boolean) =>
-    keepReport(unit, row, { ...report, status }, new Map(), isRepeated).is
-  const unit = begin()
-  t.equal(keep(unit, 'delivered', true), 'recorded')
-  t.equal(keep(unit, 'delivered', true), 'stale', 'another report of the same transaction')
+  const keep = (work: UnitOfWork, status: string, isRepeated: boolean) =>
+    keepReport(work, row, { ...report, status }, new Map(), isRepeated).is
+  const work = begin()
+  t.equal(keep(work, 'delivered', true), 'recorded')
+  t.equal(keep(work, 'delivered', true), 'stale', 'another report of the same transaction')
   t.equal(keep(begin(), 'delivered', true), 'recorded', 'an earlier try has kept it')
   t.equal(keep(begin(), 'delivered', false), 'stale')
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
@@ -75,15 +80,15 @@ t.test('a mail that came back counts by whose fault it is; an SMS or a complaint
     ['sms', 'undelivered', fault, [], 0],
   ] as const) {
     const counts = createCountChanges()
-    const unit = { ...begin(), counts }
+    const work = { ...begin(), counts }
     const report = { channel, status, errorCode: null, fault: given, at: NOON } as const
-    t.match(keepReport(unit, storedBefore(sample(clock, { channel })), report), { is: 'recorded' })
+    t.match(keepReport(work, storedBefore(sample(clock, { channel })), report), { is: 'recorded' })
     const counted = counts.changes().map(({ state, kind, by }) => [state, kind, by])
     t.same(
       counted,
       bounced.map(kind => ['bounced', kind, 1]),
     )
-    t.equal(unit.memos.length, memos, `${channel} ${status} ${given?.verdict}`)
+    t.equal(work.memos.length, memos, `${channel} ${status} ${given?.verdict}`)
   }
   const nobodys = {
     channel: 'email',
@@ -110,21 +115,21 @@ t.test('a call that is tried again has stored its own messages, and finds those 
 t.test('a duplicate whose life is over is left to whoever has its lock', t => {
   const given = sample(clock)
   const row = storedBefore(sample(clock, { lifeMs: 1000 }))
-  const unit = begin(NOON + 1000)
+  const work = begin(NOON + 1000)
   const known = knownOf({ ...duplicateOf(row, given), mayEnd: () => false })
-  t.same(acceptMessages(unit, known, [given], 9), [{ is: 'in-progress', id: row.id }])
+  t.same(acceptMessages(work, known, [given], 9), [{ is: 'in-progress', id: row.id }])
   t.equal(row.state, 'queued')
-  t.same(kinds(acceptMessages(unit, { ...known, mayEnd: () => true }, [given], 9) as never), ['stored'])
-  t.match(unit.ended, [{ id: row.id, state: 'expired' }])
+  t.same(kinds(acceptMessages(work, { ...known, mayEnd: () => true }, [given], 9) as never), ['stored'])
+  t.match(work.ended, [{ id: row.id, state: 'expired' }])
   t.end()
 })
 
 t.test('calls that share a transaction share what room there is', t => {
-  const unit = begin()
+  const work = begin()
   const [known, to] = [knownOf({ backlog: 1 }), (recipient: string) => [sample(clock, { recipient })]]
-  t.match(acceptMessages(unit, known, to('a@example.com'), 2), [{ is: 'stored' }])
-  t.ok(acceptMessages(unit, known, to('b@example.com'), 2) instanceof BacklogFull)
-  t.match(acceptMessages(unit, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
+  t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'stored' }])
+  t.ok(acceptMessages(work, known, to('b@example.com'), 2) instanceof BacklogFull)
+  t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
   const day = 86_400_000
   const alarm = { ...sample(clock), dedupeWindowMs: day }
   const ended = storedBefore(alarm, { state: 'sent', finalAt: NOON - day })
@@ -137,10 +142,10 @@ t.test('a claim notes nothing yet of its attempt, and reports what it had to end
   const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
   const [due, damaged] = [storedBefore(sample(clock), earlier), storedBefore(sample(clock), earlier)]
   const { recipient, content } = sample(clock).message
-  const unit = begin()
+  const work = begin()
   const held = lease(clock)
   const claimed = claimMessages(
-    unit,
+    work,
     [
       { row: due, payload: { recipient, content } },
       { row: damaged, payload: null },
@@ -149,17 +154,17 @@ t.test('a claim notes nothing yet of its attempt, and reports what it had to end
   )
   t.match(claimed, [{ id: due.id, attempts: 1, lease: held }])
   t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
-  t.match(unit.ended, [{ id: damaged.id, state: 'refused' }])
+  t.match(work.ended, [{ id: damaged.id, state: 'refused' }])
   t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])
   t.end()
 })
 
 t.test('what is given back waits as before, and ends when a newer code came meanwhile', t => {
-  const unit = begin()
+  const work = begin()
   const [row, outdated] = [storedBefore(), storedBefore(undefined, { outdated: true })]
-  for (const each of [row, outdated]) giveBack(unit, each)
+  for (const each of [row, outdated]) giveBack(work, each)
   t.match(row, { state: 'queued', attempts: 0, dueAt: NOON, leaseUntil: null })
-  t.match(unit.ended, [{ id: outdated.id, state: 'superseded' }])
+  t.match(work.ended, [{ id: outdated.id, state: 'superseded' }])
   t.end()
 })
 

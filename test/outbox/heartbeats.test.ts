@@ -58,7 +58,7 @@ t.test('a heartbeat holds claims from when it was sent, and they are not held af
   const { state, beats, beatAt } = await beat(t)
   state.tookMs = 1000
   await beatAt(6000)
-  const held = { token: beats.newLeaseToken() }
+  const held = { token: beats.newLeaseToken(), until: 0 }
   for (const [at, isHeld] of [
     [7000, true],
     [11_999, true],
@@ -69,9 +69,9 @@ t.test('a heartbeat holds claims from when it was sent, and they are not held af
   }
   await beatAt(12_000)
   t.equal(beats.isHeld(held), false, 'it is given back')
-  const next = { token: beats.newLeaseToken() }
+  const next = { token: beats.newLeaseToken(), until: 0 }
   t.equal(beats.isHeld(next), true)
-  t.equal(beats.isHeld({ token: next.token.replace('own', 'other') }), false)
+  t.equal(beats.isHeld({ token: next.token.replace('own', 'other'), until: 0 }), false)
   state.tookMs = 7000
   state.at = 20_000
   await t.rejects(beats.confirmAlive(), StoreUnavailable, 'an answer that takes longer than it holds')

@@ -4,6 +4,7 @@ import type { Channel } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { writeCounts } from '../../src/outbox/postgres/backlog.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
+import { createCountChanges } from '../../src/outbox/unit-of-work.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { testClock } from './samples.ts'
 
@@ -33,7 +34,7 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   await backup.query('SELECT count(*) FROM courier_backlog')
 
   const add = (live: Readonly<Record<Channel, number>>) =>
-    Promise.all(writeCounts(client, { changes: () => [], live: () => live }))
+    Promise.all(writeCounts(client, { ...createCountChanges(), changes: () => [], live: () => live }))
 
   /** Pages that were looked at for so many writes. */
   async function pagesOf(writes: number): Promise<number> {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { createFront } from '../../src/outbox/front.ts'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { createPort } from '../../src/outbox/port.ts'
 import { NOON, sample } from './samples.ts'
 
 const clock = { now: () => NOON }
@@ -16,7 +16,7 @@ t.test(
     }
     const log = ({ doing, message }: { readonly doing: string; readonly message: string }) =>
       void lines.push(`${doing}: ${message}`)
-    const settled = await createFront(call, { clock, log }).settle('m1', { token: 't', until: 0 }, SENT)
+    const settled = await createPort(call, { clock, log }).settle('m1', { token: 't', until: 0 }, SENT)
     t.same(settled, { state: 'lost' })
     t.same(lines, ['settle: the end of the message m1 was refused: the database cannot hold it (22P05)'])
   },
@@ -27,7 +27,7 @@ t.test('a store that cannot be reached is no refusal: the caller learns of it', 
     throw new StoreUnavailable('the disk is full')
   }
   const lines: unknown[] = []
-  const front = createFront(call, { clock, log: line => void lines.push(line) })
+  const port = createPort(call, { clock, log: line => void lines.push(line) })
   const report = {
     channel: 'sms',
     providerId: 'SM1',
@@ -35,10 +35,10 @@ t.test('a store that cannot be reached is no refusal: the caller learns of it', 
     errorCode: null,
     at: NOON,
   } as const
-  await t.rejects(front.writeReceipt(report), StoreUnavailable)
-  await t.rejects(front.settle('m1', { token: 't', until: 0 }, SENT), StoreUnavailable)
-  await t.rejects(front.accept([sample(clock), sample(clock)]), StoreUnavailable)
-  await t.rejects(front.claim('sms', 1, 1000), StoreUnavailable)
-  t.equal(await front.queries.probeCommit(), false)
+  await t.rejects(port.writeReceipt(report), StoreUnavailable)
+  await t.rejects(port.settle('m1', { token: 't', until: 0 }, SENT), StoreUnavailable)
+  await t.rejects(port.accept([sample(clock), sample(clock)]), StoreUnavailable)
+  await t.rejects(port.claim('sms', 1, 1000), StoreUnavailable)
+  t.equal(await port.queries.probeCommit(), false)
   t.same(lines, [], 'nothing was dropped')
 })

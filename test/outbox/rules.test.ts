@@ -94,11 +94,11 @@ t.test('a newer code ends an older one that waits, and leaves one that is being 
 })
 
 t.test('only a queued message is ready: at once when it is due, else later', t => {
-  t.equal(readinessOf({ state: 'queued', dueAt: 7 }, 7), 1)
-  t.equal(readinessOf({ state: 'queued', dueAt: 8 }, 7), 0)
-  t.equal(readinessOf({ state: 'queued', dueAt: null }, 7), 1)
-  t.equal(readinessOf({ state: 'sending', dueAt: null }, 7), null)
-  t.equal(readinessOf({ state: 'sent', dueAt: 7 }, 7), null)
+  t.equal(readinessOf('queued', 7, 7), 1)
+  t.equal(readinessOf('queued', 8, 7), 0)
+  t.equal(readinessOf('queued', null, 7), 1)
+  t.equal(readinessOf('sending', null, 7), null)
+  t.equal(readinessOf('sent', 7, 7), null)
   t.end()
 })
 

@@ -14,7 +14,7 @@ function createQueue() {
   const queue: EventQueue = {
     async addEvent(event) {
       if (state.fails) throw new StoreUnavailable('no room')
-      rows.push({ seq: (next += 1), message: null, ...event })
+      rows.push({ ...event, seq: (next += 1), message: null, data: event.data ?? null })
     },
     async readEvents(limit) {
       if (state.fails) throw new StoreUnavailable('no room')

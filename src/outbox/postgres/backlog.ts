@@ -1,4 +1,4 @@
-import type { CountChanges } from '../unit.ts'
+import type { CountChanges } from '../unit-of-work.ts'
 import { type Client, type QueryResult, runStatement, statement } from './connect.ts'
 
 /** There are many, so that none is used again soon; a smallint numbers them. */
@@ -12,10 +12,7 @@ const COUNT_AGE_MS = 5000
  * itself. The backlog is added to row after row, by the number of the transaction: a row is found through all of its versions, and
  * while a snapshot is held (a backup does that) none of them goes away.
  */
-export function writeCounts(
-  client: Client,
-  counts: Pick<CountChanges, 'changes' | 'live'>,
-): Promise<QueryResult>[] {
+export function writeCounts(client: Client, counts: CountChanges): Promise<QueryResult>[] {
   const changed = counts.changes()
   const { email, sms } = counts.live()
   const writes = changed.length === 0 ? [] : [runStatement(client, ADD_COUNTS, JSON.stringify(changed))]

@@ -50,7 +50,7 @@ export function createClaim(
       if (isIdle && (firstEnd ?? Infinity) > now)
         return { messages: [], settled: ends.take(channel), nextDueAt }
     }
-    const { unit, writeChanges, commit } = openTransaction(client, options, now)
+    const { work, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
       lockClaimedByDead(client, channel, dead),
@@ -62,14 +62,14 @@ export function createClaim(
     )
     const found = [...ofDead.rows, ...lost.rows].map(rowOf)
     const taken = new Map(found.map(row => [row.seq, row]))
-    for (const row of taken.values()) takeOver(unit, row)
-    for (const row of outlived.rows.map(rowOf)) endOutlived(unit, row)
-    for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(unit, row)
+    for (const row of taken.values()) takeOver(work, row)
+    for (const row of outlived.rows.map(rowOf)) endOutlived(work, row)
+    for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(work, row)
     const [, { first }] = await Promise.all([writeChanges(), lookAt(client, channel, now)])
     const due = (await lockDue(client, call, first)).map(read => dueMessageOf(read, payloadKeys))
     const token = heartbeats.newLeaseToken()
     let leases = 0
-    const messages = claimMessages(unit, due, () => {
+    const messages = claimMessages(work, due, () => {
       leases += 1
       return { token: `${token}.${leases}`, until: now + leaseMs }
     })
@@ -141,14 +141,17 @@ async function lockDue(
   return found
 }
 
-const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })
+interface Found {
+  readonly rows: QueryResult['rows']
+}
+const NOTHING: Promise<Found> = Promise.resolve({ rows: [] })
 
 /** Locks the messages that are stored under leases whose commits were given up. */
 async function lockOrphans(
   client: Client,
   channel: Channel,
   findOrphans: UncertainCommits['findGivenUp'],
-): Promise<Pick<QueryResult, 'rows'>> {
+): Promise<Found> {
   const { rows } = await runStatement(client, HELD, channel)
   const orphans = new Set(findOrphans(rows.map(row => row['lease_token'] as string)))
   if (orphans.size === 0) return NOTHING
@@ -160,7 +163,7 @@ async function lockClaimedByDead(
   client: Client,
   channel: Channel,
   dead: readonly DeadReplica[],
-): Promise<Pick<QueryResult, 'rows'>> {
+): Promise<Found> {
   if (dead.length === 0) return NOTHING
   const names = dead.map(each => each.name)
   const heartbeats = dead.map(each => each.heartbeats)

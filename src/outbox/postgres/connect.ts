@@ -29,15 +29,20 @@ export interface ConnectOptions {
 const LOST_STATEMENT = /^(26000|42P05)$/
 const WAIT_MS = { first: 50, most: 2000 }
 
-export type Connections = ReturnType<typeof createConnections>
+/** Connections, each in a session that is set up for us. */
+export interface Connections {
+  /** Lends a connection to some work. */
+  use<T>(work: (client: Client) => Promise<T>): Promise<T>
+  /** Looks whether a session is still as it was set up. @throws StoreUnavailable when it is not */
+  verify(): Promise<void>
+  close(): Promise<void>
+}
 
 /**
- * Connections, each in a session that is set up for us.
- *
  * Lends out connections. While the database cannot be reached, calls fail at once, and it is tried again after a
  * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
-export function createConnections(options: ConnectOptions) {
+export function createConnections(options: ConnectOptions): Connections {
   const { statementTimeoutMs, guard, random, log } = options
   const { hosts = [], target } = readPostgresUrl(options.url) ?? {}
   const mustWrite = hosts.length > 1 || (target !== undefined && target !== 'any')
@@ -117,15 +122,13 @@ export function createConnections(options: ConnectOptions) {
   }
 
   return {
-    /** Lends a connection to some work. */
-    async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    async use(work) {
       const trouble = guard.trouble()
       if (trouble !== null) throw new StoreUnavailable(trouble)
       return lend(work)
     },
-    /** Looks whether a session is still as it was set up. @throws StoreUnavailable when it is not */
-    verify: (): Promise<void> => lend(guard.verify),
-    close: (): Promise<void> => pool.end(),
+    verify: () => lend(guard.verify),
+    close: () => pool.end(),
   }
 }
 
@@ -154,13 +157,17 @@ const bigintAsNumber: pg.CustomTypesConfig = {
 }
 
 /** A statement that each session prepares once, by its name. `$1` is as a rule all rows of a batch, as JSON. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
 export function statement(name: string) {
-  return (strings: TemplateStringsArray, ...values: readonly (string | number)[]) => ({
+  return (strings: TemplateStringsArray, ...values: readonly (string | number)[]): Statement => ({
     name,
     text: String.raw({ raw: strings }, ...values),
   })
 }
-export type Statement = ReturnType<ReturnType<typeof statement>>
 
 /** Lets what is asked for in one go leave in one write: the driver makes a write of each statement, and each wakes the server. */
 function gatherWrites({ connection: { stream } }: Client): void {

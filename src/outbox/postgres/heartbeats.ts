@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
-import { type Lease, type StoreLog, StoreUnavailable } from '../outbox.ts'
+import { type SharedLeases, type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
 import { MARK, type SessionGuard } from './session.ts'
 
@@ -35,7 +35,16 @@ interface HeartbeatOptions {
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
 
-export type ReplicaHeartbeats = Awaited<ReturnType<typeof startHeartbeats>>
+export interface ReplicaHeartbeats extends SharedLeases {
+  /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
+  confirmAlive(): Promise<void>
+  /** Replicas that are dead, each with the last heartbeat that was seen of it. */
+  deadReplicas(): readonly DeadReplica[]
+  /** Counts the heartbeats: dead replicas need not be searched for more often. */
+  heartbeats(): number
+  /** Ends the heartbeats. Claims that were not given back may be taken over at once. */
+  leave(): Promise<void>
+}
 
 /**
  * Tells which replicas on the database are alive.
@@ -50,7 +59,7 @@ export type ReplicaHeartbeats = Awaited<ReturnType<typeof startHeartbeats>>
  *
  * Sends a heartbeat, then goes on by itself. Rejects when the database cannot be reached.
  */
-export async function startHeartbeats(options: HeartbeatOptions) {
+export async function startHeartbeats(options: HeartbeatOptions): Promise<ReplicaHeartbeats> {
   const { connections, name, limits, monotonic, log } = options
   /** When the last heartbeat was sent that was acknowledged. */
   let sentAt = Number.NEGATIVE_INFINITY
@@ -85,18 +94,14 @@ export async function startHeartbeats(options: HeartbeatOptions) {
     /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
     newLeaseToken,
     /** Says whether a claim under this token, or one that begins with it, surely belongs to this replica still. */
-    isHeld: ({ token }: Pick<Lease, 'token'>) => isSure() && token.startsWith(`${owner()}.`),
-    /** Sends a heartbeat at once when the last one is too old to claim anything. Rejects when that fails. */
+    isHeld: ({ token }) => isSure() && token.startsWith(`${owner()}.`),
     async confirmAlive() {
       // It is tried twice: the first run may have begun long ago, before this process was stopped.
       for (let tries = 0; tries < 2 && !isSure(); tries += 1) await sending.run()
       if (!isSure()) throw new StoreUnavailable('the database answers too late')
     },
-    /** Replicas that are dead, each with the last heartbeat that was seen of it. */
     deadReplicas: others.dead,
-    /** Counts the heartbeats: dead replicas need not be searched for more often. */
     heartbeats: () => count,
-    /** Ends the heartbeats. Claims that were not given back may be taken over at once. */
     async leave() {
       await sending.stop()
       // Without the database, the others notice by themselves.
@@ -108,11 +113,7 @@ export async function startHeartbeats(options: HeartbeatOptions) {
 }
 
 /** Remembers since when each other replica has sent no further heartbeat. */
-function createReplicaSightings({
-  name: own,
-  limits,
-  monotonic,
-}: Pick<HeartbeatOptions, 'name' | 'limits' | 'monotonic'>) {
+function createReplicaSightings({ name: own, limits, monotonic }: HeartbeatOptions) {
   const seen = new Map<string, { heartbeats: number; since: number; left: boolean }>()
   let dead: readonly DeadReplica[] = []
   return {

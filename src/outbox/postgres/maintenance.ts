@@ -1,4 +1,5 @@
-import type { StoreOptions } from '../outbox.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { StoreLog } from '../outbox.ts'
 import {
   beginTransaction,
   type Client,
@@ -21,7 +22,7 @@ const PRUNE_EVERY_MS = 60_000
  * failure is logged: it must not take along what was claimed before it, since that would wait for the end of its lease.
  */
 export function createPruning(
-  { retentionDays, clock, log }: Required<Pick<StoreOptions, 'retentionDays' | 'clock' | 'log'>>,
+  { retentionDays, clock, log }: { retentionDays: number; clock: Clock; log: StoreLog },
   connections: Pick<Connections, 'use'>,
 ): () => Promise<void> {
   let seenAt = Number.NEGATIVE_INFINITY

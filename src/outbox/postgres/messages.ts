@@ -22,7 +22,7 @@ import {
   type Settled,
 } from '../outbox.ts'
 import { bounceNote } from '../rules.ts'
-import type { UnitOfWork } from '../unit.ts'
+import type { UnitOfWork } from '../unit-of-work.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
 import { isText } from './schema.ts'
@@ -47,24 +47,28 @@ export function createAccept(options: WriterOptions, maxBacklog: number, uncerta
     const now = Math.max(...calls.map(call => call.now))
     const all = calls.flatMap(call => call.messages)
     if (all.length === 0) return calls.map(() => [])
-    const { unit, lockCounters, commit } = openTransaction(client, options, now)
+    const { work, lockCounters, commit } = openTransaction(client, options, now)
     const { locked, ...found } = await lockKnown(client, all, now, backlog.refresh(client, now, all.length))
     const known = { ...found, backlog: backlog.live(), again, mayEnd: (row: Row) => locked.has(row) }
     const added = all.filter(each => isNew(known, each, now))
     await lockCounters(
-      added.flatMap(each => dueCharges(found, each)),
+      added.flatMap(each => dueCharges(found.reached, each)),
       [...locked],
       again,
     )
-    const answers = calls.map(call => acceptMessages(unit, known, call.messages, maxBacklog))
+    const answers = calls.map(call => acceptMessages(work, known, call.messages, maxBacklog))
     const leases = all.flatMap(each => each.lease ?? [])
     for (const { token, until } of leases) uncertain.begin(token, until - now)
     await commit()
-    const { email, sms } = unit.counts.live()
+    const { email, sms } = work.counts.live()
     backlog.add(email + sms)
     for (const { token } of leases) uncertain.confirm(token)
     return answers
   }
+}
+
+interface LockedMessages extends Pick<KnownMessages, 'duplicates' | 'groups' | 'reached'> {
+  readonly locked: ReadonlySet<Row>
 }
 
 /** Begins the transaction, and reads the messages that new ones may be duplicates of, or supersede, and who was sent to before. */
@@ -73,7 +77,7 @@ async function lockKnown(
   all: readonly Acceptance[],
   now: number,
   countBacklog: Promise<void>,
-): Promise<Pick<KnownMessages, 'duplicates' | 'groups' | 'reached'> & { readonly locked: ReadonlySet<Row> }> {
+): Promise<LockedMessages> {
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
@@ -97,10 +101,7 @@ async function lockKnown(
   const duplicates = new Map<string, Row>()
   for (const each of read.rows) {
     if (each['dedupe_key'] === null) continue
-    const key = duplicateKey({
-      recipientHash: each['recipient_hash'] as string,
-      dedupeKey: each['dedupe_key'] as string,
-    })
+    const key = duplicateKey(each['recipient_hash'] as string, each['dedupe_key'] as string)
     // A locked message is one row, whoever changes it.
     duplicates.set(key, bySeq.get(each['seq'] as number) ?? rowOf(each))
   }
@@ -153,9 +154,9 @@ function findLeased(rows: readonly Row[]): (call: BegunAttempt) => Row | undefin
  */
 export function createBeginAttempts(options: WriterOptions) {
   return async (client: Client, calls: readonly BegunAttempt[]) => {
-    const { unit, commit } = openTransaction(client, options, 0)
+    const { work, commit } = openTransaction(client, options, 0)
     const rowOfLease = findLeased(await lockLeased(client, calls, false))
-    const begun = calls.map(call => beginAttempt(unit, rowOfLease(call), call.provider))
+    const begun = calls.map(call => beginAttempt(work, rowOfLease(call), call.provider))
     await commit()
     return begun
   }
@@ -173,7 +174,7 @@ export function createSettle(options: WriterOptions) {
     const tokens = calls.map(({ token }) => token)
     const repeated = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
-    const { unit, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
+    const { work, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
     const rows = [...(await lockLeased(client, calls))]
     // An end that is written already lies among the finished ones.
     const found = new Set(rows.map(row => row.leaseToken))
@@ -182,7 +183,7 @@ export function createSettle(options: WriterOptions) {
       rows.push(...(await runStatement(client, ENDED_UNDER, ...idsAndTokens(written))).rows.map(rowOf))
     const rowOfLease = findLeased(rows)
     const settled = calls.map(call =>
-      settleMessage(unit, rowOfLease(call), call.settlement, repeated.has(call.token)),
+      settleMessage(work, rowOfLease(call), call.settlement, repeated.has(call.token)),
     )
     await commit()
     for (const token of tokens) uncertain.delete(token)
@@ -197,14 +198,14 @@ export function createWriteReceipts(options: WriterOptions) {
     reports: readonly Takes<'writeReceipt'>[],
     again: boolean,
   ): Promise<Gives<'writeReceipt'>[]> => {
-    const { unit, commit } = openTransaction(client, options, Math.max(...reports.map(({ at }) => at)))
+    const { work, commit } = openTransaction(client, options, Math.max(...reports.map(({ at }) => at)))
     const messageOf = await lockReported(client, reports)
     const noted = reports.flatMap(report => {
       const row = report.recipients === undefined ? undefined : messageOf(report)
       return row === undefined ? [] : [bounceNote(row.recipientHash)]
     })
     const notes = noted.length === 0 ? new Map() : await readMemos(client, noted)
-    const answers = reports.map(report => keepReport(unit, messageOf(report), report, notes, again))
+    const answers = reports.map(report => keepReport(work, messageOf(report), report, notes, again))
     await commit()
     return answers
   }
@@ -245,14 +246,14 @@ async function lockReported(
 /** Makes the actions of people on a message that waits. */
 export function createOperatorActions(options: WriterOptions) {
   const actOnWaiting =
-    (act: (unit: UnitOfWork, row: Row | undefined) => boolean) =>
+    (act: (work: UnitOfWork, row: Row | undefined) => boolean) =>
     async (client: Client, { id, now }: { readonly id: string; readonly now: number }): Promise<boolean> => {
-      const { unit, commit } = openTransaction(client, options, now)
+      const { work, commit } = openTransaction(client, options, now)
       const [, { rows }] = await awaitStatements(
         beginTransaction(client),
         runStatement(client, WAITING, id, now),
       )
-      const acted = act(unit, rows.map(rowOf)[0])
+      const acted = act(work, rows.map(rowOf)[0])
       await commit()
       return acted
     }

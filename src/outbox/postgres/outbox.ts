@@ -1,16 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { PayloadKeys } from '../encryption.ts'
-import { createFront } from '../front.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
-import {
-  type Gives,
-  type OperationName,
-  type OwnName,
-  type SharedName,
-  sharesCommit,
-  type Takes,
-} from '../operations.ts'
+import type { Gives, OperationName, OwnName, SharedName, Takes } from '../operations.ts'
 import { type Enterprise, type Lease, type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
 import {
   adviseOnFailure,
@@ -129,11 +122,11 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
   const { call, beginAttempt, takeLeaderLease, idle } = createCalls(settings, connections, heartbeats)
-  const front = createFront(call, settings)
+  const port = createPort(call, settings)
   return {
-    ...front,
+    ...port,
     beginAttempt,
-    memos: { ...front.memos, takeLeaderLease },
+    memos: { ...port.memos, takeLeaderLease },
     trouble: guard.trouble,
     sharedLeases: heartbeats,
     async close() {
@@ -251,10 +244,10 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
 
   return {
     async call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
-      if (!sharesCommit(name))
+      if (name in own)
         return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
       try {
-        return await commits[name].call(takes as never)
+        return await commits[name as SharedName].call(takes as never)
       } catch (error) {
         if (name === 'accept')
           for (const { lease } of (takes as Takes<'accept'>).messages)
@@ -286,7 +279,7 @@ function prepareDatabase(settings: Settings): Promise<void> {
 
 /** Runs work beside the service's own connections. @throws StoreUnusable, which says what to do */
 async function connectOnce<T>(
-  settings: Pick<Settings, 'url' | 'random' | 'monotonic' | 'log'>,
+  settings: Settings,
   statementTimeoutMs: number,
   work: (client: Client, connections: Connections) => Promise<T>,
 ): Promise<T> {

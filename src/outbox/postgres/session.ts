@@ -9,7 +9,18 @@ const SHARED = 'a pooler in front of the database lends sessions by the transact
 /** Selects the mark of the session that runs it. */
 export const MARK = "current_setting('courier.session', true)"
 
-export type SessionGuard = ReturnType<typeof createSessionGuard>
+export interface SessionGuard {
+  /**
+   * Compares the mark that a session tells with the one that it was given.
+   * @throws StoreUnavailable when they differ: the session is not the one that was set up.
+   */
+  requireMark(client: object, mark: unknown): void
+  setUp(client: pg.ClientBase, statementTimeoutMs: number): Promise<void>
+  /** Asks a session for its mark. @throws StoreUnavailable when it is not the one that was set up. */
+  verify(client: pg.ClientBase): Promise<void>
+  /** Says why nothing may be done by these sessions; null: they are ours. */
+  trouble(): string | null
+}
 
 /**
  * Gives each session a mark of its own, and looks at it again. Behind a pooler that lends sessions for a transaction at a time, our
@@ -17,15 +28,15 @@ export type SessionGuard = ReturnType<typeof createSessionGuard>
  *
  * @param clearedAfterMs how long all looks must find the right mark until sessions count as ours again
  */
-export function createSessionGuard(monotonic: () => number, clearedAfterMs: number, log: StoreLog) {
+export function createSessionGuard(
+  monotonic: () => number,
+  clearedAfterMs: number,
+  log: StoreLog,
+): SessionGuard {
   const marks = new WeakMap<object, string>()
   let sharedAt = Number.NEGATIVE_INFINITY
   const isShared = () => monotonic() - sharedAt < clearedAfterMs
 
-  /**
-   * Compares the mark that a session tells with the one that it was given.
-   * @throws StoreUnavailable when they differ: the session is not the one that was set up.
-   */
   function requireMark(client: object, mark: unknown): void {
     if (mark === marks.get(client)) return
     if (!isShared()) log({ doing: 'keep a session', message: SHARED })
@@ -35,18 +46,16 @@ export function createSessionGuard(monotonic: () => number, clearedAfterMs: numb
 
   return {
     requireMark,
-    async setUp(client: pg.ClientBase, statementTimeoutMs: number): Promise<void> {
+    async setUp(client, statementTimeoutMs) {
       const mark = randomBytes(8).toString('hex')
       marks.set(client, mark)
       await client.query(sessionSettings(statementTimeoutMs, mark))
     },
-    /** Asks a session for its mark. @throws StoreUnavailable when it is not the one that was set up. */
-    async verify(client: pg.ClientBase): Promise<void> {
+    async verify(client) {
       const { rows } = await client.query<{ mark: string | null }>(`SELECT ${MARK} AS mark`)
       requireMark(client, rows[0]?.mark)
     },
-    /** Says why nothing may be done by these sessions; null: they are ours. */
-    trouble: (): string | null => (isShared() ? SHARED : null),
+    trouble: () => (isShared() ? SHARED : null),
   }
 }
 

@@ -1,8 +1,7 @@
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { Memo } from '../outbox.ts'
+import type { Memo, NewEvent } from '../outbox.ts'
 import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
-import type { NewEvent } from '../unit.ts'
 import { awaitStatements, type Client, type QueryResult, runStatement, statement } from './connect.ts'
 import { isText } from './schema.ts'
 

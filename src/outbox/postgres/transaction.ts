@@ -2,7 +2,7 @@ import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { chargesOf, type Row } from '../message-row.ts'
 import type { Charge, ChargedWindows } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
-import { beginUnit, changesOf, columnsOf, createCountChanges, type UnitOfWork } from '../unit.ts'
+import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
 import { writeCounts } from './backlog.ts'
 import {
   awaitStatements,
@@ -49,7 +49,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     for (const windows of refunds.splice(0)) counters.ledger.refund(windows)
   }
 
-  const unit = beginUnit(now, {
+  const work = beginWork(now, {
     keepsEvents: options.keepsEvents,
     marksAttempts: true,
     ended: [],
@@ -60,7 +60,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     },
   })
   return {
-    unit,
+    work,
     /** Locks the counters of charges, and of all rows that the unit of work may end, before it decides about any. */
     async lockCounters(charges: readonly Charge[], endable: readonly Row[], create: boolean): Promise<void> {
       await counters.lock(charges, endable.map(chargesOf), create)
@@ -68,25 +68,25 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     },
     /** Writes what has changed so far, so that the statements after it find it. */
     async writeChanges(): Promise<void> {
-      await awaitStatements(...writeChanges(client, unit))
-      unit.changed.clear()
+      await awaitStatements(...writeChanges(client, work))
+      work.changed.clear()
     },
     /** Writes all of it and commits. */
     async commit(): Promise<void> {
       await lockRefunds()
-      options.ends.begin(unit.ended, now)
+      options.ends.begin(work.ended, now)
       await commitTransaction(
         client,
-        ...writeReceipts(client, unit),
+        ...writeReceipts(client, work),
         // Ends are written first: an outlived duplicate makes room for the new message in the index of live dedupe keys.
-        ...writeChanges(client, unit),
-        ...writeMemos(client, unit.memos),
+        ...writeChanges(client, work),
+        ...writeMemos(client, work.memos),
         ...counters.write(),
-        ...insertStored(client, unit, options.payloadKeys),
-        ...addEvents(client, unit.events),
+        ...insertStored(client, work, options.payloadKeys),
+        ...addEvents(client, work.events),
         ...writeCounts(client, counts),
       )
-      options.ends.confirm(unit.ended)
+      options.ends.confirm(work.ended)
     },
   }
 }
@@ -118,7 +118,7 @@ function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: 
   const rows = stored.map(({ row, acceptance: { message, dedupeKey } }) => {
     const { id, recipient, content } = message
     const encrypt = () => encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
-    return { ...columnsOf(row, dedupeKey, now), payload: row.finalAt === null ? encrypt() : undefined }
+    return { ...newColumnsOf(row, dedupeKey, now), payload: row.finalAt === null ? encrypt() : undefined }
   })
   const store = (into: Statement, isLive: boolean) => {
     const those = rows.filter(({ payload }) => (payload !== undefined) === isLive)

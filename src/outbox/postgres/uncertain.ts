@@ -1,9 +1,7 @@
 import type { Channel } from '../../messages/message.ts'
 import type { SettledByStore } from '../outbox.ts'
-import { takeEnded } from '../unit.ts'
+import { takeEnded } from '../unit-of-work.ts'
 import { type Client, runStatement, statement } from './connect.ts'
-
-export type UncertainCommits = ReturnType<typeof createUncertainCommits>
 
 /**
  * Keeps the leases of which nobody knows whether they were committed: the connection broke, or the answer came too late. Nobody
@@ -12,29 +10,37 @@ export type UncertainCommits = ReturnType<typeof createUncertainCommits>
  * A commit may happen minutes after it was given up, when it hung for a synchronous standby that was gone. So a lease is
  * remembered until it would have run out; a message that turns up after that is taken over like any other.
  */
-export function createUncertainCommits(monotonic: () => number) {
+export interface UncertainCommits {
+  /** A commit is under way. @param token of a lease that it takes, or the beginning of the tokens. @param leaseMs how long the lease holds. */
+  begin(token: string, leaseMs: number): void
+  /** The commit was confirmed. */
+  confirm(token: string): void
+  /** Nobody waits for the commit any more. Does nothing if it never was under way. */
+  giveUp(token: string): void
+  /** Finds those of the tokens that belong to commits which were given up. */
+  findGivenUp(tokens: readonly string[]): readonly string[]
+  /** Says how often a commit was given up; null when none of them can turn up any more. */
+  version(): number | null
+}
+
+export function createUncertainCommits(monotonic: () => number): UncertainCommits {
   const underWay = new Map<string, number>()
   /** Until when each is remembered, by `monotonic`. */
   const givenUp = new Map<string, number>()
   let version = 0
   return {
-    /** A commit is under way. @param token of a lease that it takes, or the beginning of the tokens. @param leaseMs how long the lease holds. */
-    begin: (token: string, leaseMs: number) => void underWay.set(token, monotonic() + leaseMs),
-    /** The commit was confirmed. */
-    confirm: (token: string) => void underWay.delete(token),
-    /** Nobody waits for the commit any more. Does nothing if it never was under way. */
-    giveUp(token: string): void {
+    begin: (token, leaseMs) => void underWay.set(token, monotonic() + leaseMs),
+    confirm: token => void underWay.delete(token),
+    giveUp(token) {
       const until = underWay.get(token)
       if (until === undefined) return
       underWay.delete(token)
       givenUp.set(token, until)
       version += 1
     },
-    /** Finds those of the tokens that belong to commits which were given up. */
-    findGivenUp: (tokens: readonly string[]): readonly string[] =>
+    findGivenUp: tokens =>
       tokens.filter(token => givenUp.has(token) || givenUp.has(token.slice(0, token.lastIndexOf('.')))),
-    /** Says how often a commit was given up; null when none of them can turn up any more. */
-    version(): number | null {
+    version() {
       const now = monotonic()
       for (const [token, until] of givenUp) if (now > until) givenUp.delete(token)
       return givenUp.size === 0 ? null : version
@@ -45,27 +51,32 @@ export function createUncertainCommits(monotonic: () => number) {
 /** Ends are kept for so long, ms: a commit that is not seen by then never happened, or another replica has reported its ends. */
 const REMEMBERED_MS = 600_000
 
-export type UnreportedEnds = ReturnType<typeof createUnreportedEnds>
-
 /**
  * Keeps the ends of messages until a claim of their channel reports them. An end in a commit of which nobody knows whether it holds is
  * reported once that is known.
  * @param monotonic ms, never set.
  */
-export function createUnreportedEnds(monotonic: () => number) {
+export interface UnreportedEnds {
+  /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
+  begin(ended: readonly SettledByStore[], at: number): void
+  /** The commit was confirmed. One that was found before stays as it was found. */
+  confirm(ended: readonly SettledByStore[]): void
+  /** Finds those of uncertain commits that turn out to have ended. */
+  find(client: Client): Promise<void>
+  take(channel: Channel): readonly SettledByStore[]
+}
+
+export function createUnreportedEnds(monotonic: () => number): UnreportedEnds {
   const known: SettledByStore[] = []
   const uncertain = new Map<string, { readonly at: number; readonly until: number }>()
   return {
-    /** A commit that ends them is under way. @param at the time that it writes as their end, ms since the epoch. */
-    begin(ended: readonly SettledByStore[], at: number): void {
+    begin(ended, at) {
       for (const { id } of ended) uncertain.set(id, { at, until: monotonic() + REMEMBERED_MS })
     },
-    /** The commit was confirmed. One that was found before stays as it was found. */
-    confirm(ended: readonly SettledByStore[]): void {
+    confirm(ended) {
       for (const each of ended) if (uncertain.delete(each.id)) known.push(each)
     },
-    /** Finds those of uncertain commits that turn out to have ended. */
-    async find(client: Client): Promise<void> {
+    async find(client) {
       const now = monotonic()
       for (const [id, { until }] of uncertain) if (now > until) uncertain.delete(id)
       if (uncertain.size === 0) return
@@ -78,7 +89,7 @@ export function createUnreportedEnds(monotonic: () => number) {
         uncertain.delete(ended.id)
       }
     },
-    take: (channel: Channel): readonly SettledByStore[] => takeEnded(known, channel),
+    take: channel => takeEnded(known, channel),
   }
 }
 

@@ -42,6 +42,17 @@ export function readAttemptJournal(
   return begun
 }
 
+export interface AttemptJournal {
+  /**
+   * Notes that an attempt begins, or goes on with another provider.
+   * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
+   */
+  begin(id: string, lease: Lease, provider?: string): void
+  /** Notes that the end of an attempt is committed. Does nothing when none was begun under this lease: a later one goes on. */
+  end(id: string, lease: string): void
+  close(): void
+}
+
 /**
  * The messages that are being sent just now, in a small file beside the database. It is written before the first byte of
  * a message leaves and never synced: what is written survives the death of the process, and a power cut shows in the
@@ -52,7 +63,7 @@ export function readAttemptJournal(
  *
  * Begins an empty journal, once the last one was read. @throws the file system's error.
  */
-export function openAttemptJournal(path: string, bootId: string | null = readBootId()) {
+export function openAttemptJournal(path: string, bootId: string | null = readBootId()): AttemptJournal {
   const file = openSync(path, 'w', 0o600)
   writeSync(file, Buffer.alloc(FIRST_SLOTS * SLOT_BYTES), 0, FIRST_SLOTS * SLOT_BYTES, HEADER_BYTES)
   // The header is written last: a file without it is not trusted.
@@ -64,11 +75,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
   let closed = false
 
   return {
-    /**
-     * Notes that an attempt begins, or goes on with another provider.
-     * @throws StoreUnavailable when that cannot be written: the attempt must not begin.
-     */
-    begin(id: string, { token: lease }: Pick<Lease, 'token'>, provider = ''): void {
+    begin(id, { token: lease }, provider = '') {
       const known = begun[id]?.slot
       const slot = known ?? free.pop() ?? used++
       const bytes = Buffer.alloc(SLOT_BYTES)
@@ -82,8 +89,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
       }
       begun[id] = { slot, lease }
     },
-    /** Notes that the end of an attempt is committed. Does nothing when none was begun under this lease: a later one goes on. */
-    end(id: string, lease: string): void {
+    end(id, lease) {
       const known = begun[id]
       if (known?.lease !== lease) return
       delete begun[id]
@@ -94,7 +100,7 @@ export function openAttemptJournal(path: string, bootId: string | null = readBoo
         // The slot stays in use, and its message counts as begun: it may be sent once more, and is not lost.
       }
     },
-    close(): void {
+    close() {
       if (closed) return
       closed = true
       closeSync(file)

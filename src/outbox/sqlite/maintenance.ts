@@ -11,8 +11,6 @@ const COUNTER_STEP = 500
  */
 const LONG_WAL_PAGES = 2000
 
-export type Maintenance = ReturnType<typeof createMaintenance>
-
 /** The work that is done between commits, when nobody waits for the store. */
 export function createMaintenance(db: DatabaseSync, retentionMs: number) {
   const oldMessages = db.prepare(

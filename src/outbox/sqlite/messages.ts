@@ -16,10 +16,10 @@ import {
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Takes } from '../operations.ts'
-import type { Acceptance, DeliveryReport } from '../outbox.ts'
+import type { Acceptance, DeliveryReport, NewEvent } from '../outbox.ts'
 import { bounceNote, claimOrder } from '../rules.ts'
-import { changesOf, columnsOf, type NewEvent, takeEnded, type UnitOfWork } from '../unit.ts'
-import type { createMemos } from './side-tables.ts'
+import { changesOf, newColumnsOf, takeEnded, type UnitOfWork } from '../unit-of-work.ts'
+import type { Memos } from './side-tables.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
@@ -31,7 +31,7 @@ interface MessageDeps {
   readonly newLeaseToken: () => string
   /** Live messages, committed ones only. */
   readonly backlog: () => number
-  readonly memos: ReturnType<typeof createMemos>
+  readonly memos: Memos
   readonly addEvent: (event: NewEvent) => void
 }
 
@@ -49,21 +49,21 @@ export function createMessages(deps: MessageDeps) {
   return {
     apply,
     operations: {
-      accept: ({ messages }: Takes<'accept'>, unit: UnitOfWork) =>
-        acceptMessages(unit, loadKnown(messages), messages, maxBacklog),
+      accept: ({ messages }: Takes<'accept'>, work: UnitOfWork) =>
+        acceptMessages(work, loadKnown(messages), messages, maxBacklog),
       claim: createClaim(deps, apply),
-      settle: ({ id, token, settlement }: Takes<'settle'>, unit: UnitOfWork) =>
-        settleMessage(unit, rowFrom(claimed.get(id, token)), settlement),
-      writeReceipt(report: Takes<'writeReceipt'>, unit: UnitOfWork) {
+      settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>
+        settleMessage(work, rowFrom(claimed.get(id, token)), settlement),
+      writeReceipt(report: Takes<'writeReceipt'>, work: UnitOfWork) {
         const row = findReported(report)
         const noted =
           report.recipients === undefined || row === undefined ? [] : [bounceNote(row.recipientHash)]
-        return keepReport(unit, row, report, deps.memos.read(noted))
+        return keepReport(work, row, report, deps.memos.read(noted))
       },
-      retryMessage: ({ id, now }: Takes<'retryMessage'>, unit: UnitOfWork) =>
-        retryMessage(unit, rowFrom(waiting.get(id, now))),
-      cancelMessage: ({ id, now }: Takes<'cancelMessage'>, unit: UnitOfWork) =>
-        cancelMessage(unit, rowFrom(waiting.get(id, now))),
+      retryMessage: ({ id, now }: Takes<'retryMessage'>, work: UnitOfWork) =>
+        retryMessage(work, rowFrom(waiting.get(id, now))),
+      cancelMessage: ({ id, now }: Takes<'cancelMessage'>, work: UnitOfWork) =>
+        cancelMessage(work, rowFrom(waiting.get(id, now))),
     },
   }
 }
@@ -85,7 +85,7 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
       const found = newestDuplicate.get(each.recipientHash, each.dedupeKey)
       if (found === undefined) continue
       const row = rowOf(found)
-      duplicates.set(duplicateKey(each), row)
+      duplicates.set(duplicateKey(each.recipientHash, each.dedupeKey), row)
       bySeq.set(row.seq, row)
     }
     for (const { groupKey } of messages) {
@@ -114,22 +114,22 @@ function createFindReported(db: DatabaseSync): (report: DeliveryReport) => Row |
 }
 
 /** Makes the function that claims due messages, and settles on the way what needs no attempt. */
-function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (unit: UnitOfWork) => void) {
+function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (work: UnitOfWork) => void) {
   const lost = db.prepare(LOST)
   const outlived = db.prepare(OUTLIVED)
   const promote = db.prepare(PROMOTE)
   const readDue = createReadDue(db, payloadKeys)
   const nextDueAt = createNextDueAt(db)
-  return ({ channel, limit, leaseMs, now }: Takes<'claim'>, unit: UnitOfWork) => {
-    for (const row of lost.all(channel, now).map(rowOf)) takeOver(unit, row)
-    apply(unit)
-    for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(unit, row)
-    apply(unit)
+  return ({ channel, limit, leaseMs, now }: Takes<'claim'>, work: UnitOfWork) => {
+    for (const row of lost.all(channel, now).map(rowOf)) takeOver(work, row)
+    apply(work)
+    for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(work, row)
+    apply(work)
     for (const rank of [0, 1]) promote.run(channel, rank, now)
     const newLease = () => ({ token: newLeaseToken(), until: now + leaseMs })
-    const messages = claimMessages(unit, readDue(channel, limit, now), newLease)
-    apply(unit)
-    return { messages, settled: takeEnded(unit.ended, channel), nextDueAt: nextDueAt(channel, now) }
+    const messages = claimMessages(work, readDue(channel, limit, now), newLease)
+    apply(work)
+    return { messages, settled: takeEnded(work.ended, channel), nextDueAt: nextDueAt(channel, now) }
   }
 }
 
@@ -173,7 +173,7 @@ function createApply({
   payloadKeys,
   memos: { write: writeMemo },
   addEvent,
-}: MessageDeps): (unit: UnitOfWork) => void {
+}: MessageDeps): (work: UnitOfWork) => void {
   let insert: StatementSync | undefined
   let change: StatementSync | undefined
   const keepReceipt = db.prepare(
@@ -182,7 +182,7 @@ function createApply({
 
   function insertRow(row: Row, { message, dedupeKey }: Acceptance, now: number): void {
     const { recipient, content } = message
-    const columns = columnsOf(row, dedupeKey, now)
+    const columns = newColumnsOf(row, dedupeKey, now)
     insert ??= db.prepare(insertOf(Object.keys(columns)))
     const payload = encryptPayload(payloadKeys, row.id, { recipient, content })
     row.seq = Number(insert.run(...Object.values(columns).map(asValue), payload).lastInsertRowid)

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { createFront } from '../front.ts'
 import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { createPort } from '../port.ts'
 import { syncDirectory } from '../store-secret.ts'
-import { journalPath, openAttemptJournal } from './attempt-journal.ts'
+import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './store.ts'
 import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
@@ -56,7 +56,7 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   const worker = startThread(settings)
   const { loss } = await awaitOpen(worker)
   const thread = createThreadCalls(worker, options)
-  let journal: ReturnType<typeof openAttemptJournal>
+  let journal: AttemptJournal
   try {
     journal = openAttemptJournal(journalPath(path))
   } catch (cause) {
@@ -66,14 +66,14 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
       { cause },
     )
   }
-  const front = createFront(thread.call, options)
+  const port = createPort(thread.call, options)
   const timer = setInterval(() => thread.maintain(clock.now()), PRUNE_EVERY_MS).unref()
 
   return {
-    ...front,
+    ...port,
     beginAttempt: journal.begin,
     async settle(id, lease, given) {
-      const settled = await front.settle(id, lease, given)
+      const settled = await port.settle(id, lease, given)
       journal.end(id, lease.token)
       return settled
     },

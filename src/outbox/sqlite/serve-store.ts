@@ -22,22 +22,9 @@ const BACKUP_PAUSE_MS = 5
  * commit runs, calls gather at their caller; the next transaction takes all of them.
  */
 export function serveStore(port: MessagePort, settings: StoreSettings): void {
-  const thread = randomBytes(8).toString('hex')
-  const newLeaseToken = createLeaseTokens(() => thread)
-  let db: DatabaseSync | undefined
-  let store: ReturnType<typeof createStore>
-  try {
-    db = openStore(settings.path, SQLITE_SCHEMA, settings.enterprise)
-    store = createStore(db, settings, newLeaseToken)
-  } catch (error) {
-    closeQuietly(db)
-    const message =
-      error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
-    send(port, { is: 'unusable', message, cause: (error as Error).cause ?? error })
-    port.close()
-    return
-  }
-
+  const opened = open(port, settings)
+  if (opened === null) return
+  const { db, store } = opened
   const runInBackground = (doing: string, work: () => void) => {
     try {
       work()
@@ -84,6 +71,30 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     }
     runInBackground('prune', () => store.maintain('maintainAt' in message ? message.maintainAt : undefined))
   })
+}
+
+/** @returns null: it cannot be opened, as the port is told. */
+function open(port: MessagePort, settings: StoreSettings) {
+  const thread = randomBytes(8).toString('hex')
+  let db: DatabaseSync | undefined
+  try {
+    db = openStore(settings.path, SQLITE_SCHEMA, settings.enterprise)
+    return {
+      db,
+      store: createStore(
+        db,
+        settings,
+        createLeaseTokens(() => thread),
+      ),
+    }
+  } catch (error) {
+    closeQuietly(db)
+    const message =
+      error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
+    send(port, { is: 'unusable', message, cause: (error as Error).cause ?? error })
+    port.close()
+    return null
+  }
 }
 
 function send(port: MessagePort, message: MessageFromWorker): void {

@@ -2,10 +2,10 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { Memo } from '../outbox.ts'
+import type { Memo, NewEvent } from '../outbox.ts'
 import { createQuotaLedger, type QuotaLedger, toCounter } from '../quota.ts'
 import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
-import { type CountChanges, createCountChanges, type NewEvent } from '../unit.ts'
+import { type CountChanges, createCountChanges } from '../unit-of-work.ts'
 
 /** How many messages of each channel live. */
 export type LiveMessages = Record<Channel, number>
@@ -58,8 +58,16 @@ export function createCounters(db: DatabaseSync) {
   }
 }
 
-/** Values kept beside the messages. */
-export function createMemos(db: DatabaseSync) {
+/** Values kept beside the messages, in the open transaction. */
+export interface Memos {
+  /** Writes a memo in the place of the one of its name. */
+  write(memo: Memo): void
+  /** Forgets that mails to the recipient of a message came back. @returns whether anything was known. */
+  forgetBounces(id: string): boolean
+  read(names: readonly string[]): Map<string, string>
+}
+
+export function createMemos(db: DatabaseSync): Memos {
   const write = db.prepare(
     `INSERT INTO memos (name, value, expires_at) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`,
@@ -69,11 +77,9 @@ export function createMemos(db: DatabaseSync) {
     `DELETE FROM memos WHERE name IN (SELECT ${BOUNCE_NOTE} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1)`,
   )
   return {
-    /** Writes a memo in the place of the one of its name, in the open transaction. */
-    write: ({ name, value, expiresAt }: Memo) => void write.run(name, value, expiresAt),
-    /** Forgets that mails to the recipient of a message came back. @returns whether anything was known. */
-    forgetBounces: (id: string): boolean => Number(forgetBounces.run(id).changes) > 0,
-    read(names: readonly string[]): Map<string, string> {
+    write: ({ name, value, expiresAt }) => void write.run(name, value, expiresAt),
+    forgetBounces: id => Number(forgetBounces.run(id).changes) > 0,
+    read(names) {
       const found = new Map<string, string>()
       for (const name of names) {
         const value = read.get(name)?.['value']

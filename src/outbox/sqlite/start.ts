@@ -8,7 +8,7 @@ import {
   tryDecrypt,
 } from '../encryption.ts'
 import { StoreUnusable } from '../outbox.ts'
-import type { CountChanges } from '../unit.ts'
+import type { CountChanges } from '../unit-of-work.ts'
 import { readMeta, writeMeta } from './open.ts'
 
 /** What a start makes of what the process before it has left. */

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { PayloadKeys } from '../encryption.ts'
-import { type Gives, type OperationName, STORE_OPERATIONS, type Takes } from '../operations.ts'
+import { type Gives, isWriting, type OperationName, type Takes } from '../operations.ts'
 import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreOptions } from '../outbox.ts'
-import { beginUnit, type UnitOfWork } from '../unit.ts'
+import { beginWork, type UnitOfWork } from '../unit-of-work.ts'
 import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createMaintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
@@ -30,7 +30,7 @@ export interface StoreSettings extends Pick<StoreOptions, 'enterprise' | 'maxBac
 const DAY_MS = 24 * 3600_000
 
 type Handlers = {
-  readonly [N in OperationName]: (call: Takes<N>, unit: UnitOfWork) => Gives<N> | BacklogFull
+  readonly [N in OperationName]: (call: Takes<N>, work: UnitOfWork) => Gives<N> | BacklogFull
 }
 
 /**
@@ -108,10 +108,10 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
       const handled = calls.map(([name, call]) => {
         if ('now' in call) now = call.now
         const at = 'at' in call ? call.at : now
-        const unit = beginUnit(at, { keepsEvents, marksAttempts: false, ended, ...counted })
-        const value = handle(name, call, unit)
-        stored += unit.stored.length
-        apply(unit)
+        const work = beginWork(at, { keepsEvents, marksAttempts: false, ended, ...counted })
+        const value = handle(name, call, work)
+        stored += work.stored.length
+        apply(work)
         return value
       })
       counters.write(counted)
@@ -127,9 +127,9 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   }
 
   /** Reads change nothing. */
-  const reading = beginUnit(0, { keepsEvents, marksAttempts: false, ended: [], ...counters.begin() })
-  function handle<N extends OperationName>(name: N, call: Takes<N>, unit: UnitOfWork): unknown {
-    return handlers[name](call, unit)
+  const reading = beginWork(0, { keepsEvents, marksAttempts: false, ended: [], ...counters.begin() })
+  function handle<N extends OperationName>(name: N, call: Takes<N>, work: UnitOfWork): unknown {
+    return handlers[name](call, work)
   }
 
   function noteFailure(error: unknown): CallFailure {
@@ -142,7 +142,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
     /** Runs calls: those that write with one commit, then those that only read. */
     runCalls(calls: readonly StoreCall[]): BatchReplies {
       const places = [...calls.keys()]
-      const writing = places.filter(at => STORE_OPERATIONS[(calls[at] as StoreCall)[0]].writes)
+      const writing = places.filter(at => isWriting((calls[at] as StoreCall)[0]))
       const values: unknown[] = calls.map(() => null)
       const failures: (readonly [number, CallFailure])[] = []
       const failAll = (failure: CallFailure) =>
@@ -164,7 +164,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
       }
       for (const at of places) {
         const [name, call] = calls[at] as StoreCall
-        if (STORE_OPERATIONS[name].writes) continue
+        if (isWriting(name)) continue
         try {
           values[at] = handle(name, call, reading)
         } catch (error) {

@@ -11,17 +11,14 @@ import {
   StoreUnavailable,
 } from './outbox.ts'
 
-/** What both stores answer by calls of their operations alone. */
-export type Front = Pick<
-  Outbox,
-  'accept' | 'claim' | 'settle' | 'writeReceipt' | 'memos' | 'events' | 'queries' | 'actions'
->
-
-/** Makes the port of a store out of its operations. What a store refuses is made good here, and said in the log. */
-export function createFront(
+/**
+ * Makes what both stores answer by calls of their operations alone, out of them. What a store refuses is made good here, and said in
+ * the log.
+ */
+export function createPort(
   call: CallStore,
   { clock, log = () => {}, keepsEvents = false }: Pick<StoreOptions, 'clock' | 'log' | 'keepsEvents'>,
-): Front {
+): Omit<Outbox, 'beginAttempt' | 'close'> {
   /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
   async function accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]> {
     try {
@@ -40,11 +37,7 @@ export function createFront(
   }
 
   /** Writes the end of an attempt. One that the store cannot hold is not written, and the message waits for the end of its lease. */
-  async function settle(
-    id: string,
-    { token }: Pick<Lease, 'token'>,
-    settlement: Settlement,
-  ): Promise<Settled> {
+  async function settle(id: string, { token }: Lease, settlement: Settlement): Promise<Settled> {
     try {
       return await call('settle', { now: clock.now(), id, token, settlement })
     } catch (error) {

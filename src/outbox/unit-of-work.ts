@@ -9,12 +9,11 @@ import {
   type FinalState,
   type Memo,
   type MessageView,
-  type QueuedEvent,
-  type QueuedEventType,
+  type NewEvent,
   type SettledByStore,
   type State,
 } from './outbox.ts'
-import type { QuotaLedger } from './quota.ts'
+import type { Quotas } from './quota.ts'
 import {
   appendToTimeline,
   isLive,
@@ -26,29 +25,28 @@ import {
   stateAtEnd,
 } from './rules.ts'
 
-/** An event that a unit of work queues. */
-export interface NewEvent {
-  readonly type: QueuedEventType
-  readonly at: number
-  /** Id of the message that it is about; absent: it is about none. */
-  readonly message?: string
-  readonly data?: QueuedEvent['data']
-}
-
 /** A delivery report as it is kept with its message. */
 export type Receipt = NonNullable<MessageView['receipt']>
+
+/** What a store brings along for a unit of work. */
+interface StoreTraits {
+  /** Whether the store queues events for webhooks. */
+  readonly keepsEvents: boolean
+  /** Whether the store marks in the row that an attempt begins; otherwise each message that is being sent counts as begun. */
+  readonly marksAttempts: boolean
+  /** Messages that ended, until a claim of their channel reports them to the delivery. */
+  readonly ended: SettledByStore[]
+  readonly counts: CountChanges
+  readonly quotas: Quotas
+}
 
 /**
  * What a transaction changes, kept in memory until its store writes it. The store reads and locks the rows, the functions of
  * decide.ts change them here, and the store writes all of it before the commit.
  */
-export interface UnitOfWork {
+export interface UnitOfWork extends StoreTraits {
   /** ms since the epoch. */
   readonly now: number
-  /** Whether the store queues events for webhooks. */
-  readonly keepsEvents: boolean
-  /** Whether the store marks in the row that an attempt begins; otherwise each message that is being sent counts as begun. */
-  readonly marksAttempts: boolean
   /** Messages to be inserted. */
   readonly stored: { readonly row: Row; readonly acceptance: Acceptance }[]
   /** Messages that have changed, new ones among them. */
@@ -58,25 +56,18 @@ export interface UnitOfWork {
   readonly memos: Memo[]
   /** Events to be queued, in the order in which things happened. */
   readonly events: NewEvent[]
-  /** Messages that ended, until a claim of their channel reports them to the delivery. */
-  readonly ended: SettledByStore[]
-  readonly counts: Pick<CountChanges, 'addChange' | 'addBounce' | 'live'>
-  readonly quotas: Pick<QuotaLedger, 'charge' | 'refund'>
 }
 
 /** Begins a unit of work with nothing in it. */
-export function beginUnit(
-  now: number,
-  given: Pick<UnitOfWork, 'keepsEvents' | 'marksAttempts' | 'ended' | 'counts' | 'quotas'>,
-): UnitOfWork {
-  return { ...given, now, stored: [], changed: new Set(), receipts: new Map(), memos: [], events: [] }
+export function beginWork(now: number, store: StoreTraits): UnitOfWork {
+  return { ...store, now, stored: [], changed: new Set(), receipts: new Map(), memos: [], events: [] }
 }
 
 /** Makes the columns of a row that may change; both stores have them under these names. What is null is undefined. */
 export function changesOf(row: Row, now: number) {
   return {
     state: row.state,
-    ready: readinessOf(row, now) ?? undefined,
+    ready: readinessOf(row.state, row.dueAt, now) ?? undefined,
     outdated: row.outdated,
     begun: row.begun,
     attempted_by: row.attemptedBy ?? undefined,
@@ -94,7 +85,7 @@ export function changesOf(row: Row, now: number) {
 }
 
 /** Makes the columns of a new message, but for its payload. */
-export function columnsOf(row: Row, dedupeKey: string, now: number) {
+export function newColumnsOf(row: Row, dedupeKey: string, now: number) {
   return {
     ...changesOf(row, now),
     id: row.id,
@@ -114,10 +105,10 @@ export function columnsOf(row: Row, dedupeKey: string, now: number) {
 const NO_RECORDS: readonly AttemptRecord[] = []
 
 /** Stores a new message and its memo. @param windows in which it was counted. */
-export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: ChargedWindows): Row {
+export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: ChargedWindows): Row {
   const { message, groupKey, lease } = acceptance
   const row: Row = {
-    ...stateAtAcceptance(lease, unit.now),
+    ...stateAtAcceptance(lease, work.now),
     id: message.id,
     channel: message.channel,
     kind: message.kind,
@@ -128,7 +119,7 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
     recipientHash: acceptance.recipientHash,
     groupKey: groupKey ?? null,
     outdated: false,
-    begun: !unit.marksAttempts || lease?.begins === true,
+    begun: !work.marksAttempts || lease?.begins === true,
     attemptedBy: null,
     finalAt: null,
     leaseUntil: lease?.until ?? null,
@@ -139,9 +130,9 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
     charges: windows.length === 0 ? null : windows,
     timeline: null,
   }
-  unit.counts.addChange(row, 'new', row.state)
-  unit.stored.push({ row, acceptance })
-  if (acceptance.memo !== undefined) unit.memos.push(acceptance.memo)
+  work.counts.addChange(row, 'new', row.state)
+  work.stored.push({ row, acceptance })
+  if (acceptance.memo !== undefined) work.memos.push(acceptance.memo)
   return row
 }
 
@@ -150,13 +141,13 @@ export function storeMessage(unit: UnitOfWork, acceptance: Acceptance, windows: 
  * when it was not sent, and its event is queued.
  */
 export function changeState(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row,
   next: MessageState,
   records: readonly AttemptRecord[] = NO_RECORDS,
   providerId?: string,
 ): void {
-  unit.counts.addChange(row, row.state, next.state)
+  work.counts.addChange(row, row.state, next.state)
   row.state = next.state
   row.answer = next.answer
   row.attempts = next.attempts
@@ -164,24 +155,24 @@ export function changeState(
   row.dueAt = next.dueAt
   row.leaseUntil = null
   if (records.length > 0) row.timeline = appendToTimeline(timelineOf(row), records)
-  unit.changed.add(row)
+  work.changed.add(row)
   if (isLive(next.state)) return
-  if (row.charges !== null && REFUNDED.has(next.state)) unit.quotas.refund(chargesOf(row))
+  if (row.charges !== null && REFUNDED.has(next.state)) work.quotas.refund(chargesOf(row))
   row.charges = null
-  row.finalAt = unit.now
+  row.finalAt = work.now
   row.providerId = providerId ?? row.providerId
-  if (unit.keepsEvents) unit.events.push({ type: 'message.ended', at: unit.now, message: row.id })
+  if (work.keepsEvents) work.events.push({ type: 'message.ended', at: work.now, message: row.id })
 }
 
 /** Ends a message outside an attempt. */
 export function endMessage(
-  unit: UnitOfWork,
+  work: UnitOfWork,
   row: Row,
   state: FinalState,
   answer: FinalAnswer = null,
   records: readonly AttemptRecord[] = NO_RECORDS,
 ): void {
-  changeState(unit, row, stateAtEnd(row, state, answer), records)
+  changeState(work, row, stateAtEnd(row, state, answer), records)
 }
 
 /** Notes that a message has ended, for the next claim of its channel; does nothing while it lives. */
@@ -199,7 +190,11 @@ export function takeEnded(ended: SettledByStore[], channel: Channel): readonly S
 const MINUTE_MS = 60_000
 
 /** The fields of a message that it is counted by. */
-type CountedMessage = Pick<Row, 'channel' | 'kind' | 'arrivedAt'>
+interface CountedMessage {
+  readonly channel: Channel
+  readonly kind: string
+  readonly arrivedAt: number
+}
 
 export interface CountChange {
   /** Minute of arrival, since the epoch. */
@@ -210,10 +205,20 @@ export interface CountChange {
   readonly by: number
 }
 
-export type CountChanges = ReturnType<typeof createCountChanges>
+/** What a transaction changes in the counts: by minute of arrival, channel, kind and state, and live ones. */
+export interface CountChanges {
+  addChange(message: CountedMessage, from: State | 'new', to: State): void
+  /** Counts a mail that came back. @param at when that was reported, ms since the epoch. */
+  addBounce(verdict: string, at: number): void
+  /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
+  addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
+  /** Lists the changes; those that add up to 0 are left out. */
+  changes(): readonly CountChange[]
+  /** Says by how many the live messages of each channel have grown. */
+  live(): Readonly<Record<Channel, number>>
+}
 
-/** Gathers what a transaction changes in the counts: by minute of arrival, channel, kind and state, and live ones. */
-export function createCountChanges() {
+export function createCountChanges(): CountChanges {
   const changes = new Map<string, CountChange & { by: number }>()
   const live = { email: 0, sms: 0 }
 
@@ -227,21 +232,16 @@ export function createCountChanges() {
   }
 
   return {
-    addChange(message: CountedMessage, from: State | 'new', to: State): void {
+    addChange(message, from, to) {
       if (from !== 'new') add(message, from, -1)
       add(message, to, 1)
     },
-    /** Counts a mail that came back. @param at when that was reported, ms since the epoch. */
-    addBounce: (verdict: string, at: number): void =>
-      add({ channel: 'email', kind: verdict, arrivedAt: at }, BOUNCED, 1),
-    /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
-    addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void {
+    addBounce: (verdict, at) => add({ channel: 'email', kind: verdict, arrivedAt: at }, BOUNCED, 1),
+    addRedated(message, state, arrivedAt, count) {
       add(message, state, -count)
       add({ ...message, arrivedAt }, state, count)
     },
-    /** Lists the changes; those that add up to 0 are left out. */
-    changes: (): readonly CountChange[] => [...changes.values()].filter(({ by }) => by !== 0),
-    /** Says by how many the live messages of each channel have grown. */
-    live: (): Readonly<Record<Channel, number>> => live,
+    changes: () => [...changes.values()].filter(({ by }) => by !== 0),
+    live: () => live,
   }
 }
