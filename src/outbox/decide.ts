@@ -12,6 +12,7 @@ import {
   type ReportFault,
   type Settled,
   type Settlement,
+  type State,
   StoreUnavailable,
 } from './outbox.ts'
 import { isLaterReceipt } from './receipt-order.ts'
@@ -214,21 +215,15 @@ function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): Claime
 }
 
 /**
- * Notes that an attempt begins, and whom it goes to.
+ * Says whether an attempt may begin.
  * @param row that the lease is on; undefined: it is on none any more.
- * @returns `outdated` or an error: it must not begin.
+ * @returns `outdated` or an error: it must not.
  */
-export function beginAttempt(
-  work: UnitOfWork,
-  row: Row | undefined,
-  provider: string | undefined,
+export function judgeBegin(
+  row: { readonly state: State; readonly outdated: boolean } | undefined,
 ): 'outdated' | undefined | StoreUnavailable {
   if (row?.state !== 'sending') return new StoreUnavailable('the claim on the message is no longer ours')
-  if (row.outdated) return 'outdated'
-  row.begun = true
-  row.attemptedBy = provider ?? null
-  work.changed.add(row)
-  return undefined
+  return row.outdated ? 'outdated' : undefined
 }
 
 /**

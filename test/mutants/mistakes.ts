@@ -204,7 +204,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/attack/connections.test.ts': [
     ['if (isTooLarge) endOurSide(socket)', 'if (isTooLarge) socket.destroy()'],
   ],
-  'test/outbox/postgres.long.test.ts': [["if (row.outdated) return 'outdated'", '']],
+  'test/outbox/postgres.long.test.ts': [["return row.outdated ? 'outdated' : undefined", 'return undefined']],
   'test/admin/service-health.test.ts': [
     ['if (isCheck === true) return', ''],
     ['if (knowsKey) health.validation = {', 'health.validation = {'],

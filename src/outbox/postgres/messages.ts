@@ -1,10 +1,10 @@
 import {
   acceptMessages,
-  beginAttempt,
   cancelMessage,
   dueCharges,
   duplicateKey,
   isNew,
+  judgeBegin,
   type KnownMessages,
   keepReport,
   recipientsToLookUp,
@@ -20,11 +20,19 @@ import {
   DEDUPE_WINDOW_MS,
   type DeliveryReport,
   type Settled,
+  type State,
 } from '../outbox.ts'
 import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit-of-work.ts'
 import { createBacklogEstimate } from './backlog.ts'
-import { awaitStatements, beginTransaction, type Client, runStatement, statement } from './connect.ts'
+import {
+  awaitStatements,
+  beginTransaction,
+  type Client,
+  commitTransaction,
+  runStatement,
+  statement,
+} from './connect.ts'
 import { isText } from './schema.ts'
 import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
@@ -126,40 +134,35 @@ export interface BegunAttempt {
   readonly provider?: string | undefined
 }
 
-/** Begins the transaction, and locks the messages that leases are on. */
-async function lockLeased(
-  client: Client,
-  calls: readonly BegunAttempt[],
-  synced = true,
-): Promise<readonly Row[]> {
-  const [, { rows }] = await awaitStatements(
-    beginTransaction(client, synced),
-    runStatement(client, LEASED, ...idsAndTokens(calls)),
-  )
-  return rows.map(rowOf)
-}
-
 function idsAndTokens(calls: readonly BegunAttempt[]): readonly (readonly string[])[] {
   return [calls.map(({ id }) => id), calls.map(({ token }) => token)]
 }
 
-function findLeased(rows: readonly Row[]): (call: BegunAttempt) => Row | undefined {
-  const byLease = new Map(rows.map(row => [`${row.id} ${row.leaseToken}`, row]))
-  return ({ id, token }) => byLease.get(`${id} ${token}`)
-}
-
 /**
  * Notes the attempts that begin. The server must have the note before the first byte leaves, but need not sync it: one that a crash
- * of the server loses is lost together with whatever the attempt wrote after it.
+ * of the server loses is lost together with whatever the attempt wrote after it. There may be one for each message, so no more of
+ * the rows is read and written than that takes.
  */
-export function createBeginAttempts(options: WriterOptions) {
-  return async (client: Client, calls: readonly BegunAttempt[]) => {
-    const { work, commit } = openTransaction(client, options, 0)
-    const rowOfLease = findLeased(await lockLeased(client, calls, false))
-    const begun = calls.map(call => beginAttempt(work, rowOfLease(call), call.provider))
-    await commit()
-    return begun
-  }
+export async function beginAttempts(client: Client, calls: readonly BegunAttempt[]) {
+  const [, { rows }] = await awaitStatements(
+    beginTransaction(client, false),
+    runStatement(client, ABOUT_TO_BEGIN, ...idsAndTokens(calls)),
+  )
+  const byToken = new Map(
+    rows.map(row => [row['lease_token'], row as unknown as { seq: number; state: State; outdated: boolean }]),
+  )
+  const providers = new Map<number, string | null>()
+  const begun = calls.map(({ token, provider }) => {
+    const row = byToken.get(token)
+    const judged = judgeBegin(row)
+    if (row !== undefined && judged === undefined) providers.set(row.seq, provider ?? null)
+    return judged
+  })
+  await commitTransaction(
+    client,
+    runStatement(client, BEGIN_ATTEMPTS, [...providers.keys()], [...providers.values()]),
+  )
+  return begun
 }
 
 /**
@@ -175,15 +178,19 @@ export function createSettle(options: WriterOptions) {
     const repeated = new Set(tokens.filter(token => again || uncertain.has(token)))
     for (const token of tokens) uncertain.add(token)
     const { work, commit } = openTransaction(client, options, Math.max(...calls.map(call => call.now)))
-    const rows = [...(await lockLeased(client, calls))]
+    const [, held] = await awaitStatements(
+      beginTransaction(client),
+      runStatement(client, LEASED, ...idsAndTokens(calls)),
+    )
+    const rows = held.rows.map(rowOf)
     // An end that is written already lies among the finished ones.
     const found = new Set(rows.map(row => row.leaseToken))
     const written = calls.filter(({ token }) => repeated.has(token) && !found.has(token))
     if (written.length > 0)
       rows.push(...(await runStatement(client, ENDED_UNDER, ...idsAndTokens(written))).rows.map(rowOf))
-    const rowOfLease = findLeased(rows)
-    const settled = calls.map(call =>
-      settleMessage(work, rowOfLease(call), call.settlement, repeated.has(call.token)),
+    const byLease = new Map(rows.map(row => [`${row.id} ${row.leaseToken}`, row]))
+    const settled = calls.map(({ id, token, settlement }) =>
+      settleMessage(work, byLease.get(`${id} ${token}`), settlement, repeated.has(token)),
     )
     await commit()
     for (const token of tokens) uncertain.delete(token)
@@ -287,9 +294,15 @@ const SENT_TO = statement(
 )`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
       WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
-const LEASED = statement('leased')`SELECT ${ROW_COLUMNS} FROM courier_live m
+const leased = (columns: string) => `SELECT ${columns} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY -m.seq DESC FOR UPDATE OF m`
+const LEASED = statement('leased')`${leased(ROW_COLUMNS)}`
+const ABOUT_TO_BEGIN = statement('about-to-begin')`${leased('m.seq, m.lease_token, m.state, m.outdated')}`
+const BEGIN_ATTEMPTS = statement(
+  'begin-attempts',
+)`UPDATE courier_live m SET begun = true, attempted_by = begun.provider
+    FROM unnest($1::bigint[], $2::text[]) AS begun(seq, provider) WHERE m.seq = begun.seq`
 const ENDED_UNDER = statement(
   'ended-under',
 )`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)

@@ -25,8 +25,8 @@ import {
 import { createPruning } from './maintenance.ts'
 import {
   type BegunAttempt,
+  beginAttempts,
   createAccept,
-  createBeginAttempts,
   createOperatorActions,
   createSettle,
   createWriteReceipts,
@@ -220,7 +220,7 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
     })
   }
 
-  const begins = gather<BegunAttempt, 'outdated' | undefined>(createBeginAttempts(writer))
+  const begins = gather<BegunAttempt, 'outdated' | undefined>(beginAttempts)
   const commits: { readonly [N in SharedName]: GroupCommit<Takes<N>, Gives<N>> } = {
     accept: gather<Takes<'accept'>, Gives<'accept'>>(
       createAccept(writer, maxBacklog, uncertain),
