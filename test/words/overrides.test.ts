@@ -1,11 +1,11 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createCatalogLoader } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
 import { createBrand } from '../../src/words/template-variables.ts'
+import { until } from '../rigs/until.ts'
 import { messageOf, rendererFor, smsOf } from './rendering.ts'
 
 /** A TEMPLATES_DIR with these files, and a renderer on it. */
@@ -212,16 +212,12 @@ t.test(
       { 'locales/en.json': own('one {{ code }}') },
       { pollEveryMs: 20, log: { warn: note, info: note } },
     )
-    const until = async (holds: () => boolean) => {
-      for (let i = 0; i < 250 && !holds(); i++) await sleep(20)
-      t.ok(holds(), 'in time')
-    }
     t.equal(smsOf(renderer, login), 'one 1234')
     await write('locales/en.json', own('second {{ code }}'))
-    await until(() => smsOf(renderer, login) === 'second 1234')
+    await until(() => smsOf(renderer, login) === 'second 1234', 'the second')
 
     await write('locales/en.json', own('third {{ kode }}'))
-    await until(() => renderer.problems().length > 0)
+    await until(() => renderer.problems().length > 0, 'the fault')
     t.equal(smsOf(renderer, login), 'second 1234')
     t.match(renderer.problems(), [
       { file: 'locales/en.json', line: 1, reason: /unknown variable: kode/, is: 'refused' },
@@ -229,11 +225,11 @@ t.test(
     t.equal(logged.filter(line => line.includes('kode')).length, 1, 'said once')
 
     await write('locales/en.json', own('fourth {{ code }}'))
-    await until(() => smsOf(renderer, login) === 'fourth 1234')
-    await until(() => renderer.problems().length === 0)
+    await until(() => smsOf(renderer, login) === 'fourth 1234', 'the fourth')
+    await until(() => renderer.problems().length === 0, 'no fault')
 
     await rm(join(dir, 'locales/en.json'))
-    await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'))
+    await until(() => smsOf(renderer, login).startsWith('Northwind: 1234'), 'the built-in one')
   },
 )
 

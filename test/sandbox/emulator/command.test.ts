@@ -1,5 +1,6 @@
 import t from 'tap'
 import { runEmulateCommand } from '../../../sandbox/emulator/command.ts'
+import { until } from '../../rigs/until.ts'
 
 const { signal } = new AbortController()
 
@@ -25,10 +26,7 @@ t.test('it says where everything is, serves it, and ends when it is told', async
       signal: ending.signal,
     },
   )
-  for (let tries = 0; !out.includes('Ctrl-C'); tries += 1) {
-    if (tries > 500) throw new Error('did not start')
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await until(() => out.includes('Ctrl-C'), 'it has started')
   const page = /Press buttons\s+(\S+)/.exec(out)?.[1] ?? ''
   const settings = Object.fromEntries(
     [...out.matchAll(/^ {2}(DDQ_\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
