@@ -147,7 +147,7 @@ const WHOLE = [
   'no template for X1 in China',
   'no template for X1 outside China in the language X2',
   'has fewer than 22 characters, so that whoever sees the URL could guess it and send in your name: make a new one with `callback-courier token`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES',
-  'has fewer than 8 different characters, says something twice, or is a run such as 1234567890123456, so that whoever sees the URL could guess it and send in your name',
+  'has fewer than 8 different characters, repeats itself, or is a run such as 1234567890123456, so that whoever sees the URL could guess it and send in your name',
   'line 3 of X1',
   'line 3 of X1 sets nothing',
   'line 3 of X1 sets nothing, though it names X2_Y',
