@@ -153,7 +153,7 @@ t.test(
       'aaaaaaaabbbbbbbb',
       'changeme-changeme',
       'kX9mQ2vRkX9mQ2vR',
-      ])
+    ])
       for (const place of [
         '',
         'ann:',
