@@ -140,35 +140,27 @@ t.test('operators and Prometheus have passwords of their own', t => {
   t.end()
 })
 
-t.test(
-  'a secret of few characters, or that repeats itself, or is a plain run, stops the start wherever it stands',
-  t => {
-    const weak = 'has fewer than 8 different characters, repeats itself, or is a run such as 1234567890123456'
-    for (const each of [
-      '1234567890123456',
-      '6543210987654321',
-      'abcdefghijklmnop',
-      'QWERTYUIOPasdfgh',
-      'abcd1234abcd1234',
-      'aaaaaaaabbbbbbbb',
-      'changeme-changeme',
-      'kX9mQ2vRkX9mQ2vR',
-    ])
-      for (const place of [
-        '',
-        'ann:',
-        'Yv7gQm2sLp9rTzKx metrics/prometheus:',
-        'Yv7gQm2sLp9rTzKx status/shop:',
-      ])
-        t.match(faultsIn({ ...enough, ADMIN_TOKENS: `${place}${each}` }), [`ADMIN_TOKENS ${weak}`], each)
-    const run = '1234567890123456789012'
-    t.match(faultsIn({ ...enough, STORE_SECRET: run }), [`STORE_SECRET ${weak}`])
-    t.match(faultsIn({ ...enough, CALLBACK_KEYS: `email:${run}` }), [`CALLBACK_KEYS ${weak}`])
-    t.match(faultsIn({ ...enough, EMAIL_TOKEN: run }), [`EMAIL_TOKEN ${weak}, so that whoever sees the URL`])
-    t.same(faultsIn({ ...enough, EMAIL_TOKEN: run, ALLOWED_SOURCES: '203.0.113.0/24' }), [])
-    t.end()
-  },
-)
+t.test('a secret of few characters, one that repeats itself and a plain run stop the start', t => {
+  for (const weak of [
+    '1234567890123456',
+    '6543210987654321',
+    'abcdefghijklmnop',
+    'QWERTYUIOPasdfgh',
+    'abcd1234abcd1234',
+    'aaaaaaaabbbbbbbb',
+    'changeme-changeme',
+    'kX9mQ2vRkX9mQ2vR',
+  ])
+    for (const place of ['', 'ann:', 'Yv7gQm2sLp9rTzKx metrics/prometheus:'])
+      t.match(
+        faultsIn({ ...enough, ADMIN_TOKENS: `${place}${weak}` }),
+        [
+          'ADMIN_TOKENS has fewer than 8 different characters, repeats itself, or is a run such as 1234567890123456',
+        ],
+        weak,
+      )
+  t.end()
+})
 
 t.test('a secret that is made at random is none of these', t => {
   const made = Array.from({ length: 500 }, (_, n) => `n${n}:${createToken()}`)
@@ -363,22 +355,17 @@ t.test('a name that 1.1.0 still read stops the start, and the new one is said', 
 })
 
 t.test('one judgement for every secret of ours', t => {
-  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
-    t.same(namesOf({ [name]: 'changeme-changeme-change' }), [name], name)
-  for (const place of ['email', 'sms-previous'])
-    t.same(namesOf({ CALLBACK_KEYS: `${place}:changeme-changeme-change` }), ['CALLBACK_KEYS'])
-  t.same(namesOf({ ADMIN_TOKENS: 'ann:abcdefgh12345678 bob:jdKw83nZqLs0vTbXm2RfYe' }), ['ADMIN_TOKENS'])
-  t.same(namesOf({ STORE_SECRET: 'a'.repeat(24), CALLBACK_KEYS: `email:${'a'.repeat(24)}` }), [
-    'CALLBACK_KEYS',
-    'STORE_SECRET',
-  ])
-  t.same(namesOf({ STORE_SECRET_PREVIOUS: 'a'.repeat(24) }), [], 'it is being replaced')
-  t.same(
-    namesOf({ EMAIL_TOKEN: '1234567890123456', CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' }),
-    [],
-    'its URL does not follow from it',
-  )
   const weak = 'changeme-changeme-change'
+  for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
+    t.same(namesOf({ [name]: weak }), [name], name)
+  for (const place of ['email', 'sms-previous'])
+    t.same(namesOf({ CALLBACK_KEYS: `${place}:${weak}` }), ['CALLBACK_KEYS'])
+  t.same(namesOf({ STORE_SECRET_PREVIOUS: weak }), [], 'it is being replaced')
+  for (const protection of [
+    { CALLBACK_KEYS: 'email:jdKw83nZqLs0vTbXm2RfYe' },
+    { ALLOWED_SOURCES: '203.0.113.0/24' },
+  ])
+    t.same(namesOf({ EMAIL_TOKEN: weak, ...protection }), [], 'nothing follows from it')
   t.match(faultsIn({ ...enough, STORE_SECRET: weak, CALLBACK_KEYS: `sms:${weak}` }), [
     /^CALLBACK_KEYS has fewer.*: make one .* also serves here$/,
     /^STORE_SECRET has fewer.* keep this one in STORE_SECRET_PREVIOUS/,
