@@ -16,10 +16,15 @@ import { failureOf, NO_OPERATOR, sendFailure } from './failure.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import { createReadiness } from './readiness.ts'
+import type { ServiceView } from './service-view.ts'
 import { statusRoutes } from './status/routes.ts'
 
-export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'testSend' | 'emit'> {
+interface AdminOptions {
   readonly config: Config
+  readonly view: ServiceView
+  readonly urls: ConsoleOptions['urls']
+  readonly testSend: ConsoleOptions['testSend']
+  readonly emit: Emit
   readonly outbox: Outbox
   readonly delivery: Delivery
   readonly metrics: Metrics
@@ -29,23 +34,24 @@ export interface AdminOptions extends Pick<ConsoleOptions, 'view' | 'urls' | 'te
 
 /** The private listener with all that is on it: health, metrics, console. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
-  const { config, view, outbox, metrics } = options
-  const { now } = view
-  const app = createAdminListener(createReadiness(view, monotonic), guardOf(config, now, options.emit))
+  const { config, view, outbox, metrics, renderer, urls, testSend, emit } = options
+  const app = createAdminListener(createReadiness(view, monotonic), guardOf(config, view.now, emit))
   const { DATABASE_URL: store } = config
-  if (store.kind === 'file' && outbox.backUp !== undefined)
-    backupRoute(app, outbox.backUp, store.path, options.emit)
+  if (store.kind === 'file' && outbox.backUp !== undefined) backupRoute(app, outbox.backUp, store.path, emit)
   app.get('/metrics', async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.scrape(view)),
   )
-  const { channels } = view
   const shown: ConsoleOptions = {
-    ...options,
+    view,
+    renderer,
+    urls,
+    testSend,
+    emit,
     hashOf: typed => hashOf(typed, options),
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
-    rotating: channels.filter(channel => {
+    rotating: view.channels.filter(channel => {
       const name = channel === 'email' ? 'EMAIL' : 'SMS'
       const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)
       return hasOldKey || config[`${name}_TOKEN_PREVIOUS`] !== undefined
@@ -99,7 +105,7 @@ function backupRoute(
 ): void {
   app.post('/backup', async (request, reply) => {
     const { operator } = request
-    if (operator === UNNAMED.nobody) return sendFailure(request, reply, NO_OPERATOR)
+    if (operator === UNNAMED.nobody) return sendFailure(reply, NO_OPERATOR)
     const copy = `${storePath}-backup-${randomBytes(4).toString('hex')}`
     // Made before SQLite would, for the service's user only.
     closeSync(openSync(copy, 'wx', 0o600))
@@ -114,7 +120,7 @@ function backupRoute(
         .send(handle.createReadStream())
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      return sendFailure(request, reply, failureOf(error))
+      return sendFailure(reply, failureOf(error))
     } finally {
       // A file that is open already is read to its end all the same.
       await unlink(copy)

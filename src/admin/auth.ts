@@ -134,7 +134,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     if (status === 429) reply.header('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))))
     // The rest of the request is not read.
     if (request.method !== 'GET' || status === 429) reply.header('connection', 'close')
-    sendFailure(request, reply, {
+    sendFailure(reply, {
       status: isApi ? inApi : status,
       error: reason,
       message: status === 401 || status === 429 ? `${text} ${isApi ? API_TOKEN : PASSWORD}`.trim() : text,

@@ -13,26 +13,13 @@ export interface Explanation {
   readonly next: Sentence
 }
 
-/** A provider, as far as it decides when a message that waits is tried. */
-export type AttemptGate = Pick<
-  ProviderView,
-  | 'channel'
-  | 'provider'
-  | 'breaker'
-  | 'breakerUntil'
-  | 'limitReason'
-  | 'limitWhy'
-  | 'lastError'
-  | 'partialFaults'
->
-
 /**
  * Answers "why did this person not get it?" from a message.
  * @param providers of every channel, as they are now. @param now ms since the epoch.
  */
 export function explainMessage(
   row: MessageView,
-  providers: readonly AttemptGate[],
+  providers: readonly ProviderView[],
   now: number,
 ): Explanation {
   switch (row.state) {
@@ -93,7 +80,7 @@ function explainSuperseded({ timeline, ambiguous }: MessageView): Explanation {
  */
 export function nextAttempt(
   { channel, dueAt, attempts }: MessageView,
-  providers: readonly AttemptGate[],
+  providers: readonly ProviderView[],
   now: number,
 ): {
   /** ms since the epoch; null: nobody knows when, or it is due already. */
@@ -102,7 +89,7 @@ export function nextAttempt(
   readonly due: Sentence
   /** Why a provider holds it up; null: none does. */
   readonly why: Sentence | null
-  readonly lastError?: AttemptGate['lastError']
+  readonly lastError?: ProviderView['lastError']
 } {
   const carriers = providers.filter(each => each.channel === channel)
   const pauses = carriers.flatMap(each => pauseOf(each, now) ?? [])
@@ -154,7 +141,7 @@ const SKIP_REPLIES: Readonly<Record<string, string | undefined>> = PART_REFUSED
 /** Finds the partial faults that seem to hold a message up: a guess from its kind and the last line of its timeline. */
 function faultsOf(
   { channel, kind, timeline }: MessageView,
-  providers: readonly AttemptGate[],
+  providers: readonly ProviderView[],
 ): readonly Sentence[] {
   const last = timeline.at(-1)
   return providers
@@ -178,12 +165,12 @@ interface Pause {
   /** The time at which it ends, as far as that is known, ms since the epoch. */
   readonly until: number
   readonly why: Sentence
-  readonly lastError: AttemptGate['lastError']
+  readonly lastError: ProviderView['lastError']
 }
 
 /** @returns null: messages may go to it. */
 function pauseOf(
-  { provider, breaker, breakerUntil, limitReason, limitWhy, lastError }: AttemptGate,
+  { provider, breaker, breakerUntil, limitReason, limitWhy, lastError }: ProviderView,
   now: number,
 ): Pause | null {
   if (breaker === 'closed')
@@ -208,7 +195,7 @@ export function describeRest(provider: string, until: number | null, now: number
   })
 }
 
-function explainWaiting(row: MessageView, providers: readonly AttemptGate[], now: number): Explanation {
+function explainWaiting(row: MessageView, providers: readonly ProviderView[], now: number): Explanation {
   const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
   const faults = faultsOf(row, providers)
   const why = faults.length === 0 ? pause : joinSentences(pause, ...faults)

@@ -40,15 +40,12 @@ const UNREADABLE: Readonly<Record<number, Failure>> = {
   415: { status: 415, error: 'media-type', message: 'the body must be application/json' },
 }
 
-export function isApiPath({ url }: Pick<FastifyRequest, 'url'>): boolean {
+export function isApiPath({ url }: FastifyRequest): boolean {
   return url.startsWith(API)
 }
 
-export function sendFailure(
-  request: Pick<FastifyRequest, 'url' | 'headers'>,
-  reply: FastifyReply,
-  { status, error, message }: Failure,
-): FastifyReply {
+export function sendFailure(reply: FastifyReply, { status, error, message }: Failure): FastifyReply {
+  const { request } = reply
   reply.code(status)
   if (isApiPath(request)) return reply.send({ error, message })
   const text = translateText(message).in(languageOfBrowser(request.headers['accept-language']))

@@ -52,12 +52,12 @@ export function createAdminListener(
     rewriteUrl: ({ url = '/' }: IncomingMessage) => makeDecodable(url),
     schemaController: schemaCompilers(schema => compileLater(() => compile(schema))),
     // Fastify's own answers repeat the URL.
-    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      sendFailure(request, reply, NO_SUCH_PAGE),
+    frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) =>
+      sendFailure(reply, NO_SUCH_PAGE),
   } as object)
   requireAdminAuth(app, { ...guard, onAuthenticated: unauthenticated.markAuthenticated })
-  app.setNotFoundHandler((request, reply) => sendFailure(request, reply, NO_SUCH_PAGE))
-  app.setErrorHandler((error: Error, request, reply) => sendFailure(request, reply, failureOf(error)))
+  app.setNotFoundHandler((_request, reply) => sendFailure(reply, NO_SUCH_PAGE))
+  app.setErrorHandler((error: Error, _request, reply) => sendFailure(reply, failureOf(error)))
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok', ...build }))
   app.get('/readyz', async ({ headers }, reply) => {
     const { ready, ...detail } = await isReady()

@@ -74,18 +74,34 @@ export interface FailingRobot {
   readonly reply: string
 }
 
-export type ServiceHealth = ReturnType<typeof createServiceHealth>
+/** The store's last failure. */
+interface StoreFailure {
+  /** ms since the epoch. */
+  readonly at: number
+  readonly doing: string
+  readonly message: string
+}
 
-/**
- * The facts that people ask for first at night, kept in memory.
- * @param now ms since the epoch.
- */
-export function createServiceHealth(now: () => number) {
+/** The facts that people ask for first at night, kept in memory, as the events of `handlers` tell them. */
+export interface ServiceHealth {
+  readonly handlers: EventHandlers
+  providers(): readonly ProviderStatus[]
+  ofChannel(channel: Channel): ChannelHealth
+  /** Lists the robots whose last post was not taken. */
+  failingRobots(): readonly FailingRobot[]
+  /** The messages of which the store could not read what it has; null: none. */
+  unreadable(): Happened | null
+  /** It is null when the store has not failed, or has worked since. */
+  storeFailure(): StoreFailure | null
+}
+
+/** @param now ms since the epoch. */
+export function createServiceHealth(now: () => number): ServiceHealth {
   const providers = new Map<string, ProviderStatus>()
   const channels = { email: unusedChannel(), sms: unusedChannel() }
   const robots = new Map<string, FailingRobot>()
   let unreadable: Happened | null = null
-  let storeFailure: { readonly at: number; readonly doing: string; readonly message: string } | null = null
+  let storeFailure: StoreFailure | null = null
 
   const countHeld = ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
     const health = channels[channel]
@@ -138,15 +154,11 @@ export function createServiceHealth(now: () => number) {
 
   return {
     handlers,
-    providers: (): readonly ProviderStatus[] => [...providers.values()],
-    ofChannel: (channel: Channel): ChannelHealth => channels[channel],
-    /** Lists the robots whose last post was not taken. */
-    failingRobots: (): readonly FailingRobot[] => [...robots.values()],
-    /** The messages of which the store could not read what it has; null: none. */
-    unreadable: (): Happened | null => unreadable,
-    /** The store's last failure; null when it has not failed, or has worked since. */
-    storeFailure: (): { readonly at: number; readonly doing: string; readonly message: string } | null =>
-      storeFailure,
+    providers: () => [...providers.values()],
+    ofChannel: channel => channels[channel],
+    failingRobots: () => [...robots.values()],
+    unreadable: () => unreadable,
+    storeFailure: () => storeFailure,
   }
 }
 

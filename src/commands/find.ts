@@ -1,7 +1,7 @@
 import { STATE_WORDS } from '../admin/console/figures.ts'
 import { clockTime, describeReply, formatDuration, showLocalTimes } from '../admin/console/html.ts'
-import { type AttemptGate, type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
-import type { ChannelCalls } from '../admin/status/status.ts'
+import { type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
+import type { ChannelCalls, ProviderView } from '../admin/status/status.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
@@ -54,7 +54,7 @@ async function findMessages(search: object, asJson: boolean, io: Io): Promise<nu
   if ('why' in asked) return fail(asked.why.in(language), io)
   const now = Date.now()
   const { providers = [], channels = [] } = asked.answer as {
-    readonly providers?: readonly AttemptGate[]
+    readonly providers?: readonly ProviderView[]
     readonly channels?: readonly ChannelCalls[]
   }
   const explained = messages.map(row => ({ ...row, ...explainMessage(row, providers, now) }))

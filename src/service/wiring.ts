@@ -365,7 +365,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     webhooks: () => webhooks?.status() ?? null,
   }
   const adminListener = await openAdmin({
-    ...options,
+    config,
+    urls: options.urls,
     view,
     outbox,
     delivery,

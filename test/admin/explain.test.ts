@@ -1,6 +1,7 @@
 import t from 'tap'
 import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
-import { type AttemptGate, explainAbsence, explainMessage } from '../../src/admin/explain.ts'
+import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
+import type { ProviderView } from '../../src/admin/status/status.ts'
 import { PART_REFUSED } from '../../src/delivery/carrier.ts'
 import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { FAULT_SCOPES } from '../../src/messages/message.ts'
@@ -29,7 +30,15 @@ const row: MessageView = {
     { at: NOW - MINUTE, tookMs: 200, provider: 'twilio', outcome: 'sent', code: '201', reply: 'queued' },
   ],
 }
-const works = {
+const works: ProviderView = {
+  inFlight: 0,
+  waiting: 0,
+  awaitingReply: 0,
+  limit: 1,
+  isSecond: false,
+  up: null,
+  since: null,
+  lastSentAt: null,
   channel: 'sms',
   provider: 'twilio',
   breaker: 'closed',
@@ -38,10 +47,10 @@ const works = {
   limitWhy: '',
   lastError: null,
   partialFaults: [],
-} as const satisfies AttemptGate
-const explain = (more: Partial<MessageView>, providers: readonly AttemptGate[] = [works]) =>
+}
+const explain = (more: Partial<MessageView>, providers: readonly ProviderView[] = [works]) =>
   explainMessage({ ...row, ...more }, providers, NOW)
-const what = (more: Partial<MessageView>, providers?: readonly AttemptGate[]) =>
+const what = (more: Partial<MessageView>, providers?: readonly ProviderView[]) =>
   String(explain(more, providers).what)
 const next = (more: Partial<MessageView>) => String(explain(more).next)
 const failed = (reply: string): MessageView['timeline'] => [

@@ -1,12 +1,13 @@
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView, type State } from '../../outbox/outbox.ts'
-import { type AttemptGate, explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
+import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
 import { DAY } from '../facts.ts'
 import {
   type ChannelCalls,
   listProviders,
   type MessagePage,
+  type ProviderView,
   type Question,
   readCalls,
   readPage,
@@ -257,7 +258,7 @@ function mayBeRefused({ channel, receipt }: MessageView, now: number): boolean {
 }
 
 /** Renders one message: its facts and every attempt. */
-function messageDetail(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
+function messageDetail(row: MessageView, providers: readonly ProviderView[], now: number): Html {
   const waits = row.state === 'queued'
   const { what, next } = explainMessage(row, providers, now)
   return html`<section class="card"><p>${stateBadge(row.state)}${row.answer === null ? '' : say(' ({why})', { why: ANSWERS[row.answer] })} ${what}</p>
@@ -279,7 +280,7 @@ ${timelineTable(row)}
 }
 
 /** A message that is due has no time of its own: it is tried when its turn comes. */
-function dueText(row: MessageView, providers: readonly AttemptGate[], now: number): Html {
+function dueText(row: MessageView, providers: readonly ProviderView[], now: number): Html {
   const { at, due } = nextAttempt(row, providers, now)
   return at === null ? html`${due}` : html`${timeElement(at)} <span class="soft">${due}</span>`
 }

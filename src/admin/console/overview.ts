@@ -4,59 +4,43 @@ import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import { DAY, describeEnd, FACT_KINDS, type Fact, firstLines, listFacts } from '../facts.ts'
 import type { ChannelHealth } from '../service-health.ts'
+import type { ServiceView } from '../service-view.ts'
 import { listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
-import { CHANNEL_NAMES, type Period, periodOf, renderFigures } from './figures.ts'
+import { CHANNEL_NAMES, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
-import { type ConsoleOptions, type ConsolePage, LIVE_MS } from './page.ts'
-
-/** The page's options, and what was read for it. */
-interface Overview extends ConsoleOptions {
-  readonly now: number
-  /** It is null while the store does not answer. */
-  readonly summary: Summary | null
-  /** The same of the last day. */
-  readonly day: Summary | null
-  /** And of the last hour. */
-  readonly hour: Summary | null
-  readonly period: Period
-}
+import {
+  type ConsoleOptions,
+  type ConsolePage,
+  LIVE_MS,
+  type PageRequest,
+  type PageResponse,
+} from './page.ts'
 
 export const overviewPages: readonly ConsolePage[] = [
-  {
-    method: 'GET',
-    path: '/console',
-    menu: say('Overview'),
-    async handle({ query }, options) {
-      const { view } = options
-      const now = view.now()
-      const period = periodOf(query['period'])
-      const summary = await readSummaryIfUp(view, now - period.lengthMs, period.stepMs)
-      const readOf = (ms: number) => (period.lengthMs === ms ? summary : readSummaryIfUp(view, now - ms, ms))
-      const [day, hour] = [await readOf(DAY), await readOf(DAY / 24)]
-      return {
-        is: 'page',
-        content: renderOverview({ ...options, now, period, summary, day, hour }),
-        liveMs: LIVE_MS,
-      }
-    },
-  },
+  { method: 'GET', path: '/console', menu: say('Overview'), handle: showOverview },
 ]
 
 /** The whole picture on one page: first what is wrong, then who has to do with it, then the figures. */
-function renderOverview(sources: Overview): Html {
-  const { view, summary, period, now } = sources
-  const causes = firstLines(view, sources.day)
+async function showOverview({ query }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
+  const { view } = options
+  const now = view.now()
+  const period = periodOf(query['period'])
+  const summary = await readSummaryIfUp(view, now - period.lengthMs, period.stepMs)
+  const readOf = (ms: number) => (period.lengthMs === ms ? summary : readSummaryIfUp(view, now - ms, ms))
+  const [day, hour] = [await readOf(DAY), await readOf(DAY / 24)]
+  const causes = firstLines(view, day)
   const devices = view.deviceAlerts()
   const about = causes.map(cause => `${cause.level} ${cause.about}`).join(', ')
-  return html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
+  const content = html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
 ${recipientSearch}
 <div class="cards">
-<section class="card">${providerList(sources)}</section>
-<section class="card">${platform(sources)}</section>
-<section class="card">${house(sources)}</section>
+<section class="card">${providerList(view, now)}</section>
+<section class="card">${platform(options, hour)}</section>
+<section class="card">${house(view, summary, now)}</section>
 ${devices === null ? '' : devicesCard(devices)}
 </div>
 ${renderFigures(summary, period, view.channels, now)}`
+  return { is: 'page', content, liveMs: LIVE_MS }
 }
 
 /** The question that is asked most, where every visit begins. */
@@ -66,7 +50,7 @@ function causeLine({ level, text }: Fact): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
-function providerList({ view, now }: Overview): Html {
+function providerList(view: ServiceView, now: number): Html {
   const facts = listFacts(view)
   return html`<h2>${say('Providers')}</h2>${listProviders(view).map(
     each => html`${
@@ -99,12 +83,13 @@ function concurrencyLine({ inFlight, waiting, awaitingReply, limit, limitWhy }: 
   })
 }
 
-function platform(sources: Overview): Html {
-  return html`<h2>${say('The platform')}</h2>${sources.view.channels.map(channel => callers(channel, sources))}
-<p class="small soft">${say('POST_SIGNATURE is {value}.', { value: sources.postSignature })}</p>`
+function platform(options: ConsoleOptions, hour: Summary | null): Html {
+  return html`<h2>${say('The platform')}</h2>${options.view.channels.map(channel => callers(channel, options, hour))}
+<p class="small soft">${say('POST_SIGNATURE is {value}.', { value: options.postSignature })}</p>`
 }
 
-function callers(channel: Channel, { view: { health, countLeftOut }, hour, rotating }: Overview): Html {
+function callers(channel: Channel, { view, rotating }: ConsoleOptions, hour: Summary | null): Html {
+  const { health, countLeftOut } = view
   const { validation, signatures, refusals, heldBack, outdatedAt } = health.ofChannel(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
@@ -126,7 +111,7 @@ function heldLine(held: ChannelHealth['heldBack']): Html | Sentence {
   return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
 }
 
-function house({ view, summary, now }: Overview): Html {
+function house(view: ServiceView, summary: Summary | null, now: number): Html {
   const { startedAt } = view
   const webhooks = view.webhooks()
   const certificate = view.certificate()

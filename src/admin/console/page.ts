@@ -6,6 +6,13 @@ import type { Renderer } from '../../words/render.ts'
 import type { ServiceView } from '../service-view.ts'
 import { type Html, html } from './html.ts'
 
+/** The answer to a test send, as a callback would be answered. */
+export interface TestAnswer {
+  readonly err_code: number
+  readonly err_msg: string
+  readonly ids: readonly string[]
+}
+
 /** Everything that the console's pages show and do. */
 export interface ConsoleOptions {
   readonly view: ServiceView
@@ -14,10 +21,7 @@ export interface ConsoleOptions {
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Finds the hash of a recipient that was typed in full; null: it is neither an address nor a number. */
   readonly hashOf: (typed: string) => string | null
-  readonly testSend: (
-    channel: Channel,
-    body: Record<string, unknown> & { to: string },
-  ) => Promise<{ readonly err_code: number; readonly err_msg: string; readonly ids: readonly string[] }>
+  readonly testSend: (channel: Channel, body: Record<string, unknown> & { to: string }) => Promise<TestAnswer>
   /** A message of the channel was made due; a carrier that is left alone is tried at once. */
   readonly tryNow: (channel: Channel) => void
   readonly emit: Emit

@@ -4,9 +4,11 @@ import { type Sentence, say, translateText } from '../../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
-import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse } from './page.ts'
+import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse, TestAnswer } from './page.ts'
 
-type TestResult = Awaited<ReturnType<ConsoleOptions['testSend']>> & { readonly kind: string }
+interface TestResult extends TestAnswer {
+  readonly kind: string
+}
 
 const PLACE = '/console/send'
 

@@ -221,7 +221,13 @@ function leading<S extends { readonly leads: boolean }>(status: S | null): S | n
 /** Reasons are what servers say, so their number is bounded here: what comes later is `other`. */
 const MOST_REASONS = 60
 
-export type Metrics = ReturnType<typeof createMetrics>
+export interface Metrics {
+  /** One for each metric that events feed. */
+  readonly sinks: readonly EventHandlers[]
+  /** Writes a scrape. @param view the service, which is read once a scrape. */
+  scrape(view: ServiceView): Promise<string>
+  readonly contentType: string
+}
 
 /** the library looks for delays of the event loop by a timer, which would wake an idle process a hundred times a second. */
 const NEVER_MS = 2 ** 31 - 1
@@ -255,7 +261,7 @@ export function createMetrics(on: {
   readonly webhooks: boolean
   /** The providers that may report what became of messages. */
   readonly reporting: readonly string[]
-}) {
+}): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
   measureTurns(registry)
@@ -296,10 +302,8 @@ export function createMetrics(on: {
   }))
 
   return {
-    /** One for each metric that events feed. */
     sinks: [...counters, ...histograms],
-    /** The text of a scrape. @param view the service, which is read once a scrape. */
-    async scrape(view: ServiceView): Promise<string> {
+    async scrape(view) {
       const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
       const seen = { ...view, store, facts: listFacts(view, store) }
       for (const { gauge, read } of scraped) {

@@ -8,8 +8,6 @@ import { DAY, firstLines } from '../facts.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
 import { API, listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
 
-type StatusRoutesOptions = Pick<ConsoleOptions, 'view' | 'actions' | 'hashOf' | 'emit'>
-
 /** Octets of a body. */
 const BODY_LIMIT = 4096
 
@@ -89,7 +87,7 @@ const OPERATIONS = {
 type OperationId = keyof typeof OPERATIONS
 
 /** Serves the status API: JSON, as openapi.yaml has it. The guard has let the caller in before. */
-export async function statusRoutes(app: FastifyInstance, options: StatusRoutesOptions): Promise<void> {
+export async function statusRoutes(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
   const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')
   for (const [name, { method, path, schema, forOperators }] of Object.entries<Operation>(OPERATIONS))
@@ -116,7 +114,7 @@ function createHandlers({
   view,
   actions,
   emit,
-}: StatusRoutesOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
+}: ConsoleOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
   function readHash(typed: string): string {
     const hash = hashOf(typed)
     if (hash === null) throw new RequestRefused(NO_RECIPIENT)
