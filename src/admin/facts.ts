@@ -165,15 +165,17 @@ export interface Fact {
   readonly text: Sentence
 }
 
+type Said = SentenceKey | Sentence
+
 /** A fact that was found, without what its kind says of all of them. */
 interface Found extends Partial<Omit<Fact, 'kind' | 'level' | 'text'>> {
   readonly kind: FactKind
   /** That of TEXTS unless given. */
-  readonly text?: SentenceKey | Sentence
-  /** What the text gives a place to, beside what each may use. */
-  readonly values?: Readonly<Record<string, string | number | Sentence>>
+  readonly text?: Said
   /** Sentences behind it. */
-  readonly more?: readonly (Sentence | null)[]
+  readonly more?: readonly (Said | null)[]
+  /** What they give a place to, beside what each may use. */
+  readonly values?: Readonly<Record<string, string | number | Sentence>>
 }
 type Facts = Generator<Found, void>
 
@@ -189,7 +191,9 @@ function tell({ kind, values, more = [], text, ...found }: Found, now: number): 
     ...(count !== null && { count }),
     ...values,
   }
-  const said = text ?? TEXTS[kind] ?? ''
+  const said = [text ?? TEXTS[kind] ?? null, ...more].map(each =>
+    typeof each === 'string' ? new Sentence(each, inPlaces) : each,
+  )
   return {
     kind,
     level,
@@ -199,7 +203,7 @@ function tell({ kind, values, more = [], text, ...found }: Found, now: number): 
     count,
     whose: 'ours',
     ...found,
-    text: joinSentences(said instanceof Sentence ? said : new Sentence(said, inPlaces), ...more),
+    text: joinSentences(...said),
   }
 }
 
@@ -285,10 +289,7 @@ function lossFact({ messages, from, until, noticedAt }: StoreLoss): Found {
     count: messages,
     values: { when },
     more: [
-      say(
-        'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.',
-        { at: clockTime(noticedAt) },
-      ),
+      'The store’s WAL was damaged or deleted, or an older file was put in its place; the start at {at} found it out. docs/operations.md says what to do (CallbackCourierStoreLoss). This line stays for a day.',
     ],
   }
 }
@@ -313,16 +314,14 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
       values: { what: lastError === null ? say('it does not answer') : describeReply(lastError) },
       more: [
         isOurs
-          ? say('This is ours to mend: look at its settings, and at the money and the limits of its account.')
+          ? 'This is ours to mend: look at its settings, and at the money and the limits of its account.'
           : null,
         hasOther
-          ? say(
-              'Messages go to another carrier of their route; those without one wait, and are tried until they expire.',
-            )
+          ? 'Messages go to another carrier of their route; those without one wait, and are tried until they expire.'
           : isOurs
             ? null
-            : say('Messages wait and are tried until they expire.'),
-        resting.has(provider) ? say('It is tried by one message at a time.') : null,
+            : 'Messages wait and are tried until they expire.',
+        resting.has(provider) ? 'It is tried by one message at a time.' : null,
       ],
     }
   }
@@ -353,13 +352,11 @@ const HELD_BACK_MS = 15 * 60_000
 const OF_ONE_PERSON: ReadonlySet<string> = new Set(quotasOf('email', 'recipient'))
 
 const MEND_LOCKOUT = {
-  source: say(
+  source:
     'Their address is not in ALLOWED_SOURCES: behind a new proxy set TRUSTED_PROXIES to its address, otherwise add the platform’s network.',
-  ),
-  signature: say(
+  signature:
     'They are not signed, or with another Token (POST_SIGNATURE=required): put the Token of the platform’s console into the settings, or set POST_SIGNATURE=observe.',
-  ),
-  stale: say('Their time is too far from ours: look at the clock of this machine.'),
+  stale: 'Their time is too far from ours: look at the clock of this machine.',
 } as const
 
 /** What is said of a quota, and of the messages that wait: of one, of several. */
@@ -444,14 +441,12 @@ function* certificateFacts(view: ServiceView): Facts {
     yield {
       kind: 'renewal-refused',
       since: refused.since,
-      values: { reason: translateText(refused.reason) },
+      values: { reason: translateText(refused.reason), end: clockTime(expiresAt) },
       more: [
         left > 0
-          ? say('The one before is served on, and is valid until {at}.', { at: clockTime(expiresAt) })
-          : say('The one before is served on, and has expired.'),
-        say(
-          'Put a certificate and its key into both files: they are taken within half a minute, without a restart.',
-        ),
+          ? 'The one before is served on, and is valid until {end}.'
+          : 'The one before is served on, and has expired.',
+        'Put a certificate and its key into both files: they are taken within half a minute, without a restart.',
       ],
     }
   for (const flaw of flaws) yield { kind: 'certificate-flaw', values: { flaw: translateText(flaw) } }
