@@ -239,23 +239,6 @@ t.test('a message’s page offers what can be done to it, and stays current whil
   t.match(await show('/console/messages', ended, { before: '5' }), { liveMs: undefined, text: />1\.0 s</ })
 })
 
-t.test('a quota that holds messages back is said first, unless it is one person’s', async t => {
-  const rig = await startRig(t, { QUOTAS: 'email-minute=1 recipient-10m=1' })
-  await rig.post('email', code('ann@example.com', '104729'))
-  await rig.post('sms', smsBody())
-  await rig.post('sms', smsBody({}, { code: '271828' }))
-  const before = await read(rig, '/console')
-  t.match(before, /recipient-10m: 1, the last at/, 'it is counted')
-  t.notMatch(before, 'holds SMS back')
-  await rig.post('email', code('bob@example.com', '104730'))
-  t.match(await read(rig, '/console'), /<li class="warn">.*The quota email-minute holds mails back: 1 since/)
-  const absent = await fetch(`${rig.service().adminUrl}/console/messages`, {
-    method: 'POST',
-    body: new URLSearchParams({ recipient: 'bob@example.com' }),
-  })
-  t.match(await absent.text(), /Held back by the quota email-minute since the start: 1, the last/)
-})
-
 t.test('what waits can be tried now or cancelled', async t => {
   const rig = await startRig(t)
   // Nothing is due by itself for two minutes.

@@ -3,195 +3,154 @@ import { createServiceHealth } from '../../src/admin/service-health.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
-t.test('a provider is up or down since its state changed, and keeps its last error', async t => {
+const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
+
+/** A record that hears of events, each a second after the one before. */
+function createRecord() {
   let now = 0
   const health = createServiceHealth(() => now)
-  const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
-  const attempt = (outcome: Outcome) => {
+  const pass = () => {
     now += 1000
-    health.handlers.attempt?.({
-      type: 'attempt',
-      message,
-      provider: 'twilio',
-      outcome,
-      attempts: 1,
-      tookMs: 1,
-    })
-    return health
-      .providers()
-      .map(({ up, since, lastSentAt, lastError }) => [up, since, lastSentAt, lastError?.at])
+  }
+  return {
+    health,
+    attempt(outcome: Outcome) {
+      pass()
+      const event = { message, provider: 'twilio', outcome, attempts: 1, tookMs: 1 }
+      health.handlers.attempt?.({ type: 'attempt', ...event })
+      return health.providers()[0]
+    },
+    callback(more: Partial<EventOf<'callback'>>) {
+      pass()
+      health.handlers.callback?.({
+        type: 'callback',
+        channel: 'sms',
+        method: 'POST',
+        answer: { err_code: 0, err_msg: '' },
+        refusal: null,
+        knowsKey: true,
+        signature: 'right',
+        outdated: false,
+        kind: 'none',
+        tookMs: 1,
+        ids: [],
+        ...more,
+      })
+      return health.ofChannel('sms')
+    },
+    post(outcome: Outcome) {
+      pass()
+      const event = { robot: 'dingtalk', alarms: 1, outcome, isDropped: false }
+      health.handlers['robot-posted']?.({ type: 'robot-posted', ...event })
+      return health.failingRobots()
+    },
+  }
+}
+
+t.test('a provider is up or down since its state changed, and keeps its last error', async t => {
+  const { attempt } = createRecord()
+  const after = (outcome: Outcome) => {
+    const { up, since, lastSentAt, lastError } = attempt(outcome) ?? {}
+    return [up, since, lastSentAt, lastError?.at]
   }
   const sent = { is: 'sent', reply: '' } as const
   const failed = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
-  t.same(attempt(sent), [[true, 1000, 1000, undefined]])
-  t.same(attempt(sent), [[true, 1000, 2000, undefined]])
-  t.same(attempt(failed), [[false, 3000, 2000, 3000]])
-  t.same(attempt(failed), [[false, 3000, 2000, 4000]])
-  t.same(attempt(sent), [[true, 5000, 5000, 4000]])
+  t.same(after(sent), [true, 1000, 1000, undefined])
+  t.same(after(sent), [true, 1000, 2000, undefined])
+  t.same(after(failed), [false, 3000, 2000, 3000])
+  t.same(after(failed), [false, 3000, 2000, 4000])
+  t.same(after(sent), [true, 5000, 5000, 4000])
   const expired = { ...failed, code: 'expired', reply: 'its validity is over' } as const
-  t.same(attempt(expired), [[true, 5000, 5000, 4000]], 'a message whose life ended says nothing of it')
+  t.same(after(expired), [true, 5000, 5000, 4000], 'a message whose life ended says nothing of it')
 })
 
-t.test('what a provider refuses of one message is no error of its own; whose each error is, is kept', t => {
-  const health = createServiceHealth(() => 1000)
-  const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
-  const errorAfter = (outcome: Outcome) => {
-    health.handlers.attempt?.({
-      type: 'attempt',
-      message,
-      provider: 'twilio',
-      outcome,
-      attempts: 1,
-      tookMs: 1,
-    })
-    const error = health.providers()[0]?.lastError
-    return error && `${error.code} ${error.reply} ${error.whose}`
-  }
-  t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), null)
-  t.equal(errorAfter({ is: 'retry', whose: 'later', code: '450', reply: 'wait' }), '450 wait later')
-  t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), '450 wait later')
-  const ours = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'login' } as const
-  t.equal(errorAfter(ours), '535 login ours')
-  t.equal(errorAfter({ is: 'ambiguous', code: 'dropped', reply: 'gone' }), 'dropped gone nobody')
-  t.end()
-})
+t.test(
+  'what a provider refuses of one message is no error of its own; whose each error is, is kept',
+  async t => {
+    const { attempt } = createRecord()
+    const errorAfter = (outcome: Outcome) => {
+      const error = attempt(outcome)?.lastError
+      return error && `${error.code} ${error.reply} ${error.whose}`
+    }
+    t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), null)
+    t.equal(errorAfter({ is: 'retry', whose: 'later', code: '450', reply: 'wait' }), '450 wait later')
+    t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), '450 wait later')
+    const ours = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'login' } as const
+    t.equal(errorAfter(ours), '535 login ours')
+    t.equal(errorAfter({ is: 'ambiguous', code: 'dropped', reply: 'gone' }), 'dropped gone nobody')
+  },
+)
 
-t.test('neither a stranger’s wrong key nor what check asks is a validation of the platform', t => {
-  let now = 0
-  const health = createServiceHealth(() => now)
+t.test('neither a stranger’s wrong key nor what check asks is a validation of the platform', async t => {
+  const { health, callback } = createRecord()
   const validate = (refusal: 'key' | 'signature' | null, isCheck = false) => {
-    now += 1000
-    health.handlers.callback?.({
-      type: 'callback',
-      channel: 'email',
-      method: 'GET',
-      answer: { err_code: refusal === null ? 0 : 1, err_msg: refusal ?? 'ok' },
-      refusal,
-      knowsKey: refusal !== 'key',
-      isCheck,
-      signature: 'absent',
-      outdated: false,
-      kind: 'none',
-      tookMs: 1,
-      ids: [],
-    })
-    return health.ofChannel('email').validation
+    const answer = { err_code: refusal === null ? 0 : 1, err_msg: refusal ?? 'ok' }
+    return callback({ method: 'GET', answer, refusal, knowsKey: refusal !== 'key', isCheck }).validation
   }
   t.equal(validate('key'), null, 'a stranger, before the platform')
   t.match(validate(null), { at: 2000, ok: true })
   t.match(validate('key'), { at: 2000, ok: true }, 'a stranger')
-  t.match(
-    validate('signature'),
-    { at: 4000, ok: false, reason: 'signature' },
-    'who has the key is the platform',
-  )
-  t.match(validate(null, true), { at: 4000, ok: false, reason: 'signature' }, 'check hides it not')
+  const refused = { at: 4000, ok: false, reason: 'signature' }
+  t.match(validate('signature'), refused, 'who has the key is the platform')
+  t.match(validate(null, true), refused, 'check hides it not')
   t.match(validate(null), { at: 6000, ok: true })
   t.match(validate('signature', true), { at: 6000, ok: true }, 'and brings none')
-  t.equal(health.ofChannel('email').refusals.count, 3)
-  t.equal(health.ofChannel('sms').validation, null)
-  t.end()
-})
-
-t.test('callers are counted by what they came with; the platform that is refused, until it is let in', t => {
-  let now = 0
-  const health = createServiceHealth(() => now)
-  const post = (refusal: EventOf<'callback'>['refusal'], more: Partial<EventOf<'callback'>> = {}) => {
-    now += 1000
-    health.handlers.callback?.({
-      type: 'callback',
-      channel: 'sms',
-      method: 'POST',
-      answer: { err_code: 0, err_msg: '' },
-      refusal,
-      knowsKey: refusal !== 'key' && refusal !== 'corp',
-      signature: 'right',
-      outdated: false,
-      kind: 'none',
-      tookMs: 1,
-      ids: [],
-      ...more,
-    })
-    return health.ofChannel('sms').lockedOut
-  }
-  t.equal(post('key'), null, 'a stranger')
-  t.equal(post('corp', { knowsKey: true }), null, 'another enterprise’s')
-  t.equal(post('source', { knowsKey: false }), null, 'a stranger from elsewhere')
-  t.same(post('source'), { count: 1, since: 4000, why: 'source' })
-  t.same(post('stale'), { count: 2, since: 4000, why: 'stale' })
-  post('signature', { method: 'GET' })
-  t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
-  t.equal(post(null, { signature: 'wrong', outdated: true }), null)
-  post(null, { method: 'GET' })
-  t.same(health.ofChannel('sms').signatures, { right: 0, stale: 0, wrong: 1, absent: 0 })
-  t.equal(health.ofChannel('sms').outdatedAt, 8000)
-  t.same(post('signature'), { count: 1, since: 10_000, why: 'signature' }, 'anew')
-  t.end()
+  t.equal(health.ofChannel('sms').refusals.count, 3)
+  t.equal(health.ofChannel('email').validation, null)
 })
 
 t.test(
-  'what quotas hold back is counted for each, in the order in which they began; so is what is unreadable',
-  t => {
-    let now = 0
-    const health = createServiceHealth(() => (now += 1000))
-    for (const quota of ['sms-minute', 'sms-day', 'sms-minute'])
-      health.handlers['alert-over-quota']?.({ type: 'alert-over-quota', channel: 'sms', kind: 'k', quota })
-    t.same(health.ofChannel('sms').heldBack, [
-      { quota: 'sms-minute', count: 2, lastAt: 3000 },
-      { quota: 'sms-day', count: 1, lastAt: 2000 },
-    ])
-    t.same(health.ofChannel('email').heldBack, [])
-    t.equal(health.unreadable(), null)
-    for (const id of ['a', 'b'])
-      health.handlers.unreadable?.({ type: 'unreadable', id, channel: 'sms', kind: 'k' })
-    t.same(health.unreadable(), { count: 2, lastAt: 5000 })
-    t.end()
+  'callers are counted by what they came with; the platform that is refused, until it is let in',
+  async t => {
+    const { health, callback } = createRecord()
+    const post = (refusal: EventOf<'callback'>['refusal'], more: Partial<EventOf<'callback'>> = {}) =>
+      callback({ refusal, knowsKey: refusal !== 'key' && refusal !== 'corp', ...more }).lockedOut
+    t.equal(post('key'), null, 'a stranger')
+    t.equal(post('corp', { knowsKey: true }), null, 'another enterprise’s')
+    t.equal(post('source', { knowsKey: false }), null, 'a stranger from elsewhere')
+    t.same(post('source'), { count: 1, since: 4000, why: 'source' })
+    t.same(post('stale'), { count: 2, since: 4000, why: 'stale' })
+    post('signature', { method: 'GET' })
+    t.match(post('source'), { count: 3, since: 4000 }, 'a validation is no message')
+    t.equal(post(null, { signature: 'wrong', outdated: true }), null)
+    post(null, { method: 'GET' })
+    t.same(health.ofChannel('sms').signatures, { right: 0, stale: 0, wrong: 1, absent: 0 })
+    t.equal(health.ofChannel('sms').outdatedAt, 8000)
+    t.same(post('signature'), { count: 1, since: 10_000, why: 'signature' }, 'anew')
   },
 )
 
-t.test('a failure of the store is over when a callback is stored, not when one is only let in', t => {
-  const health = createServiceHealth(() => 0)
-  health.handlers['store-failed']?.({ type: 'store-failed', doing: 'accept', error: new Error('full disk') })
-  const post = (err_code: number) => {
-    health.handlers.callback?.({
-      type: 'callback',
-      channel: 'email',
-      method: 'POST',
-      answer: { err_code, err_msg: '' },
-      refusal: null,
-      knowsKey: true,
-      signature: 'absent',
-      outdated: false,
-      kind: 'none',
-      tookMs: 1,
-      ids: [],
-    })
-    return health.storeFailure()
-  }
-  t.match(post(1), { doing: 'accept', message: 'full disk' })
-  t.equal(post(0), null)
-  t.end()
+t.test('what quotas hold back is counted for each, in their order, and so is what is unreadable', async t => {
+  let now = 0
+  const health = createServiceHealth(() => (now += 1000))
+  for (const quota of ['sms-minute', 'sms-day', 'sms-minute'])
+    health.handlers['alert-over-quota']?.({ type: 'alert-over-quota', channel: 'sms', kind: 'k', quota })
+  t.same(health.ofChannel('sms').heldBack, [
+    { quota: 'sms-minute', count: 2, lastAt: 3000 },
+    { quota: 'sms-day', count: 1, lastAt: 2000 },
+  ])
+  t.same(health.ofChannel('email').heldBack, [])
+  t.equal(health.unreadable(), null)
+  for (const id of ['a', 'b'])
+    health.handlers.unreadable?.({ type: 'unreadable', id, channel: 'sms', kind: 'k' })
+  t.same(health.unreadable(), { count: 2, lastAt: 5000 })
 })
 
-t.test('a robot fails from the first post that its group did not take until it takes one', t => {
-  let now = 0
-  const health = createServiceHealth(() => now)
-  const post = (outcome: Outcome) => {
-    now += 1000
-    health.handlers['robot-posted']?.({
-      type: 'robot-posted',
-      robot: 'dingtalk',
-      alarms: 1,
-      outcome,
-      isDropped: false,
-    })
-    return health.failingRobots()
-  }
+t.test('a failure of the store is over when a callback is stored, not when one is only let in', async t => {
+  const { health, callback } = createRecord()
+  health.handlers['store-failed']?.({ type: 'store-failed', doing: 'accept', error: new Error('full disk') })
+  callback({ answer: { err_code: 1, err_msg: '' } })
+  t.match(health.storeFailure(), { doing: 'accept', message: 'full disk' })
+  callback({})
+  t.equal(health.storeFailure(), null)
+})
+
+t.test('a robot fails from the first post that its group did not take until it takes one', async t => {
+  const { post } = createRecord()
   const refused = { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' } as const
   const failing = { robot: 'dingtalk', code: '310000', reply: 'sign not match' }
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 1000 }])
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 2000 }])
   t.same(post({ is: 'sent', reply: 'ok' }), [])
   t.same(post(refused), [{ ...failing, since: 4000, lastAt: 4000 }])
-  t.end()
 })
