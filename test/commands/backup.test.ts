@@ -1,9 +1,9 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { startService } from '../../src/service/service.ts'
+import { listen } from '../rigs/listen.ts'
 import { until } from '../rigs/service.ts'
 import { command, running } from './rig.ts'
 
@@ -57,9 +57,7 @@ t.test('a file that somebody else makes meanwhile is left to them', async t => {
     writeFileSync(file, 'of another backup')
     response.end('a copy')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   const env = { ADMIN_PORT: String(port) }
   t.match(await command(['backup', file], env), { code: 1, err: /exists: name a new file/ })
   t.equal(readFileSync(file, 'utf8'), 'of another backup')
@@ -72,9 +70,7 @@ t.test('a copy that is cut off leaves no file; a secret of its own is named', as
     if (cut) response.writeHead(200, { 'content-length': 20 }).write('half', () => response.destroy())
     else response.end('a copy')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   const env = { ADMIN_PORT: String(port), STORE_SECRET: 'a-long-random-text-of-ones-own' }
   t.match(await command(['backup', file], env), { code: 1, err: /cannot be written/ })
   t.notOk(existsSync(file))

@@ -1,6 +1,5 @@
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
@@ -9,15 +8,10 @@ import {
   computeSignature,
   createCallbackClient,
 } from '../../src/commands/callback-client.ts'
+import { listen } from '../rigs/listen.ts'
 
 const credentials = { corpId: '100fa4b2c3d4e5f6', token: 'bVq3xGm7RzKp2wTnYh8LdJfs' }
 const certificate = await createCertificate(Date.now())
-
-async function port(t: Test, server: Server): Promise<number> {
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => new Promise(resolve => server.close(resolve)))
-  return (server.address() as AddressInfo).port
-}
 
 function platform(t: Test, options: CallbackClientOptions = {}) {
   const made = createCallbackClient(options)
@@ -28,7 +22,7 @@ function platform(t: Test, options: CallbackClientOptions = {}) {
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 async function serving(t: Test, handler: Handler): Promise<string> {
-  return `http://127.0.0.1:${await port(
+  return `http://127.0.0.1:${await listen(
     t,
     createHttp((request, response) => void handler(request, response)),
   )}`
@@ -98,7 +92,7 @@ t.test('a service that is absent, not trusted or silent is unreachable, each wit
   t.match(await platform(t).post('', {}), { is: 'unreachable', why: /Invalid URL/ })
 
   const server = createHttps(certificate, (_request, response) => response.end('{"err_code":0,"err_msg":""}'))
-  const url = `https://127.0.0.1:${await port(t, server)}/`
+  const url = `https://127.0.0.1:${await listen(t, server)}/`
   t.match(await platform(t).post(url, {}), {
     is: 'unreachable',
     why: /self-signed|unable to verify/,

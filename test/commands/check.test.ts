@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,6 +11,7 @@ import type { ResolveTxt } from '../../src/commands/check/sender.ts'
 import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { listen } from '../rigs/listen.ts'
 import { makeChain } from '../tls/authority.ts'
 import { command, type Env, running, standInsFor } from './rig.ts'
 
@@ -181,10 +181,8 @@ t.test('a store that is there is opened and made to commit, unless a running ser
 
 t.test('a service that takes connections and never answers is said, and its store is left alone', async t => {
   const { env } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
-  const silent = createServer(socket => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
-  t.teardown(() => void silent.close())
-  await once(silent, 'listening')
-  const beside = { ...env, ADMIN_PORT: String((silent.address() as AddressInfo).port) }
+  const silent = createServer(socket => socket.on('error', () => undefined))
+  const beside = { ...env, ADMIN_PORT: String(await listen(t, silent)) }
   const [lines, ...others] = await Promise.all([
     found(beside),
     ...['find ann@example.com', 'forget ann@example.com', `backup ${t.testdirName}/copy`].map(line =>

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { showLocalTimes } from '../../src/admin/console/html.ts'
+import { listen } from '../rigs/listen.ts'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
@@ -127,10 +126,9 @@ t.test(
     const server = createServer(({ url, headers }, response) => {
       if (url?.startsWith('/api/') === true) asked.push(headers.authorization)
       response.end(JSON.stringify(url?.endsWith('/search') === true ? { messages } : { providers: [] }))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
-    const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+    })
+    const port = await listen(t, server)
+    const env = { ADMIN_PORT: String(port) }
     const find = (tokens: string, ...more: string[]) =>
       command(['find', 'ann@example.com', ...more], { ...env, ADMIN_TOKENS: tokens })
     const program = 'status/shop:a-token-of-a-program'
@@ -155,10 +153,8 @@ t.test('a service that cannot store says so before anything else', async t => {
     if (request.url?.endsWith('/search') === true) request.on('data', data => (search += String(data)))
     response.writeHead(request.url === '/readyz' ? 503 : 200, { 'content-type': 'application/json' })
     response.end(request.url?.endsWith('/calls') === true ? '{"channels":[]}' : '{"messages":[]}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const port = String((server.address() as AddressInfo).port)
+  })
+  const port = String(await listen(t, server))
   inZone(t, 'Europe/Berlin')
   const day = ['--since', '2026-10-25', '--until', '2026-10-25']
   const { code, out } = await command(['find', 'ann@example.com', ...day], { ...env, ADMIN_PORT: port })

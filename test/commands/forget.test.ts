@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { listen } from '../rigs/listen.ts'
 import { mailBody, startRig, until } from '../rigs/service.ts'
 import { command, running } from './rig.ts'
 
@@ -35,12 +34,9 @@ t.test('a recipient is forgotten, however it is written; what waits is not sent'
 
 t.test('what is being sent just now is left, and that is a failure', async t => {
   let live = 1
-  const server = createServer((_request, response) =>
-    response.end(JSON.stringify({ messages: 2, live })),
-  ).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  const server = createServer((_request, response) => response.end(JSON.stringify({ messages: 2, live })))
+  const port = await listen(t, server)
+  const env = { ADMIN_PORT: String(port) }
   const forget = () => command(['forget', 'ann@example.com'], env)
   t.match(await forget(), {
     code: 1,

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { adminAddress } from '../../src/config/sources.ts'
 import { sourcesOf } from '../config/settings.ts'
+import { listen } from '../rigs/listen.ts'
 import { command, running } from './rig.ts'
 
 async function answering(t: Test, answer: (path: string) => readonly [number, string] | null) {
@@ -10,12 +10,8 @@ async function answering(t: Test, answer: (path: string) => readonly [number, st
     const said = answer(request.url ?? '')
     if (said !== null) response.writeHead(said[0]).end(said[1])
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  const port = await listen(t, server)
+  return { ADMIN_PORT: String(port) }
 }
 
 t.test('a running service is well and ready, without any other setting', async t => {
@@ -53,9 +49,8 @@ t.test('a service whose answer takes longer, an octet a second, is not well', as
     const drip = setInterval(() => response.write('x'), 1000)
     response.once('close', () => clearInterval(drip))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  const port = await listen(t, server)
+  const env = { ADMIN_PORT: String(port) }
   t.match(await command(['health'], env), { code: 1, err: /healthz: no answer within 3 s/ })
 })
 
@@ -63,9 +58,8 @@ t.test('a service that ends in the middle of its answer is not well', async t =>
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': 20 }).write('{', () => response.destroy())
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const env = { ADMIN_PORT: String((server.address() as AddressInfo).port) }
+  const port = await listen(t, server)
+  const env = { ADMIN_PORT: String(port) }
   t.match(await command(['health'], env), { code: 1, err: /healthz: aborted/ })
 })
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { findMarkedParam, markValue } from '../../src/commands/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
+import { listen } from '../rigs/listen.ts'
 import { command, type Env, running, standInsFor } from './rig.ts'
 
 t.test('plays the platform: validates, then sends a real mail', async t => {
@@ -82,9 +82,8 @@ t.test('err_code 0 with another status than 200 is no success', async t => {
   const server = createServer((_request, response) => {
     response.writeHead(500, { 'content-type': 'application/json' }).end('{"err_code":0,"err_msg":""}')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const base = `http://127.0.0.1:${port}`
   const { code, out } = await command(['send', 'email', '--validate-only', '--base', base], env)
   t.match(out, /^validate {2}HTTP 500 {2}err_code 0/)
   t.equal(code, 1)
@@ -97,9 +96,7 @@ t.test('each option stands in the body, and the base is the one that was named',
     request.on('data', data => bodies.push(JSON.parse(String(data)) as Record<string, unknown>))
     response.end('{"err_code":0,"err_msg":""}')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   const here = `http://127.0.0.1:${port}`
   const gone = 'https://127.0.0.1:9'
   const send = async (line: string, given: Env = {}) => {

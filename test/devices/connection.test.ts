@@ -1,7 +1,7 @@
 import { createServer } from 'node:http2'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { holdConnection } from '../../src/devices/ddq-client.ts'
+import { listen } from '../rigs/listen.ts'
 
 t.test(
   'a server that ends every stream has ended the subscription, though the connection is open',
@@ -11,14 +11,13 @@ t.test(
       stream.respond({ ':status': 200 })
       stream.end('{}')
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => server.close())
+    const port = await listen(t, server)
     const subscribed: number[] = []
     const ending = new AbortController()
     t.teardown(() => ending.abort())
     const options = {
       endpoint: {
-        origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        origin: `http://127.0.0.1:${port}`,
         authenticatePath: '/auth',
         subscribePath: '/subscribe',
         heartbeat: 'ping' as const,

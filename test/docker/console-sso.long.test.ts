@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { createHash, createPrivateKey, createSign } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { freePort } from '../rigs/free-port.ts'
+import { listen } from '../rigs/listen.ts'
 import { startRig, until } from '../rigs/service.ts'
 
 const MODULES = '/usr/lib/apache2/modules'
@@ -22,7 +22,7 @@ async function startProvider(t: Test, key: string) {
   const { n, e } = createPrivateKey(key).export({ format: 'jwk' })
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const server = createServer((asked, answer) => {
-    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const issuer = `http://127.0.0.1:${port}`
     const { pathname, searchParams } = new URL(asked.url ?? '/', issuer)
     const json = (value: object) =>
       answer.setHeader('content-type', 'application/json').end(JSON.stringify(value))
@@ -65,9 +65,8 @@ async function startProvider(t: Test, key: string) {
       json({ access_token: 'a', token_type: 'Bearer', expires_in: 60, id_token: `${signed}.${signature}` })
     })
   })
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  t.teardown(() => void server.close())
-  return { state, issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const port = await listen(t, server)
+  return { state, issuer: `http://127.0.0.1:${port}` }
 }
 
 const skip = existsSync(`${MODULES}/mod_auth_openidc.so`) ? false : 'mod_auth_openidc is not installed'

@@ -9,11 +9,10 @@ export interface ContractRig {
   readonly provider: Provider
   /** The same with a wrong password or token. */
   readonly wrongLogin: Provider
-  /** A new message to `recipient` of the rig, holding `secrets`. */
+  /** A new message, holding `secrets`. */
   readonly message: () => Outgoing
   /** A message of the other channel. */
   readonly foreign: Outgoing
-  readonly recipient: string
   /** What must not show up in any outcome: passwords, tokens, codes, links, the recipient. */
   readonly secrets: readonly string[]
   /** Ids of the messages that arrived, in order. */

@@ -1,10 +1,11 @@
 import https from 'node:https'
-import net, { type AddressInfo } from 'node:net'
+import net from 'node:net'
 import t from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { createExchanges, createHttpClient, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
+import { listen } from '../rigs/listen.ts'
 
 const LIMITS = { connectMs: 2_000, answerMs: 2_000, bodyMs: 2_000 }
 const REQUEST = { method: 'POST', path: '/?secret', headers: {}, body: null }
@@ -16,9 +17,8 @@ t.test('a certificate that nobody vouches for gets no request', async t => {
     requests += 1
     response.end('{}')
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const baseUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const baseUrl = `https://127.0.0.1:${port}`
   const ask = async (options: { readonly ca?: string }) => {
     const client = createHttpClient({ baseUrl, connections: 1, limits: LIMITS, ...options })
     t.teardown(() => client.close())
@@ -39,10 +39,7 @@ t.test('a probe finds out about TLS and the proxy, writes no request, and waits 
   let requests = 0
   const server = https.createServer(certificate, () => void (requests += 1))
   const silent = net.createServer(socket => void socket.on('error', () => {}))
-  for (const each of [server, silent])
-    await new Promise<void>(resolve => each.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => [server, silent].map(each => each.close()))
-  const [port, silentPort] = [server, silent].map(each => (each.address() as AddressInfo).port)
+  const [port, silentPort] = [await listen(t, server), await listen(t, silent)]
   const open = (to = port, options: object = { ca: certificate.cert }) => {
     const client = createHttpClient({
       baseUrl: `https://127.0.0.1:${to}`,
@@ -81,16 +78,9 @@ t.test('an API that only ever says that it is still there is not listened to', a
     }
     socket.once('data', write).on('drain', write)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const client = createHttpClient({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    connections: 1,
-    limits: LIMITS,
-  })
-  t.teardown(async () => {
-    await client.close()
-    server.close()
-  })
+  const baseUrl = `http://127.0.0.1:${await listen(t, server)}`
+  const client = createHttpClient({ baseUrl, connections: 1, limits: LIMITS })
+  t.teardown(() => client.close())
   const exchanges = createExchanges(LIMITS, { now: Date.now })
   const ended = await exchanges.run(
     one => client.request(one, REQUEST),

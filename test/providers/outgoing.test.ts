@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import { createServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { aliyun } from '../../src/providers/aliyun.ts'
 import {
@@ -19,25 +18,18 @@ import { enough, load } from '../config/settings.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
+import { listen } from '../rigs/listen.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
 
 const LIMITS = { connectMs: 1000, answerMs: 1000, bodyMs: 1000 }
 const certificate = await createTestCertificate()
 
-async function listen(t: Test, server: Server, end = () => {}): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    end()
-    return new Promise(resolve => server.close(resolve))
-  })
-  return (server.address() as AddressInfo).port
-}
-
 /** An API with a certificate of our own authority. @returns its port. */
 function startApi(t: Test): Promise<number> {
-  const api = createServer(certificate, (_request, response) => void response.end('{"well":true}'))
-  return listen(t, api, () => api.closeAllConnections())
+  return listen(
+    t,
+    createServer(certificate, (_request, response) => void response.end('{"well":true}')),
+  )
 }
 
 /** Asks the API once. @returns its answer, or the outcome of a message that was not sent. */

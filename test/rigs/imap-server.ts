@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { listen } from './listen.ts'
 
 /** What a server does instead of the usual, by a command's name; GREETING comes first. */
 export type Act = (verb: string, tag: string, line: string) => string | undefined
@@ -94,18 +94,14 @@ export async function startImap(t: Test, usual: Iterable<readonly [number, strin
         else socket.write(`${answer(verb, line)}${tag === 'DONE' ? idle : tag} OK done\r\n`)
       }
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    hangUp()
-    server.close()
   })
+  const port = await listen(t, server)
   /** Ends all connections. */
   function hangUp(): void {
     for (const socket of sockets) socket.destroy()
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     mails,
     /** What was moved away. */
     moved,

@@ -2,13 +2,13 @@ import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { checkLogin } from '../../../src/providers/module.ts'
 import { createAccessTokens } from '../../../src/providers/smtp/oauth2.ts'
-import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { tokenLimits } from '../../../src/providers/smtp/settings.ts'
 import { createTwilioProvider } from '../../../src/providers/twilio.ts'
 import { SHORT_SMTP } from '../../providers/short.ts'
 import { startOauth2, USER } from '../../providers/smtp/oauth2.ts'
-import { LOGIN } from '../../providers/smtp/rig.ts'
+import { LOGIN, openSmtp } from '../../providers/smtp/rig.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { listen } from '../../rigs/listen.ts'
 import { createSmtpServer, type SmtpServerOptions, type SmtpStep } from '../../rigs/smtp-server.ts'
 import { CLIENT } from '../../rigs/token-endpoint.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
@@ -18,12 +18,9 @@ const certificate = await createTestCertificate()
 
 /** What `check` says of a mail server. */
 async function sayOfMail(t: Test, url: string, ca: string | undefined = certificate.cert): Promise<string> {
-  const provider = createSmtpProvider({
-    name: 'smtp',
+  const provider = openSmtp({
     url,
-    ehloName: 'courier.example.com',
     bounceTo: 'bounces@example.com',
-    limits: SHORT_SMTP,
     ...(ca !== undefined && { tls: { ca } }),
   })
   t.teardown(() => provider.close())
@@ -81,11 +78,8 @@ t.test('a mail server: each cause has its words and its advice', async t => {
   const secure = await start(t, { certificate, secure: true })
   t.match(await sayOfMail(t, `smtp://${secure.at}`), /waits for TLS from the first byte .* → write smtps:/)
   const mute = createTcpServer(() => {})
-  await new Promise<void>(resolve => mute.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => mute.close())
-  const { port } = mute.address() as { port: number }
   t.match(
-    await sayOfMail(t, `smtp://127.0.0.1:${port}`),
+    await sayOfMail(t, `smtp://127.0.0.1:${await listen(t, mute)}`),
     /takes the connection, and says nothing .* → look at the server/,
   )
 
@@ -110,12 +104,9 @@ t.test('a mail server: each cause has its words and its advice', async t => {
 t.test('an access token: each cause has its words and its advice', async t => {
   const { endpoint, server, port } = await startOauth2(t)
   const say = async (url = endpoint.url, { secret = CLIENT.secret, refreshToken = '' } = {}) => {
-    const provider = createSmtpProvider({
-      name: 'smtp',
+    const provider = openSmtp({
       url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}?ignoreTLS=true`,
-      ehloName: 'courier.example.com',
       bounceTo: USER,
-      limits: SHORT_SMTP,
       accessTokens: createAccessTokens(
         { url, clientId: CLIENT.id, clientSecret: secret, refreshToken: refreshToken || undefined },
         { clock: { now: Date.now }, random: () => 0, limits: tokenLimits(SHORT_SMTP) },

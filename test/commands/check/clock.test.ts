@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { checkClock, readServerDate } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
+import { listen } from '../../rigs/listen.ts'
 import { linesOf } from './lines.ts'
 
 const NOW = 1_700_000_000_000
@@ -46,9 +46,8 @@ t.test('the time that a server says it is', async t => {
     else response.setHeader('date', 'Tue, 14 Nov 2023 22:13:20 GMT')
     response.writeHead(404).end()
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const url = `http://127.0.0.1:${port}`
   t.equal(await readServerDate(url), NOW)
   t.equal(await readServerDate(`${url}/none`), null)
   t.equal(await readServerDate('http://127.0.0.1:9'), null)

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { type AddressInfo, type Server, type Socket } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { checkEventReceiver } from '../../../src/commands/check/receivers.ts'
@@ -9,23 +7,12 @@ import { enough, load } from '../../config/settings.ts'
 import { trustDuring } from '../../rigs/authorities.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { startHttpProxy } from '../../rigs/http-proxy.ts'
+import { listen } from '../../rigs/listen.ts'
 import { SECRET } from '../../webhooks/receiver.ts'
 import { linesOf } from './lines.ts'
 
 const clock = { now: Date.now }
 const LIMITS = { connectMs: 300, answerMs: 300, bodyMs: 300 }
-
-async function listen(t: Test, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const open = new Set<Socket>()
-  server.on('connection', (socket: Socket) => void open.add(socket))
-  t.teardown(() => {
-    for (const socket of open) socket.destroy()
-    return new Promise(resolve => server.close(resolve))
-  })
-  return (server.address() as AddressInfo).port
-}
 
 async function sayOfEvents(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   const config = load({ ...enough, EVENTS_URL: url, EVENTS_SECRET: SECRET, ...more })

@@ -1,18 +1,22 @@
+import { CODE, carrierContract, templateSms } from '../carrier.ts'
 import type { ContractRig } from '../contract.ts'
-import { aliyunSide, openAliyun, startAliyunServer } from './rig.ts'
+import { LOGIN, NUMBER, openAliyun, refuse, startAliyunServer } from './rig.ts'
 
 export const variants: Readonly<Record<string, () => Promise<ContractRig>>> = {
   async 'with an access key'() {
     const server = await startAliyunServer()
-    const provider = openAliyun(server.url)
-    const wrongLogin = openAliyun(server.url, { secret: 'canary-wrong' })
-    return {
-      ...aliyunSide(server),
-      provider,
-      wrongLogin,
-      async end() {
-        await Promise.all([provider.close(), wrongLogin.close(), server.standIn.close()])
-      },
-    }
+    return carrierContract(server, {
+      provider: openAliyun(server.url),
+      wrongLogin: openAliyun(server.url, { secret: 'canary-wrong' }),
+      message: templateSms,
+      idOf: ({ outId }) => outId,
+      told: [NUMBER, `+86${NUMBER}`, CODE, LOGIN.secret],
+      alsoSecret: ['ACS3-HMAC'],
+      refusals: echo => ({
+        'refuse-recipient': refuse('isv.MOBILE_NUMBER_ILLEGAL', `${echo}手机号码格式错误`),
+        'refuse-content': refuse('isv.SMS_CONTENT_ILLEGAL', echo),
+        'refuse-for-now': refuse('Throttling.User', echo),
+      }),
+    })
   },
 }

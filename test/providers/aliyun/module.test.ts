@@ -3,7 +3,8 @@ import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { LOGIN, SIGN_NAME, sms, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
+import { templateSms as sms } from '../carrier.ts'
+import { LOGIN, SIGN_NAME, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const own = {
   ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,

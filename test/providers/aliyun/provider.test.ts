@@ -3,8 +3,9 @@ import { type AliyunStandInOptions, REFUSALS } from '../../../sandbox/carriers/a
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
+import { templateSms as sms } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
-import { NUMBER, openAliyun, refuse, SIGN_NAME, sms, startAliyunServer, templatesOf } from './rig.ts'
+import { NUMBER, openAliyun, refuse, SIGN_NAME, startAliyunServer, templatesOf } from './rig.ts'
 
 const never = new AbortController().signal
 

@@ -1,24 +1,18 @@
 import {
-  type AliyunRequest,
   type AliyunStandIn,
   type AliyunStandInOptions,
   createAliyunStandIn,
   refusalOf,
 } from '../../../sandbox/carriers/aliyun.ts'
-import { type CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import type { OutgoingSms } from '../../../src/messages/message.ts'
+import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
-import { ownHost } from '../../rigs/own-host.ts'
-import type { Behaviour, ContractRig } from '../contract.ts'
+import { startStandIn } from '../../rigs/stand-in.ts'
 import { SHORT_HTTP } from '../short.ts'
-import { outgoingSms } from '../sms.ts'
-import { mail } from '../smtp/rig.ts'
 
 export const LOGIN = { keyId: 'LTAItest', secret: 'canary-secret-7d1c' }
 export const NUMBER = '13711112222'
-export const CODE = '607182'
 export const SIGN_NAME = '示例科技'
 
 /** Settings by which Aliyun alone sends SMS. */
@@ -62,49 +56,18 @@ export const TEMPLATES = [
   },
 ]
 
-/** A code to the mainland. */
-export function sms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
-  return outgoingSms({
-    to: `+86${NUMBER}`,
-    country: 'CN',
-    params: { code: CODE, minute: '5' },
-    text: () => {
-      throw new Error('a carrier with templates asks for no text')
-    },
-    ...changes,
-  })
-}
-
 /** The same template for everything. */
-export function templatesOf(use: Partial<TemplateUse> = {}): AliyunSettings['templates'] {
-  return {
-    templateFor: (_carrier, { params }) => ({
-      template: 'SMS_1',
-      params: { code: params['code'] ?? '' },
-      ...use,
-    }),
-  }
-}
+export const templatesOf = (use: Partial<TemplateUse> = {}): AliyunSettings['templates'] => ({
+  templateFor: (_carrier, { params }) => ({
+    template: 'SMS_1',
+    params: { code: params['code'] ?? '' },
+    ...use,
+  }),
+})
 
-export interface AliyunServer {
-  readonly url: string
-  readonly standIn: AliyunStandIn
-  /** What to do with a request from now on; undefined: behave. */
-  fault: ((request: AliyunRequest) => CarrierFault | undefined) | undefined
-}
-
-export async function startAliyunServer(options: Partial<AliyunStandInOptions> = {}): Promise<AliyunServer> {
-  const rig: { fault: AliyunServer['fault'] } = { fault: undefined }
-  const standIn = createAliyunStandIn({
-    ...LOGIN,
-    signatures: SIGNATURES,
-    templates: TEMPLATES,
-    fault: request => rig.fault?.(request),
-    ...options,
-  })
-  const host = ownHost()
-  const { port } = await standIn.listen(0, host)
-  return Object.assign(rig, { standIn, url: `http://${host}:${port}` })
+export function startAliyunServer(options: Partial<AliyunStandInOptions> = {}) {
+  const account = { ...LOGIN, signatures: SIGNATURES, templates: TEMPLATES }
+  return startStandIn<AliyunStandIn>(fault => createAliyunStandIn({ ...account, fault, ...options }))
 }
 
 export function openAliyun(url: string, settings: Partial<AliyunSettings> = {}): Provider {
@@ -123,31 +86,4 @@ export function openAliyun(url: string, settings: Partial<AliyunSettings> = {}):
 /** A refusal of SendSms by a published code; `words` of it. */
 export function refuse(code: string, words?: string): CarrierFault {
   return { is: 'answer', ...refusalOf(code, words) }
-}
-
-const ECHO = `${NUMBER} +86${NUMBER} ${CODE} https://platform.example/canaryLink ${LOGIN.secret}`
-const FAULTS: Readonly<Record<Exclude<Behaviour, 'well'>, CarrierFault>> = {
-  'refuse-recipient': refuse('isv.MOBILE_NUMBER_ILLEGAL', `${ECHO}手机号码格式错误`),
-  'refuse-content': refuse('isv.SMS_CONTENT_ILLEGAL', ECHO),
-  'refuse-for-now': refuse('Throttling.User', ECHO),
-  'stall-after-message': { is: 'stall', accept: true },
-  'drop-after-message': { is: 'reset', accept: true },
-  garbage: { is: 'answer', status: 502, body: `<html>${ECHO}</html>` },
-}
-
-/** Everything of a contract's rig but the providers. */
-export function aliyunSide(server: AliyunServer): Omit<ContractRig, 'provider' | 'wrongLogin' | 'end'> {
-  const { standIn } = server
-  return {
-    message: sms,
-    foreign: mail(),
-    recipient: `+86${NUMBER}`,
-    secrets: [NUMBER, CODE, 'canaryLink', LOGIN.secret, 'canary-wrong', 'ACS3-HMAC'],
-    arrived: () => standIn.messages.map(({ outId }) => outId),
-    sockets: () => standIn.connections(),
-    behave(how) {
-      server.fault = how === 'well' ? undefined : () => FAULTS[how]
-    },
-    goDown: async () => standIn.close(),
-  }
 }

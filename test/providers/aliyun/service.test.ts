@@ -4,12 +4,12 @@ import t, { type Test } from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
 import { deriveReceiptKey } from '../../../src/providers/receipts.ts'
 import { type ServiceRig, SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
-import { ALONE, type AliyunServer, startAliyunServer } from './rig.ts'
+import { ALONE, startAliyunServer } from './rig.ts'
 
 const PATH = `/receipt/aliyun/${deriveReceiptKey('aliyun', SMS_TOKEN)}`
 
 /** The service with Aliyun alone. */
-async function start(t: Test): Promise<{ readonly rig: ServiceRig; readonly aliyun: AliyunServer }> {
+async function start(t: Test) {
   const aliyun = await startAliyunServer()
   t.teardown(() => aliyun.standIn.close())
   const file = join(t.testdir(), 'templates.json')

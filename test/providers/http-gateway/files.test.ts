@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parse } from 'node:querystring'
 import t from 'tap'
 import { createGatewayReceipts } from '../../../src/providers/http-gateway/answers.ts'
+import { listen } from '../../rigs/listen.ts'
 import { judgementOf } from '../sms.ts'
 import { gatewayOf, open, sms } from './rig.ts'
 
@@ -184,12 +184,7 @@ for (const [name, published] of Object.entries(PUBLISHED))
         response.writeHead(status).end(text)
       })
     })
-    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    const { port } = server.address() as AddressInfo
+    const port = await listen(t, server)
     const text = readFileSync(join(import.meta.dirname, `../../../docs/gateways/${name}.yaml`), 'utf8')
     const [, host = ''] = /url: "?(https:\/\/[^/]+)/.exec(text) ?? []
     const gateway = gatewayOf(text.replaceAll(host, `http://127.0.0.1:${port}`))

@@ -1,6 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
@@ -18,8 +17,10 @@ import { createRedactor } from '../../../src/providers/redact.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { parseJson } from '../../../src/runtime/json-object.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
+import { listen } from '../../rigs/listen.ts'
+import { CODE } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
-import { CODE, EXAMPLES, type Example, gatewayOf, NUMBER, open, sms, startServer } from './rig.ts'
+import { EXAMPLES, type Example, gatewayOf, NUMBER, open, sms, startServer } from './rig.ts'
 
 /** What an entry of a file's codes comes to, scope and all. */
 function expectedOf(meaning: NonNullable<GatewayAnswer['codes']>[string]): ReturnType<typeof judgementOf> {
@@ -51,12 +52,8 @@ async function startSink(t: Test, answer = '{"id":"m1"}', status = 200) {
       response.writeHead(status, { location: '/elsewhere' }).end(answer)
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got }
+  const port = await listen(t, server)
+  return { url: `http://127.0.0.1:${port}`, got }
 }
 
 t.test(
@@ -363,7 +360,7 @@ for (const example of Object.keys(EXAMPLES) as Example[])
         )
       }
       for (const [code, meaning] of Object.entries(gateway.answer.codes ?? {})) {
-        server.fault = { is: 'answer', ...dialect.refusal(code.replace('*', 'X')) }
+        server.fault = () => ({ is: 'answer', ...dialect.refusal(code.replace('*', 'X')) })
         const outcome = await provider.send(sms(), abort())
         const told = JSON.stringify(outcome)
         if (meaning === 'ok') t.match(told, /"sent"|no-id/, code)

@@ -1,25 +1,21 @@
-import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import {
   createGatewayStandIn,
   createInfobip,
   createVonage,
   type GatewayDialect,
   type GatewayStandIn,
-  readExample,
 } from '../../../sandbox/carriers/http-gateway.ts'
 import { type Gateway, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createGatewayProvider, type GatewaySettings } from '../../../src/providers/http-gateway/gateway.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
-import { ownHost } from '../../rigs/own-host.ts'
-import type { Behaviour, ContractRig } from '../contract.ts'
+import { startStandIn } from '../../rigs/stand-in.ts'
+import { CODE } from '../carrier.ts'
 import { SHORT_HTTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
-import { mail } from '../smtp/rig.ts'
 
 export const NUMBER = '+447400112233'
-export const CODE = '607182'
-const SECRET = 'canary-secret-51d0'
+export const SECRET = 'canary-secret-51d0'
 
 /** The examples of docs/gateways/, each with what it says of refusals. */
 export const EXAMPLES = {
@@ -68,54 +64,6 @@ export function open(
   })
 }
 
-export interface GatewayServer {
-  readonly url: string
-  readonly standIn: GatewayStandIn
-  /** What to do with a request from now on; undefined: behave. */
-  fault: CarrierFault | undefined
-}
-
-export async function startServer(dialect: GatewayDialect): Promise<GatewayServer> {
-  const rig: { fault: GatewayServer['fault'] } = { fault: undefined }
-  const standIn = createGatewayStandIn(dialect, { fault: () => rig.fault })
-  const host = ownHost()
-  const { port } = await standIn.listen(0, host)
-  return Object.assign(rig, { standIn, url: `http://${host}:${port}` })
-}
-
-const ECHO = `${NUMBER} ${NUMBER.slice(1)} ${CODE} https://platform.example/canaryLink ${SECRET}`
-
-/** One of the examples against its stand-in. */
-export async function startContract(example: Example): Promise<ContractRig> {
-  const { dialect, secrets, codes } = EXAMPLES[example]
-  const server = await startServer(dialect)
-  const gateway = gatewayOf(readExample(example, server.url))
-  const wrong = Object.fromEntries(Object.keys(secrets).map(name => [name, 'canary-wrong']))
-  const [provider, wrongLogin] = [open(gateway, secrets), open(gateway, wrong)]
-  const refuse = (code: string): CarrierFault => ({ is: 'answer', ...dialect.refusal(code, ECHO) })
-  const faults: Readonly<Record<Exclude<Behaviour, 'well'>, CarrierFault>> = {
-    'refuse-recipient': refuse(codes.recipient),
-    'refuse-content': refuse(codes.content),
-    'refuse-for-now': refuse(codes.later),
-    'stall-after-message': { is: 'stall', accept: true },
-    'drop-after-message': { is: 'reset', accept: true },
-    garbage: { is: 'answer', status: 502, body: `<html>${ECHO}</html>` },
-  }
-  return {
-    provider,
-    wrongLogin,
-    message: sms,
-    foreign: mail(),
-    recipient: NUMBER,
-    secrets: [NUMBER.slice(3), CODE, 'canaryLink', SECRET, 'canary-wrong'],
-    arrived: () => server.standIn.messages.map(({ ref }) => ref),
-    sockets: () => server.standIn.connections(),
-    behave(how) {
-      server.fault = how === 'well' ? undefined : faults[how]
-    },
-    goDown: async () => server.standIn.close(),
-    async end() {
-      await Promise.all([provider.close(), wrongLogin.close(), server.standIn.close()])
-    },
-  }
+export function startServer(dialect: GatewayDialect) {
+  return startStandIn<GatewayStandIn>(fault => createGatewayStandIn(dialect, { fault }))
 }

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { NewMessage } from '../../../src/messages/message.ts'
 import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
 import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createRobots, type RobotPost } from '../../../src/providers/http-gateway/robots.ts'
+import { listen } from '../../rigs/listen.ts'
 import { mailBody, smsBody, startRig, until } from '../../rigs/service.ts'
 import { gatewayOf } from './rig.ts'
 
@@ -101,9 +101,8 @@ async function startGroup(t: Test, name: string) {
     if (refusal === null) texts.push(String(group.text(post)))
     response.setHeader('content-type', 'application/json').end(JSON.stringify(refusal ?? group.ok))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close().closeAllConnections())
-  rig.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  rig.url = `http://127.0.0.1:${port}`
   return rig
 }
 

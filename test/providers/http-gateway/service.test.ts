@@ -26,7 +26,7 @@ t.test('a gateway is a carrier as the others are: route, report, timeline, conso
   t.equal((await rig.ask(`${pathname}?${report}`)).status, 204, 'twice is once')
   t.ok((await rig.ask(pathname, { method: 'POST', body: '{}' })).status >= 400)
 
-  vonage.fault = { is: 'answer', ...dialect.refusal('8') }
+  vonage.fault = () => ({ is: 'answer', ...dialect.refusal('8') })
   t.equal((await rig.post('sms', smsBody({ to: '13800138002' }))).errCode, 0)
   await until(() => rig.twilio.messages.length === 1, 'the second carrier')
   const { adminUrl } = rig.service()

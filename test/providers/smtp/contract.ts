@@ -1,29 +1,21 @@
-import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { ownHost } from '../../rigs/own-host.ts'
 import { CLIENT, startTokenEndpoint } from '../../rigs/token-endpoint.ts'
 import type { ContractRig } from '../contract.ts'
-import { SHORT_SMTP } from '../short.ts'
 import { openTokens, USER } from './oauth2.ts'
-import { createSmtpServer, LOGIN, smtpSide, urlOf } from './rig.ts'
+import { createSmtpServer, LOGIN, openSmtp, smtpSide, urlOf } from './rig.ts'
 
 async function start(secure: boolean): Promise<ContractRig> {
   const host = ownHost()
   const certificate = await createTestCertificate({ name: host })
   const server = createSmtpServer({ host, login: LOGIN, certificate, secure })
   const { port } = await server.listen()
-  const open = (url: string): ReturnType<typeof createSmtpProvider> => {
-    const settings: SmtpSettings = {
-      name: 'smtp',
+  const open = (url: string) =>
+    openSmtp({
       url: secure ? url.replace('smtp:', 'smtps:') : url,
       connections: 2,
-      ehloName: 'courier.example.com',
-      bounceTo: 'bounce@example.com',
-      limits: SHORT_SMTP,
       tls: { ca: certificate.cert },
-    }
-    return createSmtpProvider(settings)
-  }
+    })
   const provider = open(urlOf(port, LOGIN, host))
   const wrongLogin = open(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }, host))
   const side = smtpSide(server)
@@ -45,14 +37,10 @@ async function startWithToken(): Promise<ContractRig> {
   const certificate = await createTestCertificate({ name: host })
   const server = createSmtpServer({ host, xoauth2: { takes }, certificate })
   const { port } = await server.listen()
-  const open = (secret: string): ReturnType<typeof createSmtpProvider> =>
-    createSmtpProvider({
-      name: 'smtp',
+  const open = (secret: string) =>
+    openSmtp({
       url: `smtp://${encodeURIComponent(USER)}@${host}:${port}`,
       connections: 2,
-      ehloName: 'courier.example.com',
-      bounceTo: 'bounce@example.com',
-      limits: SHORT_SMTP,
       accessTokens: openTokens(endpoint, { secret }),
       tls: { ca: certificate.cert },
     })

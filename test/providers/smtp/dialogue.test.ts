@@ -1,42 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
-import t, { type Test } from 'tap'
-import type { OutgoingMail } from '../../../src/messages/message.ts'
-import type { Outcome, Provider } from '../../../src/providers/provider.ts'
+import t from 'tap'
 import { WholeMail } from '../../../src/providers/smtp/connection.ts'
-import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
-import { createSmtpServer, type SmtpServer, type SmtpServerOptions } from '../../rigs/smtp-server.ts'
-import { SHORT_SMTP } from '../short.ts'
-import { LOGIN, mail, urlOf } from './rig.ts'
+import { LOGIN, mail, startSmtp as start, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
-
-/** What goes over the wire: byte by byte. */
-async function start(
-  t: Test,
-  options: SmtpServerOptions = {},
-  settings: Partial<SmtpSettings> & { readonly query?: string } = {},
-): Promise<{ server: SmtpServer; provider: Provider; send: (message?: OutgoingMail) => Promise<Outcome> }> {
-  const server = createSmtpServer(options)
-  const { port } = await server.listen()
-  const { query = '?ignoreTLS=true', ...rest } = settings
-  const provider = createSmtpProvider({
-    name: 'smtp',
-    url: `smtp://127.0.0.1:${port}${query}`,
-    connections: 1,
-    ehloName: 'courier.example.com',
-    bounceTo: 'bounce@example.com',
-    limits: SHORT_SMTP,
-    ...rest,
-    ...(settings.url && { url: settings.url.replace('PORT', String(port)) }),
-  })
-  t.teardown(async () => Promise.all([provider.close(), server.close()]))
-  const send = async (message = mail()): Promise<Outcome> =>
-    provider.send(message, new AbortController().signal)
-  return { server, provider, send }
-}
 
 for (const pipelining of [true, false])
   await t.test(`one message per envelope, ${pipelining ? 'with' : 'without'} PIPELINING`, async t => {
@@ -132,11 +102,7 @@ await t.test('no address becomes a command or a second recipient', async t => {
 })
 
 await t.test('STARTTLS comes before login and envelope', async t => {
-  const { server, send } = await start(
-    t,
-    { certificate, login: LOGIN },
-    { url: urlOf(0).replace(':0', ':PORT'), tls: { ca: certificate.cert } },
-  )
+  const { server, send } = await start(t, { certificate, login: LOGIN }, { tls: { ca: certificate.cert } })
   t.match(await send(), { is: 'sent' })
   t.equal(server.mails[0]?.tls, true)
   t.equal(server.connections[0]?.user(), LOGIN.user)
@@ -145,23 +111,20 @@ await t.test('STARTTLS comes before login and envelope', async t => {
 })
 
 await t.test('a server without STARTTLS gets no mail and no password', async t => {
-  const { server, send } = await start(t, { login: LOGIN }, { url: urlOf(0).replace(':0', ':PORT') })
+  const { server, send } = await start(t, { login: LOGIN }, { url: urlOf })
   t.match(await send(), { is: 'retry', untouched: true })
   const bytes = Buffer.concat(server.connections.flatMap(({ bytes }) => bytes)).toString('latin1')
   t.notMatch(bytes, /AUTH|MAIL|RCPT/)
 })
 
 await t.test('requireTLS=false takes what the server offers, ignoreTLS=true never asks', async t => {
-  const plain = await start(t, {}, { query: '?requireTLS=false' })
+  const lenient = (port: number) => `smtp://127.0.0.1:${port}?requireTLS=false`
+  const plain = await start(t, {}, { url: lenient })
   t.match(await plain.send(), { is: 'sent' })
-  const offered = await start(
-    t,
-    { certificate },
-    { query: '?requireTLS=false', tls: { ca: certificate.cert } },
-  )
+  const offered = await start(t, { certificate }, { url: lenient, tls: { ca: certificate.cert } })
   t.match(await offered.send(), { is: 'sent' })
   t.equal(offered.server.mails[0]?.tls, true)
-  const ignored = await start(t, { certificate }, { query: '?ignoreTLS=true' })
+  const ignored = await start(t, { certificate }, { url: port => `smtp://127.0.0.1:${port}?ignoreTLS=true` })
   t.match(await ignored.send(), { is: 'sent' })
   t.equal(ignored.server.mails[0]?.tls, false)
 })
@@ -170,18 +133,18 @@ await t.test(
   'on a server that hides STARTTLS no password crosses the network, unless a setting says so',
   async t => {
     // On Linux this address is this machine, too, but nothing that stands in the URL says so.
-    const url = urlOf(0).replace(':0', ':PORT').replace('127.0.0.1', '0.0.0.0')
-    const hidden = await start(t, { login: LOGIN }, { url: `${url}?requireTLS=false` })
+    const local = (port: number) => `${urlOf(port)}?requireTLS=false`
+    const url = (port: number) => local(port).replace('127.0.0.1', '0.0.0.0')
+    const hidden = await start(t, { login: LOGIN }, { url })
     t.match(await hidden.send(), { is: 'retry', whose: 'ours', untouched: true, reply: /offers no TLS/ })
     const bytes = Buffer.concat(hidden.server.connections.flatMap(({ bytes }) => bytes)).toString('latin1')
     t.notMatch(bytes, /AUTH|MAIL|RCPT/)
 
-    const told = await start(t, { login: LOGIN }, { url: `${url}?requireTLS=false`, loginWithoutTls: true })
+    const told = await start(t, { login: LOGIN }, { url, loginWithoutTls: true })
     t.match(await told.send(), { is: 'sent' })
-    const local = urlOf(0).replace(':0', ':PORT')
-    const here = await start(t, { login: LOGIN }, { url: `${local}?requireTLS=false` })
+    const here = await start(t, { login: LOGIN }, { url: local })
     t.match(await here.send(), { is: 'sent' }, 'this machine has no network between')
-    const withoutLogin = await start(t, {}, { url: url.replace(/\/\/.*@/, '//').concat('?requireTLS=false') })
+    const withoutLogin = await start(t, {}, { url: port => url(port).replace(/\/\/.*@/, '//') })
     t.match(await withoutLogin.send(), { is: 'sent' }, 'there is no password to lose')
   },
 )

@@ -1,11 +1,9 @@
 import t from 'tap'
 import type { Outcome, Provider } from '../../../src/providers/provider.ts'
 import { withFallback } from '../../../src/providers/smtp/fallback.ts'
-import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { ownHost } from '../../rigs/own-host.ts'
 import { providerContract } from '../contract.ts'
-import { SHORT_SMTP } from '../short.ts'
-import { createSmtpServer, LOGIN, mail, smtpSide, urlOf } from './rig.ts'
+import { createSmtpServer, LOGIN, mail, openSmtp, smtpSide, urlOf } from './rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {
@@ -13,15 +11,8 @@ await t.test('a primary with a dead fallback keeps the contract', async t =>
     const server = createSmtpServer({ host, login: LOGIN })
     const { port } = await server.listen()
     const url = urlOf(port, LOGIN, host)
-    const open = (url: string, name: 'smtp' | 'smtp-fallback'): Provider =>
-      createSmtpProvider({
-        name,
-        url: `${url}?ignoreTLS=true`,
-        connections: 2,
-        ehloName: 'courier.example.com',
-        bounceTo: 'bounce@example.com',
-        limits: SHORT_SMTP,
-      })
+    const open = (url: string, name: 'smtp' | 'smtp-fallback') =>
+      openSmtp({ name, url: `${url}?ignoreTLS=true`, connections: 2 })
     const side = smtpSide(server)
     const join = (url: string): Provider =>
       withFallback(open(url, 'smtp'), open('smtp://127.0.0.1:1', 'smtp-fallback'), { now: () => 0 })
@@ -295,13 +286,7 @@ await t.test('through real servers: the fallback takes what the dead primary cou
   const [first, second] = [createSmtpServer({ host }), createSmtpServer({ host })]
   const ports = [await first.listen(), await second.listen()]
   const [a, b] = (['smtp', 'smtp-fallback'] as const).map((name, i) =>
-    createSmtpProvider({
-      name,
-      url: `smtp://${host}:${ports[i]?.port}?ignoreTLS=true`,
-      ehloName: 'courier.example.com',
-      bounceTo: 'bounce@example.com',
-      limits: SHORT_SMTP,
-    }),
+    openSmtp({ name, url: `smtp://${host}:${ports[i]?.port}?ignoreTLS=true` }),
   ) as [Provider, Provider]
   const both = withFallback(a, b, { now: () => performance.now() })
   t.teardown(async () => Promise.all([both.close(), second.close()]))

@@ -1,51 +1,18 @@
 import t, { type Test } from 'tap'
-import type { Outcome, Provider } from '../../../src/providers/provider.ts'
 import { Attempt } from '../../../src/providers/smtp/connection.ts'
-import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
 import type { SmtpLimits } from '../../../src/providers/smtp/settings.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { until } from '../../rigs/service.ts'
-import {
-  createSmtpServer,
-  type SmtpAct,
-  type SmtpServer,
-  type SmtpServerOptions,
-  type SmtpStep,
-} from '../../rigs/smtp-server.ts'
+import type { SmtpAct, SmtpServerOptions, SmtpStep } from '../../rigs/smtp-server.ts'
 import { SHORT_SMTP } from '../short.ts'
-import { idOf, LOGIN, mail, urlOf } from './rig.ts'
+import { idOf, LOGIN, mail, openSmtp, startSmtp } from './rig.ts'
 
 const certificate = await createTestCertificate()
 const wrongName = await createTestCertificate({ name: 'other.example' })
 const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
 
-interface Rig {
-  readonly server: SmtpServer
-  readonly provider: Provider
-  readonly send: () => Promise<Outcome>
-}
-
-async function start(
-  t: Test,
-  options: SmtpServerOptions,
-  settings: Partial<SmtpSettings> = {},
-): Promise<Rig> {
-  const server = createSmtpServer(options)
-  const { port } = await server.listen()
-  const plain = options.certificate ? '' : '?ignoreTLS=true'
-  const provider = createSmtpProvider({
-    name: 'smtp',
-    url: `${options.secure ? urlOf(port).replace('smtp:', 'smtps:') : urlOf(port)}${plain}`,
-    connections: 1,
-    ehloName: 'courier.example.com',
-    bounceTo: 'bounce@example.com',
-    limits: SHORT_SMTP,
-    tls: { ca: [certificate.cert, wrongName.cert, expired.cert] },
-    ...settings,
-  })
-  t.teardown(async () => Promise.all([provider.close(), server.close()]))
-  return { server, provider, send: async () => provider.send(mail(), new AbortController().signal) }
-}
+const start = (t: Test, options: SmtpServerOptions, settings: Parameters<typeof startSmtp>[2] = {}) =>
+  startSmtp(t, options, { tls: { ca: [certificate.cert, wrongName.cert, expired.cert] }, ...settings })
 
 /** What an outcome must match, and how many messages the server has counted afterwards. */
 type Row = readonly [step: SmtpStep, act: SmtpAct, outcome: Record<string, unknown>, accepted?: 1]
@@ -184,20 +151,11 @@ await t.test('a password is not sent to a server that takes none', async t => {
 })
 
 await t.test('a name that does not resolve and a closed port are for later', async t => {
-  const open = (url: string): Provider =>
-    createSmtpProvider({
-      name: 'smtp',
-      url,
-      connections: 1,
-      ehloName: 'a.example',
-      bounceTo: 'b@a.example',
-      limits: SHORT_SMTP,
-    })
   for (const [url, code] of [
     ['smtp://no-such-host.invalid', /ENOTFOUND|EAI_AGAIN|ETIMEDOUT/],
     ['smtp://127.0.0.1:1', /ECONNREFUSED/],
   ] as const) {
-    const provider = open(url)
+    const provider = openSmtp({ url })
     t.teardown(async () => provider.close())
     const outcome = await provider.send(mail(), new AbortController().signal)
     t.match(outcome, { is: 'retry', whose: 'later', untouched: true, code })

@@ -1,10 +1,9 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
-import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
-import { SHORT_SMTP } from '../short.ts'
-import { mail, urlOf } from './rig.ts'
+import { listen } from '../../rigs/listen.ts'
+import { mail, openSmtp, urlOf } from './rig.ts'
 
 const MB = 1024 * 1024
 
@@ -68,12 +67,8 @@ async function startFlooder(t: Test, moment: Moment, unit: string, { key, cert }
   const server = moment === 'TLS' ? tls.createServer({ key, cert }, flood) : net.createServer(speak)
   server.on('tlsClientError', () => {})
   server.on('secureConnection', (socket: net.Socket) => sockets.add(socket.on('error', () => {})))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  flooder.port = (server.address() as net.AddressInfo).port
+  const port = await listen(t, server)
+  flooder.port = port
   return flooder
 }
 
@@ -82,13 +77,8 @@ await t.test('a mail server that floods is hung up on', async t => {
     for (const [name, unit] of Object.entries(FLOODS)) {
       const flooder = await startFlooder(t, moment, unit, certificate)
       const url = urlOf(flooder.port).replace('smtp:', moment === 'TLS' ? 'smtps:' : 'smtp:')
-      const provider = createSmtpProvider({
-        name: 'smtp',
+      const provider = openSmtp({
         url: moment === 'TLS' ? url : `${url}?ignoreTLS=true`,
-        connections: 1,
-        ehloName: 'courier.example.com',
-        bounceTo: 'bounce@example.com',
-        limits: SHORT_SMTP,
         ...(moment === 'TLS' && { tls: { ca: certificate.cert } }),
       })
       const { is, reply } = await provider.send(mail(), new AbortController().signal)

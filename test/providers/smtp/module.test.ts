@@ -11,6 +11,7 @@ import { smtp } from '../../../src/providers/smtp/module.ts'
 import { enough, load } from '../../config/settings.ts'
 import { trustDuring } from '../../rigs/authorities.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { listen } from '../../rigs/listen.ts'
 import { createSmtpServer, mail } from './rig.ts'
 
 async function open(t: Test, settings: Readonly<Record<string, string>>) {
@@ -25,7 +26,7 @@ async function open(t: Test, settings: Readonly<Record<string, string>>) {
   return provider
 }
 
-async function listen(t: Test) {
+async function start(t: Test) {
   const server = createSmtpServer()
   const { port } = await server.listen()
   t.teardown(async () => server.close())
@@ -33,7 +34,7 @@ async function listen(t: Test) {
 }
 
 t.test('each setting reaches the mail server', async t => {
-  const { server, url } = await listen(t)
+  const { server, url } = await start(t)
   const keyFile = join(t.testdir(), 'dkim.pem')
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -74,9 +75,7 @@ t.test('a mail server may know us by our certificate', async t => {
     },
     onData: (stream, _session, done) => void stream.resume().once('end', () => done(null, 'OK')),
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => new Promise<void>(resolve => server.close(resolve)))
-  const SMTP_URL = `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+  const SMTP_URL = `smtp://127.0.0.1:${await listen(t, server.server)}`
   const stranger = await open(t, { SMTP_URL })
   t.match(await stranger.send(mail(), new AbortController().signal), { is: 'retry' })
   const folder = t.testdir({ 'client.pem': `${ours.cert}\n${ours.key}` })
@@ -90,7 +89,7 @@ t.test('a mail server may know us by our certificate', async t => {
 })
 
 t.test('without a name of its own the address stands in EHLO', async t => {
-  const { server, url } = await listen(t)
+  const { server, url } = await start(t)
   const nameless = ['https://203.0.113.7:8443', 'https://[2001:db8::7]/', 'https://courier']
   for (const more of [{} as Record<string, string>, ...nameless.map(PUBLIC_URL => ({ PUBLIC_URL }))]) {
     const provider = await open(t, { SMTP_URL: url, ...more })
@@ -116,7 +115,7 @@ t.test('without a name of its own the address stands in EHLO', async t => {
 })
 
 t.test('without them: from the address of MAIL_FROM, unsigned', async t => {
-  const { server, url } = await listen(t)
+  const { server, url } = await start(t)
   const provider = await open(t, { SMTP_URL: url })
   t.match(await provider.send(mail(), new AbortController().signal), { is: 'sent' })
   t.equal(server.mails[0]?.from, 'no-reply@example.com')
@@ -124,7 +123,7 @@ t.test('without them: from the address of MAIL_FROM, unsigned', async t => {
 })
 
 t.test('the fallback gets what the first server cannot take', async t => {
-  const { server, url } = await listen(t)
+  const { server, url } = await start(t)
   const provider = await open(t, { SMTP_URL: 'smtp://127.0.0.1:9?ignoreTLS=true', SMTP_FALLBACK_URL: url })
   t.match(await provider.send(mail(), new AbortController().signal), {
     is: 'sent',

@@ -1,14 +1,12 @@
-import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
 import type { AccessToken } from '../../../src/providers/smtp/oauth2.ts'
-import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { listen } from '../../rigs/listen.ts'
 import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
 import { until } from '../../rigs/until.ts'
-import { SHORT_SMTP } from '../short.ts'
 import { openTokens, startOauth2, USER } from './oauth2.ts'
-import { createSmtpServer, mail } from './rig.ts'
+import { createSmtpServer, mail, openSmtp } from './rig.ts'
 
 const signal = new AbortController().signal
 
@@ -313,12 +311,8 @@ t.test('a server that offers no XOAUTH2, or hides STARTTLS, gets no token', asyn
     [hidden, '127.0.0.1', '', { whose: 'ours', reply: /offers no TLS/ }],
   ] as const) {
     const { port } = await server.listen()
-    const provider = createSmtpProvider({
-      name: 'smtp',
+    const provider = openSmtp({
       url: `smtp://${encodeURIComponent(USER)}@${host}:${port}${query}`,
-      ehloName: 'courier.example.com',
-      bounceTo: USER,
-      limits: SHORT_SMTP,
       accessTokens: openTokens(endpoint),
     })
     t.match(await provider.send(mail(), signal), { is: 'retry', untouched: true, ...expected })
@@ -376,19 +370,13 @@ t.test('another implementation of XOAUTH2 takes it over STARTTLS', async t => {
       stream.resume().once('end', () => done(null, 'OK'))
     },
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.server.address() as AddressInfo
-  const provider = createSmtpProvider({
-    name: 'smtp',
+  const port = await listen(t, server.server)
+  const provider = openSmtp({
     url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}`,
-    ehloName: 'courier.example.com',
-    bounceTo: USER,
     accessTokens: tokens,
     tls: { ca: certificate.cert },
   })
-  t.teardown(() =>
-    Promise.all([provider.close(), new Promise<void>(resolve => server.close(resolve)), endpoint.close()]),
-  )
+  t.teardown(() => Promise.all([provider.close(), endpoint.close()]))
   t.match(await provider.send(mail(), signal), { is: 'sent' })
   t.same(users, [{ user: USER, secure: true }])
   t.equal(endpoint.requests.length, 2)

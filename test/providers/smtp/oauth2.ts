@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
 import { type AccessTokens, createAccessTokens } from '../../../src/providers/smtp/oauth2.ts'
-import { createSmtpProvider } from '../../../src/providers/smtp/provider.ts'
 import { tokenLimits } from '../../../src/providers/smtp/settings.ts'
 import { tokenLoginOf } from '../../rigs/smtp-server.ts'
 import {
@@ -10,7 +9,7 @@ import {
   type TokenEndpointRig,
 } from '../../rigs/token-endpoint.ts'
 import { SHORT_SMTP } from '../short.ts'
-import { createSmtpServer } from './rig.ts'
+import { createSmtpServer, openSmtp } from './rig.ts'
 
 export const USER = 'courier@example.com'
 
@@ -49,13 +48,10 @@ export async function startOauth2(
   const server = createSmtpServer({ xoauth2: { takes, challenges, ...(method && { method }) } })
   const { port } = await server.listen()
   const tokens = openTokens(endpoint)
-  const provider = createSmtpProvider({
-    name: 'smtp',
+  const provider = openSmtp({
     url: `smtp://${encodeURIComponent(user)}@127.0.0.1:${port}${query}`,
     connections,
-    ehloName: 'courier.example.com',
     bounceTo: USER,
-    limits: SHORT_SMTP,
     accessTokens: tokens,
   })
   t.teardown(() => Promise.all([provider.close(), server.close(), endpoint.close()]))

@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto'
+import type { Test } from 'tap'
 import type { OutgoingMail } from '../../../src/messages/message.ts'
-import { createSmtpServer, type SmtpAct, type SmtpServer, type SmtpStep } from '../../rigs/smtp-server.ts'
+import type { Provider } from '../../../src/providers/provider.ts'
+import { createSmtpProvider, type SmtpSettings } from '../../../src/providers/smtp/provider.ts'
+import {
+  createSmtpServer,
+  type SmtpAct,
+  type SmtpServer,
+  type SmtpServerOptions,
+  type SmtpStep,
+} from '../../rigs/smtp-server.ts'
 import type { Behaviour, ContractRig } from '../contract.ts'
+import { SHORT_SMTP } from '../short.ts'
 import { outgoingSms } from '../sms.ts'
 
 export const RECIPIENT = 'canary.reader@example.com'
@@ -37,6 +47,34 @@ export function urlOf(port: number, { user, pass } = LOGIN, host = '127.0.0.1'):
   return `smtp://${encodeURIComponent(user)}:${encodeURIComponent(pass)}@${host}:${port}`
 }
 
+/** A provider with one connection, unless `settings` says otherwise. */
+export function openSmtp(settings: Partial<SmtpSettings> & Pick<SmtpSettings, 'url'>): Provider {
+  return createSmtpProvider({
+    name: 'smtp',
+    connections: 1,
+    ehloName: 'courier.example.com',
+    bounceTo: 'bounce@example.com',
+    limits: SHORT_SMTP,
+    ...settings,
+  })
+}
+
+/** A server, and a provider that asks of it the TLS and the login which it has, unless `url` says otherwise. */
+export async function startSmtp(
+  t: Test,
+  options: SmtpServerOptions = {},
+  { url, ...settings }: Omit<Partial<SmtpSettings>, 'url'> & { readonly url?: (port: number) => string } = {},
+) {
+  const server = createSmtpServer(options)
+  const { port } = await server.listen()
+  const host = options.login ? urlOf(port) : `smtp://127.0.0.1:${port}`
+  const usual = `${options.secure ? host.replace('smtp:', 'smtps:') : host}${options.certificate ? '' : '?ignoreTLS=true'}`
+  const provider = openSmtp({ url: url?.(port) ?? usual, ...settings })
+  t.teardown(async () => Promise.all([provider.close(), server.close()]))
+  const send = async (message = mail()) => provider.send(message, new AbortController().signal)
+  return { server, provider, send }
+}
+
 const ECHO = `<${RECIPIENT}>: ${CODE} ${LINK} ${LOGIN.pass}`
 const ACTS: Readonly<Record<Exclude<Behaviour, 'well'>, readonly [SmtpStep, SmtpAct]>> = {
   'refuse-recipient': ['RCPT', { is: 'say', reply: `550-5.1.1 no such user\r\n550 5.1.1 ${ECHO}` }],
@@ -47,21 +85,18 @@ const ACTS: Readonly<Record<Exclude<Behaviour, 'well'>, readonly [SmtpStep, Smtp
   garbage: ['MAIL', { is: 'say', reply: `I\u0007 do not speak SMTP ${ECHO}` }],
 }
 
-function behaveSmtp(server: SmtpServer, how: Behaviour): void {
-  const [step, act] = how === 'well' ? [] : ACTS[how]
-  server.act = act && (moment => (moment.step === step ? act : undefined))
-}
-
 /** Everything of a contract's rig but the providers. */
 export function smtpSide(server: SmtpServer): Omit<ContractRig, 'provider' | 'wrongLogin' | 'end'> {
   return {
     message: mail,
     foreign: SMS,
-    recipient: RECIPIENT,
     secrets: [RECIPIENT, 'canary.reader', CODE, LINK, 'canaryLink', LOGIN.pass],
     arrived: () => server.mails.map(({ wire }) => idOf(wire)),
     sockets: () => server.openConnections(),
-    behave: how => behaveSmtp(server, how),
+    behave(how) {
+      const [step, act] = how === 'well' ? [] : ACTS[how]
+      server.act = act && (moment => (moment.step === step ? act : undefined))
+    },
     goDown: async () => server.close(),
   }
 }

@@ -1,18 +1,22 @@
+import { CODE, carrierContract, templateSms } from '../carrier.ts'
 import type { ContractRig } from '../contract.ts'
-import { openTencent, startTencentServer, tencentSide } from './rig.ts'
+import { LOGIN, NUMBER, openTencent, refuse, startTencentServer } from './rig.ts'
 
 export const variants: Readonly<Record<string, () => Promise<ContractRig>>> = {
   async 'with an API key'() {
     const server = await startTencentServer()
-    const provider = openTencent(server.url)
-    const wrongLogin = openTencent(server.url, { secretKey: 'canary-wrong' })
-    return {
-      ...tencentSide(server),
-      provider,
-      wrongLogin,
-      async end() {
-        await Promise.all([provider.close(), wrongLogin.close(), server.standIn.close()])
-      },
-    }
+    return carrierContract(server, {
+      provider: openTencent(server.url),
+      wrongLogin: openTencent(server.url, { secretKey: 'canary-wrong' }),
+      message: templateSms,
+      idOf: ({ sessionContext }) => sessionContext,
+      told: [NUMBER, NUMBER.slice(3), CODE, LOGIN.secretKey],
+      alsoSecret: ['TC3-HMAC'],
+      refusals: echo => ({
+        'refuse-recipient': refuse('InvalidParameterValue.IncorrectPhoneNumber', echo),
+        'refuse-content': refuse('FailedOperation.ContainSensitiveWord', echo),
+        'refuse-for-now': refuse('RequestLimitExceeded', echo),
+      }),
+    })
   },
 }

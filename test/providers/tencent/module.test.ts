@@ -3,16 +3,8 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import {
-  ALONE,
-  refuse,
-  SIGN_NAME,
-  SIGNATURES,
-  sms,
-  startTencentServer,
-  TEMPLATES,
-  templatesOf,
-} from './rig.ts'
+import { templateSms as sms } from '../carrier.ts'
+import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const byTencent = {
   ...enough,

@@ -3,8 +3,9 @@ import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import { numberRefusalOf, REFUSALS, type TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { TencentSettings } from '../../../src/providers/tencent.ts'
+import { templateSms as sms } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
-import { NUMBER, openTencent, refuse, SIGN_NAME, sms, startTencentServer, templatesOf } from './rig.ts'
+import { NUMBER, openTencent, refuse, SIGN_NAME, startTencentServer, templatesOf } from './rig.ts'
 
 const never = new AbortController().signal
 

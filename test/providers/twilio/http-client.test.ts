@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import twilio from 'twilio'
 import type { Exchange } from '../../../src/providers/http-client.ts'
 import { createTwilioClient, type TwilioClient, type TwilioSdk } from '../../../src/providers/twilio-sdk.ts'
+import { listen } from '../../rigs/listen.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, SENDER, twilioError } from './rig.ts'
 
@@ -27,25 +28,15 @@ const create = ({ messages }: TwilioSdk) =>
 const post = (client: TwilioClient, one: Exchange) => client.during(one, create)
 
 /** A bare TCP server; `talk` gets each connection. */
-async function listen(t: Test, talk: (socket: net.Socket) => void): Promise<string> {
-  const sockets = new Set<net.Socket>()
-  const server = net.createServer(socket => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    talk(socket)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise(resolve => server.close(resolve))
-  })
-  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
+async function serve(t: Test, talk: (socket: net.Socket) => void): Promise<string> {
+  const server = net.createServer(socket => talk(socket.on('error', () => {})))
+  return `http://127.0.0.1:${await listen(t, server)}`
 }
 
 // Beside the others, since it takes its time: undici's own limit is 4 s, and it looks once a second.
 const idle = t.test('an idle connection is used again', { buffered: true }, async t => {
   let opened = 0
-  const url = await listen(t, socket => {
+  const url = await serve(t, socket => {
     opened += 1
     socket.on('data', () => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}'))
   })

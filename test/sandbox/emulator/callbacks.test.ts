@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,6 +9,7 @@ import { SAMPLE_KINDS } from '../../../sandbox/sample-callbacks.ts'
 import { startStandIns } from '../../../sandbox/stand-ins.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { startService } from '../../../src/service/service.ts'
+import { listen } from '../../rigs/listen.ts'
 
 t.test(
   'the console’s validate and every kind, against the service: all is answered as the contract says',
@@ -62,14 +62,9 @@ t.test(
 
 t.test('a service that answers something else is found out', async t => {
   const odd = createServer((_request, response) => response.end('{"err_code":"0"}'))
-  await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve))
   const emulator = await createEmulator()
-  t.teardown(async () => {
-    await emulator.close()
-    odd.closeAllConnections()
-    odd.close()
-  })
-  const target = { url: `http://127.0.0.1:${(odd.address() as AddressInfo).port}/`, corpId: 'c', token: 't' }
+  t.teardown(() => emulator.close())
+  const target = { url: `http://127.0.0.1:${await listen(t, odd)}/`, corpId: 'c', token: 't' }
   t.match(await emulator.sendCallback(target, 'email', 'file'), { fault: /err_msg/ })
   t.match(emulator.contract.violations(), [{ by: 'client', body: 'callback answer' }])
   t.match(emulator.callbackCalls(), [{ title: 'File' }])

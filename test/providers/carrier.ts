@@ -1,0 +1,67 @@
+import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-server.ts'
+import type { OutgoingSms } from '../../src/messages/message.ts'
+import type { Behaviour, ContractRig } from './contract.ts'
+import { outgoingSms } from './sms.ts'
+import { mail } from './smtp/rig.ts'
+
+export const CODE = '607182'
+
+/** A code to the mainland, for a carrier with templates. */
+export function templateSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
+  return outgoingSms({
+    to: '+8613711112222',
+    country: 'CN',
+    params: { code: CODE, minute: '5' },
+    text: () => {
+      throw new Error('a carrier with templates asks for no text')
+    },
+    ...changes,
+  })
+}
+
+type Refusal = 'refuse-recipient' | 'refuse-content' | 'refuse-for-now'
+
+/** A carrier of SMS for the contract of providers. */
+export interface CarrierSide<Message> extends Pick<ContractRig, 'provider' | 'wrongLogin'> {
+  readonly message: () => OutgoingSms
+  /** Our id of a message that arrived. */
+  readonly idOf: (message: Message) => string
+  /** What its refusals repeat: the number, the code, the secret. */
+  readonly told: readonly string[]
+  /** What must not show up in any outcome beside that. */
+  readonly alsoSecret?: readonly string[]
+  readonly refusals: (echo: string) => Readonly<Record<Refusal, CarrierFault>>
+}
+
+export function carrierContract<Message>(
+  server: {
+    readonly standIn: CarrierServer<unknown> & { readonly messages: readonly Message[] }
+    fault: ((request: never) => CarrierFault | undefined) | undefined
+  },
+  { provider, wrongLogin, message, idOf, told, alsoSecret = [], refusals }: CarrierSide<Message>,
+): ContractRig {
+  const { standIn } = server
+  const echo = [...told, 'https://platform.example/canaryLink'].join(' ')
+  const faults: Readonly<Record<Exclude<Behaviour, 'well'>, CarrierFault>> = {
+    ...refusals(echo),
+    'stall-after-message': { is: 'stall', accept: true },
+    'drop-after-message': { is: 'reset', accept: true },
+    garbage: { is: 'answer', status: 502, body: `<html>${echo}</html>` },
+  }
+  return {
+    provider,
+    wrongLogin,
+    message,
+    foreign: mail(),
+    secrets: [...told, ...alsoSecret, 'canaryLink', 'canary-wrong'],
+    arrived: () => standIn.messages.map(idOf),
+    sockets: () => standIn.connections(),
+    behave(how) {
+      server.fault = how === 'well' ? undefined : () => faults[how]
+    },
+    goDown: () => standIn.close(),
+    async end() {
+      await Promise.all([provider.close(), wrongLogin.close(), standIn.close()])
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import type { AddressInfo, Server, Socket } from 'node:net'
+import type { Test } from 'tap'
+
+/** Lets a server listen on a free port of loopback until the test ends, which ends its connections, too. @returns the port. */
+export async function listen(t: Test, server: Server): Promise<number> {
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of open) socket.destroy()
+    return new Promise(resolve => server.close(resolve))
+  })
+  return (server.address() as AddressInfo).port
+}
