@@ -298,7 +298,7 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
   const inSlices = createTimeSlices(HANDSHAKES_MS, monotonic, isAccepting)
-  const queue = createStandingQueue()
+  const queue = createStandingQueue(monotonic)
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     const giveUp = () => void socket.destroy()
@@ -329,15 +329,16 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
 /**
  * Tells of each in a queue, when its turn comes, whether it has waited in vain: the queue has been long for a while, it grows, and
  * its own wait was long. A queue that drains is good, see admission.ts.
+ * @param clock ms since any origin, never going back.
  */
-function createStandingQueue() {
+export function createStandingQueue(clock: () => number) {
   let longSince = Number.POSITIVE_INFINITY
   let countedSince = 0
   /** How many more have come than were begun: in this second, and in the one before. */
   let surplus = 0
   let lastSurplus = 0
   const count = (step: 1 | -1): number => {
-    const now = performance.now()
+    const now = clock()
     if (now - countedSince >= 1000) {
       lastSurplus = now - countedSince < 2000 ? surplus : 0
       surplus = 0
@@ -347,10 +348,10 @@ function createStandingQueue() {
     return now
   }
   return {
-    /** @returns when it entered, by `performance.now()` */
+    /** @returns when it entered */
     enter: (): number => count(1),
     waitsInVain(enteredAt: number): boolean {
-      const now = performance.now()
+      const now = clock()
       const waitedMs = now - enteredAt
       longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
       if (waitedMs >= LONG_MS && now - longSince >= STANDS_AFTER_MS && lastSurplus + surplus > 0) return true

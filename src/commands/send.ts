@@ -41,7 +41,7 @@ export const send: Command = async (argv, io) => {
   const body = values['validate-only'] ? null : buildBody(channel, values)
   const config = loadConfig(io)
   const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
-  const base = values.local ? here : (values.base ?? config.PUBLIC_URL ?? here)
+  const base = values.local ? here : (values.base?.replace(/\/+$/, '') ?? config.PUBLIC_URL ?? here)
   const entry = callbackUrls(config, base).find(each => each.channel === channel)
   if (entry === undefined) {
     const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'

@@ -15,7 +15,7 @@ export interface CallbackUrl {
 
 /**
  * Lists the values to paste into the platform's console, for each channel that is on.
- * @param base scheme, host and port as the platform reaches them.
+ * @param base scheme, host and port as the platform reaches them, without a slash at its end.
  */
 export function callbackUrls(config: Config, base: string): readonly CallbackUrl[] {
   return (['email', 'sms'] as const).flatMap(channel => {
@@ -25,7 +25,7 @@ export function callbackUrls(config: Config, base: string): readonly CallbackUrl
     const corpId = config.CORP_ID
     const ownKey = config.CALLBACK_KEYS?.get(channel)
     const { current } = callbackKeys(channel, { corpId, token, ownKey })
-    const url = `${base.replace(/\/+$/, '')}/callback/${encodeURIComponent(corpId)}/${current}/${channel}`
+    const url = `${base}/callback/${encodeURIComponent(corpId)}/${current}/${channel}`
     return [{ channel, url, setting: `${name}_TOKEN` as const, token }]
   })
 }
@@ -44,7 +44,7 @@ export async function reportUrls(config: Config, base: string): Promise<readonly
     const source = await openReceipts?.(config)
     const key = source?.keys?.[0]
     if (source === undefined || key === undefined) return []
-    return [{ carrier: name, url: `${base.replace(/\/+$/, '')}${source.path}/${key}` }]
+    return [{ carrier: name, url: `${base}${source.path}/${key}` }]
   })
   return (await Promise.all(urls)).flat()
 }
@@ -52,5 +52,5 @@ export async function reportUrls(config: Config, base: string): Promise<readonly
 /** The URL at which mails that came back are taken; null while e-mail is off. @param base as for `callbackUrls`. */
 export function bounceUrl(config: Config, base: string): string | null {
   const [key] = bounceKeys(config)
-  return key === undefined ? null : `${base.replace(/\/+$/, '')}${BOUNCE_PATH}/${key}`
+  return key === undefined ? null : `${base}${BOUNCE_PATH}/${key}`
 }

@@ -28,7 +28,7 @@ export async function runService(language: ReaderLanguage): Promise<number> {
   process.on('SIGHUP', () => service.reloadCertificate())
   exitOnFault(service, stdout)
   const code = await closeOnSignal(service)
-  if (!(await flushLog(stdout, LAST_LINES_MS))) killProcess()
+  await flushOrKill(stdout)
   return code
 }
 
@@ -43,6 +43,11 @@ const CLOSE_WITHIN_MS = 10_000
  */
 function killProcess(): void {
   process.kill(process.pid, 'SIGKILL')
+}
+
+/** Writes the last lines of the log; when nobody takes them, ends the process now. */
+async function flushOrKill(stdout: LogDestination): Promise<void> {
+  if (!(await flushLog(stdout, LAST_LINES_MS))) killProcess()
 }
 
 /** Closes the service at SIGTERM or SIGINT, and ends the process at once at a second one. @returns the exit code. */
@@ -74,8 +79,8 @@ function exitOnFault({ log }: Service, stdout: LogDestination): void {
       { event: 'fault', err: presentableFault(error) },
       'an unexpected fault: ending, to be started again',
     )
-    if (await flushLog(stdout, LAST_LINES_MS)) process.exit(70)
-    killProcess()
+    await flushOrKill(stdout)
+    process.exit(70)
   }
   process.on('uncaughtException', exit)
   process.on('unhandledRejection', exit)

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { findShortcomings } from '../commands/check/machine.ts'
 import { type Config, loadConfig } from '../config/config.ts'
+import { reachableHost } from '../config/sources.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeAdvice } from '../settings/setting.ts'
@@ -181,7 +182,6 @@ function urlsOf(config: Config, base: string): WiringOptions['urls'] {
 }
 
 function hostAndPort(app: FastifyInstance): string {
-  const address = app.server.address() as AddressInfo
-  const host = address.address === '0.0.0.0' || address.address === '::' ? '127.0.0.1' : address.address
-  return `${host.includes(':') ? `[${host}]` : host}:${address.port}`
+  const { address, port } = app.server.address() as AddressInfo
+  return `${reachableHost(address)}:${port}`
 }
