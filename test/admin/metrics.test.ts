@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
@@ -7,6 +8,7 @@ import type { ServiceView } from '../../src/admin/service-view.ts'
 import type { PartialFault } from '../../src/delivery/circuits.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { until } from '../rigs/until.ts'
 import { everyEvent, view } from './every-event.ts'
 
 /** Our own lines of a scrape: the names of the library's default metrics have another prefix. */
@@ -168,4 +170,23 @@ t.test('only the replica that tells says how many events wait; a backlog is aske
   }
   await scrape([], { queries: { ...view.queries, readSummary } })
   t.equal(since, view.now(), 'what ended is not counted again at each scrape')
+})
+
+t.test('no timer looks at the event loop; a scrape tells of the turns since the one before', async t => {
+  const library = createRequire(import.meta.url)('node:perf_hooks')
+  const monitors = t.capture(library, 'monitorEventLoopDelay', library.monitorEventLoopDelay)
+  const metrics = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
+  t.match(
+    monitors().map(({ args }) => args),
+    [[{ resolution: 2_147_483_647 }]],
+  )
+  const longest = async () =>
+    Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await metrics.scrape(view))?.[1])
+  await longest()
+  const began = performance.now()
+  while (performance.now() - began < 300);
+  await new Promise(resolve => setImmediate(resolve))
+  const first = await longest()
+  t.ok(first >= 0.3, `${first}`)
+  await until(async () => (await longest()) < first, 'it is forgotten')
 })

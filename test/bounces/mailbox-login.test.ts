@@ -118,7 +118,10 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
     what: 'the server refuses to open or to read the folder',
     next: /folder/,
   })
-  t.match(await say(() => undefined, { startTls: true }), { what: 'the server offers no TLS' })
+  t.match(await say(() => undefined, { startTls: true }), {
+    what: 'the server offers no TLS',
+    next: 'look at host and port in BOUNCE_IMAP_URL',
+  })
   t.match(await say(() => undefined, { secure: true }), { what: /does not speak TLS from the first byte/ })
   t.match(await say(hangUp), { what: /takes the connection, and hangs up/ })
 

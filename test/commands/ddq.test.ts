@@ -107,3 +107,23 @@ t.test('a platform that cannot be reached is said, and tried again', async t => 
   end()
   t.equal(await code, 0)
 })
+
+t.test('whatever it says of the subscription is said in the language of the terminal', async t => {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
+  const { err, end, code } = await tailing(t, ['--topic', '/device/alert/product/p', '--topic', ''], {
+    ...emulator.settings,
+    LANG: 'zh_CN.UTF-8',
+  })
+  await until(() => err().includes('http://127.0.0.1'), 'the subscription')
+  emulator.ddq.publish({ topic: '/device/alert/product/p', id: '1', payload: { alert: 'none' } })
+  await until(() => err().includes('product_id'), 'a malformed message')
+  emulator.ddq.proxy.cut()
+  await until(() => err().split('\n').length > 4, 'it tries again')
+  end()
+  t.equal(await code, 0)
+  t.match(
+    err(),
+    /^：被拒绝：HTTP 400，错误码 4001001，invalid\n已在 http:\S+ 订阅 1 个主题\n格式错误（alert）：.*\n.*；[\d.]+ 秒后重试\n/,
+  )
+})

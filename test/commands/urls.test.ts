@@ -70,7 +70,7 @@ t.test('mails that came back have a URL, and the line that makes Postfix hand th
   const url = `https://courier.example.com/iot/receipt/bounce/${deriveReceiptKey('bounce', enough.EMAIL_TOKEN)}`
   t.match(
     (await command(['urls'], env)).out,
-    `bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"\n`,
+    `  URL      ${url}\n  Postfix  in /etc/aliases, for the address of MAIL_BOUNCE_TO:\n           bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"\n`,
   )
   t.match(JSON.parse((await command(['urls', '--json'], env)).out).at(-1), { bounces: url })
 })

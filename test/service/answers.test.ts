@@ -28,14 +28,25 @@ const REFUSALS: readonly (readonly [string, (rig: ServiceRig) => Promise<Answer>
   ['e-mail, recipient', rig => rig.post('email', mailBody({ to: 'nobody' })), 4002012, 400],
 ]
 const POST = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } } as const
+/** What no answer may lack, whoever asks for what. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'strict-transport-security': 'max-age=63072000',
+}
 type Answer = Awaited<ReturnType<ServiceRig['post']>>
 
 t.test('ERROR_STATUS=200: what the tables list is answered with 200, err_code as ever', async t => {
   const rig = await startRig(t)
   for (const [name, ask, code, status] of REFUSALS) {
     const answer = await ask(rig)
-    t.match(answer, { status, errCode: code }, name)
+    t.match(answer, { status, errCode: code, headers: HEADERS }, name)
   }
+  t.match(await rig.post('sms', smsBody()), { errCode: 0, headers: HEADERS })
+  t.match(await rig.validate('sms'), { status: 200, headers: HEADERS })
+  for (const path of ['/nowhere', '/%zz', '/receipt/twilio', `/receipt/bounce/${'0'.repeat(32)}`])
+    t.match((await rig.ask(path, POST)).headers, HEADERS, path)
   await rig.restart({ ERROR_STATUS: '200' })
   for (const [name, ask, code] of REFUSALS) {
     const answer = await ask(rig)

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/config/config.ts'
 import { judgeUnreadable } from '../../src/runtime/fault.ts'
@@ -50,7 +51,7 @@ t.test('a start says all that is wrong at once: settings, and every file that th
   t.match([...said].sort(), [
     /^BRAND_COLOR must be/,
     /^DATABASE_URL names \S+, which is a directory: name a file in it/,
-    /^DKIM_KEY_FILE holds no private key in PEM.*unsigned/,
+    /^DKIM_KEY_FILE holds no private key in PEM without a passphrase: mails would go out unsigned$/,
     /^SMTP_CLIENT_CERT_FILE holds no certificate and its key/,
     /^TEMPLATES_DIR names \S+absent, which cannot be read \(ENOENT\): it is not there/,
     /^TLS_CA_FILE holds no certificate/,
@@ -65,7 +66,10 @@ t.test('a start says all that is wrong at once: settings, and every file that th
 
 t.test('a certificate that has expired is served all the same, and the log names its setting', async t => {
   const { cert, key } = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
-  const path = folder(t, { 'cert.pem': cert, 'key.pem': key })
+  const authority = await createTestCertificate()
+  const before = getCACertificates('default')
+  t.teardown(() => setDefaultCACertificates(before))
+  const path = folder(t, { 'cert.pem': cert, 'key.pem': key, 'ca.pem': authority.cert })
   const log: string[] = []
   const service = await startService(
     {
@@ -75,11 +79,15 @@ t.test('a certificate that has expired is served all the same, and the log names
       TLS: 'on',
       TLS_CERT_FILE: path('cert.pem'),
       TLS_KEY_FILE: path('key.pem'),
+      TLS_CA_FILE: path('ca.pem'),
       DATABASE_URL: `file:${path('outbox.db')}`,
     },
     { log: { write: line => void log.push(line) } },
   )
   await service.close()
+  const trusted = getCACertificates('default').map(each => each.trim())
+  t.ok(trusted.includes(authority.cert.trim()), 'TLS_CA_FILE is trusted')
+  t.notOk(trusted.includes(cert.trim()))
   t.match(
     log.filter(line => line.includes('"event":"certificate"')),
     [/"level":50.*the certificate of TLS_CERT_FILE has expired/],

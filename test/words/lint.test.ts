@@ -94,6 +94,13 @@ t.test('each fault is found and named', async t => {
       /code unescaped/,
     ],
     [
+      'reads a value as html',
+      'messages/phone-change.html',
+      `${html}{{ code | replace: "&amp;", "&" }}{{ validity }}`,
+      'parameter',
+      /html does not show code/,
+    ],
+    [
       'prints plain raw',
       'messages/plain.html',
       `${html}{{ plain_email | raw }}`,

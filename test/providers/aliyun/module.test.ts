@@ -3,6 +3,7 @@ import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
+import { settled } from '../../rigs/virtual-time.ts'
 import { templateSms as sms } from '../carrier.ts'
 import { LOGIN, SIGN_NAME, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
@@ -36,11 +37,11 @@ async function runCheck(
   const provider = await aliyun.open(config, { clock: { now: Date.now }, limits: aliyun.limits, templates })
   if (provider === undefined) throw new Error('SMS is on')
   t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
-  return { provider, results: await aliyun.check(config, provider, templates) }
+  return { server, provider, results: await aliyun.check(config, provider, templates) }
 }
 
 t.test('its settings make a provider, and what they lack is said', async t => {
-  const { provider } = await runCheck(t, mappedTo([code]))
+  const { provider, server } = await runCheck(t, mappedTo([code]))
   t.match(await provider.send(sms(), new AbortController().signal), { is: 'sent' })
   t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_SECRET: '' }), [/^ALIYUN_ACCESS_KEY_SECRET is missing/])
   t.match(faultsIn({ ...byAliyun, ALIYUN_ACCESS_KEY_ID: '' }), [/^ALIYUN_ACCESS_KEY_ID is missing/])
@@ -50,6 +51,10 @@ t.test('its settings make a provider, and what they lack is said', async t => {
   t.match(faultsIn({ ...byAliyun, ALIYUN_API_URL: 'http://dysmsapi.aliyuncs.com' }), [
     /^ALIYUN_API_URL .*https/,
   ])
+  await provider.close()
+  // Both ends are in this process: it takes some turns, and no time.
+  for (let turn = 0; turn < 1000 && server.standIn.connections() > 0; turn += 1) await settled()
+  t.equal(server.standIn.connections(), 0, 'nor does a check keep a connection')
 })
 
 t.test('check says of each signature and template whether it is approved, and fits', async t => {

@@ -126,6 +126,20 @@ t.test('what a message leaves open is empty, and what is left of its life is a s
   )
 })
 
+t.test('numbers and switches are said as such, whatever else a request says', async t => {
+  const { url, got } = await startSink(t)
+  const json = '{"unicode": {{ unicode }}, "seconds": {{ seconds }}, "minutes": {{ minutes }}}'
+  for (const [text, unicode] of [
+    ['code 1', false],
+    ['验证码 1', true],
+  ] as const) {
+    const provider = open(gatewayOf(file({ request: { url, json } })), {}, { clock: { now: () => 0 } })
+    await provider.send(sms({ text: () => text, expiresAt: 90_000 }), abort())
+    await provider.close()
+    t.same(JSON.parse(got.at(-1)?.body ?? ''), { unicode, seconds: 90, minutes: 1 })
+  }
+})
+
 t.test('a code of letters is taken out of what a gateway says', async t => {
   const { url } = await startSink(t, '{"code":"x","why":"QWERTY is a word"}')
   const answer = { code: '/code', words: '/why', codes: { x: 'ours' } }
@@ -170,8 +184,8 @@ t.test(
         untouched: true,
       })
     t.equal(got.length, 0)
-    t.match(await send('/发送 a/{{ params.code }}?to={{ params.code }}', '../x?y#z'), { is: 'sent' })
-    t.equal(got[0]?.url, '/%E5%8F%91%E9%80%81%20a/..%2Fx%3Fy%23z?to=..%2Fx%3Fy%23z')
+    t.match(await send('/发送\ud83d a/{{ params.code }}?to={{ params.code }}', '../x?y#z'), { is: 'sent' })
+    t.equal(got[0]?.url, '/%E5%8F%91%E9%80%81%EF%BF%BD%20a/..%2Fx%3Fy%23z?to=..%2Fx%3Fy%23z')
   },
 )
 

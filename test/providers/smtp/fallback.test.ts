@@ -50,8 +50,9 @@ function scripted(name: string, outcomes: Outcome[]): Provider & { readonly aske
     channel: 'email',
     concurrency: 3,
     asked: () => asked,
-    async send() {
+    async send(_message, _signal, onAwaitingReply) {
       asked++
+      onAwaitingReply?.(() => {})
       return outcomes.length > 1 ? (outcomes.shift() as Outcome) : (outcomes[0] as Outcome)
     },
     verify: async () => ({ ok: name === 'a', detail: 'detail' }),
@@ -87,8 +88,10 @@ await t.test('the fallback is asked when the primary did not take the message, a
   ] as const) {
     const fallback = scripted('b', [second])
     const both = withFallback(scripted('a', [first]), fallback, { now: () => 0 })
-    t.match(await both.send(mail(), never), outcome)
+    let waits = 0
+    t.match(await both.send(mail(), never, () => waits++), outcome)
     t.equal(fallback.asked(), asked)
+    t.equal(waits, 1 + asked, 'whoever is asked says when it waits for a reply')
   }
 })
 
@@ -161,9 +164,11 @@ await t.test('a dead primary is left alone for a while, then tried by one messag
     { now: () => now },
     { failures: 3, restMs: 1_000 },
   )
-  const send = async (): Promise<Outcome> => both.send(mail(), never)
+  let waits = 0
+  const send = async (): Promise<Outcome> => both.send(mail(), never, () => waits++)
   for (let i = 0; i < 10; i++) t.match(await send(), { is: 'sent', reply: /^b: / })
   t.equal(primary.asked(), 3)
+  t.equal(waits, 13, 'three times for both, seven times for the fallback')
   now = 999
   await send()
   t.equal(primary.asked(), 3)
