@@ -10,10 +10,10 @@ async function beat(t: Test) {
   const log: string[] = []
   const client = {
     connection: { stream: { writableCorked: 1 } },
-    async query({ name }: { readonly name: string }) {
+    async query({ text }: { readonly text: string }) {
       state.at += state.tookMs
       if (state.isAway) throw new StoreUnavailable('away')
-      return { rows: name === 'heartbeat' ? [{ at: 0, ...state.other }] : [] }
+      return { rows: text.includes('heartbeats + 1') ? [{ at: 0, ...state.other }] : [] }
     },
   }
   const beats = await startHeartbeats({

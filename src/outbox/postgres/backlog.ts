@@ -42,14 +42,12 @@ export function createBacklogEstimate(maxBacklog: number) {
   }
 }
 
-const ADD_BACKLOG = statement('add-backlog')`INSERT INTO courier_backlog AS b (shard, email, sms)
+const ADD_BACKLOG = statement`INSERT INTO courier_backlog AS b (shard, email, sms)
     VALUES (txid_current() % ${BACKLOG_ROWS}, $1, $2)
     ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`
-const COUNT_BACKLOG = statement('count-backlog')`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`
+const COUNT_BACKLOG = statement`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`
 /** In the order of locks. */
-const ADD_COUNTS = statement(
-  'add-counts',
-)`INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
+const ADD_COUNTS = statement`INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
     SELECT minute, channel, kind, state, pg_backend_pid() % 32768, "by"
     FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
     ORDER BY minute, channel, kind, state

@@ -174,39 +174,31 @@ async function lockClaimedByDead(
   return claimed
 }
 
-const LOST = statement(
-  'lost-leases',
-)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until <= $2
+const LOST = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until <= $2
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
-const CLAIMED_BY_DEAD = statement(
-  'claimed-by-dead-replicas',
-)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+const CLAIMED_BY_DEAD = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
     AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`
-const OUTLIVED = statement('outlived')`SELECT ${ROW_COLUMNS} FROM courier_live m
+const OUTLIVED = statement`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
     ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
-const UNCOMMITTED = statement(
-  'uncommitted-leases',
-)`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY($1::bigint[])
+const UNCOMMITTED = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY($1::bigint[])
     AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`
-const HELD = statement(
-  'held',
-)`SELECT seq, lease_token FROM courier_live WHERE channel = $1 AND lease_until IS NOT NULL`
-const PROMOTE = statement('promote')`UPDATE courier_live SET ready = 1 WHERE seq IN
+const HELD = statement`SELECT seq, lease_token FROM courier_live WHERE channel = $1 AND lease_until IS NOT NULL`
+const PROMOTE = statement`UPDATE courier_live SET ready = 1 WHERE seq IN
     (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
-const dueOrderedBy = (name: string, order: string) =>
-  statement(name)`SELECT ${ROW_COLUMNS}, m.payload FROM courier_live m
+const dueOrderedBy = (order: string) =>
+  statement`SELECT ${ROW_COLUMNS}, m.payload FROM courier_live m
     WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
     ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`
 const DUE = {
-  'oldest-first': dueOrderedBy('due-oldest-first', 'm.channel DESC, m.rank DESC, m.seq'),
-  'newest-first': dueOrderedBy('due-newest-first', 'm.channel, m.rank, m.seq DESC'),
+  'oldest-first': dueOrderedBy('m.channel DESC, m.rank DESC, m.seq'),
+  'newest-first': dueOrderedBy('m.channel, m.rank, m.seq DESC'),
 }
 const firstOf = (column: string, where: string, order = column) =>
   `(SELECT ${column} FROM courier_live WHERE channel = $1 AND ${where} ORDER BY ${order} LIMIT 1)`
-const LOOK = statement('look')`SELECT ${firstOf('due_at', 'ready = 1 AND rank = 0', 'seq')} AS codes,
+const LOOK = statement`SELECT ${firstOf('due_at', 'ready = 1 AND rank = 0', 'seq')} AS codes,
     ${firstOf('due_at', 'ready = 1 AND rank = 1', 'seq')} AS others,
     least(${firstOf('due_at', 'ready = 0 AND rank = 0')}, ${firstOf('due_at', 'ready = 0 AND rank = 1')},
       ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,

@@ -156,17 +156,18 @@ const bigintAsNumber: pg.CustomTypesConfig = {
       : pg.types.getTypeParser(...asked)) as typeof pg.types.getTypeParser,
 }
 
-/** A statement that each session prepares once, by its name. `$1` is as a rule all rows of a batch, as JSON. */
+/** A statement that each session prepares once, by its name. */
 export interface Statement {
   readonly name: string
   readonly text: string
 }
 
-export function statement(name: string) {
-  return (strings: TemplateStringsArray, ...values: readonly (string | number)[]): Statement => ({
-    name,
-    text: String.raw({ raw: strings }, ...values),
-  })
+let statements = 0
+
+/** Makes a statement. `$1` is as a rule all rows of a batch, as JSON. */
+export function statement(strings: TemplateStringsArray, ...values: readonly (string | number)[]): Statement {
+  statements += 1
+  return { name: `courier-${statements}`, text: String.raw({ raw: strings }, ...values) }
 }
 
 /** Lets what is asked for in one go leave in one write: the driver makes a write of each statement, and each wakes the server. */

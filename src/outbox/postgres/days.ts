@@ -123,7 +123,5 @@ async function tryAlone(client: Client, sql: string): Promise<boolean> {
   }
 }
 
-const LIST_DAYS = statement(
-  'list-days',
-)`SELECT substring(c.relname FROM '\\d+$') AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
+const LIST_DAYS = statement`SELECT substring(c.relname FROM '\\d+$') AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'courier_finished'::regclass ORDER BY 1`

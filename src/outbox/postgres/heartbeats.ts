@@ -183,31 +183,23 @@ async function exchangeHeartbeats(
 }
 
 /** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */
-export const LOCK_DEAD_REPLICAS = statement(
-  'lock-dead-replicas',
-)`SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE`
+export const LOCK_DEAD_REPLICAS = statement`SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE`
 /** Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. */
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
     ON seen.name = r.name AND seen.heartbeats = r.heartbeats`
 /** Removes replicas an hour after their last heartbeat, long after the last of their leases has run out. */
-export const OLD_REPLICAS = statement(
-  'old-replicas',
-)`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
+export const OLD_REPLICAS = statement`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
 
 /** The other replicas are read as they were before. The row of a replica is there with its first heartbeat. */
-const BEAT = statement(
-  'heartbeat',
-)`WITH sent AS (INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
+const BEAT = statement`WITH sent AS (INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
     RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)
   SELECT sent.at, ${MARK} AS mark, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
     coalesce(o.has_left, false) AS "left"
   FROM sent LEFT JOIN courier_replicas o ON o.name <> sent.name`
-const LEAVE = statement(
-  'leave',
-)`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
-const FORGET = statement('forget-replica')`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
+const LEAVE = statement`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
+const FORGET = statement`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
     (SELECT FROM courier_live m WHERE m.lease_until IS NOT NULL AND split_part(m.lease_token, '.', 1) = r.name)`
 
 /** Clocks that are further apart than this make leases and lives of different replicas disagree, ms. */

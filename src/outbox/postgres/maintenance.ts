@@ -64,12 +64,10 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
   return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
 }
 
-const OLD_COUNTERS = statement('old-quota-counters')`DELETE FROM courier_quota_counters WHERE name IN
+const OLD_COUNTERS = statement`DELETE FROM courier_quota_counters WHERE name IN
     (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
-const OLD_MEMOS = statement('old-memos')`DELETE FROM courier_memos WHERE name IN
+const OLD_MEMOS = statement`DELETE FROM courier_memos WHERE name IN
     (SELECT name FROM courier_memos WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
-const OLD_COUNTS = statement(
-  'old-counts',
-)`DELETE FROM courier_counts WHERE (minute, channel, kind, state, shard) IN
+const OLD_COUNTS = statement`DELETE FROM courier_counts WHERE (minute, channel, kind, state, shard) IN
     (SELECT minute, channel, kind, state, shard FROM courier_counts WHERE minute < $1 LIMIT ${PRUNE_STEP}
      FOR UPDATE SKIP LOCKED)`

@@ -268,7 +268,7 @@ export function createOperatorActions(options: WriterOptions) {
 }
 
 /** Counted, so that there is one row to read, not one a recipient. */
-const LOCK_RECIPIENTS = statement('lock-recipients')`SELECT count(pg_advisory_xact_lock(k)) FROM
+const LOCK_RECIPIENTS = statement`SELECT count(pg_advisory_xact_lock(k)) FROM
     (SELECT DISTINCT hashtextextended(r, 8443) AS k FROM unnest($1::text[]) AS r ORDER BY k) AS sorted`
 /** The texts that find a message by its recipient. */
 const OF_RECIPIENT = ['m.recipient_hash', 'asked.recipient_hash'] as const
@@ -276,7 +276,7 @@ const OF_RECIPIENT = ['m.recipient_hash', 'asked.recipient_hash'] as const
  * The newest duplicates; and without a dedupe key the live codes of the groups and the duplicates whose life is over, all
  * of which are locked, in order. Only the days from `$5` on are looked at.
  */
-const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
+const KNOWN = statement`WITH newest AS MATERIALIZED (
       SELECT m.* FROM unnest($1::text[], $2::text[]) AS asked(recipient_hash, dedupe_key)
       CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS}, m.dedupe_key FROM courier_rows m
         WHERE ${isText(OF_RECIPIENT, ['m.dedupe_key', 'asked.dedupe_key'])} AND (m.final_at IS NULL OR m.final_at >= $5::bigint)
@@ -289,30 +289,24 @@ const KNOWN = statement('known')`WITH newest AS MATERIALIZED (
       ORDER BY m.seq FOR UPDATE
     )
     SELECT *, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
-const SENT_TO = statement(
-  'sent-to',
-)`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
+const SENT_TO = statement`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
       WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
 const leased = (columns: string) => `SELECT ${columns} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY -m.seq DESC FOR UPDATE OF m`
-const LEASED = statement('leased')`${leased(ROW_COLUMNS)}`
-const ABOUT_TO_BEGIN = statement('about-to-begin')`${leased('m.seq, m.lease_token, m.state, m.outdated')}`
-const BEGIN_ATTEMPTS = statement(
-  'begin-attempts',
-)`UPDATE courier_live m SET begun = true, attempted_by = begun.provider
+const LEASED = statement`${leased(ROW_COLUMNS)}`
+const ABOUT_TO_BEGIN = statement`${leased('m.seq, m.lease_token, m.state, m.outdated')}`
+const BEGIN_ATTEMPTS = statement`UPDATE courier_live m SET begun = true, attempted_by = begun.provider
     FROM unnest($1::bigint[], $2::text[]) AS begun(seq, provider) WHERE m.seq = begun.seq`
-const ENDED_UNDER = statement(
-  'ended-under',
-)`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
+const ENDED_UNDER = statement`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
       WHERE m.id = leased.id AND m.lease_token = leased.token OFFSET 0) AS m`
 const SINCE = '(m.final_at IS NULL OR m.final_at >= $4::bigint)'
 /** Written so that no index by channel looks as if it could serve it. */
 const REPORTED_ON = `m.channel || '' = asked.channel AND ${SINCE}`
 /** Reports on a message wait for each other by an advisory lock: to lock a row of an old day would write its page. */
-const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
+const REPORTED = statement`WITH found AS MATERIALIZED (
       SELECT DISTINCT coalesce(p.id, o.id) AS id
       FROM unnest($1::text[], $2::text[], $3::text[]) AS asked(provider_id, channel, id)
       LEFT JOIN LATERAL (
@@ -331,5 +325,5 @@ const REPORTED = statement('reported')`WITH found AS MATERIALIZED (
     SELECT ${ROW_COLUMNS} FROM found CROSS JOIN LATERAL (
       SELECT * FROM courier_messages m WHERE m.id = found.id AND ${SINCE} OFFSET 0) AS m
     WHERE (SELECT count(*) FROM ours) + (SELECT count(*) FROM live) >= 0`
-const WAITING = statement('waiting')`SELECT ${ROW_COLUMNS} FROM courier_live m
+const WAITING = statement`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.id = $1 AND m.state = 'queued' AND m.expires_at > $2 FOR UPDATE`

@@ -46,10 +46,8 @@ export async function probeCommit(client: Client): Promise<boolean> {
   return true
 }
 
-const FIND = statement('find')`SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1`
-const PROBE = statement(
-  'probe',
-)`INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+const FIND = statement`SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1`
+const PROBE = statement`INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
 const MINUTE = 60_000
 
@@ -86,18 +84,12 @@ function waitingOf(channel: Channel): string {
       ORDER BY arrived_at LIMIT ${LOOKED_AT}) AS ${channel}`
 }
 
-const BACKLOG = statement(
-  'backlog-by-channel',
-)`SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog`
-const WAITING = statement('waiting-by-channel')`${waitingOf('email')} UNION ALL ${waitingOf('sms')}`
-const COUNTS = statement(
-  'counts',
-)`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
+const BACKLOG = statement`SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog`
+const WAITING = statement`${waitingOf('email')} UNION ALL ${waitingOf('sms')}`
+const COUNTS = statement`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
     GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`
-const SERIES = statement(
-  'series',
-)`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
+const SERIES = statement`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
     FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`
-const LEFT_OUT = statement('left-out')`SELECT count(*) FROM courier_memos WHERE ${leftOutAt('$1::bigint')}`
-const BYTES = statement('bytes')`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
+const LEFT_OUT = statement`SELECT count(*) FROM courier_memos WHERE ${leftOutAt('$1::bigint')}`
+const BYTES = statement`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
     WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`

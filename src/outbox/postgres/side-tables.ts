@@ -49,25 +49,23 @@ export async function takeLeaderLease(
   return rows.length > 0
 }
 
-const WRITE = statement('write-memos')`INSERT INTO courier_memos (name, value, expires_at)
+const WRITE = statement`INSERT INTO courier_memos (name, value, expires_at)
     SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
-const READ_MEMOS = statement('read-memos')`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
-const FORGET_BOUNCES = statement('forget-bounces')`DELETE FROM courier_memos WHERE name IN
+const READ_MEMOS = statement`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
+const FORGET_BOUNCES = statement`DELETE FROM courier_memos WHERE name IN
     (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
-const FORGET = statement('forget')`WITH ended AS (
+const FORGET = statement`WITH ended AS (
       DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id
     ), reports AS (DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)
     ), noted AS (DELETE FROM courier_memos WHERE name = $2 OR substr(value, length(value) - 33, 32) IN (SELECT id FROM ended))
     SELECT count(*) AS messages FROM ended`
-const TAKE = statement('take-leader-lease')`INSERT INTO courier_leader_leases AS held (name, owner, until)
+const TAKE = statement`INSERT INTO courier_leader_leases AS held (name, owner, until)
     VALUES ($1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond')
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
       WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
     RETURNING owner`
-const GIVE_UP = statement(
-  'give-up-leader-lease',
-)`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`
+const GIVE_UP = statement`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`
 
 /** Adds events, if there are any. */
 export function addEvents(client: Client, events: readonly NewEvent[]): Promise<QueryResult>[] {
@@ -93,16 +91,12 @@ export async function dropEvents(client: Client, { most, before }: Takes<'dropEv
   return (await runStatement(client, DROP, most, before)).rowCount ?? 0
 }
 
-const ADD = statement('add-events')`INSERT INTO courier_events (at, type, message, data)
+const ADD = statement`INSERT INTO courier_events (at, type, message, data)
     SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`
-const READ_EVENTS = statement(
-  'read-events',
-)`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
+const READ_EVENTS = statement`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
     LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`
-const SPAN = statement(
-  'span-of-events',
-)`SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting`
-const REMOVE = statement('remove-events')`DELETE FROM courier_events WHERE seq = ANY($1::bigint[])`
-const DROP = statement('drop-events')`DELETE FROM courier_events WHERE seq IN (
+const SPAN = statement`SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting`
+const REMOVE = statement`DELETE FROM courier_events WHERE seq = ANY($1::bigint[])`
+const DROP = statement`DELETE FROM courier_events WHERE seq IN (
     SELECT seq FROM (SELECT seq, at FROM courier_events ORDER BY seq LIMIT ${DROP_STEP}) AS oldest
     WHERE seq <= (SELECT max(seq) FROM courier_events) - $1::bigint OR at < $2)`

@@ -133,11 +133,9 @@ const CHANGED_COLUMNS = `state text, ready smallint, outdated boolean, begun boo
   timeline jsonb`
 const CHANGES = `json_to_recordset($1::json) AS r(seq bigint, ${CHANGED_COLUMNS}) WHERE m.seq = r.seq`
 const CHANGE_LIVE = `UPDATE courier_live m SET ${CHANGED_COLUMNS.replace(/(\w+) \w+/g, '$1 = r.$1')} FROM ${CHANGES}`
-const CHANGE = statement('change-messages')`${CHANGE_LIVE}`
+const CHANGE = statement`${CHANGE_LIVE}`
 /** Also moves the messages that have ended from the live ones to their day. */
-const CHANGE_AND_FINISH = statement(
-  'finish-messages',
-)`WITH changed AS (${CHANGE_LIVE} AND r.final_at IS NULL), ended AS (
+const CHANGE_AND_FINISH = statement`WITH changed AS (${CHANGE_LIVE} AND r.final_at IS NULL), ended AS (
     DELETE FROM courier_live m USING ${CHANGES} AND r.final_at IS NOT NULL
     RETURNING ${KEPT_COLUMNS}, r.state, r.attempts, r.ambiguous, r.final_at, r.lease_token, r.begun, r.attempted_by, r.outdated,
       r.answer, r.provider_id, r.timeline
@@ -147,14 +145,14 @@ const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smalli
 const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
       lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
       charges, timeline`
-const STORE = statement('store-messages')`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
+const STORE = statement`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
     SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
 /** Stores messages that were superseded in the transaction that they came in. */
-const STORE_FINISHED = statement('store-finished')`${finishFrom(
+const STORE_FINISHED = statement`${finishFrom(
   `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt
     FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,
 )}`
-const KEEP_RECEIPTS = statement('write-receipts')`WITH given AS MATERIALIZED (
+const KEEP_RECEIPTS = statement`WITH given AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, provider_id text, receipt jsonb)
   ), live AS (
     UPDATE courier_live m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
@@ -214,15 +212,9 @@ const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
     AS r(name text, "windowStart" bigint, current integer, previous integer, "expiresAt" bigint)
   ORDER BY name`
 
-const CREATE = statement(
-  'create-quota-counters',
-)`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`
-const LOCK = statement(
-  'lock-quota-counters',
-)`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
-const INSERT = statement('insert-quota-counters')`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
-const UPDATE = statement(
-  'update-quota-counters',
-)`UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
+const CREATE = statement`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`
+const LOCK = statement`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
+const INSERT = statement`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
+const UPDATE = statement`UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
       expires_at = r."expiresAt"
     FROM (${RECORDS}) AS r WHERE c.name = r.name`

@@ -93,6 +93,4 @@ export function createUnreportedEnds(monotonic: () => number): UnreportedEnds {
   }
 }
 
-const ENDED = statement(
-  'uncertain-ends',
-)`SELECT id, state, channel, kind, final_at FROM courier_finished WHERE id = ANY($1::text[]) AND final_at >= $2`
+const ENDED = statement`SELECT id, state, channel, kind, final_at FROM courier_finished WHERE id = ANY($1::text[]) AND final_at >= $2`
