@@ -10,22 +10,22 @@ t.test('what was given up is known by its token, or by how it begins, while its 
   commits.begin('a.0.1', 1000)
   commits.confirm('a.0.1')
   commits.giveUp('a.0.1')
-  t.equal(commits.version(), null, 'neither was under way')
+  t.equal(commits.areGivenUp(), false, 'neither was under way')
   commits.begin('a.0.2', 1000)
   commits.giveUp('a.0.2')
-  t.equal(commits.version(), 1)
+  t.equal(commits.areGivenUp(), true)
   const tokens = ['a.0.1', 'a.0.2', 'a.0.2.7', 'a.0.21', 'a.0.3.1']
   t.same(commits.findGivenUp(tokens), ['a.0.2', 'a.0.2.7'])
   at = 1000
   commits.begin('a.0.3', 500)
   commits.giveUp('a.0.3')
-  t.equal(commits.version(), 2)
+  t.equal(commits.areGivenUp(), true)
   t.same(commits.findGivenUp(tokens), ['a.0.2', 'a.0.2.7', 'a.0.3.1'])
   at = 1001
-  t.equal(commits.version(), 2)
+  t.equal(commits.areGivenUp(), true)
   t.same(commits.findGivenUp(tokens), ['a.0.3.1'], 'the first one would have run out')
   at = 1501
-  t.equal(commits.version(), null)
+  t.equal(commits.areGivenUp(), false)
   t.end()
 })
 

@@ -31,19 +31,15 @@ export function createClaim(
   onTakeOver: (count: number) => void,
 ) {
   const { payloadKeys, ends } = options
-  /** The channels of which the last claim found nothing. */
-  const quiet = new Set<Channel>()
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
-  const isSearchDue = createOrphanSearch(uncertain)
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel, now, leaseMs } = call
     const beat = heartbeats.heartbeats()
-    const findOrphans = isSearchDue(channel, beat) ? uncertain.findGivenUp : null
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
     await ends.find(client)
-    if (quiet.has(channel) && findOrphans === null && dead.length === 0) {
+    if (!uncertain.areGivenUp() && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
       const { first, nextDueAt, firstEnd } = await lookAt(client, channel, now)
       const isIdle = first.every(at => at === null) && (nextDueAt ?? Infinity) > now
@@ -56,7 +52,7 @@ export function createClaim(
       lockClaimedByDead(client, channel, dead),
       runStatement(client, LOST, channel, now),
       runStatement(client, OUTLIVED, channel, now),
-      findOrphans === null ? NOTHING : lockOrphans(client, channel, findOrphans),
+      lockOrphans(client, channel, uncertain),
       runStatement(client, PROMOTE, channel, 0, now),
       runStatement(client, PROMOTE, channel, 1, now),
     )
@@ -80,8 +76,6 @@ export function createClaim(
       uncertain.confirm(token)
       if (ofDead.rows.length < STEP) searchedAfter.set(channel, beat)
       if (ofDead.rows.length > 0) onTakeOver(ofDead.rows.length)
-      if (messages.length === 0) quiet.add(channel)
-      else quiet.delete(channel)
       return { messages, settled: ends.take(channel), nextDueAt }
     } catch (error) {
       uncertain.giveUp(token)
@@ -111,21 +105,6 @@ async function lookAt(client: Client, channel: Channel, now: number): Promise<Wa
   }
 }
 
-/**
- * Makes the function that says whether a channel is to be searched for messages under leases whose commits were given up: at
- * once after a commit was given up, and then with every heartbeat, because a commit that hangs may still happen.
- */
-function createOrphanSearch(uncertain: UncertainCommits) {
-  const searched = new Map<Channel, string>()
-  return (channel: Channel, heartbeats: number): boolean => {
-    const version = uncertain.version()
-    const state = `${version} ${heartbeats}`
-    if (version === null || searched.get(channel) === state) return false
-    searched.set(channel, state)
-    return true
-  }
-}
-
 /** Locks the due messages that are to be claimed. @param first when those of each rank became due that came first. */
 async function lockDue(
   client: Client,
@@ -150,10 +129,11 @@ const NOTHING: Promise<Found> = Promise.resolve({ rows: [] })
 async function lockOrphans(
   client: Client,
   channel: Channel,
-  findOrphans: UncertainCommits['findGivenUp'],
+  { areGivenUp, findGivenUp }: UncertainCommits,
 ): Promise<Found> {
+  if (!areGivenUp()) return NOTHING
   const { rows } = await runStatement(client, HELD, channel)
-  const orphans = new Set(findOrphans(rows.map(row => row['lease_token'] as string)))
+  const orphans = new Set(findGivenUp(rows.map(row => row['lease_token'] as string)))
   if (orphans.size === 0) return NOTHING
   const seqs = rows.filter(row => orphans.has(row['lease_token'] as string)).map(row => row['seq'])
   return runStatement(client, UNCOMMITTED, seqs, [...orphans])

@@ -15,8 +15,8 @@ export interface ConnectOptions {
   readonly url: string
   /** Longest time that a statement may take, ms. */
   readonly statementTimeoutMs: number
-  /** Longest time until a connection is made, ms; as long as a statement may take, unless given. */
-  readonly connectTimeoutMs?: number
+  /** Longest time until a connection is made, ms. */
+  readonly connectTimeoutMs: number
   /** How many at a time. */
   readonly max: number
   readonly guard: SessionGuard
@@ -62,7 +62,7 @@ export function createConnections(options: ConnectOptions): Connections {
     keepAlive: true,
     stream: createSocket,
     application_name: 'callback-courier',
-    connectionTimeoutMillis: options.connectTimeoutMs ?? statementTimeoutMs,
+    connectionTimeoutMillis: options.connectTimeoutMs,
     // This limit is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
     query_timeout: statementTimeoutMs * 1.5,
     types: bigintAsNumber,

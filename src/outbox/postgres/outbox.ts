@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { PayloadKeys } from '../encryption.ts'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import type { Gives, OperationName, OwnName, SharedName, Takes } from '../operations.ts'
-import { type Enterprise, type Lease, type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { type Lease, type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
 import {
@@ -33,7 +32,7 @@ import {
 } from './messages.ts'
 import { migrateTables, requireLocks } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
-import { createSessionGuard, requireOwnSessions } from './session.ts'
+import { createSessionGuard, requireOwnSessions, type SessionGuard } from './session.ts'
 import {
   addEvents,
   allowAgain,
@@ -72,39 +71,21 @@ const CLEARED_AFTER_HEARTBEATS = 5
 /** The time limit of a heartbeat, ms: longer than a callback's commit may take, and short enough for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
-type Settings = Required<Omit<PostgresOutboxOptions, 'storeKeys' | 'keepsEvents' | 'enterprise'>> & {
-  readonly enterprise?: Enterprise | undefined
-  readonly payloadKeys: PayloadKeys
-  readonly keepsEvents: boolean
-}
-
 /**
  * The shared outbox: any number of replicas on one Postgres.
  *
  * @throws StoreUnusable when the database cannot be reached or is not fit; its message says what to do.
  */
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
-  const settings: Settings = {
-    ...options,
-    payloadKeys: options.storeKeys.payloadKeys,
-    statementTimeoutMs: options.statementTimeoutMs ?? 800,
-    keepsEvents: options.keepsEvents ?? false,
-    random: options.random ?? Math.random,
-    log: options.log ?? (() => {}),
-    onCommit: options.onCommit ?? (() => {}),
-    monotonic: options.monotonic ?? (() => performance.now()),
-    heartbeats: options.heartbeats ?? HEARTBEAT_LIMITS,
-  }
-  const { clock, log, monotonic } = settings
-  await prepareDatabase(settings)
-  const guard = createSessionGuard(monotonic, CLEARED_AFTER_HEARTBEATS * settings.heartbeats.everyMs, log)
-  const connections = createConnections({ ...settings, guard, max: MAX_CONNECTIONS })
-  const heartbeatConnection = createConnections({
-    ...settings,
-    guard,
-    statementTimeoutMs: HEARTBEAT_MS,
-    max: 1,
-  })
+  const { url, clock, statementTimeoutMs = 800, random = Math.random, log = () => {} } = options
+  const { monotonic = () => performance.now(), heartbeats: limits = HEARTBEAT_LIMITS } = options
+  const open = (guard: SessionGuard, max: number, timeoutMs: number, connectTimeoutMs = timeoutMs) =>
+    createConnections({ url, random, log, guard, max, statementTimeoutMs: timeoutMs, connectTimeoutMs })
+  const startGuard = createSessionGuard(monotonic, Number.POSITIVE_INFINITY, () => {})
+  await prepareDatabase(options, open(startGuard, 2, MIGRATION_MS, FIRST_CONNECT_MS), startGuard)
+  const guard = createSessionGuard(monotonic, CLEARED_AFTER_HEARTBEATS * limits.everyMs, log)
+  const connections = open(guard, MAX_CONNECTIONS, statementTimeoutMs)
+  const heartbeatConnection = open(guard, 1, HEARTBEAT_MS)
   const heartbeats = await startHeartbeats({
     connections: {
       // The heartbeat looks at its own session, unless none may be used, and at one of the others: a pooler gives both the same one then.
@@ -116,13 +97,14 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     },
     guard,
     name: randomBytes(8).toString('hex'),
-    limits: settings.heartbeats,
+    limits,
     monotonic,
     onDatabaseTime: createClockWatch(clock, log),
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
-  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(settings, connections, heartbeats)
-  const port = createPort(call, settings)
+  const parts = { connections, heartbeats, statementTimeoutMs, monotonic, log }
+  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(options, parts)
+  const port = createPort(call, options)
   return {
     ...port,
     beginAttempt,
@@ -140,13 +122,24 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
 /** The operations of which each call has a connection for itself. */
 type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>) => Promise<Gives<N>> }
 
+/** What the calls are made with. */
+interface CallParts {
+  readonly connections: Connections
+  readonly heartbeats: ReplicaHeartbeats
+  readonly statementTimeoutMs: number
+  readonly monotonic: () => number
+  readonly log: StoreLog
+}
+
 /** Makes the calls of the operations, and the two that only this store has. */
-function createCalls(settings: Settings, connections: Connections, heartbeats: ReplicaHeartbeats) {
-  const { maxBacklog, statementTimeoutMs, monotonic, log, onCommit, retentionDays } = settings
+function createCalls(
+  { clock, storeKeys, maxBacklog, onCommit, retentionDays, keepsEvents = false }: PostgresOutboxOptions,
+  { connections, heartbeats, statementTimeoutMs, monotonic, log }: CallParts,
+) {
   const uncertain = createUncertainCommits(monotonic)
-  const pruneNow = createPruning(settings, connections)
+  const pruneNow = createPruning({ retentionDays, clock, log }, connections)
   const ends = createUnreportedEnds(monotonic)
-  const writer: WriterOptions = { payloadKeys: settings.payloadKeys, keepsEvents: settings.keepsEvents, ends }
+  const writer: WriterOptions = { payloadKeys: storeKeys.payloadKeys, keepsEvents, ends }
   const claim = createClaim(writer, heartbeats, uncertain, count =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   )
@@ -267,30 +260,24 @@ function createCalls(settings: Settings, connections: Connections, heartbeats: R
   }
 }
 
-/** Creates the tables, or migrates them to this version. */
-function prepareDatabase(settings: Settings): Promise<void> {
-  return connectOnce(settings, MIGRATION_MS, async (client, connections) => {
-    await migrateTables(client, settings.payloadKeys, undefined, settings.enterprise)
-    await connections.use(other => requireLocks(client, other))
-    await makeDays(client, settings.retentionDays, [settings.clock.now()])
-    await moveEarlier(client, settings.retentionDays)
-  })
-}
-
-/** Runs work beside the service's own connections. @throws StoreUnusable, which says what to do */
-async function connectOnce<T>(
-  settings: Settings,
-  statementTimeoutMs: number,
-  work: (client: Client, connections: Connections) => Promise<T>,
-): Promise<T> {
-  const guard = createSessionGuard(settings.monotonic, Number.POSITIVE_INFINITY, () => {})
-  const limits = { statementTimeoutMs, connectTimeoutMs: FIRST_CONNECT_MS, max: 2 }
-  const connections = createConnections({ ...settings, ...limits, guard })
-  const value = await requireOwnSessions(connections, guard)
-    .then(() => connections.use(client => work(client, connections)))
-    .catch((error: unknown) => failStart(error, connections))
+/** Creates the tables, or migrates them to this version, and closes the connections, two at least. */
+async function prepareDatabase(
+  { storeKeys, enterprise, retentionDays, clock }: PostgresOutboxOptions,
+  connections: Connections,
+  guard: SessionGuard,
+): Promise<void> {
+  try {
+    await requireOwnSessions(connections, guard)
+    await connections.use(async client => {
+      await migrateTables(client, storeKeys.payloadKeys, undefined, enterprise)
+      await connections.use(other => requireLocks(client, other))
+      await makeDays(client, retentionDays, [clock.now()])
+      await moveEarlier(client, retentionDays)
+    })
+  } catch (error) {
+    await failStart(error, connections)
+  }
   await connections.close()
-  return value
 }
 
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {

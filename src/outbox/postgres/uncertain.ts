@@ -19,15 +19,14 @@ export interface UncertainCommits {
   giveUp(token: string): void
   /** Finds those of the tokens that belong to commits which were given up. */
   findGivenUp(tokens: readonly string[]): readonly string[]
-  /** Says how often a commit was given up; null when none of them can turn up any more. */
-  version(): number | null
+  /** Says whether commits were given up that may turn up yet: one that hangs may happen minutes later. */
+  areGivenUp(): boolean
 }
 
 export function createUncertainCommits(monotonic: () => number): UncertainCommits {
   const underWay = new Map<string, number>()
   /** Until when each is remembered, by `monotonic`. */
   const givenUp = new Map<string, number>()
-  let version = 0
   return {
     begin: (token, leaseMs) => void underWay.set(token, monotonic() + leaseMs),
     confirm: token => void underWay.delete(token),
@@ -36,14 +35,13 @@ export function createUncertainCommits(monotonic: () => number): UncertainCommit
       if (until === undefined) return
       underWay.delete(token)
       givenUp.set(token, until)
-      version += 1
     },
     findGivenUp: tokens =>
       tokens.filter(token => givenUp.has(token) || givenUp.has(token.slice(0, token.lastIndexOf('.')))),
-    version() {
+    areGivenUp() {
       const now = monotonic()
       for (const [token, until] of givenUp) if (now > until) givenUp.delete(token)
-      return givenUp.size === 0 ? null : version
+      return givenUp.size > 0
     },
   }
 }

@@ -40,7 +40,7 @@ type Handlers = {
  * @throws StoreUnusable when messages wait that were encrypted with another secret, or its watermark cannot be written.
  */
 export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseToken: () => string) {
-  const { path, keepsEvents, retentionDays } = settings
+  const { path, payloadKeys, maxBacklog, keepsEvents, retentionDays } = settings
   const maintenance = createMaintenance(db, retentionDays * DAY_MS)
   const transaction = prepareTransaction(db)
   const counters = createCounters(db)
@@ -65,8 +65,9 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   const memos = createMemos(db)
   const events = createEventQueue(db)
   const { apply, operations } = createMessages({
-    ...settings,
     db,
+    payloadKeys,
+    maxBacklog,
     newLeaseToken,
     backlog: () => live.email + live.sms,
     memos,
