@@ -1,4 +1,4 @@
-import type { Channel, NewMessage, Purpose } from '../messages/message.ts'
+import type { NewMessage } from '../messages/message.ts'
 import { type MessagePayload, type PayloadKeys, tryDecrypt } from './encryption.ts'
 import type {
   AttemptRecord,
@@ -7,7 +7,6 @@ import type {
   ListFilter,
   MessageView,
   QueuedEvent,
-  QueuedEventType,
   State,
 } from './outbox.ts'
 
@@ -43,30 +42,20 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'content'> {
   timeline: string | readonly AttemptRecord[] | null
 }
 
-/** The columns of a Row, of the table called `m`; both stores have them under these names. */
-export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient, m.state, m.attempts, m.ambiguous,
-  m.arrived_at, m.expires_at, m.due_at, m.final_at, m.lease_until, m.lease_token, m.recipient_hash, m.group_key, m.outdated, m.begun, m.attempted_by, m.answer,
-  m.provider_id, m.receipt ->> 'status' AS receipt_status, m.charges, m.timeline`
+/** The columns of a Row, of the table called `m`, under its names; both stores have them. */
+export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient AS masked, m.state, m.attempts, m.ambiguous,
+  m.arrived_at AS "arrivedAt", m.expires_at AS "expiresAt", m.due_at AS "dueAt", m.final_at AS "finalAt",
+  m.lease_until AS "leaseUntil", m.lease_token AS "leaseToken", m.recipient_hash AS "recipientHash", m.group_key AS "groupKey",
+  m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
+  m.receipt ->> 'status' AS "receiptStatus", m.charges, m.timeline`
 
 /** @param read with ROW_COLUMNS; a truth as 1 (SQLite) or true (Postgres). */
 export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: number } {
-  const receiptStatus = read['receipt_status'] as string | null
-  return {
-    seq: read['seq'] as number,
-    ...factsOf(read),
-    masked: read['masked_recipient'] as string,
-    recipientHash: read['recipient_hash'] as string,
-    groupKey: read['group_key'] as string | null,
-    outdated: Boolean(read['outdated']),
-    begun: Boolean(read['begun']),
-    attemptedBy: read['attempted_by'] as string | null,
-    leaseUntil: read['lease_until'] as number | null,
-    leaseToken: read['lease_token'] as string | null,
-    receiptStatus,
-    reported: receiptStatus !== null,
-    charges: read['charges'] as string | ChargedWindows | null,
-    timeline: read['timeline'] as string | readonly AttemptRecord[] | null,
-  }
+  const row = { ...read } as unknown as Row & { seq: number }
+  row.outdated = Boolean(row.outdated)
+  row.begun = Boolean(row.begun)
+  row.reported = row.receiptStatus !== null
+  return row
 }
 
 /** A due message with what an attempt needs. */
@@ -77,28 +66,12 @@ export interface DueMessage {
 }
 
 /** @param read with ROW_COLUMNS and the payload. */
-export function dueMessageOf(read: Readonly<Record<string, unknown>>, keys: PayloadKeys): DueMessage {
+export function dueMessageOf(
+  { payload, ...read }: Readonly<Record<string, unknown>>,
+  keys: PayloadKeys,
+): DueMessage {
   const row = rowOf(read)
-  return { row, payload: tryDecrypt(keys, row.id, read['payload']) }
-}
-
-/** What both a Row and the view of a message have. */
-function factsOf(read: Readonly<Record<string, unknown>>) {
-  return {
-    id: read['id'] as string,
-    channel: read['channel'] as Channel,
-    kind: read['kind'] as string,
-    purpose: read['purpose'] as Purpose,
-    state: read['state'] as State,
-    answer: read['answer'] as FinalAnswer,
-    attempts: read['attempts'] as number,
-    ambiguous: read['ambiguous'] as number,
-    arrivedAt: read['arrived_at'] as number,
-    expiresAt: read['expires_at'] as number,
-    dueAt: read['due_at'] as number | null,
-    finalAt: read['final_at'] as number | null,
-    providerId: read['provider_id'] as string | null,
-  }
+  return { row, payload: tryDecrypt(keys, row.id, payload) }
 }
 
 /** The windows in which a message was counted, and which its end may give back. */
@@ -110,18 +83,15 @@ export function timelineOf({ timeline }: Pick<Row, 'timeline'>): readonly Attemp
   return (readJson(timeline) as readonly AttemptRecord[] | null) ?? []
 }
 
-/** The columns of a message that people may see; both stores have them under these names. */
-export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient, state, answer, attempts, ambiguous, arrived_at,
-  expires_at, due_at, final_at, provider_id, receipt, timeline`
+/** The columns of a message that people may see, under the names of its view; both stores have them. */
+export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", state, answer, attempts, ambiguous,
+  arrived_at AS "arrivedAt", expires_at AS "expiresAt", due_at AS "dueAt", final_at AS "finalAt", provider_id AS "providerId",
+  receipt, timeline`
 
 /** @param read with VIEW_COLUMNS. */
 export function viewOfRow(read: Readonly<Record<string, unknown>>): MessageView {
-  return {
-    ...factsOf(read),
-    maskedRecipient: read['masked_recipient'] as string,
-    receipt: readJson(read['receipt']) as MessageView['receipt'],
-    timeline: (readJson(read['timeline']) as readonly AttemptRecord[] | null) ?? [],
-  }
+  const [receipt, timeline] = [readJson(read['receipt']), readJson(read['timeline']) ?? []]
+  return { ...read, receipt, timeline } as unknown as MessageView
 }
 
 /**
@@ -147,14 +117,9 @@ export function conditionsOf(
 export const DROP_STEP = 500
 
 /** @param read with the columns of an event, and VIEW_COLUMNS of its message. */
-export function eventOfRow(read: Readonly<Record<string, unknown>>): QueuedEvent {
-  return {
-    seq: read['seq'] as number,
-    type: read['type'] as QueuedEventType,
-    at: read['at'] as number,
-    message: read['id'] === null ? null : viewOfRow(read),
-    data: readJson(read['data']) as QueuedEvent['data'],
-  }
+export function eventOfRow({ seq, type, at, data, ...read }: Readonly<Record<string, unknown>>): QueuedEvent {
+  const message = read['id'] === null ? null : viewOfRow(read)
+  return { seq, type, at, message, data: readJson(data) } as unknown as QueuedEvent
 }
 
 function readJson(value: unknown): unknown {

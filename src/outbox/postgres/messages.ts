@@ -101,7 +101,7 @@ async function lockKnown(
   )
   // One whose life is over may have ended while we waited for its lock, and have left the live messages: it is looked for again.
   const isOutlived = (each: Record<string, unknown>) =>
-    each['state'] === 'queued' && (each['expires_at'] as number) <= now
+    each['state'] === 'queued' && (each['expiresAt'] as number) <= now
   const read = first.rows.some(isOutlived) ? await readKnown() : first
   // A message that ended while we waited for its lock is not among them.
   const locked = read.rows.filter(each => each['dedupe_key'] === null).map(rowOf)
@@ -109,7 +109,7 @@ async function lockKnown(
   const duplicates = new Map<string, Row>()
   for (const each of read.rows) {
     if (each['dedupe_key'] === null) continue
-    const key = duplicateKey(each['recipient_hash'] as string, each['dedupe_key'] as string)
+    const key = duplicateKey(each['recipientHash'] as string, each['dedupe_key'] as string)
     // A locked message is one row, whoever changes it.
     duplicates.set(key, bySeq.get(each['seq'] as number) ?? rowOf(each))
   }
@@ -285,7 +285,7 @@ const KNOWN = statement`WITH newest AS MATERIALIZED (
       SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY(ARRAY(
         SELECT g.seq FROM unnest($3::text[]) AS asked(key)
         CROSS JOIN LATERAL (SELECT seq FROM courier_live WHERE group_key = asked.key OFFSET 0) AS g
-        UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND expires_at <= $4::bigint))
+        UNION ALL SELECT seq FROM newest WHERE state = 'queued' AND "expiresAt" <= $4::bigint))
       ORDER BY m.seq FOR UPDATE
     )
     SELECT *, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`

@@ -93,7 +93,7 @@ export async function dropEvents(client: Client, { most, before }: Takes<'dropEv
 
 const ADD = statement`INSERT INTO courier_events (at, type, message, data)
     SELECT at, type, message, data FROM json_to_recordset($1::json) AS r(at bigint, type text, message text, data jsonb)`
-const READ_EVENTS = statement`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS.replace(/\w+/g, 'm.$&')} FROM courier_events e
+const READ_EVENTS = statement`SELECT e.seq, e.at, e.type, e.data, ${VIEW_COLUMNS} FROM courier_events e
     LEFT JOIN courier_messages m ON m.id = e.message ORDER BY e.seq LIMIT $1`
 const SPAN = statement`SELECT (SELECT max(seq) FROM courier_events) - (SELECT min(seq) FROM courier_events) + 1 AS waiting`
 const REMOVE = statement`DELETE FROM courier_events WHERE seq = ANY($1::bigint[])`
