@@ -49,13 +49,12 @@ export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_
   m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
   m.receipt ->> 'status' AS "receiptStatus", m.charges, m.timeline`
 
-/** @param read with ROW_COLUMNS; a truth as 1 (SQLite) or true (Postgres). */
-export function rowOf(read: Readonly<Record<string, unknown>>): Row & { seq: number } {
-  const row = { ...read } as unknown as Row & { seq: number }
-  row.outdated = Boolean(row.outdated)
-  row.begun = Boolean(row.begun)
-  row.reported = row.receiptStatus !== null
-  return row
+/** @param read with ROW_COLUMNS, a truth as 1 (SQLite) or true (Postgres); it becomes the Row. */
+export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
+  const truths = { outdated: Boolean(read['outdated']), begun: Boolean(read['begun']) }
+  return Object.assign(read, truths, { reported: read['receiptStatus'] !== null }) as unknown as Row & {
+    seq: number
+  }
 }
 
 /** A due message with what an attempt needs. */
