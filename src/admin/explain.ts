@@ -1,6 +1,14 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
-import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
+import {
+  type Said,
+  type Sentence,
+  type SentenceKey,
+  say,
+  tellAll,
+  translateText,
+  type Values,
+} from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
 import type { MessageView, ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
@@ -13,6 +21,14 @@ export interface Explanation {
   readonly next: Sentence
 }
 
+/** The same, before it is told. */
+interface Found {
+  readonly what: readonly (Said | null)[]
+  readonly next: Said
+  /** Of the places of both. */
+  readonly values?: Values
+}
+
 /**
  * Answers "why did this person not get it?" from a message.
  * @param providers of every channel, as they are now. @param now ms since the epoch.
@@ -22,13 +38,18 @@ export function explainMessage(
   providers: readonly ProviderView[],
   now: number,
 ): Explanation {
+  const { what, next, values } = findExplanation(row, providers, now)
+  return { what: tellAll(what, values), next: tellAll([next], values) }
+}
+
+function findExplanation(row: MessageView, providers: readonly ProviderView[], now: number): Found {
   switch (row.state) {
     case 'queued':
       return explainWaiting(row, providers, now)
     case 'sending':
       return {
-        what: say('It is being sent at this moment.'),
-        next: say('Look again in a few seconds. A mail server may take minutes for its last reply.'),
+        what: ['It is being sent at this moment.'],
+        next: 'Look again in a few seconds. A mail server may take minutes for its last reply.',
       }
     case 'sent':
       return explainSent(row)
@@ -36,40 +57,33 @@ export function explainMessage(
       return row.timeline.at(-1)?.code === 'UNREADABLE' ? UNREADABLE : REFUSED[row.answer ?? 'content']
     case 'expired':
       return {
-        what: joinSentences(
-          say('No provider took it before its life ended at {at}.', { at: clockTime(row.expiresAt) }),
-          lastReply(row),
-        ),
+        what: ['No provider took it before its life ended at {at}.', lastReply(row)],
         next:
           row.timeline.length === 0
-            ? say(
-                'The person has to ask for a new one. The first lines of the overview say whether its provider fails.',
-              )
-            : say('The person has to ask for a new one. What the reply names may need repair first.'),
+            ? 'The person has to ask for a new one. The first lines of the overview say whether its provider fails.'
+            : 'The person has to ask for a new one. What the reply names may need repair first.',
+        values: { at: clockTime(row.expiresAt) },
       }
     case 'superseded':
       return explainSuperseded(row)
     case 'unknown':
       return {
-        what: say('It may have arrived: an attempt got no usable reply, and no further one could be made.'),
-        next: say(
-          'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
-        ),
+        what: ['It may have arrived: an attempt got no usable reply, and no further one could be made.'],
+        next: 'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
       }
   }
 }
 
-function explainSuperseded({ timeline, ambiguous }: MessageView): Explanation {
+function explainSuperseded({ timeline, ambiguous }: MessageView): Found {
   if (timeline.at(-1)?.outcome === 'cancelled')
-    return { what: say('An operator cancelled it here.'), next: say('The log says who: event “operator”.') }
+    return { what: ['An operator cancelled it here.'], next: 'The log says who: event “operator”.' }
   return {
-    what:
+    what: [
       ambiguous > 0
-        ? say(
-            'It may have arrived. A newer code for the same person came, so it is not sent again; only the newest counts.',
-          )
-        : say('A newer code for the same person came before this one left; only the newest counts.'),
-    next: say('Look at the newer message of the same recipient.'),
+        ? 'It may have arrived. A newer code for the same person came, so it is not sent again; only the newest counts.'
+        : 'A newer code for the same person came before this one left; only the newest counts.',
+    ],
+    next: 'Look at the newer message of the same recipient.',
   }
 }
 
@@ -101,10 +115,16 @@ export function nextAttempt(
   return { at: null, due: attempts === 0 ? say('now') : say('when its turn comes'), why: null }
 }
 
+const PART: { readonly [S in PartialFault['scope']]?: SentenceKey } = {
+  template: '{provider} refuses the template of {kind} since {at}: {what}.',
+  sender: '{provider} refuses the sender {name} since {at}: {what}.',
+  country: '{provider} refuses the country {name} since {at}: {what}.',
+}
+
 /** Says what a provider refuses, or takes and does not deliver, and since when. */
 export function describePartialFault(channel: Channel, provider: string, fault: PartialFault): Sentence {
   const { scope, name, kind, since, recipients } = fault
-  const facts = {
+  const values = {
     provider,
     name,
     kind: translateText(kind),
@@ -112,27 +132,18 @@ export function describePartialFault(channel: Channel, provider: string, fault: 
     what: describeReply(fault),
   }
   if (recipients !== undefined)
-    return joinSentences(
-      say('{provider} took messages that did not arrive, since {at}, of {n} recipients so far: {what}.', {
-        ...facts,
-        n: recipients,
-      }),
-      mendReport(channel, { verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
+    return tellAll(
+      [
+        '{provider} took messages that did not arrive, since {at}, of {n} recipients so far: {what}.',
+        mendReport(channel, { verdict: 'ours', scope: scope === 'carrier' ? 'account' : scope }),
+      ],
+      { ...values, n: recipients },
     )
-  switch (scope) {
-    case 'template':
-      return say('{provider} refuses the template of {kind} since {at}: {what}.', facts)
-    case 'sender':
-      if (name === '') return say('{provider} refuses the sender of all messages since {at}: {what}.', facts)
-      return say('{provider} refuses the sender {name} since {at}: {what}.', facts)
-    case 'country':
-      return say('{provider} refuses the country {name} since {at}: {what}.', facts)
-    default:
-      return say(
-        '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.',
-        facts,
-      )
-  }
+  if (scope === 'sender' && name === '')
+    return say('{provider} refuses the sender of all messages since {at}: {what}.', values)
+  const many =
+    '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.'
+  return tellAll([PART[scope] ?? many], values)
 }
 
 /** What the timeline says of a carrier that was not asked, by the scope of what it refuses: nothing else there tells the scope. */
@@ -195,52 +206,34 @@ export function describeRest(provider: string, until: number | null, now: number
   })
 }
 
-function explainWaiting(row: MessageView, providers: readonly ProviderView[], now: number): Explanation {
+function explainWaiting(row: MessageView, providers: readonly ProviderView[], now: number): Found {
   const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
-  const faults = faultsOf(row, providers)
-  const why = faults.length === 0 ? pause : joinSentences(pause, ...faults)
-  const repair = say(
-    'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.',
-  )
-  if (row.attempts === 0) {
-    const first = say('It waits for its first attempt, due {due}.', { due })
-    if (lastError !== null)
-      return {
-        what: joinSentences(
-          first,
-          why,
-          say('Its last reply to another message: {reply}', {
-            reply: describeReply(lastError),
-          }),
-        ),
-        next: repair,
-      }
+  const why = [pause, ...faultsOf(row, providers)]
+  const next = 'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'
+  if (row.attempts > 0)
     return {
-      what: joinSentences(first, why),
-      next: say(
-        'The first lines of the overview say whether its provider fails, or how many wait before it.',
-      ),
+      what: ['It has not been taken yet, and is tried again {due}, until {until}.', ...why, lastReply(row)],
+      next,
+      values: { due, until: clockTime(row.expiresAt) },
     }
-  }
-  const until = clockTime(row.expiresAt)
+  if (lastError === null)
+    return {
+      what: ['It waits for its first attempt, due {due}.', ...why],
+      next: 'The first lines of the overview say whether its provider fails, or how many wait before it.',
+      values: { due },
+    }
   return {
-    what: joinSentences(
-      say('It has not been taken yet, and is tried again {due}, until {until}.', { due, until }),
-      why,
-      lastReply(row),
-    ),
-    next: repair,
+    what: [
+      'It waits for its first attempt, due {due}.',
+      ...why,
+      'Its last reply to another message: {reply}',
+    ],
+    next,
+    values: { due, reply: describeReply(lastError) },
   }
 }
 
-function explainSent({
-  channel,
-  finalAt,
-  arrivedAt,
-  timeline,
-  providerId,
-  receipt,
-}: MessageView): Explanation {
+function explainSent({ channel, finalAt, arrivedAt, timeline, providerId, receipt }: MessageView): Found {
   const by = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider ?? say('the provider')
   const taken =
     finalAt === null
@@ -251,138 +244,121 @@ function explainSent({
           at: clockTime(finalAt),
         })
   if (receipt !== null) {
-    const { what, next } = explainReport(receipt, channel)
-    return { what: joinSentences(taken, what), next }
+    const report = explainReport(receipt, channel)
+    return { ...report, what: [taken, ...report.what] }
   }
   if (channel === 'sms')
     return {
-      what: joinSentences(taken, say('There is no delivery report.')),
-      next: say('“check” says whether reports come, and why not. Look for the provider’s id in its console.'),
+      what: [taken, 'There is no delivery report.'],
+      next: '“check” says whether reports come, and why not. Look for the provider’s id in its console.',
     }
   return {
-    what: taken,
+    what: [taken],
     next:
       providerId === null
-        ? say(
-            'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.',
-          )
-        : say(
-            'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.',
-            { queueId: providerId },
-          ),
+        ? 'From here on it is the mail server’s: look in its log for the Message-ID, which begins with the id, then in the junk folder.'
+        : 'From here on it is the mail server’s: look in its log for the queue id {queueId}, then in the junk folder.',
+    values: { queueId: providerId ?? '' },
   }
 }
 
 function explainReport(
-  { status, errorCode, fault, at: reportedAt }: NonNullable<MessageView['receipt']>,
-  channel: MessageView['channel'],
-): Explanation {
-  const at = clockTime(reportedAt)
+  { status, errorCode, fault, at }: NonNullable<MessageView['receipt']>,
+  channel: Channel,
+): Found {
+  const reply = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
+  const values = { at: clockTime(at), status: reply, what: reply }
   if (status === 'delivered' || status === 'read')
     return {
-      what: say('The phone has it, since {at}.', { at }),
-      next: say('Let the person look among blocked and filtered messages, and compare the number.'),
+      what: ['The phone has it, since {at}.'],
+      next: 'Let the person look among blocked and filtered messages, and compare the number.',
+      values,
     }
   if (status === 'complained')
     return {
-      what: say('It arrived, and the recipient complained of it at {at}.', { at }),
-      next: say('Look whether these mails are wanted: complaints lower your reputation with everybody.'),
+      what: ['It arrived, and the recipient complained of it at {at}.'],
+      next: 'Look whether these mails are wanted: complaints lower your reputation with everybody.',
+      values,
     }
-  const shownReply = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
   const isOnItsWay = errorCode === null && status !== 'undelivered' && status !== 'failed'
   if (fault?.verdict === 'ambiguous' || (fault === undefined && isOnItsWay))
     return {
-      what: say('Its last report, at {at}: {status}.', { at, status: shownReply }),
-      next: say('The carrier has it, and the phone not yet: it may be off or without a network.'),
+      what: ['Its last report, at {at}: {status}.'],
+      next: 'The carrier has it, and the phone not yet: it may be off or without a network.',
+      values,
     }
   return {
-    what: say('It did not arrive: {what}.', { what: shownReply }),
+    what: ['It did not arrive: {what}.'],
     next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault),
+    values,
   }
 }
 
 const LOOK_UP = {
-  sms: say(
-    'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
-  ),
-  email: say('The report that came to the address of MAIL_BOUNCE_TO has the server’s own words.'),
+  sms: 'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
+  email: 'The report that came to the address of MAIL_BOUNCE_TO has the server’s own words.',
 } as const
 
 /** What to do about a message that its provider took, and that did not arrive. */
 function mendReport(
-  channel: MessageView['channel'],
-  fault: Pick<ReportFault, 'verdict' | 'scope'>,
-): Sentence {
+  channel: Channel,
+  { verdict, scope }: { readonly verdict: ReportFault['verdict']; readonly scope: FaultScope },
+): SentenceKey {
   if (channel === 'email')
-    return fault.verdict === 'recipient'
-      ? say('Compare the address with what the person says.')
-      : LOOK_UP.email
-  return isOursToMend(fault) ? (MEND_OURS[fault.scope] ?? LOOK_AT_CODE) : MEND[fault.verdict]
+    return verdict === 'recipient' ? 'Compare the address with what the person says.' : LOOK_UP.email
+  return isOursToMend({ verdict, scope }) ? (MEND_OURS[scope] ?? LOOK_AT_CODE) : MEND[verdict]
 }
 
-const ALLOW_COUNTRY = say(
-  'Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).',
-)
-const LOOK_AT_CODE = say(
-  'This is ours to mend: look the code up in the provider’s console, then at words, links and sender of this kind of message.',
-)
-const MEND_OURS: { readonly [S in FaultScope]?: Sentence } = {
-  sender: say(
+const ALLOW_COUNTRY =
+  'Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'
+const LOOK_AT_CODE =
+  'This is ours to mend: look the code up in the provider’s console, then at words, links and sender of this kind of message.'
+const MEND_OURS: { readonly [S in FaultScope]?: SentenceKey } = {
+  sender:
     'This is ours to mend: register the sender (signature, number, campaign) in the provider’s console, and look there what its review says.',
-  ),
-  template: say(
+  template:
     'This is ours to mend: look at the template of this kind in the provider’s console, and let it be approved for these words.',
-  ),
-  account: say(
+  account:
     'This is ours to mend: look at the account in the provider’s console, its balance, its limits and whether it is suspended.',
-  ),
   country: ALLOW_COUNTRY,
 }
-const TRY_LATER = say(
-  'The person tries again later: a phone that is off or full gets it then, or another one is sent.',
-)
-const MEND: Readonly<Record<ReportFault['verdict'], Sentence>> = {
-  recipient: say('Compare the number with what the person says, and whether the phone is on.'),
-  content: say('Change the words, or the value that the platform gives: else the next one is refused, too.'),
+const TRY_LATER =
+  'The person tries again later: a phone that is off or full gets it then, or another one is sent.'
+const MEND: Readonly<Record<ReportFault['verdict'], SentenceKey>> = {
+  recipient: 'Compare the number with what the person says, and whether the phone is on.',
+  content: 'Change the words, or the value that the platform gives: else the next one is refused, too.',
   country: ALLOW_COUNTRY,
-  later: say(
+  later:
     'Nothing is to be mended here: the person asks again, and the code goes by the next carrier of its route, if there is one.',
-  ),
   ours: LOOK_AT_CODE,
   limit: TRY_LATER,
   ambiguous: TRY_LATER,
 }
 
-const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Explanation>> = {
+const REFUSED: Readonly<Record<NonNullable<MessageView['answer']>, Found>> = {
   recipient: {
-    what: say('The provider refuses this recipient for good, and the platform was told.'),
-    next: say(
-      'Compare address or number with what the person says. The reply in the timeline has the reason.',
-    ),
+    what: ['The provider refuses this recipient for good, and the platform was told.'],
+    next: 'Compare address or number with what the person says. The reply in the timeline has the reason.',
   },
   content: {
-    what: say('The provider refuses the content for good, and the platform was told.'),
-    next: say(
-      'The reply in the timeline has the reason: reputation, links, SPF or DKIM (“check” looks at them), or a template.',
-    ),
+    what: ['The provider refuses the content for good, and the platform was told.'],
+    next: 'The reply in the timeline has the reason: reputation, links, SPF or DKIM (“check” looks at them), or a template.',
   },
   country: {
-    what: say('The provider does not send to this country, and the platform was told.'),
+    what: ['The provider does not send to this country, and the platform was told.'],
     next: ALLOW_COUNTRY,
   },
   limit: {
-    what: say('The number may have no more messages for now, and the platform was told.'),
-    next: say('Raise the carrier’s limit for a number, or wait: docs/sms.md has the limits.'),
+    what: ['The number may have no more messages for now, and the platform was told.'],
+    next: 'Raise the carrier’s limit for a number, or wait: docs/sms.md has the limits.',
   },
 }
 
-const UNREADABLE: Explanation = {
-  what: say(
+const UNREADABLE: Found = {
+  what: [
     'What is stored of it could not be read when its turn came: it was damaged or exchanged in the store. It was not sent then, and no provider refused it.',
-  ),
-  next: say(
-    'Check the disk, and who can write the store. The person has to ask for a new one. The first lines of the overview say how many.',
-  ),
+  ],
+  next: 'Check the disk, and who can write the store. The person has to ask for a new one. The first lines of the overview say how many.',
 }
 
 function lastReply({ timeline }: MessageView): Sentence | null {

@@ -1,7 +1,15 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { EventType } from '../events/events.ts'
-import { joinSentences, Sentence, type SentenceKey, say, translateText } from '../language/sentence.ts'
+import {
+  type Said,
+  Sentence,
+  type SentenceKey,
+  say,
+  tellAll,
+  translateText,
+  type Values,
+} from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { quotasOf } from '../messages/quotas.ts'
 import type { StoreLoss, Summary } from '../outbox/outbox.ts'
@@ -165,8 +173,6 @@ export interface Fact {
   readonly text: Sentence
 }
 
-type Said = SentenceKey | Sentence
-
 /** A fact that was found, without what its kind says of all of them. */
 interface Found extends Partial<Omit<Fact, 'kind' | 'level' | 'text'>> {
   readonly kind: FactKind
@@ -175,7 +181,7 @@ interface Found extends Partial<Omit<Fact, 'kind' | 'level' | 'text'>> {
   /** Sentences behind it. */
   readonly more?: readonly (Said | null)[]
   /** What they give a place to, beside what each may use. */
-  readonly values?: Readonly<Record<string, string | number | Sentence>>
+  readonly values?: Values
 }
 type Facts = Generator<Found, void>
 
@@ -191,9 +197,6 @@ function tell({ kind, values, more = [], text, ...found }: Found, now: number): 
     ...(count !== null && { count }),
     ...values,
   }
-  const said = [text ?? TEXTS[kind] ?? null, ...more].map(each =>
-    typeof each === 'string' ? new Sentence(each, inPlaces) : each,
-  )
   return {
     kind,
     level,
@@ -203,7 +206,7 @@ function tell({ kind, values, more = [], text, ...found }: Found, now: number): 
     count,
     whose: 'ours',
     ...found,
-    text: joinSentences(...said),
+    text: tellAll([text ?? TEXTS[kind] ?? null, ...more], inPlaces),
   }
 }
 

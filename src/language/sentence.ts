@@ -8,6 +8,10 @@ export type SentenceKey = keyof ZhCN['said']
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type Value = string | number | Sentence
+/** What stands in places, by name. */
+export type Values = Readonly<Record<string, Value>>
+/** A sentence, or the key of one whose places are filled when it is told. */
+export type Said = SentenceKey | Sentence
 
 /**
  * A sentence as a value: its English text with places, and what stands in them. It is put into a language when somebody reads it.
@@ -15,9 +19,9 @@ type Value = string | number | Sentence
  */
 export class Sentence {
   readonly text: string
-  readonly values: Readonly<Record<string, Value>>
+  readonly values: Values
 
-  constructor(text: string, values: Readonly<Record<string, Value>> = {}) {
+  constructor(text: string, values: Values = {}) {
     this.text = text
     this.values = values
   }
@@ -52,6 +56,11 @@ export function say<K extends SentenceKey>(key: K, ...[values]: InPlaces<K>): Se
 /** Text that came as plain English, such as from the store: put into the reader's language where the word files know it. */
 export function translateText(english: string): Sentence {
   return new Sentence(english)
+}
+
+/** Tells sentences one after the other. @param values of the places of those that are keys. */
+export function tellAll(said: readonly (Said | null)[], values?: Values): Sentence {
+  return joinSentences(...said.map(each => (typeof each === 'string' ? new Sentence(each, values) : each)))
 }
 
 /** Sentences one after the other. Chinese has no space between them. */
