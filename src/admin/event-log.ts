@@ -55,22 +55,19 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = { event: 'over-quota', channel, kind, quota, to }
       rarely.warn(`quota/${channel}/${quota}`, line, 'a quota holds messages back')
     },
-    'near-quota'({ channel, quota, to }) {
+    'near-quota': ({ channel, quota, to }) =>
       rarely.warn(
         `near/${quota}`,
         { event: 'near-quota', channel, quota, to },
         'more than half of a brake is used up: look whether these messages are wanted, or raise it',
-      )
-    },
-    duplicate({ channel, kind, is }) {
+      ),
+    duplicate: ({ channel, kind, is }) =>
       log.debug(
         { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
         'the same message again: nothing new is sent',
-      )
-    },
-    superseded({ id, channel, kind }) {
-      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code')
-    },
+      ),
+    superseded: ({ id, channel, kind }) =>
+      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code'),
     unrenderable({ channel, kind, error }) {
       const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
@@ -202,9 +199,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = { event: 'ddq-malformed', topic, fault, shape }
       rarely.warn(`ddq/${topic}/${fault}`, line, 'a device message that cannot be used')
     },
-    'ddq-subscribed'({ topics }) {
-      log.info({ event: 'ddq', topics }, 'subscribed to device messages')
-    },
+    'ddq-subscribed': ({ topics }) => log.info({ event: 'ddq', topics }, 'subscribed to device messages'),
     'ddq-topic-refused'({ topic, why }) {
       const line = { event: 'ddq', is: 'refused', topic, why }
       rarely.warn(`ddq/refused/${topic}`, line, 'the platform refuses this topic: nothing of it comes')
@@ -213,18 +208,15 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = { event: 'ddq', is, why, wait_ms: waitMs }
       rarely.warn(`ddq/${is}/${why}`, line, 'no device messages: trying again')
     },
-    'ddq-leader'({ leads }) {
+    'ddq-leader': ({ leads }) =>
       log.info(
         { event: 'ddq', leads },
         leads ? 'this process watches the devices' : 'another process watches the devices',
-      )
-    },
-    'alert-sent'({ id, channel, kind, to, device }) {
-      log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is queued')
-    },
-    'alert-suppressed'({ why, channel, kind }) {
-      log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed')
-    },
+      ),
+    'alert-sent': ({ id, channel, kind, to, device }) =>
+      log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is queued'),
+    'alert-suppressed': ({ why, channel, kind }) =>
+      log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed'),
     'alert-over-quota'({ channel, kind, quota }) {
       const line = { event: 'over-quota', channel, kind, quota }
       rarely.warn(`alert-quota/${channel}/${quota}`, line, 'a quota holds alerts back')
@@ -246,13 +238,12 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         log.error(line, 'EVENTS_URL answers 410: it is told nothing more before the next start')
       else rarely.warn(`webhooks/${reason}`, line, 'EVENTS_URL took nothing: told again later')
     },
-    'webhooks-dropped'({ count }) {
+    'webhooks-dropped': ({ count }) =>
       rarely.error(
         'webhooks/dropped',
         { event: 'webhooks', result: 'dropped', events: count },
         'events were dropped untold: the oldest of too many, or too old',
-      )
-    },
+      ),
     'webhooks-store-failed'({ error }) {
       const line = { event: 'store', doing: 'webhooks', err: describeFault(error) }
       rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
@@ -277,15 +268,12 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         'somebody was not let in to the private listener',
       )
     },
-    'operator-backup'({ operator }) {
-      log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken')
-    },
-    'operator-forgot'({ operator, messages }) {
-      log.info({ event: 'operator', operator, did: 'forget', messages }, 'a recipient was forgotten')
-    },
-    'operator-action'({ operator, action, channel, kind, ids }) {
-      log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`)
-    },
+    'operator-backup': ({ operator }) =>
+      log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken'),
+    'operator-forgot': ({ operator, messages }) =>
+      log.info({ event: 'operator', operator, did: 'forget', messages }, 'a recipient was forgotten'),
+    'operator-action': ({ operator, action, channel, kind, ids }) =>
+      log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`),
   }
 }
 
