@@ -1,13 +1,13 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/circuits.ts'
 import {
+  type Places,
   type Said,
   type Sentence,
   type SentenceKey,
   say,
   tellAll,
   translateText,
-  type Values,
 } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
 import type { MessageView, ReportFault } from '../outbox/outbox.ts'
@@ -26,7 +26,7 @@ interface Found {
   readonly what: readonly (Said | null)[]
   readonly next: Said
   /** Of the places of both. */
-  readonly values?: Values
+  readonly values?: Places
 }
 
 /**

@@ -2,13 +2,13 @@ import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { EventType } from '../events/events.ts'
 import {
+  type Places,
   type Said,
   Sentence,
   type SentenceKey,
   say,
   tellAll,
   translateText,
-  type Values,
 } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { quotasOf } from '../messages/quotas.ts'
@@ -181,7 +181,7 @@ interface Found extends Partial<Omit<Fact, 'kind' | 'level' | 'text'>> {
   /** Sentences behind it. */
   readonly more?: readonly (Said | null)[]
   /** What they give a place to, beside what each may use. */
-  readonly values?: Values
+  readonly values?: Places
 }
 type Facts = Generator<Found, void>
 

@@ -9,7 +9,7 @@ export type SentenceKey = keyof ZhCN['said']
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type Value = string | number | Sentence
 /** What stands in places, by name. */
-export type Values = Readonly<Record<string, Value>>
+export type Places = Readonly<Record<string, Value>>
 /** A sentence, or the key of one whose places are filled when it is told. */
 export type Said = SentenceKey | Sentence
 
@@ -19,9 +19,9 @@ export type Said = SentenceKey | Sentence
  */
 export class Sentence {
   readonly text: string
-  readonly values: Values
+  readonly values: Places
 
-  constructor(text: string, values: Values = {}) {
+  constructor(text: string, values: Places = {}) {
     this.text = text
     this.values = values
   }
@@ -59,7 +59,7 @@ export function translateText(english: string): Sentence {
 }
 
 /** Tells sentences one after the other. @param values of the places of those that are keys. */
-export function tellAll(said: readonly (Said | null)[], values?: Values): Sentence {
+export function tellAll(said: readonly (Said | null)[], values?: Places): Sentence {
   return joinSentences(...said.map(each => (typeof each === 'string' ? new Sentence(each, values) : each)))
 }
 
