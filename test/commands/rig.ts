@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type StandIns, startStandIns } from '../../sandbox/stand-ins.ts'
+import { startStandIns } from '../../sandbox/stand-ins.ts'
 import type { Io } from '../../src/commands/command.ts'
 import { runCommand } from '../../src/commands/run.ts'
 import { createClock } from '../../src/runtime/clock.ts'
@@ -25,20 +25,13 @@ export async function command(argv: readonly string[], env: Env = {}) {
   return { code, out, err }
 }
 
-export interface Running {
-  readonly standIns: StandIns
-  /** Settings of the running service, with the ports that it got. */
-  readonly env: Record<string, string>
-  close(): Promise<void>
-}
-
 /** A mail server, a Twilio and settings that point at them; nothing else runs. */
-export async function standInsFor(t: Test): Promise<{ standIns: StandIns; env: Record<string, string> }> {
+export async function standInsFor(t: Test) {
   const cleanup = new AsyncDisposableStack()
   t.teardown(() => cleanup.disposeAsync())
   const directory = t.testdir()
   const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
-  const env = {
+  const env: Record<string, string> = {
     ...standIns.settings,
     CORP_ID: '100fa4',
     EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
@@ -55,7 +48,7 @@ export async function standInsFor(t: Test): Promise<{ standIns: StandIns; env: R
 }
 
 /** The whole service, as it would run. */
-export async function running(t: Test, settings: Record<string, string> = {}): Promise<Running> {
+export async function running(t: Test, settings: Record<string, string> = {}) {
   const { standIns, env } = await standInsFor(t)
   const service = await startService({ ...env, ...settings }, { startStoreThread: serveHere })
   // Before the teardown of its stand-ins, which was registered earlier.
@@ -63,13 +56,12 @@ export async function running(t: Test, settings: Record<string, string> = {}): P
   const port = (url: string) => new URL(url).port
   return {
     standIns,
-    env: {
-      ...env,
-      ...settings,
+    /** Settings of the running service, with the ports that it got. */
+    env: Object.assign(env, settings, {
       PORT: port(service.publicUrl),
       ADMIN_PORT: port(service.adminUrl),
       PUBLIC_URL: service.publicUrl,
-    },
+    }),
     close: () => service.close(),
   }
 }

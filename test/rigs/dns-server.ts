@@ -2,31 +2,21 @@ import { createSocket } from 'node:dgram'
 import dns from 'node:dns'
 import type { Test } from 'tap'
 
-/** A DNS server that this process asks until the test ends. It knows addresses of IPv4. */
-export interface DnsServer {
-  /** By name; others do not exist. */
-  readonly addresses: Map<string, string>
-  /** Names that it is silent about. */
-  readonly silent: Set<string>
-  /** Names that the servers of their domain do not answer for. */
-  readonly broken: Set<string>
-  /** What it was asked, in order. */
-  readonly asked: string[]
-}
-
 const NOERROR = 0
 const SERVFAIL = 2
 const NXDOMAIN = 3
 
-export async function startDnsServer(
-  t: Test,
-  addresses: Readonly<Record<string, string>>,
-): Promise<DnsServer> {
-  const rig: DnsServer = {
+/** A DNS server that this process asks until the test ends. It knows addresses of IPv4. */
+export async function startDnsServer(t: Test, addresses: Readonly<Record<string, string>>) {
+  const rig = {
+    /** By name; others do not exist. */
     addresses: new Map(Object.entries(addresses)),
-    silent: new Set(),
-    broken: new Set(),
-    asked: [],
+    /** Names that it is silent about. */
+    silent: new Set<string>(),
+    /** Names that the servers of their domain do not answer for. */
+    broken: new Set<string>(),
+    /** What it was asked, in order. */
+    asked: [] as string[],
   }
   const server = createSocket('udp4')
   server.on('message', (query, { port, address }) => {

@@ -1,23 +1,6 @@
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/**
- * A DDQ server that accepts whoever comes, and then floods: HTTP/2 written by hand, since no library sends what nobody
- * should. It keeps to the flow control, which would end the easiest floods.
- */
-export interface HostileDdq {
-  readonly port: number
-  /** Of the platform's API, where the client logs in. */
-  readonly authUrl: string
-  /** What the next connections are flooded with. */
-  flood: Flood
-  /** Connections whose flood has begun, and how many octets of it were written. */
-  readonly floods: { readonly flood: Flood; octets: number; open: boolean }[]
-  /** Ends the connections that there are. */
-  hangUp(): void
-  close(): Promise<void>
-}
-
 const DATA = 0
 const HEADERS = 1
 const SETTINGS = 4
@@ -87,10 +70,20 @@ export const FLOODS = {
 export const MESSAGES = 'messages'
 export type Flood = keyof typeof FLOODS | typeof MESSAGES
 
-/** The hostile server on free ports of loopback. */
-export async function startHostileDdq(flood: Flood): Promise<HostileDdq> {
+/** A connection whose flood has begun, and how many octets of it were written. */
+interface Begun {
+  readonly flood: Flood
+  octets: number
+  open: boolean
+}
+
+/**
+ * A DDQ server on free ports of loopback that accepts whoever comes, and then floods: HTTP/2 written by hand, since no library sends
+ * what nobody should. It keeps to the flow control, which would end the easiest floods.
+ */
+export async function startHostileDdq(flood: Flood) {
   const sockets = new Set<Socket>()
-  const floods: HostileDdq['floods'] = []
+  const floods: Begun[] = []
   const server = createServer(socket => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -108,11 +101,14 @@ export async function startHostileDdq(flood: Flood): Promise<HostileDdq> {
   })
   for (const each of [server, api]) await new Promise<void>(resolve => each.listen(0, '127.0.0.1', resolve))
   const portOf = (each: typeof server | typeof api) => (each.address() as AddressInfo).port
-  const hostile: HostileDdq = {
+  const hostile = {
     port: portOf(server),
+    /** Of the platform's API, where the client logs in. */
     authUrl: `http://127.0.0.1:${portOf(api)}`,
+    /** What the next connections are flooded with. */
     flood,
     floods,
+    /** Ends the connections that there are. */
     hangUp() {
       for (const socket of sockets) socket.destroy()
     },
@@ -126,7 +122,7 @@ export async function startHostileDdq(flood: Flood): Promise<HostileDdq> {
 }
 
 /** Answers the first request and ends its stream; the second one's stream is that of the flood. */
-function serve(socket: Socket, begin: () => HostileDdq['floods'][number]): void {
+function serve(socket: Socket, begin: () => Begun): void {
   let unread = NOTHING
   let preface = true
   let requests = 0
@@ -168,7 +164,7 @@ function writeFlood(
   socket: Socket,
   stream: number,
   credit: { connection: number; stream: number },
-  begun: HostileDdq['floods'][number],
+  begun: Begun,
 ): () => void {
   const make = begun.flood === MESSAGES ? () => data(stream, message) : FLOODS[begun.flood]
   const repeated = make(stream, 1)

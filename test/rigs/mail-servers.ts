@@ -23,16 +23,8 @@ export const noMailServers =
 const UID = 65534
 export const MAILBOX_PASSWORD = 'canary-mailbox-password'
 
-export interface Mailbox {
-  readonly port: number
-  /** The Maildir of a user. */
-  readonly maildir: (user: string) => string
-  stop(): Promise<void>
-  start(): Promise<void>
-}
-
 /** Starts a Dovecot whose every user has the one password. */
-export async function startDovecot(t: Test): Promise<Mailbox> {
+export async function startDovecot(t: Test) {
   const directory = await mkdtemp(join(tmpdir(), 'dovecot-'))
   await chmod(directory, 0o755)
   await mkdir(join(directory, 'mail'))
@@ -72,8 +64,9 @@ service stats {
 `,
   )
   let child: ReturnType<typeof spawn> | undefined
-  const mailbox: Mailbox = {
+  const mailbox = {
     port,
+    /** The Maildir of a user. */
     maildir,
     async start() {
       child = spawn(DOVECOT, ['-F', '-c', join(directory, 'dovecot.conf')], { stdio: 'ignore' })
@@ -100,14 +93,10 @@ service stats {
 export async function startPostfix(
   t: Test,
   { maildirs, nextPort }: { readonly maildirs: string; readonly nextPort: number },
-): Promise<{ readonly port: number; readonly log: () => Promise<string> }> {
+) {
   const directory = await mkdtemp(join(tmpdir(), 'postfix-'))
   await chmod(directory, 0o755)
-  const [config, queue, data] = ['config', 'queue', 'data'].map(name => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [config, queue, data] = [`${directory}/config`, `${directory}/queue`, `${directory}/data`]
   for (const each of [config, queue, data]) await mkdir(each)
   await run('chown', ['postfix', data])
   const port = await freePort()

@@ -6,37 +6,6 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
 
-/** A real Postgres of one's own, on a Unix socket in a temporary directory. */
-export interface PostgresRig {
-  /** Of a schema of its own, empty; each call makes another. */
-  url(): Promise<string>
-  /** Every byte of the tables, of the write-ahead log and of the server's log. */
-  bytes(): Promise<Buffer>
-  /** What the server has logged. */
-  log(): Promise<string>
-  /** For SQL beside the service. */
-  readonly adminUrl: string
-  /** Where it listens on 127.0.0.1, with TLS. */
-  readonly port: number
-  /** Of the server's first process. */
-  pid(): Promise<number>
-  /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
-  crash(): Promise<void>
-  /** Ends the server, and starts it again. */
-  stop(): Promise<void>
-  start(): Promise<void>
-  /** Starts another server that follows this one, which commits nothing from then on that the other one does not have. */
-  startStandby(): Promise<Standby>
-  close(): Promise<void>
-}
-
-export interface Standby {
-  /** The directory of its socket, as that of the first one is the `host` of `adminUrl`. */
-  readonly host: string
-  /** Makes it the primary. */
-  promote(): Promise<void>
-}
-
 /** Where initdb and pg_ctl are; null when this machine has none. */
 export function findPostgres(): string | null {
   const inPath = (process.env['PATH'] ?? '').split(delimiter)
@@ -81,28 +50,24 @@ process.once('exit', () => {
     }
 })
 
-/** What a server that is reached over TCP shows, PEM. */
-export interface ServerCertificate {
-  readonly key: string
-  readonly cert: string
-}
+export type PostgresRig = Awaited<ReturnType<typeof startPostgres>>
 
 /**
- * Starts one.
+ * Starts a real Postgres of one's own, on a Unix socket in a temporary directory.
  * @param options.durable on a disk, as in production. Needed where it is crashed or measured; elsewhere the test would only
  *   wait for whatever else the disk has to do.
  * @param options.settings of the server, in the place of ours.
- * @param options.tls listens on 127.0.0.1 as well, and speaks TLS there.
+ * @param options.tls key and certificate, PEM: listens on 127.0.0.1 as well, and speaks TLS there.
  */
 export async function startPostgres({
   tls,
   durable = false,
   settings: more = {},
 }: {
-  readonly tls?: ServerCertificate
+  readonly tls?: { readonly key: string; readonly cert: string }
   readonly durable?: boolean
   readonly settings?: Readonly<Record<string, string>>
-} = {}): Promise<PostgresRig> {
+} = {}) {
   const bin = findPostgres()
   if (bin === null) throw new Error('no Postgres here')
   const user = ordinaryUser()
@@ -125,7 +90,7 @@ export async function startPostgres({
   const listen =
     tls === undefined ? "''" : '127.0.0.1 -c ssl=on -c ssl_cert_file=../cert -c ssl_key_file=../key'
   for (const [name, pem] of Object.entries(tls ?? {})) {
-    await writeFile(join(home, name), String(pem), { mode: 0o600 })
+    await writeFile(join(home, name), pem, { mode: 0o600 })
     if (user !== undefined) await chown(join(home, name), user.uid, user.gid)
   }
   const given = Object.entries(more).map(([name, value]) => ` -c ${name}=${value}`)
@@ -151,14 +116,18 @@ export async function startPostgres({
   let schemas = 0
   const standbys: (() => Promise<void>)[] = []
   return {
+    /** For SQL beside the service. */
     adminUrl,
+    /** Where it listens on 127.0.0.1, with TLS. */
     port,
+    /** Of a schema of its own, empty; each call makes another. */
     async url() {
       schemas += 1
       const name = `store${schemas}`
       await sql(`CREATE SCHEMA ${name}`)
       return `${adminUrl}&options=${encodeURIComponent(`-c search_path=${name}`)}`
     },
+    /** Every byte of the tables, of the write-ahead log and of the server's log. */
     async bytes() {
       await sql('CHECKPOINT')
       const paths = ['base', 'pg_wal'].map(each => join(data, each))
@@ -169,28 +138,19 @@ export async function startPostgres({
       )
       return Buffer.concat([await readFile(join(home, 'log')), ...(await Promise.all(read))])
     },
+    /** Of the server's first process. */
     pid: async () => Number.parseInt(await readFile(join(data, 'postmaster.pid'), 'utf8'), 10),
     log: () => readFile(join(home, 'log'), 'utf8'),
+    /** `pg_ctl restart -m immediate`: as if the machine had lost its power. */
     crash: () => control('restart', '-m', 'immediate'),
     stop: () => control('stop', '-m', 'immediate'),
     start: () => control('start'),
+    /** Starts another server that follows this one, which commits nothing from then on that the other one does not have. */
     async startStandby() {
       const host = await mkdtemp(join(MEMORY ?? tmpdir(), 'pg-'))
       if (user !== undefined) await chown(host, user.uid, user.gid)
       const copy = join(host, 'data')
-      await run('pg_basebackup', [
-        '-h',
-        home,
-        '-p',
-        String(port),
-        '-U',
-        'courier',
-        '-D',
-        copy,
-        '-R',
-        '-c',
-        'fast',
-      ])
+      await run('pg_basebackup', `-h ${home} -p ${port} -U courier -D ${copy} -R -c fast`.split(' '))
       const own = `-c listen_addresses='' -c unix_socket_directories=${host} -c max_connections=60`
       const follow = (...args: string[]) =>
         run('pg_ctl', ['-D', copy, '-w', '-t', '60', '-l', join(host, 'log'), '-o', own, ...args])
@@ -203,6 +163,7 @@ export async function startPostgres({
       await follow('start')
       await sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
       await sql('SELECT pg_reload_conf()')
+      // The directory of its socket, as that of the first one is the `host` of `adminUrl`.
       return { host, promote: () => follow('promote') }
     },
     async close() {

@@ -11,20 +11,10 @@ export interface Listening {
   readonly adminUrl: string
 }
 
-/** The program as an operator runs it: a process of its own. */
-export interface Program {
-  readonly child: ChildProcess
-  readonly stdout: () => string
-  readonly stderr: () => string
-  /** Resolves when its log says where it listens; null: it ended before. */
-  readonly started: Promise<Listening | null>
-  /** Exit code, or the signal that ended it. */
-  readonly exited: Promise<number | NodeJS.Signals | null>
-  /** Resident memory, MB. */
-  readonly memory: () => number
-}
-
 export type ServiceProcess = Program & Listening
+
+/** The program as an operator runs it: a process of its own. */
+export type Program = ReturnType<typeof startProgram>
 
 export interface ProgramOptions {
   /** Its `src/main.ts`, when it is another release than this one. */
@@ -51,12 +41,16 @@ export function startProgram(
   argv: readonly string[],
   env: Settings,
   { main = MAIN, imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
-): Program {
-  const child = spawn(process.execPath, [...imports.flatMap(url => ['--import', url]), main, ...argv], {
-    env: { ...COMPILED, ...env },
-    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
-    cwd,
-  })
+) {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [...imports.flatMap(url => ['--import', url]), main, ...argv],
+    {
+      env: { ...COMPILED, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+      cwd,
+    },
+  )
   // It may die at any moment, that of a message to it included.
   child.on('error', () => {})
   let stdout = ''
@@ -84,8 +78,11 @@ export function startProgram(
     child,
     stdout: () => stdout,
     stderr: () => stderr,
+    /** Resolves when its log says where it listens; null: it ended before. */
     started,
+    /** Exit code, or the signal that ended it. */
     exited,
+    /** Resident memory, MB. */
     memory() {
       const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
       return Number(kilobytes) / 1024

@@ -2,16 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 
 /** Bytes over TLS, as an attacker writes them. */
-export interface Raw {
-  readonly socket: net.Socket
-  write(bytes: string | Buffer): void
-  /** All that came back so far, as Latin-1. */
-  text(): string
-  /** Resolves with `text` once the far end has closed. */
-  ended(): Promise<string>
-  /** Resolves once what came back matches. */
-  says(pattern: RegExp): Promise<string>
-}
+export type Raw = ReturnType<typeof record>
 
 /** Opens TLS to a listener, taking any certificate: this is not about ours. Rejects when it is refused. */
 export async function openRaw(url: string): Promise<Raw> {
@@ -35,7 +26,7 @@ export function openTcp(url: string): Raw {
   return record(net.connect({ host: hostname, port: Number(port) }))
 }
 
-function record(socket: net.Socket): Raw {
+function record(socket: net.Socket) {
   const chunks: Buffer[] = []
   let closed = false
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -46,15 +37,18 @@ function record(socket: net.Socket): Raw {
   const text = () => Buffer.concat(chunks).toString('latin1')
   return {
     socket,
+    /** All that came back so far, as Latin-1. */
     text,
-    write: bytes => void (socket.destroyed || socket.write(bytes)),
+    write: (bytes: string | Buffer) => void (socket.destroyed || socket.write(bytes)),
+    /** Resolves with `text` once the far end has closed. */
     ended: () =>
-      new Promise(resolve => {
+      new Promise<string>(resolve => {
         if (closed) resolve(text())
         else socket.once('close', () => resolve(text()))
       }),
-    says: pattern =>
-      new Promise((resolve, reject) => {
+    /** Resolves once what came back matches. */
+    says: (pattern: RegExp) =>
+      new Promise<string>((resolve, reject) => {
         const end = () => reject(new Error(`never said ${pattern}: ${text().slice(0, 200)}`))
         const look = () => {
           if (!pattern.test(text())) return

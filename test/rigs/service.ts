@@ -5,12 +5,12 @@ import type { Test } from 'tap'
 import { Agent, type Dispatcher, request } from 'undici'
 import { computeSignature } from '../../src/commands/callback-client.ts'
 import type { Channel } from '../../src/messages/message.ts'
-import { type Service, type ServiceOptions, startService } from '../../src/service/service.ts'
+import { type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
 import { ownHost } from './own-host.ts'
 import { serveHere } from './serve-here.ts'
-import { createSmtpServer, type SmtpServer } from './smtp-server.ts'
-import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer, type TwilioServer } from './twilio-server.ts'
+import { createSmtpServer } from './smtp-server.ts'
+import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from './twilio-server.ts'
 
 export { until } from './until.ts'
 
@@ -28,56 +28,21 @@ export const NO_QUOTAS: Settings = {
     'recipient-10m=off recipient-day=off sms-prefix-10m=off alarm-recipient-hour=off signup-domain-hour=off sms-minute=off sms-day=off email-minute=off',
 }
 
-/** Everybody the service talks to, recording, and the settings that point at them. */
-export interface Sinks {
-  readonly smtp: SmtpServer
-  readonly twilio: TwilioServer
-  /** PEM: the service's certificate is its own authority. */
-  readonly ca: string
-  readonly directory: string
-  readonly settings: Settings
-}
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-  /** Null when the body has none. */
-  readonly errCode: number | null
-  readonly errMsg: string
-  readonly ms: number
-}
-
 export interface AskOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'PATCH' | 'OPTIONS'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Buffer
 }
 
-export interface ServiceRig extends Sinks {
-  readonly service: () => Service
-  /** Lines of the log, oldest first. */
-  readonly log: readonly string[]
-  /** The same, parsed. */
-  readonly events: () => readonly Record<string, unknown>[]
-  /** Any request to the public listener. */
-  ask(path: string, options?: AskOptions): Promise<Answer>
-  /** A callback as the platform sends it, unsigned unless `query` says otherwise. */
-  post(channel: Channel, body: unknown, options?: { readonly query?: string }): Promise<Answer>
-  validate(channel: Channel, query?: string): Promise<Answer>
-  /** Path of a channel's callbacks, with the right key. */
-  path(channel: Channel): string
-  /** `timestamp=…&signature=…`, right for now unless told otherwise. */
-  sign(channel: Channel, timestamp?: string, token?: string): string
-  /** Ends the service and starts it again on the same store, with other settings. */
-  restart(settings?: Settings, options?: ServiceOptions): Promise<void>
-}
-
 /** One serves all services of a process: to make it takes longer than all else of the sinks. */
 let certificate: ReturnType<typeof createTestCertificate> | undefined
 
-/** Starts a recording SMTP server and Twilio on loopback, and makes a certificate; all of it ends with the test. */
-export async function startSinks(t: Test): Promise<Sinks> {
+/**
+ * Everybody the service talks to, recording, on loopback, a certificate, and the settings that point at them; all of it ends with the
+ * test.
+ */
+export type Sinks = Awaited<ReturnType<typeof startSinks>>
+export async function startSinks(t: Test) {
   const directory = await mkdtemp(join(tmpdir(), 'courier-rig-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const { key, cert } = await (certificate ??= createTestCertificate())
@@ -89,7 +54,7 @@ export async function startSinks(t: Test): Promise<Sinks> {
   t.teardown(() => smtp.close())
   const twilio = await startTwilioServer()
   t.teardown(() => twilio.close())
-  const settings = {
+  const settings: Settings = {
     CORP_ID,
     EMAIL_TOKEN,
     SMS_TOKEN,
@@ -110,15 +75,13 @@ export async function startSinks(t: Test): Promise<Sinks> {
     DEFAULT_AREA_CODE: '86',
     BRAND_NAME: 'Example',
   }
+  // The service's certificate is its own authority.
   return { smtp, twilio, ca: cert, directory, settings }
 }
 
 /** The whole service on free loopback ports, over HTTPS, with recording sinks; all of it ends with the test. */
-export async function startRig(
-  t: Test,
-  more: Settings = {},
-  first: ServiceOptions = {},
-): Promise<ServiceRig> {
+export type ServiceRig = Awaited<ReturnType<typeof startRig>>
+export async function startRig(t: Test, more: Settings = {}, first: ServiceOptions = {}) {
   const sinks = await startSinks(t)
   const log: string[] = []
   const start = (settings: Settings, options: ServiceOptions) =>
@@ -134,11 +97,11 @@ export async function startRig(
   })
   const path = (channel: Channel) => new URL(service.urls[channel] ?? 'https://off.invalid/').pathname
   const tokens = { email: EMAIL_TOKEN, sms: SMS_TOKEN }
-  const sign: ServiceRig['sign'] = (
-    channel,
+  const sign = (
+    channel: Channel,
     timestamp = String(Math.floor(Date.now() / 1000)),
     token = tokens[channel],
-  ) =>
+  ): string =>
     `timestamp=${encodeURIComponent(timestamp)}&signature=${computeSignature({ corpId: CORP_ID, token }, timestamp)}`
 
   const ask = (where: string, options: AskOptions = {}) =>
@@ -146,27 +109,35 @@ export async function startRig(
 
   return {
     ...sinks,
-    log,
+    /** Lines of the log, oldest first. */
+    log: log as readonly string[],
+    /** The same, parsed. */
     events: () => log.map(line => JSON.parse(line) as Record<string, unknown>),
     service: () => service,
+    /** Path of a channel's callbacks, with the right key. */
     path,
+    /** `timestamp=…&signature=…`, right for now unless told otherwise. */
     sign,
+    /** Any request to the public listener. */
     ask,
-    post: (channel, body, { query = '' } = {}) =>
+    /** A callback as the platform sends it, unsigned unless `query` says otherwise. */
+    post: (channel: Channel, body: unknown, { query = '' } = {}) =>
       ask(`${path(channel)}${query === '' ? '' : `?${query}`}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       }),
-    validate: (channel, query = sign(channel)) => ask(`${path(channel)}?${query}`),
-    async restart(settings = {}, options = {}) {
+    validate: (channel: Channel, query = sign(channel)) => ask(`${path(channel)}?${query}`),
+    /** Ends the service and starts it again on the same store, with other settings. */
+    async restart(settings: Settings = {}, options: ServiceOptions = {}) {
       await service.close()
       service = await start(settings, options)
     },
   }
 }
 
-async function exchange(agent: Dispatcher, url: URL, options: AskOptions): Promise<Answer> {
+export type Answer = Awaited<ReturnType<typeof exchange>>
+async function exchange(agent: Dispatcher, url: URL, options: AskOptions) {
   const began = performance.now()
   const { statusCode, headers, body } = await request(url, {
     dispatcher: agent,
@@ -178,6 +149,7 @@ async function exchange(agent: Dispatcher, url: URL, options: AskOptions): Promi
   return { status: statusCode, headers, text, ...errorOf(text), ms: performance.now() - began }
 }
 
+/** `errCode`: null when the body has none. */
 function errorOf(text: string): { readonly errCode: number | null; readonly errMsg: string } {
   try {
     const { err_code, err_msg } = JSON.parse(text) as Record<string, unknown>

@@ -55,31 +55,6 @@ export interface ReceivedMail {
   readonly at: number
 }
 
-export interface SmtpConnection {
-  readonly id: number
-  /** Every byte that the client sent, decrypted. */
-  readonly bytes: Buffer[]
-  readonly commands: string[]
-  readonly user: () => string | undefined
-  readonly open: () => boolean
-  /** Says something unasked, such as `421 bye`. */
-  readonly say: (line: string) => void
-  /** Ends it from the server's side. */
-  readonly end: (how?: 'end' | 'reset') => void
-}
-
-export interface SmtpServer {
-  /** Listens at any free port unless one is given. */
-  listen(port?: number): Promise<{ port: number }>
-  /** Stops listening and drops every connection, so that connecting is refused. */
-  close(): Promise<void>
-  readonly mails: readonly ReceivedMail[]
-  readonly connections: readonly SmtpConnection[]
-  readonly openConnections: () => number
-  /** What to do from now on; undefined: behave. */
-  act: ((moment: SmtpMoment) => SmtpAct | undefined) | undefined
-}
-
 export interface SmtpServerOptions {
   /** 127.0.0.1 unless it is an own one (see `ownHost`), which a server has that goes down in a test. */
   readonly host?: string
@@ -105,19 +80,9 @@ export interface SmtpServerOptions {
   readonly maxConnections?: number
 }
 
-interface Session {
-  readonly id: number
-  socket: net.Socket
-  secured: boolean
-  user: string | undefined
-  delivered: number
-  from: string | undefined
-  to: string[]
-  readonly record: SmtpConnection
-}
-
 /** A recording SMTP server that can misbehave at each step. */
-export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
+export type SmtpServer = ReturnType<typeof createSmtpServer>
+export function createSmtpServer(options: SmtpServerOptions = {}) {
   const {
     host = '127.0.0.1',
     pipelining = true,
@@ -131,9 +96,9 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
   } = options
   const context = certificate && tls.createSecureContext(certificate)
   const mails: ReceivedMail[] = []
-  const connections: SmtpConnection[] = []
+  const connections: Session['record'][] = []
   const sockets = new Set<net.Socket>()
-  const rig: Pick<SmtpServer, 'act'> = { act: undefined }
+  type Act = ((moment: SmtpMoment) => SmtpAct | undefined) | undefined
 
   const server = net.createServer(plain => {
     sockets.add(plain)
@@ -261,26 +226,25 @@ export function createSmtpServer(options: SmtpServerOptions = {}): SmtpServer {
     return extensions.map((word, i) => `250${i === extensions.length - 1 ? ' ' : '-'}${word}`).join('\r\n')
   }
 
-  return {
-    mails,
-    connections,
+  const rig = {
+    mails: mails as readonly ReceivedMail[],
+    connections: connections as readonly Session['record'][],
     openConnections: () => sockets.size,
-    get act() {
-      return rig.act
-    },
-    set act(act) {
-      rig.act = act
-    },
+    /** What to do from now on; undefined: behave. */
+    act: undefined as Act,
+    /** Listens at any free port unless one is given. */
     listen: (port = 0) =>
-      new Promise(resolve => {
+      new Promise<{ port: number }>(resolve => {
         server.listen(port, host, () => resolve({ port: (server.address() as net.AddressInfo).port }))
       }),
+    /** Stops listening and drops every connection, so that connecting is refused. */
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         server.close(() => resolve())
         for (const socket of sockets) socket.destroy()
       }),
   }
+  return rig
 }
 
 /** Says the usual reply or does what `act` wants. @returns whether the usual one was said. */
@@ -310,23 +274,28 @@ function accepts(act: SmtpAct | undefined): boolean {
   return act.is === 'say' ? act.reply.startsWith('2') : act.accept === true
 }
 
-function openSession(id: number, socket: net.Socket, secured: boolean): Session {
-  const session: Session = {
+type Session = ReturnType<typeof openSession>
+
+function openSession(id: number, socket: net.Socket, secured: boolean) {
+  const session = {
     id,
     socket,
     secured,
-    user: undefined,
+    user: undefined as string | undefined,
     delivered: 0,
-    from: undefined,
-    to: [],
+    from: undefined as string | undefined,
+    to: [] as string[],
     record: {
       id,
-      bytes: [],
-      commands: [],
-      user: () => session.user,
-      open: () => !session.socket.destroyed,
-      say: line => void session.socket.write(`${line}\r\n`),
-      end: (how = 'end') => {
+      /** Every byte that the client sent, decrypted. */
+      bytes: [] as Buffer[],
+      commands: [] as string[],
+      user: (): string | undefined => session.user,
+      open: (): boolean => !session.socket.destroyed,
+      /** Says something unasked, such as `421 bye`. */
+      say: (line: string): void => void session.socket.write(`${line}\r\n`),
+      /** Ends it from the server's side. */
+      end: (how: 'end' | 'reset' = 'end'): void => {
         if (how === 'reset') socket.resetAndDestroy()
         else session.socket.end()
       },

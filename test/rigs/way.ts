@@ -4,20 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
-/** A way to a Postgres rig that can be cut without either side being told, as by a switch that lost its power. */
-export interface Way {
-  /** The same database by this way. */
-  readonly url: string
-  /** From now on nothing passes, and nothing breaks either. */
-  cut(): void
-  /** From now on no answer comes of a connection once it has asked for a commit, whether that happens or not. */
-  swallowCommits(): void
-  /** Everything passes again, what was held back too. */
-  mend(): void
-}
-
-/** @param alter changes what is asked of the server, in latin1 and as long as it was. */
-export async function openWay(t: Test, url: string, alter = (asked: string) => asked): Promise<Way> {
+/**
+ * Opens a way to a Postgres rig that can be cut without either side being told, as by a switch that lost its power.
+ * @param alter changes what is asked of the server, in latin1 and as long as it was.
+ */
+export async function openWay(t: Test, url: string, alter = (asked: string) => asked) {
   const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
   const directory = await mkdtemp(join(tmpdir(), 'way-'))
   const open = new Set<Socket>()
@@ -52,14 +43,18 @@ export async function openWay(t: Test, url: string, alter = (asked: string) => a
   const way = new URL(url)
   way.searchParams.set('host', directory)
   return {
+    /** The same database by this way. */
     url: way.href,
+    /** From now on nothing passes, and nothing breaks either. */
     cut() {
       isCut = true
       for (const socket of open) socket.pause()
     },
+    /** From now on no answer comes of a connection once it has asked for a commit, whether that happens or not. */
     swallowCommits() {
       swallows = true
     },
+    /** Everything passes again, what was held back too. */
     mend() {
       isCut = false
       swallows = false

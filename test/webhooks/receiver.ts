@@ -24,26 +24,14 @@ export interface Post {
 /** What the receiver does with a POST that is signed right. */
 export type Act = (response: ServerResponse, request: IncomingMessage) => void
 
-export interface Receiver {
-  readonly port: number
-  /** POSTs with a right signature, in their order. */
-  readonly posts: readonly Post[]
-  /** Requests whose signature is wrong. */
-  readonly forged: () => number
-  act: Act
-  /** Events that were answered 2xx, each as often as it came. */
-  told(): readonly ToldEvent[]
-  close(): Promise<void>
-}
-
-export interface ReceiverOptions {
-  readonly port?: number
-  /** Folder with cert.pem and key.pem: HTTPS. */
-  readonly tlsIn?: string
-}
-
-/** Another machine: takes webhooks over HTTP or HTTPS, and verifies each by the package that Standard Webhooks has for that. */
-export async function startReceiver(t: Test, { port = 0, tlsIn }: ReceiverOptions = {}): Promise<Receiver> {
+/**
+ * Another machine: takes webhooks over HTTP or HTTPS, and verifies each by the package that Standard Webhooks has for that.
+ * @param options.tlsIn a folder with cert.pem and key.pem: HTTPS.
+ */
+export async function startReceiver(
+  t: Test,
+  { port = 0, tlsIn }: { readonly port?: number; readonly tlsIn?: string } = {},
+) {
   const verifier = new Webhook(SECRET)
   const posts: Post[] = []
   const told: ToldEvent[] = []
@@ -75,14 +63,17 @@ export async function startReceiver(t: Test, { port = 0, tlsIn }: ReceiverOption
       ? http.createServer(handle)
       : https.createServer({ cert: read('cert.pem'), key: read('key.pem') }, handle)
   await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
-  const receiver: Receiver = {
+  const receiver = {
     port: (server.address() as AddressInfo).port,
+    /** POSTs with a right signature, in their order. */
     posts,
+    /** Requests whose signature is wrong. */
     forged: () => forged,
-    act: response => response.writeHead(204).end(),
-    told: () => told,
+    act: ((response: ServerResponse) => void response.writeHead(204).end()) as Act,
+    /** Events that were answered 2xx, each as often as it came. */
+    told: (): readonly ToldEvent[] => told,
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
