@@ -135,7 +135,7 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
     'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
   'certificate-expired':
     'The certificate expired on {at}: the platform refuses it. Renew it; it is picked up without a restart.',
-  'certificate-ends': 'The certificate expires in {left}. Renew it; it is picked up without a restart.',
+  'certificate-ends': 'The certificate expires in {time}. Renew it; it is picked up without a restart.',
   'renewal-refused':
     'The certificate’s files changed and have been refused for {time}, since {at}: {reason}.',
   'certificate-flaw': 'Certificate: {flaw}',
@@ -436,17 +436,17 @@ function* certificateFacts(view: ServiceView): Facts {
   const refused = view.renewalRefused()
   if (certificate === null) return
   const { expiresAt, flaws } = certificate
-  const left = expiresAt - view.wall()
-  if (left <= 0) yield { kind: 'certificate-expired', since: expiresAt }
-  else if (left < RENEWED_BEFORE_MS)
-    yield { kind: 'certificate-ends', values: { left: formatDuration(left) } }
+  const remainingMs = expiresAt - view.wall()
+  if (remainingMs <= 0) yield { kind: 'certificate-expired', since: expiresAt }
+  else if (remainingMs < RENEWED_BEFORE_MS)
+    yield { kind: 'certificate-ends', values: { time: formatDuration(remainingMs) } }
   if (refused !== null)
     yield {
       kind: 'renewal-refused',
       since: refused.since,
       values: { reason: translateText(refused.reason), end: clockTime(expiresAt) },
       more: [
-        left > 0
+        remainingMs > 0
           ? 'The one before is served on, and is valid until {end}.'
           : 'The one before is served on, and has expired.',
         'Put a certificate and its key into both files: they are taken within half a minute, without a restart.',
