@@ -74,10 +74,10 @@ export function createPort(
     }),
     queries: {
       async readSummary(since, stepMs) {
-        const { counts, series, ...rest } = await call('readSummary', { now: clock.now(), since, stepMs })
+        const { counts, series, ...summary } = await call('readSummary', { now: clock.now(), since, stepMs })
         const isMessage = ({ state }: { readonly state: string }) => state !== BOUNCED
         const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
-        return { ...rest, counts: counts.filter(isMessage), series: series.filter(isMessage), bounced }
+        return { ...summary, counts: counts.filter(isMessage), series: series.filter(isMessage), bounced }
       },
       listMessages: filter => call('listMessages', { filter }),
       findMessage: id => call('findMessage', { id }),

@@ -109,8 +109,8 @@ export function chargeQuotas(
     }
   }
   const nearing = used.flatMap(({ charge: { quota, warnAt = Infinity, windowMs }, counter }) => {
-    const left = 1 - (now - startOfWindow(now, windowMs)) / windowMs
-    return counter.current + 1 + counter.previous * left >= warnAt ? [quota] : []
+    const overlap = 1 - (now - startOfWindow(now, windowMs)) / windowMs
+    return counter.current + 1 + counter.previous * overlap >= warnAt ? [quota] : []
   })
   return {
     is: 'charged',

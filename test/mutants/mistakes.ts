@@ -417,7 +417,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/commands/forget.test.ts': [['return live > 0 ? 1 : 0', 'return 0']],
   'test/outbox/quota.test.ts': [
     [
-      'return counter.current + 1 + counter.previous * left >= warnAt',
+      'return counter.current + 1 + counter.previous * overlap >= warnAt',
       'return counter.current + 1 >= warnAt',
     ],
   ],

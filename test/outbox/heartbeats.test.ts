@@ -6,7 +6,7 @@ import { startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
 
 /** Heartbeats to a database that knows one other replica, by a clock of the test's. */
 async function beat(t: Test) {
-  const state = { at: 0, tookMs: 0, isAway: false, other: { name: 'other', heartbeats: 5, left: false } }
+  const state = { at: 0, tookMs: 0, isAway: false, other: { name: 'other', heartbeats: 5, hasLeft: false } }
   const log: string[] = []
   const client = {
     connection: { stream: { writableCorked: 1 } },
@@ -49,7 +49,7 @@ t.test(
     t.same(await beatAt(38_000), OTHER, 'it was silent while others were heard')
     state.other = { ...state.other, heartbeats: 6 }
     t.same(await beatAt(44_000), [], 'it is back')
-    state.other = { ...state.other, left: true, heartbeats: 7 }
+    state.other = { ...state.other, hasLeft: true, heartbeats: 7 }
     t.same(await beatAt(50_000), [{ name: 'other', heartbeats: 7 }], 'it has left')
   },
 )

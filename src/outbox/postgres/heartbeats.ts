@@ -114,7 +114,7 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
 
 /** Remembers since when each other replica has sent no further heartbeat. */
 function createReplicaSightings({ name: own, limits, monotonic }: HeartbeatOptions) {
-  const seen = new Map<string, { heartbeats: number; since: number; left: boolean }>()
+  const seen = new Map<string, { heartbeats: number; since: number; hasLeft: boolean }>()
   let dead: readonly DeadReplica[] = []
   return {
     dead: () => dead,
@@ -124,12 +124,12 @@ function createReplicaSightings({ name: own, limits, monotonic }: HeartbeatOptio
       const now = monotonic()
       const names = new Set(replicas.map(each => each.name))
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name)
-      for (const { name, heartbeats, left } of replicas) {
+      for (const { name, heartbeats, hasLeft } of replicas) {
         if (name !== own && seen.get(name)?.heartbeats !== heartbeats)
-          seen.set(name, { heartbeats, since: now, left })
+          seen.set(name, { heartbeats, since: now, hasLeft })
       }
       dead = [...seen]
-        .filter(([, { left, since }]) => left || askedAt - since >= limits.goneMs)
+        .filter(([, { hasLeft, since }]) => hasLeft || askedAt - since >= limits.goneMs)
         .map(([name, { heartbeats }]) => ({ name, heartbeats }))
     },
   }
@@ -167,7 +167,7 @@ function createPeriodicTask(work: () => Promise<void>, everyMs: number) {
 }
 
 interface OtherReplica extends DeadReplica {
-  readonly left: boolean
+  readonly hasLeft: boolean
 }
 
 /** Writes that this replica is alive, and reads who else has been. @throws StoreUnavailable when the session is not ours */
@@ -196,7 +196,7 @@ const BEAT = statement`WITH sent AS (INSERT INTO courier_replicas AS r (name, he
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
     RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)
   SELECT sent.at, ${MARK} AS mark, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
-    coalesce(o.has_left, false) AS "left"
+    coalesce(o.has_left, false) AS "hasLeft"
   FROM sent LEFT JOIN courier_replicas o ON o.name <> sent.name`
 const LEAVE = statement`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`
 const FORGET = statement`DELETE FROM courier_replicas r WHERE r.name = $1 AND NOT EXISTS
