@@ -32,8 +32,6 @@ function returnedHeaders({ id, to }: Returned, messageId = `<${id}@courier.examp
 }
 
 interface Layout {
-  readonly from: string
-  readonly subject: string
   readonly human: string
   readonly humanType?: string
   /** The parts behind the human one, each with its header. */
@@ -45,13 +43,13 @@ interface Layout {
 
 /** Puts a report together. */
 export function compose(layout: Layout): string {
-  const { from, subject, human, parts, headers = [], boundary = '=_report_1f3870be' } = layout
+  const { human, parts, headers = [], boundary = '=_report_1f3870be' } = layout
   const humanPart = `Content-Type: ${layout.humanType ?? 'text/plain; charset=utf-8'}${CRLF}${CRLF}${human}`
   return [
     'Return-Path: <>',
-    `From: ${from}`,
+    'From: Mail Delivery System <mailer-daemon@mail.example.com>',
     'To: bounces@courier.example',
-    `Subject: ${subject}`,
+    'Subject: =?gb18030?B?z7XNs83L0MU=?=',
     'Date: Fri, 20 Nov 2026 09:00:07 +0000',
     'Auto-Submitted: auto-replied',
     ...headers,
@@ -79,15 +77,11 @@ const reply = ({ status }: Returned) => (status.startsWith('4') ? 450 : 550)
 export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
   postfix: given =>
     compose({
-      from: 'MAILER-DAEMON@mail.example.com (Mail Delivery System)',
-      subject: 'Undelivered Mail Returned to Sender',
       human: `This is the mail system at host mail.example.com.${CRLF}${CRLF}<${given.to}>: host mx.example.net said: ${reply(given)}`,
       parts: [
         statusPart(
           'Reporting-MTA: dns; mail.example.com',
           `Original-Envelope-Id: ${given.id}`,
-          'X-Postfix-Queue-ID: 4T1xYz2Nb7z9rxs',
-          'X-Postfix-Sender: rfc822; no-reply@courier.example',
           'Arrival-Date: Fri, 20 Nov 2026 09:00:00 +0000 (UTC)',
           '',
           `Final-Recipient: rfc822; ${given.to}`,
@@ -103,8 +97,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   exim: given =>
     compose({
-      from: 'Mail Delivery System <Mailer-Daemon@mail.example.com>',
-      subject: 'Mail delivery failed: returning message to sender',
       headers: [`X-Failed-Recipients: ${given.to}`],
       human: `A message that you sent could not be delivered to one or more of its recipients.${CRLF}${CRLF}  ${given.to}`,
       parts: [
@@ -124,8 +116,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   'microsoft 365': given =>
     compose({
-      from: 'postmaster@outlook.com',
-      subject: 'Undeliverable: Activate your account',
       headers: [
         'X-MS-Exchange-Message-Is-Ndr:',
         `In-Reply-To: <${given.id}@courier.example>`,
@@ -136,22 +126,18 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
       parts: [
         statusPart(
           'Reporting-MTA: dns;AS8PR01MB7001.eurprd01.prod.exchangelabs.com',
-          'Received-From-MTA: dns;courier.example',
           'Arrival-Date: Fri, 20 Nov 2026 09:00:01 +0000',
           '',
           `Final-Recipient: rfc822;${given.to}`,
           `Action: ${given.action ?? 'failed'}`,
           `Status: ${given.status}`,
           `Diagnostic-Code: smtp;${reply(given)} ${given.status} ${given.words ?? 'RESOLVER.ADR.RecipientNotFound; Recipient not found'}`,
-          'X-Display-Name: somebody',
         ),
         headersPart(given),
       ],
     }),
   gmail: given =>
     compose({
-      from: 'Mail Delivery Subsystem <mailer-daemon@googlemail.com>',
-      subject: 'Delivery Status Notification (Failure)',
       boundary: '000000000000ca2d9205f5a5444d',
       headers: [
         `X-Failed-Recipients: ${given.to}`,
@@ -196,8 +182,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   ses: given =>
     compose({
-      from: 'MAILER-DAEMON@amazonses.com',
-      subject: 'Delivery Status Notification (Failure)',
       human: 'An error occurred while trying to deliver the mail to the following recipients:',
       parts: [
         statusPart(
@@ -217,8 +201,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   qq: given =>
     compose({
-      from: 'PostMaster@qq.com <PostMaster@qq.com>',
-      subject: '=?gb18030?B?z7XNs83L0MU=?=',
       humanType: 'text/html; charset=gb18030',
       human: '<div>\u00b1\u00a7\u00c7\u00b8</div>',
       parts: [
@@ -236,8 +218,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   163: given =>
     compose({
-      from: 'Postmaster@163.com',
-      subject: '=?GBK?B?z7XNs83L0MU=?=',
       boundary: '----=_Part_163_1763629207',
       humanType: 'text/html; charset=GBK',
       human: '<div>\u00cf\u00b5\u00cd\u00b3\u00cd\u00cb\u00d0\u00c5</div>',
@@ -256,8 +236,6 @@ export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
     }),
   aliyun: given =>
     compose({
-      from: 'postmaster@aliyun.com',
-      subject: '=?utf-8?B?6YCA5L+h6YCa55+l?=',
       human: '您发送的邮件被退回。',
       parts: [
         statusPart(
@@ -279,8 +257,6 @@ export function complaint(
   more: { readonly type?: string; readonly to?: boolean } = {},
 ): string {
   return compose({
-    from: 'Complaints <complaints@example.net>',
-    subject: 'Email Feedback Report for IP 192.0.2.7',
     reportType: 'feedback-report',
     human: 'This is an email abuse report.',
     parts: [

@@ -25,45 +25,21 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
     text.replace(/(multipart\/report);/, () => `multipart/report; ${parameters};`)
   const encoded = (encoding: string, body: string) =>
     compose({
-      from: 'a@b.cc',
-      subject: 'x',
       human: 'x',
       parts: [
         `Content-Type: message/delivery-status\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}`,
       ],
     })
-  const human = (type: string, body: string) =>
-    compose({
-      from: 'a@b.cc',
-      subject: 'x',
-      humanType: type,
-      human: body,
-      parts: text.split(`--${boundary}`).slice(2, 4),
-    })
   return {
     'a Cc for the address parser': inHead(`Cc: ${fill('=?utf-8?Q?a:b=2C?= <b@c>,')}`),
-    'addresses in comments': inHead(`To: ${fill('(((')}`),
-    'quoted addresses': inHead(`From: ${fill('"\\"')}`),
-    'groups of addresses': inHead(`Reply-To: ${fill('a:b;')}`),
-    'encoded words': inHead(`Subject: ${fill('=?utf-8?Q?=41?= ')}`),
-    'encoded words of many charsets': inHead(
-      `Subject: ${fill('=?gb18030?B?zwo=?= =?x?Q?a?= =?iso-2022-jp?B?GyRC?= ')}`,
-    ),
-    'encoded words that do not end': inHead(`Subject: ${fill('=?a?Q?')}`),
     'what it answers': inHead(`In-Reply-To: ${fill('=?utf-8?Q?=3C?= ')}`),
-    'a long field': inHead(`X: ${fill('x')}`),
-    'a long name': inHead(fill('x')),
     spaces: inHead(`X: ${fill(' ')}x`),
-    'tabs and spaces by turns': inHead(`X: ${fill(' \t')}x`),
     'a head of folded lines': inHead(`X: a\r\n${fill(' a\r\n')} a`),
     'a folded Content-Type': typed(fill('\r\n a=b;')),
-    'a head of many fields': inHead(fill('a:\r\n').trimEnd()),
     'a head of fields that count': inHead(fill('To: a\r\n').trimEnd()),
     'a folded field that counts': inHead(`In-Reply-To: a\r\n${fill(' a\r\n')} a`),
     'a head of line ends': `${fill('\n')}${text}`,
-    'a head of carriage returns': inHead(`X: ${fill('\r')}`),
     parameters: typed(fill('a=b; ')),
-    'parameters in pieces': typed(Array.from({ length: 9000 }, (_, n) => `a*${n}*=%41`).join('; ')),
     'comments in the type': typed(`a="${fill('(')}"`),
     'boundaries in the type': typed(fill('boundary=x; ')),
     'a long boundary': text.replaceAll(boundary, fill('-', 30_000)),
@@ -75,35 +51,19 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
       'This is the mail',
       () => `\r\n${fill(`--${boundary}${' '.repeat(2000)}x\r\n`)}This is the mail`,
     ),
-    'lines of hyphens': text.replace('This is the mail', () => `${fill('--\r\n')}This is the mail`),
     'parts without end': text.replace(
       'This is the mail',
       () => `${fill(`\r\n--${boundary}\r\n`)}This is the mail`,
     ),
-    'parts with a head': text.replace('This is the mail', () =>
-      fill(`\r\n--${boundary}\r\nContent-Type: message/rfc822\r\n\r\na: b\r\n`),
-    ),
-    'nested parts': `${Array.from({ length: 10 }, (_, n) => `Content-Type: multipart/report; boundary=b${n}\r\n\r\n--b${n}\r\n`).join('')}${fill('--b\r\n')}`,
     'nested mails': text.replace(
       'This is the mail',
       () => `${fill('Content-Type: message/rfc822\r\n\r\n')}This is the mail`,
     ),
-    'a description of a part': inPart(`Content-Description: ${fill('=?utf-8?Q?a:b=2C?= x ')}`),
-    'a name of a part': inPart(`Content-Disposition: attachment; filename="${fill('=?utf-8?Q?a=2C?= x ')}"`),
     'a type of a part': inPart(`Content-Type: ${fill('a; ')}`),
-    html: human('text/html; charset=utf-8', fill('<a<a<!--<script>&amp')),
-    'html of tags': human('text/html', fill('<p><a href="x">&lt;</a>')),
-    'flowed text': human('text/plain; format=flowed; delsp=yes', fill('a \r\n')),
-    'a calendar': human('text/calendar; method=x', fill('\r\n')),
     base64: encoded('base64', fill('QWN0aW9uOiBmYWlsZWQK')),
-    'base64 with padding': encoded('base64', fill('Q===')),
-    'base64 of lines': encoded('base64', fill('Cgo6\r\n')),
     'quoted-printable': encoded('quoted-printable', fill('=41')),
-    'quoted-printable of line ends': encoded('quoted-printable', fill('=0A')),
     'quoted-printable of per cent': encoded('quoted-printable', fill('%=')),
-    'quoted-printable that goes on': encoded('quoted-printable', fill('=\r\n')),
     'a status of empty lines': inStatus(fill('\r\n')),
-    'a status of spaces': inStatus(fill(' \r\n')),
     'a status of groups': inStatus(fill('a: b\r\n\r\n')),
     'a status of recipients': inStatus(
       fill(`Final-Recipient: rfc822; ${given.to}\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n`),
@@ -114,7 +74,6 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
     'a diagnosis of codes': inStatus(`Diagnostic-Code: ${fill('550 5.')}`),
     'a folded diagnosis': inStatus(`Diagnostic-Code: a\r\n${fill(' 550 5.\r\n')} a`),
     colons: inStatus(fill(':')),
-    'octets that are no text': inHead(`X: ${fill('\xff\xfe\xed\xa0\x80')}`),
   }
 }
 

@@ -51,8 +51,6 @@ t.test(
       t.same(
         await read(
           compose({
-            from: 'ann@example.com',
-            subject: 'Fwd',
             boundary: 'the-outer-one',
             reportType: 'disposition-notification',
             human: 'see below',
