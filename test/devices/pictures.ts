@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { createSandboxPage } from '../../sandbox/page.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import { openBrowser } from '../rigs/browser.ts'
 
 /**
- * Takes the picture of docs/alerts.md: `node test/devices/pictures.ts docs/images`, with the path of a Chromium in CHROMIUM.
+ * Takes the picture of docs/alerts.md: `node test/devices/pictures.ts docs/images`.
  * A device goes offline and comes back, another breaks a rule and recovers; on the left the platform on which that
  * happens, on the right the mails and SMS that come of it.
  */
@@ -17,10 +17,7 @@ const page = createSandboxPage(stage)
 changed = () => page.changed()
 const sandbox = await page.listen(0)
 stage.linkDevicesTo(sandbox)
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const browser = await openBrowser()
 const open = async (url: string) => {
   const tab = await browser.newPage({ viewport: SIZE })
   await tab.goto(url)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { createSandboxPage } from '../../sandbox/page.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import { openBrowser } from '../rigs/browser.ts'
 
 /**
- * Takes the pictures of both READMEs: `node test/sandbox/pictures.ts docs/images`, with the path of a Chromium in CHROMIUM. Every kind is
+ * Takes the pictures of both READMEs: `node test/sandbox/pictures.ts docs/images`. Every kind is
  * played once, a wrong Token is refused, and a mail comes after the mail server has refused one.
  */
 interface Picture {
@@ -30,10 +30,7 @@ const PICTURES: readonly Picture[] = [
   },
 ]
 
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const browser = await openBrowser()
 for (const { file, locale, settings, words } of PICTURES) {
   let changed = () => {}
   const stage = await startSandbox({ ports: { callbacks: 0, admin: 0 }, settings }, () => changed())

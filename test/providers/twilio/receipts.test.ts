@@ -13,15 +13,12 @@ function report(
   path = PATH,
 ) {
   const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}${path}`, fields)
-  return rig.ask(path, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-twilio-signature': signature,
-      ...more,
-    },
-    body: new URLSearchParams(fields).toString(),
-  })
+  return post(rig, new URLSearchParams(fields).toString(), { 'x-twilio-signature': signature, ...more }, path)
+}
+
+function post(rig: ServiceRig, body: string, more: Record<string, string> = {}, path = PATH) {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', ...more }
+  return rig.ask(path, { method: 'POST', headers, body })
 }
 
 async function sent(rig: ServiceRig) {
@@ -123,11 +120,7 @@ t.test('a report without a right signature changes nothing', async t => {
       'x-forwarded-host': 'evil.example',
       'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `https://evil.example${PATH}`, fields),
     }),
-    await rig.ask(PATH, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: 'MessageSid=x',
-    }),
+    await post(rig, 'MessageSid=x'),
   ]
   for (const { status, errCode } of forged) t.same([status, errCode], [403, 4031003])
   t.notMatch(await received(rig), 'failed<')
@@ -158,17 +151,9 @@ t.test('an id that is not ours is ignored, and nothing that is wrong is a fault'
   )
   t.equal((await report(rig, { MessageStatus: 'sent' })).status, 204)
   t.equal((await report(rig, { MessageSid: 'SM1', MessageStatus: '<script>' })).status, 204)
-  const wrongType = await rig.ask(PATH, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-  })
+  const wrongType = await post(rig, '{}', { 'content-type': 'application/json' })
   t.ok(wrongType.status >= 400 && wrongType.status < 500)
-  const large = await rig.ask(PATH, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: `a=${'x'.repeat(20_000)}`,
-  })
+  const large = await post(rig, `a=${'x'.repeat(20_000)}`)
   t.ok(large.status >= 400 && large.status < 500)
 })
 
@@ -176,14 +161,5 @@ t.test('without PUBLIC_URL, or with an API key alone, there is no such path', as
   const silent = await startRig(t)
   await sent(silent)
   t.equal(silent.twilio.requests.at(-1)?.form['StatusCallback'], undefined)
-  t.equal(
-    (
-      await silent.ask(PATH, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: 'a=b',
-      })
-    ).status,
-    404,
-  )
+  t.equal((await post(silent, 'a=b')).status, 404)
 })

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { sampleMessage, samples } from '../../../src/messages/samples.ts'
+import { openBrowser } from '../../rigs/browser.ts'
 import { rendererFor } from '../rendering.ts'
 
 /**
- * Takes the pictures of docs/templates.md: `node test/words/templates/pictures.ts docs/images`, with the path of a Chromium in
- * CHROMIUM. Each is of a kind in three languages side by side; `all` as a second argument: every kind in every view.
+ * Takes the pictures of docs/templates.md: `node test/words/templates/pictures.ts docs/images`. Each is of a kind in three languages side by side; `all` as a second argument: every kind in every view.
  */
 const SHOWN = ['registration-activation-desktop', 'registration-activation-dark', 'recovery-code-phone']
 const LOCALES = ['en', 'zh-CN', 'ar']
@@ -19,10 +19,7 @@ const GAP = 16
 const out = process.argv[2] ?? '.'
 const all = process.argv[3] === 'all'
 const renderer = rendererFor()
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu'],
-})
+const browser = await openBrowser()
 for (const { name: kind, channel } of samples) {
   if (channel !== 'email') continue
   for (const { name, width, colorScheme, around } of VIEWS) {
