@@ -17,6 +17,8 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
   // A condition is logged once a minute, or sixty times a minute.
   const rarely = createThrottledLog(log, now)
   const often = createThrottledLog(log, now, OFTEN_A_MINUTE)
+  const logStore = (condition: string, doing: string, error: Error, text: string) =>
+    rarely.error(condition, () => ({ event: 'store', doing, err: describeFault(error) }), text)
   return {
     // The public listener: callbacks, what they bring, and delivery reports.
     callback({ channel, method, kind, answer, refusal, isCheck, signature, outdated, ids, tookMs }) {
@@ -178,10 +180,8 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad, or have stopped')
       else log.info(line, 'asked in its order again')
     },
-    'store-failed'({ doing, error }) {
-      const line = () => ({ event: 'store', doing, err: describeFault(error) })
-      rarely.error(`store/${doing}`, line, 'the store cannot take it now')
-    },
+    'store-failed': ({ doing, error }) =>
+      logStore(`store/${doing}`, doing, error, 'the store cannot take it now'),
     'store-loss'({ messages, from, until }) {
       const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
       log.error(
@@ -225,10 +225,13 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = { event: 'unrenderable', channel, kind, err: error.name }
       rarely.error(`alert-unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
-    'alert-store-failed'({ doing, error }) {
-      const line = { event: 'store', doing, err: describeFault(error) }
-      rarely.error(`alert-store/${doing}`, line, 'the store cannot take alerts now: device messages wait')
-    },
+    'alert-store-failed': ({ doing, error }) =>
+      logStore(
+        `alert-store/${doing}`,
+        doing,
+        error,
+        'the store cannot take alerts now: device messages wait',
+      ),
 
     // How other machines are told; never the URL, which may hold a key.
     'webhooks-posted'({ result, events, reason }) {
@@ -244,10 +247,8 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         { event: 'webhooks', result: 'dropped', events: count },
         'events were dropped untold: the oldest of too many, or too old',
       ),
-    'webhooks-store-failed'({ error }) {
-      const line = { event: 'store', doing: 'webhooks', err: describeFault(error) }
-      rarely.error('webhooks/store', line, 'the store cannot be asked for events now')
-    },
+    'webhooks-store-failed': ({ error }) =>
+      logStore('webhooks/store', 'webhooks', error, 'the store cannot be asked for events now'),
 
     'robot-posted'({ robot, alarms, outcome, isDropped }) {
       const line = { event: 'robot', robot, alarms, outcome: outcome.is }

@@ -42,9 +42,8 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   let trying: Promise<Readiness> | undefined
   let probing: Promise<boolean> | undefined
   let resting: Promise<void> | undefined
-  /** The time since which the store commits again; null when it failed at last, or never has. */
-  let recoveredAt: number | null = null
-  let hasFailed = false
+  /** The time from which the store is relied on; Infinity: it failed at last. */
+  let reliedOnFrom = Number.NEGATIVE_INFINITY
 
   function beginProbe(): Promise<boolean> {
     resting = new Promise(resolve => {
@@ -63,19 +62,10 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     return probing
   }
 
-  /** Says whether the store has committed for long enough since it failed. */
-  function hasRecovered(): boolean {
-    const now = monotonic()
-    recoveredAt ??= now
-    if (now - recoveredAt >= RECOVERED_AFTER_MS) hasFailed = false
-    return !hasFailed
-  }
-
   async function tryStore(): Promise<Readiness> {
     const commits = await withTimeout(WITHIN_MS, probe())
     if (commits !== true) {
-      hasFailed = true
-      recoveredAt = null
+      reliedOnFrom = Number.POSITIVE_INFINITY
       return {
         ready: false,
         reason:
@@ -84,7 +74,9 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
       }
     }
     if (view.lacksDescriptors()) return { ready: false, reason: NO_DESCRIPTORS }
-    if (!hasRecovered()) return { ready: false, reason: 'the store could not commit just now' }
+    const now = monotonic()
+    if (reliedOnFrom === Number.POSITIVE_INFINITY) reliedOnFrom = now + RECOVERED_AFTER_MS
+    if (now < reliedOnFrom) return { ready: false, reason: 'the store could not commit just now' }
     return { ready: true, ...describeFacts(view) }
   }
 

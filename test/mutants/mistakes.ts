@@ -390,6 +390,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
       'const failing = mailbox?.leads === true ? mailbox.failing : null',
       'const failing = mailbox?.failing ?? null',
     ],
+    ['now - since >= ms)', 'now - since > ms)'],
     ["lines.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))", 'lines'],
     [
       'if (sent >= MANY_BOUNCES.fewest && bounced >= sent * MANY_BOUNCES.share)',
