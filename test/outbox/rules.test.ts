@@ -3,16 +3,14 @@ import t from 'tap'
 import { type State } from '../../src/outbox/outbox.ts'
 import {
   afterLostLease,
-  afterNewerCode,
   afterSettlement,
   appendToTimeline,
-  judgeDuplicate,
   providerOfCopy,
   REFUNDED,
   readinessOf,
   storeRecord,
 } from '../../src/outbox/rules.ts'
-import { FINAL_STATES, NOON } from './samples.ts'
+import { FINAL_STATES } from './samples.ts'
 
 const LIVE_STATES = ['queued', 'sending'] as const
 const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
@@ -66,33 +64,6 @@ t.test('what the rules make of a message that is being sent is in the table, and
   t.end()
 })
 
-t.test('coming back for a retry: the order of the reasons', t => {
-  const back = (ambiguous: number, outdated: boolean, dueAt: number) =>
-    afterSettlement(
-      { channel: 'email', attempts: 3, ambiguous, expiresAt: 5000 },
-      { to: 'queued', dueAt, ambiguous: ambiguous + 1 },
-      outdated,
-    )
-  t.match(back(1, false, 4999), { state: 'queued', ambiguous: 2 })
-  t.match(back(0, true, 9000), { state: 'superseded' })
-  t.match(back(0, false, 5000), { state: 'unknown', ambiguous: 1 })
-  t.match(back(0, false, 4999), { state: 'queued', ambiguous: 1, dueAt: 4999, attempts: 3 })
-  const calm = { channel: 'email', attempts: 3, ambiguous: 0, expiresAt: 5000 } as const
-  t.match(afterSettlement(calm, { to: 'queued', dueAt: 5000 }, false), { state: 'expired' })
-  t.match(afterSettlement(calm, { to: 'queued', dueAt: 1, uncounted: true }, false), {
-    state: 'queued',
-    attempts: 2,
-  })
-  t.end()
-})
-
-t.test('a newer code ends an older one that waits, and leaves one that is being sent its attempt', t => {
-  t.equal(afterNewerCode('queued'), 'superseded')
-  t.equal(afterNewerCode('sending'), 'outdated')
-  for (const state of FINAL_STATES) t.equal(afterNewerCode(state), null)
-  t.end()
-})
-
 t.test('only a queued message is ready: at once when it is due, else later', t => {
   t.equal(readinessOf('queued', 7, 7), 1)
   t.equal(readinessOf('queued', 8, 7), 0)
@@ -138,19 +109,5 @@ t.test('a timeline: a carrier that is passed by again for the same reason has on
   t.equal(providerOfCopy([copy, line(1, 'lease-lost', 'b'), line(2, 'sent', 'c')]), 'b', 'the latest copy')
   t.equal(providerOfCopy([copy, line(1, 'sent', 'c')]), 'a')
   t.equal(providerOfCopy([line(1, 'sent', 'c')]), '')
-  t.end()
-})
-
-const duplicate = {
-  id: 'first',
-  state: 'sent',
-  answer: null,
-  finalAt: NOON,
-  expiresAt: NOON + 600_000,
-} as const
-
-t.test('a duplicate: a clock that was set back an hour swallows nothing', t => {
-  t.equal(judgeDuplicate(duplicate, NOON - 1000), 'recent', 'replicas’ clocks differ a little')
-  t.equal(judgeDuplicate(duplicate, NOON - 3_600_000), 'past')
   t.end()
 })

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
 import { lease, NOON, recipientHashOf, sample } from '../samples.ts'
-import { claimOne, fresh } from './store.ts'
+import { fresh } from './store.ts'
 
 const DAY = 86_400_000
 
@@ -115,36 +115,6 @@ export async function admin(t: Test, create: Create): Promise<void> {
       series: [],
     })
     t.equal(await outbox.queries.findMessage('0'.repeat(32)), null)
-  })
-
-  await t.test('retry makes a waiting message due now', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    await outbox.accept([sample(clock)])
-    const claimed = await claimOne(outbox)
-    t.equal(await outbox.actions.retryMessage(claimed.id), false, 'it is being sent')
-    await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: clock.now() + 60_000 })
-    t.equal(await outbox.actions.retryMessage(claimed.id), true)
-    t.match(await claimOne(outbox), { id: claimed.id, attempts: 2 })
-    t.equal(await outbox.actions.retryMessage('0'.repeat(32)), false)
-  })
-
-  await t.test('cancel ends a waiting message', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const given = sample(clock)
-    await outbox.accept([given])
-    t.equal(await outbox.actions.cancelMessage(given.message.id), true)
-    t.match(await view(given.message.id), { state: 'superseded', timeline: [{ outcome: 'cancelled' }] })
-    t.same((await outbox.claim('email', 1, 1000)).messages, [])
-    t.equal(await outbox.actions.cancelMessage(given.message.id), false, 'it does not wait any more')
-  })
-
-  await t.test('neither brings back a message whose life is over', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const given = sample(clock, { lifeMs: 1000 })
-    await outbox.accept([given])
-    clock.advance(1000)
-    t.equal(await outbox.actions.retryMessage(given.message.id), false)
-    t.equal(await outbox.actions.cancelMessage(given.message.id), false)
   })
 
   await t.test('probe commits', async t => {

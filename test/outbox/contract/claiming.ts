@@ -1,84 +1,9 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
-import { claimOne, fresh, viewOf } from './store.ts'
+import { claimOne, fresh } from './store.ts'
 
 export async function claiming(t: Test, create: Create): Promise<void> {
-  /** Five messages that come within 50 ms, claimed one after the other when the first has waited for so long, ms. */
-  async function orderAfter(waitMs: number): Promise<readonly string[]> {
-    const { outbox, clock } = await fresh(t, create)
-    const order: string[] = []
-    for (const [purpose, name] of [
-      ['code', 'old-code'],
-      ['link', 'old-link'],
-      ['alarm', 'alarm'],
-      ['link', 'new-link'],
-      ['code', 'new-code'],
-    ] as const) {
-      await outbox.accept([sample(clock, { purpose, recipient: `${name}@example.com` })])
-      clock.advance(10)
-    }
-    clock.advance(waitMs - 50)
-    for (let n = 0; n < 5; n += 1) {
-      const { messages } = await outbox.claim('email', 1, 60_000)
-      order.push(messages[0]?.recipient.split('@')[0] ?? 'nothing')
-    }
-    return order
-  }
-
-  await t.test('codes before everything else; in a backlog the newest first', async t => {
-    t.same(await orderAfter(2000), ['new-code', 'old-code', 'new-link', 'alarm', 'old-link'])
-  })
-
-  await t.test('codes before everything else; without a backlog first come, first served', async t => {
-    t.same(await orderAfter(900), ['old-code', 'new-code', 'old-link', 'alarm', 'new-link'])
-  })
-
-  await t.test(
-    'one claim gives them in that order too, no more than asked for, of its channel only',
-    async t => {
-      const { outbox, clock } = await fresh(t, create)
-      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l1@example.com' })])
-      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l2@example.com' })])
-      await outbox.accept([sample(clock, { channel: 'sms' })])
-      await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
-      await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
-      clock.advance(1000)
-      const first = await outbox.claim('email', 3, 60_000)
-      t.same(
-        first.messages.map(each => each.recipient),
-        ['c2@example.com', 'c1@example.com', 'l2@example.com'],
-      )
-      t.equal(first.nextDueAt, clock.now(), 'more is due')
-      const second = await outbox.claim('email', 2, 60_000)
-      t.same(
-        second.messages.map(each => each.recipient),
-        ['l1@example.com'],
-      )
-      t.equal((await outbox.claim('sms', 2, 60_000)).messages.length, 1)
-    },
-  )
-
-  await t.test('of all that waits, the earliest is said to be due next', async t => {
-    for (const [purpose, ...pauses] of [
-      ['code', 30_000, 10_000, 20_000],
-      ['link', 30_000, 10_000, 20_000],
-      ['code', 10_000, 30_000, 20_000],
-      ['link', 10_000, 30_000, 20_000],
-    ] as const) {
-      const { outbox, clock } = await fresh(t, create)
-      for (const [n, pause] of pauses.entries()) {
-        const given = sample(clock, { purpose, recipient: `r${n}@example.com`, lease: lease(clock) })
-        await outbox.accept([given])
-        await outbox.settle(given.message.id, given.lease ?? lease(clock), {
-          to: 'queued',
-          dueAt: clock.now() + pause,
-        })
-      }
-      t.equal((await outbox.claim('email', 1, 60_000)).nextDueAt, clock.now() + 10_000)
-    }
-  })
-
   await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const other = await peer()
@@ -120,28 +45,6 @@ export async function claiming(t: Test, create: Create): Promise<void> {
   })
 
   await t.test(
-    'a lost lease of an attempt that had begun is an ambiguous attempt, tried again after a pause',
-    async t => {
-      const { outbox, clock, view } = await fresh(t, create)
-      await outbox.accept([sample(clock)])
-      const first = await claimOne(outbox, 5000)
-      await outbox.beginAttempt(first.id, first.lease)
-      clock.advance(4999)
-      t.same((await outbox.claim('email', 1, 5000)).messages, [], 'not while it lasts')
-      clock.advance(1)
-      t.match(await outbox.claim('email', 1, 5000), {
-        messages: [],
-        nextDueAt: clock.now() + 5000,
-      })
-      t.match((await view(first.id)).timeline, [{ outcome: 'lease-lost', at: clock.now() }])
-      clock.advance(5000)
-      const second = await claimOne(outbox, 5000)
-      t.match(second, { id: first.id, attempts: 2, ambiguous: 1 })
-      t.not(second.lease.token, first.lease.token)
-    },
-  )
-
-  await t.test(
     'a code that waits in the memory of one process does not begin when another has a newer one',
     async t => {
       const { outbox, peer, clock, view } = await fresh(t, create)
@@ -159,89 +62,6 @@ export async function claiming(t: Test, create: Create): Promise<void> {
       t.equal(await outbox.beginAttempt(newest.id, newest.lease, 'tencent'), undefined)
     },
   )
-
-  await t.test('a message that may have been sent names who may have sent it', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create)
-    const samples = ['tencent', undefined, 'aliyun'].map((_, n) =>
-      sample(clock, { recipient: `r${n}@example.com`, lease: { ...lease(clock, 5000), begins: n === 1 } }),
-    )
-    await outbox.accept(samples)
-    const [second, first, told] = samples
-    if (!second?.lease || !first?.lease || !told?.lease) throw new Error('not claimed')
-    await outbox.beginAttempt(second.message.id, second.lease)
-    await outbox.beginAttempt(second.message.id, second.lease, 'tencent')
-    await outbox.beginAttempt(first.message.id, first.lease)
-    const line = { at: 1, tookMs: 1, code: '', reply: '' }
-    const many = Array.from({ length: 40 }, () => ({ ...line, provider: 'twilio', outcome: 'retry' }))
-    await outbox.settle(told.message.id, told.lease, {
-      to: 'queued',
-      dueAt: clock.now(),
-      ambiguous: 1,
-      records: [{ ...line, provider: 'aliyun', outcome: 'ambiguous' }, ...many],
-    })
-    const again = await reopen()
-    clock.advance(5000)
-    await again.claim('email', 0, 60_000)
-    clock.advance(5000)
-    const { messages } = await again.claim('email', 10, 60_000)
-    t.same(Object.fromEntries(messages.map(({ recipient, ambiguousAt }) => [recipient, ambiguousAt])), {
-      'r0@example.com': 'tencent',
-      'r1@example.com': '',
-      'r2@example.com': 'aliyun',
-    })
-  })
-
-  await t.test('who may have sent a code is remembered when a newer one outdates it', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create)
-    const older = sample(clock, { code: '1' })
-    await outbox.accept([older])
-    const claimed = await claimOne(outbox, 5000)
-    await outbox.beginAttempt(claimed.id, claimed.lease, 'tencent')
-    await outbox.accept([sample(clock, { code: '2' })])
-    const again = await reopen()
-    clock.advance(5000)
-    await again.claim('email', 0, 60_000)
-    t.match((await viewOf(again, older.message.id)).timeline, [
-      { outcome: 'lease-lost', provider: 'tencent' },
-    ])
-  })
-
-  await t.test('a dead process leaves what it was sending ambiguous, and nothing else', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create)
-    const samples = ['sent from memory', 'waited in memory', 'sent after waiting'].map((code, n) =>
-      sample(clock, {
-        code,
-        recipient: `r${n}@example.com`,
-        lease: { ...lease(clock, 5000), begins: n === 0 },
-      }),
-    )
-    await outbox.accept(samples)
-    for (const n of [0, 2]) {
-      const { message, lease: held } = samples[n] ?? {}
-      if (message !== undefined && held !== undefined) await outbox.beginAttempt(message.id, held)
-    }
-    // One that ends before it claims anything leaves all of that as it was.
-    await reopen()
-    const again = await reopen()
-    clock.advance(5000)
-    const atOnce = (await again.claim('email', 10, 60_000)).messages
-    clock.advance(5000)
-    const later = (await again.claim('email', 10, 60_000)).messages
-    t.match(
-      atOnce.map(({ content, attempts, ambiguous }) => [content.params['code'], attempts, ambiguous]),
-      [['waited in memory', 1, 0]],
-      'surely not sent: as if it had never been taken',
-    )
-    t.match(
-      later
-        .map(({ content, attempts, ambiguous }) => [content.params['code'], attempts, ambiguous])
-        .toSorted(([a = ''], [b = '']) => (String(a) < String(b) ? -1 : 1)),
-      [
-        ['sent after waiting', 2, 1],
-        ['sent from memory', 2, 1],
-      ],
-    )
-  })
 
   await t.test('a thousand that become due together are all claimed', async t => {
     const { outbox, clock } = await fresh(t, create)

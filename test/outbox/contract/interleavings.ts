@@ -1,49 +1,9 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
-import { lease, sample } from '../samples.ts'
-import { claimOne, fresh, kinds } from './store.ts'
+import { sample } from '../samples.ts'
+import { fresh, kinds } from './store.ts'
 
 export async function interleavings(t: Test, create: Create): Promise<void> {
-  await t.test(
-    'code A waits, code B supersedes it, the platform says A again: answered, nothing changes',
-    async t => {
-      const { outbox, clock, view } = await fresh(t, create)
-      const a = sample(clock, { code: '111111' })
-      await outbox.accept([a])
-      const b = sample(clock, { code: '222222' })
-      t.same(await outbox.accept([b]), [{ is: 'stored', superseded: [a.message.id] }])
-      t.match(await view(a.message.id), { state: 'superseded', attempts: 0 })
-      clock.advance(300_000)
-      const again = await outbox.accept([sample(clock, { code: '111111' })])
-      t.same(
-        again,
-        [{ is: 'finished', id: a.message.id, state: 'superseded', answer: null }],
-        'long after the 45 s',
-      )
-      t.match(await view(b.message.id), { state: 'queued' }, 'and B is not superseded by it')
-      t.equal((await claimOne(outbox)).id, b.message.id)
-      clock.advance(300_000)
-      t.same(
-        kinds(await outbox.accept([sample(clock, { code: '111111' })])),
-        ['stored'],
-        'after A’s life it is new',
-      )
-    },
-  )
-
-  await t.test('A lost its lease while B came: taken over, A is superseded', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const a = sample(clock, { code: '111111', lease: { ...lease(clock, 1000), begins: true } })
-    const b = sample(clock, { code: '222222' })
-    await outbox.accept([a])
-    await outbox.accept([b])
-    clock.advance(1000)
-    const { messages, settled } = await outbox.claim('email', 10, 1000)
-    t.match(settled, [{ id: a.message.id, state: 'superseded' }])
-    t.match(messages, [{ id: b.message.id }])
-    t.match(await view(a.message.id), { ambiguous: 1, timeline: [{ outcome: 'lease-lost' }] })
-  })
-
   await t.test('groups are apart: another plugin, recipient, kind or channel supersedes nothing', async t => {
     const { outbox, clock } = await fresh(t, create)
     for (const given of [

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Charge } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
-import { claimOne, fresh, kinds } from './store.ts'
+import { fresh, kinds } from './store.ts'
 
 const TEN_MINUTES = 600_000
 
@@ -15,24 +15,6 @@ const charge = (limit: number, more: Partial<Charge> = {}): Charge => ({
 })
 
 export async function quotas(t: Test, create: Create): Promise<void> {
-  await t.test('over a quota nothing is stored, and it is said when there is room', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string) => sample(clock, { code, purpose: 'link', charges: [charge(2)] })
-    t.same(kinds(await outbox.accept([ask('1')])), ['stored'])
-    t.same(kinds(await outbox.accept([ask('2')])), ['stored'])
-    clock.advance(60_000)
-    const refused = ask('3')
-    const [answer] = await outbox.accept([refused])
-    t.match(answer, { is: 'over-quota', quota: 'recipient-10m' })
-    t.equal(await outbox.queries.findMessage(refused.message.id), null)
-    const wait = answer?.is === 'over-quota' ? answer.retryAfterSeconds : 0
-    t.ok(wait > 0 && wait <= 1200, `${wait} s`)
-    clock.advance((wait - 2) * 1000)
-    t.same(kinds(await outbox.accept([ask('3')])), ['over-quota'], 'not before')
-    clock.advance(2000)
-    t.same(kinds(await outbox.accept([ask('3')])), ['stored'], 'then there is')
-  })
-
   await t.test('a limit holds however many processes are asked at once', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const stores = [outbox, await peer()]
@@ -59,48 +41,6 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       t.equal(answers.filter(each => each === 'stored').length, 7)
     },
   )
-
-  await t.test('what was not sent is given back: expired, superseded, refused', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const one = [charge(1)]
-    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: one, lifeMs: 1000 })])
-    clock.advance(1000)
-    await outbox.claim('email', 1, 1000)
-    const held = lease(clock)
-    const second = sample(clock, { code: '2', purpose: 'link', charges: one, lease: held })
-    t.same(kinds(await outbox.accept([second])), ['stored'], 'after one that expired')
-    await outbox.settle(second.message.id, held, { to: 'final', state: 'refused', answer: 'recipient' })
-    t.same(
-      kinds(await outbox.accept([sample(clock, { code: '3', charges: one })])),
-      ['stored'],
-      'after a refused one',
-    )
-    const cancelled = await claimOne(outbox)
-    await outbox.settle(cancelled.id, cancelled.lease, { to: 'queued', dueAt: clock.now() + 1000 })
-    await outbox.actions.cancelMessage(cancelled.id)
-    t.same(
-      kinds(await outbox.accept([sample(clock, { code: '4', charges: one })])),
-      ['stored'],
-      'after a cancelled one',
-    )
-  })
-
-  await t.test('the answer names the quotas whose limit comes near', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const ask = (code: string) =>
-      outbox.accept([
-        sample(clock, {
-          code,
-          purpose: 'link',
-          charges: [charge(4, { warnAt: 2 }), charge(9, { quota: 'other' })],
-        }),
-      ])
-    const [first] = await ask('1')
-    t.notOk(first !== undefined && 'nearing' in first)
-    for (const code of ['2', '3', '4'])
-      t.match(await ask(code), [{ is: 'stored', nearing: ['recipient-10m'] }])
-    t.same(kinds(await ask('5')), ['over-quota'])
-  })
 
   await t.test('a quota of newcomers counts and refuses only whom nothing was sent to', async t => {
     const { outbox, clock } = await fresh(t, create)

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { FinalAnswer } from '../../../src/outbox/outbox.ts'
+import type { DeliveryReport, FinalAnswer } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { FINAL_STATES, lease, record, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
@@ -32,68 +32,6 @@ export async function settling(t: Test, create: Create): Promise<void> {
         timeline: [line],
       })
     }
-  })
-
-  await t.test('nothing leaves a final state', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const held = lease(clock)
-    const given = sample(clock, { lease: held })
-    const { id } = given.message
-    await outbox.accept([given])
-    await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null })
-    t.same(await outbox.settle(id, held, { to: 'queued', dueAt: clock.now() }), { state: 'lost' })
-    t.same(await outbox.settle(id, held, { to: 'final', state: 'refused', answer: 'content' }), {
-      state: 'lost',
-    })
-    t.equal(await outbox.actions.retryMessage(id), false)
-    t.equal(await outbox.actions.cancelMessage(id), false)
-    clock.advance(3_600_000)
-    t.match(await outbox.claim('email', 1, 1000), { messages: [], settled: [], nextDueAt: null })
-    t.match(await view(id), { state: 'sent', answer: null, timeline: [] })
-  })
-
-  await t.test('only the current lease settles', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    await outbox.accept([sample(clock)])
-    const first = await claimOne(outbox, 1000)
-    const lost = { state: 'lost' }
-    t.same(
-      await outbox.settle(first.id, lease(clock), { to: 'final', state: 'sent', answer: null }),
-      lost,
-      'another’s',
-    )
-    t.same(
-      await outbox.settle('0'.repeat(32), first.lease, { to: 'final', state: 'sent', answer: null }),
-      lost,
-      'no such',
-    )
-    await outbox.beginAttempt(first.id, first.lease)
-    clock.advance(1000)
-    await outbox.claim('email', 1, 1000)
-    clock.advance(5000)
-    const second = await claimOne(outbox, 1000)
-    t.same(
-      await outbox.settle(first.id, first.lease, { to: 'final', state: 'refused', answer: 'content' }),
-      lost,
-      'an old one',
-    )
-    t.match(await view(first.id), { state: 'sending' })
-    t.match(await outbox.settle(second.id, second.lease, { to: 'final', state: 'sent', answer: null }), {
-      state: 'sent',
-    })
-  })
-
-  await t.test('a retry waits until it is due, with its attempt in the timeline', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    await outbox.accept([sample(clock)])
-    const claimed = await claimOne(outbox)
-    const line = record(clock, 'retry', '451 try again later')
-    const dueAt = clock.now() + 4000
-    t.same(await outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt, records: [line] }), {
-      state: 'queued',
-      answer: null,
-    })
-    t.match(await view(claimed.id), { state: 'queued', attempts: 1, ambiguous: 0, dueAt, timeline: [line] })
   })
 
   await t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
@@ -271,71 +209,20 @@ export async function settling(t: Test, create: Create): Promise<void> {
     await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
     const at = clock.now()
     const fault = { verdict: 'recipient', scope: 'recipient', reason: 'no such number' } as const
+    const report = (status: string, more: Partial<DeliveryReport> = {}) =>
+      outbox.writeReceipt({ channel: 'sms', providerId: 'SM1', status, errorCode: null, at, ...more })
+    t.match(await report('queued'), { is: 'recorded' })
+    const failed = { errorCode: '30005', fault, at: at + 5 }
     t.match(
-      await outbox.writeReceipt({
-        channel: 'sms',
-        providerId: 'SM1',
-        status: 'queued',
-        errorCode: null,
-        at: at,
-      }),
-      { is: 'recorded' },
-    )
-    t.match(
-      await outbox.writeReceipt({
-        channel: 'sms',
-        providerId: 'SM1',
-        status: 'undelivered',
-        errorCode: '30005',
-        fault,
-        at: at + 5,
-      }),
+      await report('undelivered', failed),
       { is: 'recorded', kind: given.message.kind, masked: given.message.masked },
       'of whom and of what it is',
     )
-    t.match(
-      await outbox.writeReceipt({
-        channel: 'sms',
-        providerId: 'SM1',
-        status: 'sent',
-        errorCode: null,
-        at: at + 9,
-      }),
-      { is: 'stale' },
-    )
-    t.match(
-      await outbox.writeReceipt({
-        channel: 'sms',
-        providerId: 'SM1',
-        status: 'undelivered',
-        errorCode: '30005',
-        at: at + 9,
-      }),
-      { is: 'stale' },
-      'the same again',
-    )
-    t.same((await view(id)).receipt, { status: 'undelivered', errorCode: '30005', fault, at: at + 5 })
+    t.match(await report('sent', { at: at + 9 }), { is: 'stale' })
+    t.match(await report('undelivered', { ...failed, at: at + 9 }), { is: 'stale' }, 'the same again')
+    t.same((await view(id)).receipt, { status: 'undelivered', ...failed })
     t.equal((await view(id)).state, 'sent', 'the state stays')
-    t.match(
-      await outbox.writeReceipt({
-        channel: 'sms',
-        providerId: 'SM2',
-        status: 'delivered',
-        errorCode: null,
-        at: at,
-      }),
-      { is: 'unknown' },
-    )
-    t.match(
-      await outbox.writeReceipt({
-        channel: 'email',
-        providerId: 'SM1',
-        status: 'delivered',
-        errorCode: null,
-        at: at,
-      }),
-      { is: 'unknown' },
-      'of the other channel',
-    )
+    t.match(await report('delivered', { providerId: 'SM2' }), { is: 'unknown' })
+    t.match(await report('delivered', { channel: 'email' }), { is: 'unknown' }, 'of the other channel')
   })
 }
