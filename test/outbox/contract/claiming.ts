@@ -4,6 +4,51 @@ import { lease, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
 export async function claiming(t: Test, create: Create): Promise<void> {
+  await t.test(
+    'one claim gives codes first and the newest first, no more than asked for, of its channel only',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l1@example.com' })])
+      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l2@example.com' })])
+      await outbox.accept([sample(clock, { channel: 'sms' })])
+      await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
+      await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
+      clock.advance(1000)
+      const first = await outbox.claim('email', 3, 60_000)
+      t.same(
+        first.messages.map(each => each.recipient),
+        ['c2@example.com', 'c1@example.com', 'l2@example.com'],
+      )
+      t.equal(first.nextDueAt, clock.now(), 'more is due')
+      const second = await outbox.claim('email', 2, 60_000)
+      t.same(
+        second.messages.map(each => each.recipient),
+        ['l1@example.com'],
+      )
+      t.equal((await outbox.claim('sms', 2, 60_000)).messages.length, 1)
+    },
+  )
+
+  await t.test('of all that waits, the earliest is said to be due next', async t => {
+    for (const [purpose, ...pauses] of [
+      ['code', 30_000, 10_000, 20_000],
+      ['link', 30_000, 10_000, 20_000],
+      ['code', 10_000, 30_000, 20_000],
+      ['link', 10_000, 30_000, 20_000],
+    ] as const) {
+      const { outbox, clock } = await fresh(t, create)
+      for (const [n, pause] of pauses.entries()) {
+        const given = sample(clock, { purpose, recipient: `r${n}@example.com`, lease: lease(clock) })
+        await outbox.accept([given])
+        await outbox.settle(given.message.id, given.lease ?? lease(clock), {
+          to: 'queued',
+          dueAt: clock.now() + pause,
+        })
+      }
+      t.equal((await outbox.claim('email', 1, 60_000)).nextDueAt, clock.now() + 10_000)
+    }
+  })
+
   await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const other = await peer()

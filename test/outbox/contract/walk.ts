@@ -178,7 +178,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     async report(pick, pickLate, now) {
       const m = pickLate(model.messages())
       if (m === undefined) return
-      const [id, providerId] = [idOf(m), `P${idOf(m)}`]
+      const [id, providerId] = [idOf(m), `${pick(['P', 'P', 'Q'])}${idOf(m)}`]
       const by = { channel: m.given.message.channel, ...pick([{ id }, { providerId }, { id, providerId }]) }
       const status = pick(['queued', 'sent', 'delivered', 'undelivered', 'read', 'of another carrier'])
       const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now })
@@ -199,7 +199,8 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         m?.lease?.until,
         (m?.finalAt ?? now) + 45_001,
         window,
-        now + 1000,
+        // From then on the newest goes first.
+        (m?.dueAt ?? now) + 1000,
       ]
       const until = (pick(edges) ?? now + 5000) + pick([-1, 0, 0])
       return wait(until > now && until < now + HOUR_MS ? until - now : pick([1, 5000, 20_000]))
@@ -269,6 +270,7 @@ const ENDS = [
   'retry',
   'retry',
   'late',
+  'last',
   'ambiguous',
   'ambiguous',
   'ambiguous',
@@ -285,7 +287,8 @@ function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
   if (how === 'unknown') return { to: 'final', state: how, answer: null, records }
   if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
   const ambiguous = outcome === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
-  return { to: 'queued', dueAt: now + (how === 'late' ? 2 * HOUR_MS : 5000), ambiguous, canBeAsked, records }
+  const dueAt = { late: now + 2 * HOUR_MS, last: m.expiresAt }[how as 'late'] ?? now + 5000
+  return { to: 'queued', dueAt, ambiguous, canBeAsked, records }
 }
 
 function only<T>(from: T, keys: readonly (keyof T)[]): object {
