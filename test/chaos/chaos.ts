@@ -1,16 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { loadSettings } from '../crash/settings.ts'
-import { startSinks } from '../crash/sinks.ts'
 import { type Judgement, judge } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
-import { createTestCertificate } from '../rigs/certificate.ts'
 import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
-import { CORP, startPlatform, TOKEN } from './platform.ts'
-import { type Replica, startReplica } from './replica.ts'
+import { openGround } from './ground.ts'
+import { startPlatform } from './platform.ts'
+import { type Replica, startReplica, untilReady } from './replica.ts'
 import { lookInto, type SharedStore } from './rows.ts'
 
 /** Something that befalls the replicas or their database, so many seconds after the load began. */
@@ -71,39 +66,21 @@ const REMOVED_WITHIN_MS = 150_000
  */
 export async function runChaos(options: ChaosOptions): Promise<Findings> {
   const { random, say } = options
-  const directory = await mkdtemp(join(tmpdir(), 'courier-chaos-'))
-  const { key, cert } = await createTestCertificate()
-  await writeFile(join(directory, 'cert.pem'), cert)
-  await writeFile(join(directory, 'key.pem'), key)
   // A few take long, so that there is always something on its way.
-  const sinks = await startSinks(() => (random() < 0.02 ? 1500 : 0) + random() * 40)
+  const ground = await openGround(SECRET, () => (random() < 0.02 ? 1500 : 0) + random() * 40)
   const postgres = await startPostgres({ durable: true })
   const log = createLog()
   const replicas: Replica[] = []
   try {
     const url = await postgres.url()
-    const env = {
-      ...loadSettings({
-        corp: CORP,
-        token: TOKEN,
-        storeSecret: SECRET,
-        directory,
-        databaseUrl: url,
-        smtpPort: sinks.smtpPort,
-        twilioUrl: sinks.twilioUrl,
-      }),
-      PATH: process.env['PATH'] ?? '',
-      DRAIN_SECONDS: '1',
-      LOG_LEVEL: 'info',
-      ...options.settings,
-    }
+    const env = { ...ground.settings(url), DRAIN_SECONDS: '1', LOG_LEVEL: 'info', ...options.settings }
     const began = Date.now()
     // All at once, on an empty database.
     for (let n = 0; n < REPLICAS; n += 1) replicas.push(startReplica({ env, heard: log.hear }))
     await untilReady(replicas)
     const platform = startPlatform({
       replicas,
-      ca: cert,
+      ca: ground.ca,
       callers: options.callers ?? { email: 18, sms: 10 },
       thinkMs: options.thinkMs ?? 200,
       random,
@@ -111,7 +88,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     const store = lookInto(url)
     await suffer(options, replicas, postgres, store)
     await platform.stop()
-    await atRest(store)
+    await atRest(store.live)
     say('at rest')
     const old = await untilRemoved(store)
     // One that is still starting does not end in order.
@@ -119,7 +96,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     await Promise.all(replicas.map(each => each.end()))
     const judgement = judge({
       answers: platform.record,
-      arrivals: sinks.arrivals,
+      arrivals: ground.arrivals,
       rows: await store.rows(began),
       recipientHash: createStoreKeys(SECRET).recipientHash,
     })
@@ -128,7 +105,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       ...log.found(),
       posts: platform.record,
       twins: platform.twins(),
-      waits: waitsOf(judgement, sinks.arrivals),
+      waits: waitsOf(judgement, ground.arrivals),
       starts: replicas.reduce((sum, each) => sum + each.starts(), 0),
       ownersLeft: await store.owners(),
       old,
@@ -138,8 +115,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
   } finally {
     await Promise.all(replicas.map(each => each.destroy()))
     await postgres.close()
-    await sinks.close()
-    await rm(directory, { recursive: true, force: true })
+    await ground.close()
   }
 }
 
@@ -168,14 +144,10 @@ async function suffer(
   await Promise.all([...struck, until(seconds)])
 }
 
-async function untilReady(replicas: readonly Replica[]): Promise<void> {
-  for (const end = performance.now() + 30_000; !replicas.every(each => each.ready()); await pause(50))
-    if (performance.now() > end) throw new Error('the replicas did not start')
-}
-
-async function atRest(store: SharedStore): Promise<void> {
+/** Waits until no message is live. @param count says how many are; null: it does not answer. */
+export async function atRest(count: () => Promise<number | null>): Promise<void> {
   const end = performance.now() + REST_WITHIN_MS
-  for (let live = await store.live(); live !== 0; live = await store.live()) {
+  for (let live = await count(); live !== 0; live = await count()) {
     if (performance.now() > end) throw new Error(`${live} messages are still live ${REST_WITHIN_MS} ms later`)
     await pause(250)
   }

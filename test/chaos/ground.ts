@@ -1,6 +1,11 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createTestCertificate } from '../rigs/certificate.ts'
 import { NO_QUOTAS } from '../rigs/service.ts'
 import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { CORP, TOKEN } from './platform.ts'
+import { startSinks } from './sinks.ts'
 
 /** What a run under load starts the service with, beside what is its own. */
 export interface LoadSettings {
@@ -36,5 +41,29 @@ export function loadSettings(of: LoadSettings): Record<string, string> {
     TWILIO_FROM: '+15005550006',
     TWILIO_API_URL: of.twilioUrl,
     DEFAULT_AREA_CODE: '86',
+  }
+}
+
+/** Opens what a run under load has around the service: a folder with a certificate, and providers that keep what arrives. */
+export async function openGround(storeSecret: string, ...given: Parameters<typeof startSinks>) {
+  const directory = await mkdtemp(join(tmpdir(), 'courier-load-'))
+  const { key, cert } = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), cert)
+  await writeFile(join(directory, 'key.pem'), key)
+  const sinks = await startSinks(...given)
+  const { smtpPort, twilioUrl, arrivals } = sinks
+  const of = { corp: CORP, token: TOKEN, storeSecret, directory, smtpPort, twilioUrl }
+  return {
+    directory,
+    ca: cert,
+    arrivals,
+    settings: (databaseUrl: string) => ({
+      ...loadSettings({ ...of, databaseUrl }),
+      PATH: process.env['PATH'] ?? '',
+    }),
+    async close() {
+      await sinks.close()
+      await rm(directory, { recursive: true, force: true })
+    },
   }
 }

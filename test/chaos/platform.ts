@@ -23,20 +23,30 @@ export interface PlatformOptions {
   readonly random: () => number
   /** How long it waits for an answer, ms. */
   readonly answerMs?: number
+  /** After how long it says again what got no answer, or 503, ms. */
+  readonly againMs?: number
   /** Share of the callbacks that are given to two replicas at once. */
   readonly twinShare?: number
 }
 
 /** What a platform waits for an answer. */
 const ANSWER_MS = 4000
-const AGAIN_MS = 500
 /** A callback is said again for so long; the store knows it as the same one for longer. */
 const PERSIST_MS = 15_000
 const LIFE_MS = 24 * 3_600_000
 
 /** Posts callbacks round-robin to the replicas that are ready; what gets no answer, or 503, is said again. */
 export function startPlatform(options: PlatformOptions): Platform {
-  const { replicas, ca, callers, thinkMs, random, answerMs = ANSWER_MS, twinShare = 0.02 } = options
+  const {
+    replicas,
+    ca,
+    callers,
+    thinkMs,
+    random,
+    answerMs = ANSWER_MS,
+    againMs = 500,
+    twinShare = 0.02,
+  } = options
   const callbackOf = createCallbacks()
   let turn = 0
   let twins = 0
@@ -58,9 +68,10 @@ export function startPlatform(options: PlatformOptions): Platform {
   async function persist(callback: Callback): Promise<void> {
     const until = performance.now() + PERSIST_MS
     for (;;) {
+      while (replicas.every(each => each.at() === null)) await pause(20)
       const { status } = await driver.post(callback)
       if ((status !== undefined && status !== 503) || performance.now() > until) return
-      await pause(AGAIN_MS)
+      await pause(againMs)
     }
   }
 

@@ -106,3 +106,12 @@ async function answers(url: string): Promise<boolean> {
     return false
   }
 }
+
+/** Waits until a load balancer gives requests to all of them, or until something else is so of each. */
+export async function untilReady(
+  replicas: readonly Replica[],
+  is = (each: Replica) => each.ready(),
+): Promise<void> {
+  for (const end = performance.now() + 30_000; !replicas.every(is); await pause(20))
+    if (performance.now() > end) throw new Error('the replicas did not start')
+}

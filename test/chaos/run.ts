@@ -1,9 +1,17 @@
 import { parseArgs } from 'node:util'
 import { noPostgres } from '../rigs/postgres.ts'
 import { type Blow, runChaos } from './chaos.ts'
-import { printFindings } from './report.ts'
+import { runCrashes } from './crashes.ts'
+import { printFindings, printJudgement } from './report.ts'
 
-const USAGE = `npm run test:chaos -- [--seconds 300]
+const USAGE = `npm run test:crash -- [--loops 50]
+
+Kills a service on SQLite (SIGKILL) at a random moment under load, starts it again on the same store, and so on; then lets
+it finish. Joins what was answered with what arrived and what the store says. Ends with 1 when a message that was answered
+0 is lost or unknown, when a copy came without an ambiguous attempt on record, or when an attempt is on record that was
+not under way at the kill.
+
+npm run test:chaos -- [--seconds 300]
 
 Three replicas on a Postgres of their own under load: one is killed, one is stopped for longer than it may be silent and
 goes on, one is replaced, the database loses its power; over and over. Then lets them finish, and joins what was answered
@@ -14,7 +22,12 @@ without an ambiguous attempt on record, or came more than twice.`
 const ROUND_SECONDS = 60
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '300' }, help: { type: 'boolean', default: false } },
+  options: {
+    crash: { type: 'boolean', default: false },
+    loops: { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '300' },
+    help: { type: 'boolean', default: false },
+  },
 })
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
@@ -37,6 +50,12 @@ function blowsWithin(seconds: number): readonly Blow[] {
 if (values.help) {
   say(USAGE)
   process.exit(0)
+}
+if (values.crash) {
+  const found = await runCrashes(Number(values.loops), Math.random, say)
+  const loops = `${values.loops}, ${found.early} of them killed while starting; ${found.begun} messages were being sent at the kills`
+  printJudgement(found, { loops }, say)
+  process.exit(found.lost + found.unknown + found.breaches.length > 0 ? 1 : 0)
 }
 if (noPostgres !== false) {
   say(noPostgres)

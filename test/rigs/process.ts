@@ -22,8 +22,6 @@ export interface ProgramOptions {
   /** Modules that are loaded before it, as file URLs. */
   readonly imports?: readonly string[]
   readonly cwd?: string
-  /** Opens a channel for messages to and from it. */
-  readonly ipc?: boolean
   /** Gets each line of its log as it comes. */
   readonly onEvent?: (event: Readonly<Record<string, unknown>>) => void
 }
@@ -40,18 +38,17 @@ export const COMPILED: Settings = {
 export function startProgram(
   argv: readonly string[],
   env: Settings,
-  { main = MAIN, imports = [], cwd, ipc = false, onEvent }: ProgramOptions = {},
+  { main = MAIN, imports = [], cwd, onEvent }: ProgramOptions = {},
 ) {
   const child: ChildProcess = spawn(
     process.execPath,
     [...imports.flatMap(url => ['--import', url]), main, ...argv],
     {
       env: { ...COMPILED, ...env },
-      stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+      stdio: ['ignore', 'pipe', 'pipe'],
       cwd,
     },
   )
-  // It may die at any moment, that of a message to it included.
   child.on('error', () => {})
   let stdout = ''
   let stderr = ''

@@ -1,17 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { createStoreKeys, type KeyedHashes } from '../../src/outbox/encryption.ts'
-import { CORP, startPlatform, TOKEN } from '../chaos/platform.ts'
+import { openGround } from '../chaos/ground.ts'
+import { startPlatform } from '../chaos/platform.ts'
 import { type Replica, startReplica } from '../chaos/replica.ts'
-import { loadSettings } from '../crash/settings.ts'
-import { startSinks } from '../crash/sinks.ts'
 import { type Judgement, judge, type Row } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
 import { backlogOf, pause } from '../faults/stage.ts'
-import { createTestCertificate } from '../rigs/certificate.ts'
 import { until } from '../rigs/service.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -77,20 +74,14 @@ const SECRET = 'upgrade-run-store-secret-0123456789'
 /** Runs processes on one store under load while they are updated; then rest. Joins answers, arrivals and rows. */
 export async function runUpdate(t: Test, options: UpdateOptions): Promise<Updated> {
   const { databaseUrl, first, front, secrets = [SECRET], twinShare } = options
-  const directory = t.testdir({})
-  const { key, cert } = await createTestCertificate()
-  await writeFile(join(directory, 'cert.pem'), cert)
-  await writeFile(join(directory, 'key.pem'), key)
   let waits = false
-  const sinks = await startSinks(
+  const ground = await openGround(
+    secrets[0],
     () => Math.random() * 40,
     () => waits,
   )
-  t.teardown(() => sinks.close())
-  const { smtpPort, twilioUrl } = sinks
-  const [storeSecret] = secrets
-  const of = { corp: CORP, token: TOKEN, storeSecret, directory, databaseUrl, smtpPort, twilioUrl }
-  const env = { ...loadSettings(of), DRAIN_SECONDS: '3', ...options.settings }
+  t.teardown(() => ground.close())
+  const env = { ...ground.settings(databaseUrl), DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
   const heard = (line: Readonly<Record<string, unknown>>) => {
     if (line['event'] === 'fault' || line['event'] === 'store-loss') faults.push(JSON.stringify(line))
@@ -101,7 +92,7 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   const behind = front && { at: () => ({ ...front, adminUrl: '' }), ready: () => true }
   const platform = startPlatform({
     replicas: behind === undefined ? replicas : [behind],
-    ca: cert,
+    ca: ground.ca,
     callers: { email: 4, sms: 3 },
     thinkMs: 100,
     random: Math.random,
@@ -119,7 +110,7 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   const { record: answers } = platform
   const rows = await options.rows()
   const recipientHash = findHashes(secrets, rows)
-  const judgement = judge({ answers, arrivals: sinks.arrivals, rows, recipientHash })
+  const judgement = judge({ answers, arrivals: ground.arrivals, rows, recipientHash })
   return { ...judgement, posts: answers, faults }
 }
 
