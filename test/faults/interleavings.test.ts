@@ -37,8 +37,7 @@ t.test('code A waits, B supersedes it, the platform says A again: only B comes',
   await waiting
   t.notOk((await codesThatCame(stage)).includes(a.code))
   t.ok((await codesThatCame(stage)).includes(b.code))
-  const { breaches, ...found } = await stage.finish()
-  t.same(breaches, [])
+  const found = await stage.finish()
   t.match(found.states, { superseded: 1, sent: 2 })
 })
 
@@ -52,7 +51,6 @@ t.test('the same body many times at once: one message, the same answer for all',
   )
   t.ok(answers.every(each => each.errCode === 0))
   t.same(await codesThatCame(stage), [code.code])
-  const { breaches, rows } = await stage.finish()
-  t.same(breaches, [])
+  const { rows } = await stage.finish()
   t.equal(rows.length, 1)
 })

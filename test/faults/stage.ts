@@ -34,7 +34,7 @@ export interface Stage extends ServiceRig {
   arrivals(): readonly Arrival[]
   /** Resolves when no message is live any more. */
   atRest(): Promise<void>
-  /** Ends the service, reads its store and judges. */
+  /** Ends the service, reads its store and judges; a promise that was broken fails the test. */
   finish(): Promise<Judgement & { readonly rows: readonly Row[] }>
 }
 
@@ -63,7 +63,9 @@ export async function openStage(
       await rig.service().close()
       const rows = readRows(store)
       const { recipientHash } = storeKeys
-      return { ...judge({ answers: driver.record, arrivals: arrivals(), rows, recipientHash }), rows }
+      const judgement = judge({ answers: driver.record, arrivals: arrivals(), rows, recipientHash })
+      t.same(judgement.breaches, [], 'each copy is explained by the timeline')
+      return { ...judgement, rows }
     },
   }
 }
@@ -103,25 +105,40 @@ async function atRest(rig: ServiceRig): Promise<void> {
   while ((await backlogOf(rig.service().adminUrl)) > 0) await pause(200)
 }
 
+/** What a server does instead of what it should, at some moments. */
+type Fault<T, A> = (moment: T) => A | undefined
+
 /** Counts how often a fault was met, so that a test does not end it before anybody has seen it. */
-export function counting<T, A>(
-  fault: (moment: T) => A | undefined,
-): {
-  readonly asked: (moment: T) => A | undefined
-  met(times: number): Promise<void>
-} {
+export function counting<T, A>(fault: Fault<T, A>) {
   let count = 0
   return {
-    asked(moment) {
+    asked(moment: T): A | undefined {
       const act = fault(moment)
       if (act !== undefined) count += 1
       return act
     },
-    async met(times) {
+    async met(times: number): Promise<void> {
       // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
       while (count < times) await pause(10)
     },
   }
+}
+
+/** Posts a load while a server has a fault, which passes a second after it was met; resolves when all is at rest. */
+export async function loadUnder<T, A>(
+  { driver, atRest }: Pick<Stage, 'driver' | 'atRest'>,
+  load: readonly Callback[],
+  fault: Fault<T, A>,
+  put: (fault: Fault<T, A> | undefined) => void,
+): Promise<void> {
+  const { asked, met } = counting(fault)
+  put(asked)
+  const answers = driver.load(load, 20)
+  await met(5)
+  await pause(1000)
+  put(undefined)
+  await answers
+  await atRest()
 }
 
 export function pause(ms: number): Promise<void> {
