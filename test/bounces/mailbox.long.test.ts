@@ -187,24 +187,3 @@ t.test(
     t.match(page, 'Of 60 mails of the last day, 60 came back.')
   },
 )
-
-t.test(
-  'a mailbox that cannot be read is said, and read once it can be',
-  { skip: noMailServers ?? false },
-  async t => {
-    const dovecot = await startDovecot(t)
-    const url = (password: string) =>
-      `imap://bounces:${password}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`
-    const rig = await startRig(t, { BOUNCE_IMAP_URL: url('canary-wrong-password') })
-    const said = () => rig.events().filter(({ event }) => event === 'bounce-mailbox')
-    await until(() => said().length > 0, 'it is said')
-    t.match(said(), [{ level: 40, reason: 'the login is refused' }])
-    await rig.restart({ BOUNCE_IMAP_URL: url(MAILBOX_PASSWORD) })
-    await until(() => said().length === 2, 'it is read')
-    await dovecot.stop()
-    await until(() => said().length > 2, 'the server is away')
-    await dovecot.start()
-    await until(() => said().at(-1)?.['level'] === 30, 'and back')
-    t.notMatch(rig.log.join(''), 'canary-')
-  },
-)

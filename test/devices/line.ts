@@ -8,6 +8,7 @@ import { createDdqClient, type DdqClientOptions, type Timings } from '../../src/
 import type { DdqMessage } from '../../src/devices/message.ts'
 import { createCredential } from '../../src/devices/platform-api.ts'
 import type { DdqAddress } from '../../src/settings/urls.ts'
+import { until as waitUntil } from '../rigs/until.ts'
 
 export const [device, second, large] = DEVICES as [
   (typeof DEVICES)[0],
@@ -36,7 +37,6 @@ export async function subscribed(
     now,
     random: n => randomBytes(n).toString('hex'),
   })
-  let changed = () => {}
   const server = createDdqServer({
     contract,
     authenticatePath: '/auth',
@@ -44,7 +44,7 @@ export async function subscribed(
     accepts: (appId, token) => appId === APP && tokens.holderOf(token) === 'app',
     randomInt,
     anyProduct: '+',
-    onChange: () => changed(),
+    onChange: () => {},
   })
   const port = await server.listen(0)
   let logins = 0
@@ -74,18 +74,13 @@ export async function subscribed(
     onEnd: (end, waitMs) => {
       waits.push(waitMs)
       ends.push(`${end.is}: ${end.why}`)
-      changed()
     },
     onRefused: () => {},
+    onSubscribed: () => {},
     ...options,
     onMessage(message) {
       messages.push(message)
-      changed()
       return options.onMessage?.(message)
-    },
-    onSubscribed(count) {
-      options.onSubscribed?.(count)
-      changed()
     },
   })
   t.teardown(async () => {
@@ -93,18 +88,7 @@ export async function subscribed(
     await server.close()
   })
 
-  /** Waits until it is so. */
-  async function until(condition: () => boolean): Promise<void> {
-    while (!condition()) {
-      await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, 20)
-        changed = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
-  }
+  const until = (isSo: () => boolean) => waitUntil(isSo, 'what the line has to do')
 
   let serial = 0
   const reporter = createDeviceReporter({ corpId: '100fa4b2', now: Date.now, id: () => `m${(serial += 1)}` })

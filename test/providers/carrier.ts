@@ -1,5 +1,10 @@
+import type { Test } from 'tap'
 import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../src/messages/message.ts'
+import type { aliyun } from '../../src/providers/aliyun.ts'
+import type { MappedTemplate, SmsTemplates } from '../../src/providers/sms-templates.ts'
+import type { tencent } from '../../src/providers/tencent.ts'
+import { load } from '../config/settings.ts'
 import type { Behaviour, ContractRig } from './contract.ts'
 import { outgoingSms } from './sms.ts'
 import { mail } from './smtp/rig.ts'
@@ -64,4 +69,27 @@ export function carrierContract<Message>(
       await Promise.all([provider.close(), wrongLogin.close(), standIn.close()])
     },
   }
+}
+
+/** A file of templates that maps these and has these signatures. */
+export const mappedBy =
+  (templates: Pick<SmsTemplates, 'templateFor'>) =>
+  (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
+    ...templates,
+    mapped: () => mapped,
+    signatures: () => signatures,
+  })
+
+/** Opens a carrier by its settings, and asks it for its lines of `check`. */
+export async function openAndCheck(
+  t: Test,
+  module: typeof aliyun | typeof tencent,
+  settings: Readonly<Record<string, string>>,
+  templates: SmsTemplates,
+) {
+  const config = load(settings)
+  const provider = await module.open(config, { clock: { now: Date.now }, limits: module.limits, templates })
+  if (provider === undefined) throw new Error('SMS is on')
+  t.teardown(() => provider.close())
+  return { provider, results: await module.check(config, provider, templates) }
 }

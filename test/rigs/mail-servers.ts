@@ -30,7 +30,6 @@ export async function startDovecot(t: Test) {
   await mkdir(join(directory, 'mail'))
   await chown(join(directory, 'mail'), UID, UID)
   const port = await freePort()
-  const maildir = (user: string) => join(directory, 'mail', user)
   await writeFile(
     join(directory, 'dovecot.conf'),
     `protocols = imap
@@ -63,27 +62,19 @@ service stats {
 }
 `,
   )
-  let child: ReturnType<typeof spawn> | undefined
-  const mailbox = {
-    port,
-    /** The Maildir of a user. */
-    maildir,
-    async start() {
-      child = spawn(DOVECOT, ['-F', '-c', join(directory, 'dovecot.conf')], { stdio: 'ignore' })
-      await new Promise(resolve => setTimeout(resolve, 500))
-    },
-    async stop() {
-      const ended = new Promise(resolve => child?.once('exit', resolve))
-      child?.kill('SIGTERM')
-      await ended
-    },
-  }
-  await mailbox.start()
+  const child = spawn(DOVECOT, ['-F', '-c', join(directory, 'dovecot.conf')], { stdio: 'ignore' })
   t.teardown(async () => {
-    await mailbox.stop()
+    const ended = new Promise(resolve => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await ended
     await rm(directory, { recursive: true, force: true })
   })
-  return mailbox
+  await new Promise(resolve => setTimeout(resolve, 500))
+  return {
+    port,
+    /** The Maildir of a user. */
+    maildir: (user: string) => join(directory, 'mail', user),
+  }
 }
 
 /**

@@ -5,8 +5,12 @@ import t, { type Test } from 'tap'
 import { createCatalogLoader } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
 import { createBrand } from '../../src/words/template-variables.ts'
+import arabic from '../../src/words/templates/locales/ar.json' with { type: 'json' }
+import english from '../../src/words/templates/locales/en.json' with { type: 'json' }
 import { until } from '../rigs/until.ts'
 import { messageOf, rendererFor, smsOf } from './rendering.ts'
+
+const BUILT_IN = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
 
 /** A TEMPLATES_DIR with these files, and a renderer on it. */
 async function withTemplates(t: Test, files: Record<string, string>, options: Partial<RendererOptions> = {}) {
@@ -45,11 +49,10 @@ t.test('a language file may hold only what it changes', async t => {
 })
 
 t.test('a new language is one file', async t => {
-  const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
   const german = {
-    ...whole.default,
+    ...english,
     language: 'Deutsch',
-    validity: { ...whole.default.validity, hour: { one: '{{ n }} Stunde', other: '{{ n }} Stunden' } },
+    validity: { ...english.validity, hour: { one: '{{ n }} Stunde', other: '{{ n }} Stunden' } },
     mail: {
       'phone-change': { heading: 'Ihr Code', preheader: '{{ code }}', after: 'Gültig für {{ validity }}.' },
     },
@@ -71,10 +74,9 @@ t.test('a new language is one file', async t => {
 })
 
 t.test('a validity without words for its unit is said in the next smaller one, or not at all', async t => {
-  const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
-  const { minute } = whole.default.validity
+  const { minute } = english.validity
   const { renderer } = await withTemplates(t, {
-    'locales/de.json': JSON.stringify({ ...whole.default, validity: { minute } }),
+    'locales/de.json': JSON.stringify({ ...english, validity: { minute } }),
   })
   t.same(renderer.problems(), [])
   const textOf = (minutes: string) =>
@@ -89,15 +91,14 @@ t.test('a validity without words for its unit is said in the next smaller one, o
 
 t.test('a plural form that a language needs and lacks is a warning', async t => {
   const forms = { one: 'ساعة', other: '{{ n }} ساعة' }
-  const whole = await import('../../src/words/templates/locales/ar.json', { with: { type: 'json' } })
   const { renderer } = await withTemplates(t, {
     'locales/fa.json': JSON.stringify({
-      ...whole.default,
+      ...arabic,
       validity: { second: forms, minute: forms, hour: forms, day: forms },
     }),
     'locales/ar-EG.json': JSON.stringify({
-      ...whole.default,
-      validity: { ...whole.default.validity, hour: forms },
+      ...arabic,
+      validity: { ...arabic.validity, hour: forms },
     }),
   })
   t.same(reasons(renderer), [
@@ -298,8 +299,7 @@ t.test('a message on which a template fails gets the built-in one', async t => {
 
 t.test('what has not changed is not compiled again', async t => {
   const dir = t.testdir({ 'layout.txt': '{{ words.heading }}' })
-  const builtIn = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
-  const loader = createCatalogLoader(builtIn, dir, createBrand({ name: 'Northwind' }))
+  const loader = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' }))
   const { catalog } = loader.load()
   t.equal(loader.load().catalog, catalog)
   await writeFile(join(dir, 'layout.txt'), '{{ words.footer }}')
@@ -308,8 +308,7 @@ t.test('what has not changed is not compiled again', async t => {
 
 t.test('kinds that have no file of their own share a compiled layout', async t => {
   const dir = t.testdir({ messages: { 'phone-change.txt': '{{ words.heading }}' } })
-  const builtIn = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
-  const { catalog } = createCatalogLoader(builtIn, dir, createBrand({ name: 'Northwind' })).load()
+  const { catalog } = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' })).load()
   const layout = catalog.layoutsFor('activation-code', 'en').txt
   t.equal(catalog.layoutsFor('recovery-code', 'en').txt, layout)
   t.not(catalog.layoutsFor('recovery-code', 'es').txt, layout)
@@ -331,8 +330,7 @@ t.test('the encoded lines are made anew after a reload', async t => {
 t.test(
   'a language file that is named by no BCP 47 tag is refused, with the right name where there is one',
   async t => {
-    const whole = await import('../../src/words/templates/locales/en.json', { with: { type: 'json' } })
-    const text = JSON.stringify(whole.default)
+    const text = JSON.stringify(english)
     const { renderer } = await withTemplates(t, {
       'locales/english.json': text,
       'locales/zh_HK.json': text,

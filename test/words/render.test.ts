@@ -9,6 +9,16 @@ import { webUrl, webUrlWithQuery } from '../fixtures/arbitraries.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
 const renderer = rendererFor()
+const unescapeHtml = (html: string) =>
+  html.replace(
+    /&(lt|gt|#34|#39|amp);/g,
+    (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
+  )
+const withoutControls = (text: string) =>
+  text
+    .replace(/[\p{Cc}\u2028\u2029]/gu, '')
+    .toWellFormed()
+    .trim()
 const mails = callbackKinds.filter(kind => kind.channel === 'email')
 
 t.test('the built-in words are complete, in every language', async t => {
@@ -158,14 +168,9 @@ t.test('a link reaches the reader byte for byte, as a button and as text with it
   ]) {
     const params = { url, hour: '1' }
     const mail = await readMail(rawOf(renderer, messageOf('email', 'registration-activation', { params })))
-    const unescape = (html: string) =>
-      html.replace(
-        /&(lt|gt|#34|#39|amp);/g,
-        (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
-      )
-    const hrefs = [...mail.html.matchAll(/href="([^"]*)"/g)].map(match => unescape(match[1] ?? ''))
+    const hrefs = [...mail.html.matchAll(/href="([^"]*)"/g)].map(match => unescapeHtml(match[1] ?? ''))
     t.equal(hrefs.filter(href => href === url).length, 2, 'button and text lead there')
-    t.ok(unescape(mail.html).includes(`>${url}</a>`), 'the text is the link')
+    t.ok(unescapeHtml(mail.html).includes(`>${url}</a>`), 'the text is the link')
     t.ok(mail.text.split(/\r?\n/).includes(url), 'on a line of its own in the text part')
     t.ok(mail.html.includes(new URL(url).host))
     t.ok(mail.text.includes(`(${new URL(url).host})`))
@@ -192,22 +197,14 @@ t.test('any link that passes the policy survives to the byte', async () => {
 t.test('any parameter shows in both parts as it is', async () => {
   const value = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 100 })
-    .map(text =>
-      text
-        .replace(/[\p{Cc}\u2028\u2029]/gu, '')
-        .toWellFormed()
-        .trim(),
-    )
+    .map(withoutControls)
     .filter(text => text !== '')
   await fc.assert(
     fc.asyncProperty(value, async productName => {
       const mail = await readMail(
         rawOf(renderer, messageOf('email', 'member-alarm', { params: { productName } })),
       )
-      const shown = mail.html.replace(
-        /&(lt|gt|#34|#39|amp);/g,
-        (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
-      )
+      const shown = unescapeHtml(mail.html)
       return mail.text.includes(productName) && shown.includes(`<bdi>${productName}</bdi>`)
     }),
     { numRuns: 200 },
@@ -219,14 +216,7 @@ t.test('a precompiled layout gives the same bytes as the layout, whatever the me
     fc.string({ unit: 'grapheme', maxLength: 40 }),
     fc.constantFrom('<b>&"\'', '{{ code }}', 'a\nb', 'é=20'),
   )
-  const clean = value
-    .map(text =>
-      text
-        .replace(/[\p{Cc}\u2028\u2029]/gu, '')
-        .toWellFormed()
-        .trim(),
-    )
-    .filter(text => text !== '')
+  const clean = value.map(withoutControls).filter(text => text !== '')
   const message = fc.constantFrom(...mails).chain(kind =>
     fc.record({
       kind: fc.constant(kind.name),

@@ -4,7 +4,7 @@ import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { settled } from '../../rigs/virtual-time.ts'
-import { templateSms as sms } from '../carrier.ts'
+import { mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { LOGIN, SIGN_NAME, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const own = {
@@ -20,11 +20,7 @@ const code: MappedTemplate = {
   template: 'SMS_1',
   params: { code: 'code' },
 }
-const mappedTo = (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
-  ...templatesOf(),
-  mapped: () => mapped,
-  signatures: () => signatures,
-})
+const mappedTo = mappedBy(templatesOf())
 
 async function runCheck(
   t: Test,
@@ -33,11 +29,9 @@ async function runCheck(
   settings: Readonly<Record<string, string>> = {},
 ) {
   const server = await startAliyunServer(options)
-  const config = load({ ...byAliyun, ALIYUN_API_URL: server.url, ...settings })
-  const provider = await aliyun.open(config, { clock: { now: Date.now }, limits: aliyun.limits, templates })
-  if (provider === undefined) throw new Error('SMS is on')
-  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
-  return { server, provider, results: await aliyun.check(config, provider, templates) }
+  t.teardown(() => server.standIn.close())
+  const given = { ...byAliyun, ALIYUN_API_URL: server.url, ...settings }
+  return { server, ...(await openAndCheck(t, aliyun, given, templates)) }
 }
 
 t.test('its settings make a provider, and what they lack is said', async t => {

@@ -2,9 +2,9 @@ import t, { type Test } from 'tap'
 import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
-import { enough, faultsIn, load } from '../../config/settings.ts'
+import { enough, faultsIn } from '../../config/settings.ts'
 import { settled } from '../../rigs/virtual-time.ts'
-import { templateSms as sms } from '../carrier.ts'
+import { mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const byTencent = {
@@ -18,11 +18,7 @@ const code: MappedTemplate = {
   template: '1110',
   params: ['code', 'minute'],
 }
-const mappedTo = (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
-  ...templatesOf(),
-  mapped: () => mapped,
-  signatures: () => signatures,
-})
+const mappedTo = mappedBy(templatesOf())
 
 async function runCheck(
   t: Test,
@@ -31,11 +27,9 @@ async function runCheck(
   settings: Readonly<Record<string, string>> = {},
 ) {
   const server = await startTencentServer(options)
-  const config = load({ ...byTencent, TENCENT_API_URL: server.url, ...settings })
-  const provider = await tencent.open(config, { clock: { now: Date.now }, limits: tencent.limits, templates })
-  if (provider === undefined) throw new Error('SMS is on')
-  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
-  return { server, provider, results: await tencent.check(config, provider, templates) }
+  t.teardown(() => server.standIn.close())
+  const given = { ...byTencent, TENCENT_API_URL: server.url, ...settings }
+  return { server, ...(await openAndCheck(t, tencent, given, templates)) }
 }
 
 t.test('its settings make a provider, and what they lack is said', async t => {
