@@ -27,6 +27,7 @@ t.test('once damage was met nothing is written any more, though the next page be
   await file.write(Buffer.alloc(sound.length, 0xa5), 0, sound.length, 4096)
   const refused = { is: 'unavailable', message: /is damaged: stop the service/ }
   t.match(accept(100), { failures: [[0, refused]] })
+  t.match(store.runCalls([['findMessage', { id: '0' }]]), { failures: [[0, { is: 'unavailable' }]] })
   await file.write(sound, 0, sound.length, 4096)
   await file.close()
   db.exec('PRAGMA shrink_memory')

@@ -10,7 +10,6 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
-import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
 import { sample, testClock } from './samples.ts'
@@ -120,38 +119,6 @@ t.test('a journal that cannot be written refuses the start, and the store is let
   const outbox = await openAt(path)
   t.ok(await outbox.queries.probeCommit())
   await outbox.close()
-})
-
-t.test('damage that is met later fails the calls, and says what to do', async t => {
-  const path = pathIn(t)
-  const db = openStore(path)
-  const payloadKeys = createStoreKeys(SECRET).payloadKeys
-  const now = clock.now()
-  const settings = {
-    path,
-    payloadKeys,
-    now,
-    maxBacklog: 1000,
-    keepsEvents: false,
-    retentionDays: 30,
-    emptyWalEveryMs: 60_000,
-  }
-  const store = createStore(db, settings, () => 'lease')
-  const accept = (n: number) =>
-    store.runCalls([['accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
-  for (let n = 0; n < 100; n += 1) accept(n)
-  store.maintenance.emptyWal()
-  // Nothing may be answered from memory.
-  db.exec('PRAGMA cache_size = 1; PRAGMA shrink_memory')
-  const file = await open(path, 'r+')
-  const { size } = await file.stat()
-  await file.write(Buffer.alloc(size - 4096, 0xa5), 0, size - 4096, 4096)
-  await file.close()
-  t.match(accept(100), {
-    failures: [[0, { is: 'unavailable', message: /is damaged: stop the service/ }]],
-  })
-  t.match(store.runCalls([['findMessage', { id: '0' }]]), { failures: [[0, { is: 'unavailable' }]] })
-  db.close()
 })
 
 t.test('a store of a newer version is left alone', async t => {
