@@ -9,6 +9,8 @@ import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { testClock } from './samples.ts'
 
 const WRITES = 800
+/** What is counted beside it. */
+const CHANGE = { minute: 0, channel: 'email', kind: 'login-code', state: 'queued', by: 1 } as const
 const MEASURED = 100
 
 t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t => {
@@ -34,7 +36,7 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   await backup.query('SELECT count(*) FROM courier_backlog')
 
   const add = (live: Readonly<Record<Channel, number>>) =>
-    Promise.all(writeCounts(client, { ...createCountChanges(), changes: () => [], live: () => live }))
+    Promise.all(writeCounts(client, { ...createCountChanges(), changes: () => [CHANGE], live: () => live }))
 
   /** Pages that were looked at for so many writes. */
   async function pagesOf(writes: number): Promise<number> {

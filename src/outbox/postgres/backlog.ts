@@ -14,10 +14,9 @@ const COUNT_AGE_MS = 5000
  */
 export function writeCounts(client: Client, counts: CountChanges): Promise<QueryResult>[] {
   const changed = counts.changes()
+  if (changed.length === 0) return []
   const { email, sms } = counts.live()
-  const writes = changed.length === 0 ? [] : [runStatement(client, ADD_COUNTS, JSON.stringify(changed))]
-  if (email !== 0 || sms !== 0) writes.push(runStatement(client, ADD_BACKLOG, email, sms))
-  return writes
+  return [runStatement(client, ADD, JSON.stringify(changed), email, sms)]
 }
 
 /**
@@ -42,13 +41,14 @@ export function createBacklogEstimate(maxBacklog: number) {
   }
 }
 
-const ADD_BACKLOG = statement`INSERT INTO courier_backlog AS b (shard, email, sms)
-    VALUES (txid_current() % ${BACKLOG_ROWS}, $1, $2)
-    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`
 const COUNT_BACKLOG = statement`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`
 /** In the order of locks. */
-const ADD_COUNTS = statement`INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
-    SELECT minute, channel, kind, state, pg_backend_pid() % 32768, "by"
-    FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
-    ORDER BY minute, channel, kind, state
-    ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count`
+const ADD = statement`WITH counted AS (
+    INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)
+      SELECT minute, channel, kind, state, pg_backend_pid() % 32768, "by"
+      FROM json_to_recordset($1::json) AS r(minute bigint, channel text, kind text, state text, "by" bigint)
+      ORDER BY minute, channel, kind, state
+      ON CONFLICT (minute, channel, kind, state, shard) DO UPDATE SET count = c.count + excluded.count
+  )
+  INSERT INTO courier_backlog AS b (shard, email, sms) VALUES (txid_current() % ${BACKLOG_ROWS}, $2, $3)
+    ON CONFLICT (shard) DO UPDATE SET email = b.email + excluded.email, sms = b.sms + excluded.sms`
