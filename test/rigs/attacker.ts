@@ -6,18 +6,6 @@ import { parentPort, workerData } from 'node:worker_threads'
  * Attacks a listener from a thread of its own, until it is told to end. A connection that the service closes is opened
  * again at once: what an attacker has is persistence.
  */
-export type AttackName =
-  | 'slow heads'
-  | 'slow bodies'
-  | 'idle sockets'
-  | 'half-open handshakes'
-  | 'pipelined garbage'
-  | 'pipelined requests'
-  | 'wrong keys'
-  | 'wrong keys by POST'
-  | 'endless bodies'
-  | 'new connections'
-
 export interface AttackOrder {
   readonly name: AttackName
   readonly url: string
@@ -48,7 +36,7 @@ const flood = (socket: net.Socket, bytes: string | Buffer) => {
 const request = (method: string, path: string, more = '', body = '') =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n${body}`
 
-const ATTACKS: Readonly<Record<AttackName, Attack>> = {
+const ATTACKS = {
   'slow heads': {
     connections: 200,
     run(socket, path) {
@@ -108,11 +96,12 @@ const ATTACKS: Readonly<Record<AttackName, Attack>> = {
       socket.resume()
     },
   },
-}
+} satisfies Readonly<Record<string, Attack>>
+export type AttackName = keyof typeof ATTACKS
 
 function attack({ name, url, path }: AttackOrder): () => void {
   const { hostname, port, protocol } = new URL(url)
-  const { connections, bare, run } = ATTACKS[name]
+  const { connections, bare, run }: Attack = ATTACKS[name]
   const sockets = new Set<net.Socket>()
   let ending = false
 

@@ -1,27 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the kernel grants at most to what is started in it, as a container's limits do. */
-export interface Limit {
-  /** What this process starts meanwhile is limited, from its beginning. */
-  during<T>(start: () => Promise<T>): Promise<T>
-  /** A process that runs is limited from now on. */
-  take(pid: number): void
-  /** Once all that was started has ended. */
-  remove(): void
-}
-
-/** A limit of memory: what needs more is killed. */
-export interface MemoryLimit extends Limit {
-  /** How often something was killed for its memory. */
-  kills(): number
-}
-
 const ROOT = '/sys/fs/cgroup'
 let made = 0
 
-/** Makes a limit of memory. @param bytes @returns null where this machine does not allow it. */
-export function createMemoryLimit(bytes: number): MemoryLimit | null {
+/** Makes a limit of memory: what needs more is killed. @param bytes @returns null where this machine does not allow it. */
+export function createMemoryLimit(bytes: number) {
   const made = createLimit('memory', {
     v1: { 'memory.limit_in_bytes': String(bytes) },
     v2: { 'memory.max': String(bytes) },
@@ -29,7 +13,9 @@ export function createMemoryLimit(bytes: number): MemoryLimit | null {
   if (made === null) return null
   const { group, v1, ...limit } = made
   const events = join(group, v1 ? 'memory.oom_control' : 'memory.events')
-  return { ...limit, kills: () => Number(/^oom_kill (\d+)/m.exec(readFileSync(events, 'utf8'))?.[1] ?? 0) }
+  const killsIn = (text: string) => Number(/^oom_kill (\d+)/m.exec(text)?.[1] ?? 0)
+  /** How often something was killed for its memory. */
+  return { ...limit, kills: () => killsIn(readFileSync(events, 'utf8')) }
 }
 
 /**
@@ -38,16 +24,18 @@ export function createMemoryLimit(bytes: number): MemoryLimit | null {
  * @param period µs, as a container's unless given: what has used up its share of one rests until the next.
  * @returns null where this machine does not allow it.
  */
-export function createCpuLimit(cores: number, period = 100_000): Limit | null {
+export function createCpuLimit(cores: number, period = 100_000) {
   const quota = String(Math.round(period * cores))
   const v1 = { 'cpu.cfs_period_us': String(period), 'cpu.cfs_quota_us': quota }
   return createLimit('cpu', { v1, v2: { 'cpu.max': `${quota} ${period}` } })
 }
 
+/** What the kernel grants at most to what is started in it, as a container's limits do. */
+export type Limit = NonNullable<ReturnType<typeof createLimit>>
 function createLimit(
   controller: 'memory' | 'cpu',
   files: Readonly<Record<'v1' | 'v2', Readonly<Record<string, string>>>>,
-): (Limit & { readonly group: string; readonly v1: boolean }) | null {
+) {
   const v1 = existsSync(join(ROOT, controller, 'cgroup.procs'))
   const root = v1 ? join(ROOT, controller) : ROOT
   const group = join(root, `courier-${process.pid}-${(made += 1)}`)
@@ -69,7 +57,8 @@ function createLimit(
   return {
     group,
     v1,
-    async during(start) {
+    /** What this process starts meanwhile is limited, from its beginning. */
+    async during<T>(start: () => Promise<T>) {
       move(group)
       try {
         return await start()
@@ -77,7 +66,9 @@ function createLimit(
         move(home)
       }
     },
-    take: pid => move(group, pid),
+    /** A process that runs is limited from now on. */
+    take: (pid: number) => move(group, pid),
+    /** Once all that was started has ended. */
     remove: () => rmdirSync(group),
   }
 }

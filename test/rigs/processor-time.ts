@@ -5,14 +5,8 @@ const TURNS = 3
 
 type Action = () => unknown
 
-/** What an action has taken of this thread: other threads and other processes are not counted. */
-interface Spent {
-  readonly ms: number
-  readonly calls: number
-}
-
-/** Repeats an action until it has taken long enough, or has been called so often. */
-async function spend(action: Action, mostCalls = Number.POSITIVE_INFINITY): Promise<Spent> {
+/** Repeats an action until it has taken long enough of this thread, or has been called so often: others are not counted. */
+async function spend(action: Action, mostCalls = Number.POSITIVE_INFINITY) {
   const before = process.threadCpuUsage()
   let ms = 0
   let calls = 0

@@ -7,19 +7,12 @@ import { openBrowser } from '../rigs/browser.ts'
  * Takes the pictures of both READMEs: `node test/sandbox/pictures.ts docs/images`. Every kind is
  * played once, a wrong Token is refused, and a mail comes after the mail server has refused one.
  */
-interface Picture {
-  readonly file: string
-  readonly locale: string
-  readonly settings: Readonly<Record<string, string>>
-  readonly words: { readonly all: string; readonly wrong: string; readonly kind: RegExp }
-}
-
 const out = process.argv[2] ?? '.'
-const PICTURES: readonly Picture[] = [
+const PICTURES = [
   {
     file: 'sandbox.png',
     locale: 'en-US',
-    settings: {},
+    settings: {} as Record<string, string>,
     words: { all: 'Play all', wrong: 'Wrong Token', kind: /Recovery code/ },
   },
   {

@@ -2,26 +2,19 @@ import { readFileSync } from 'node:fs'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import t from 'tap'
-import { createTwilioStandIn, type TwilioStandIn } from '../../../sandbox/carriers/twilio.ts'
+import { createTwilioStandIn } from '../../../sandbox/carriers/twilio.ts'
 
 const SID = 'AC0123456789abcdef0123456789abcdef'
 const description = JSON.parse(
   readFileSync(new URL('../../fixtures/twilio/openapi.json', import.meta.url), 'utf8'),
 ) as object
 
-async function start(options: Partial<Parameters<typeof createTwilioStandIn>[0]> = {}): Promise<{
-  readonly standIn: TwilioStandIn
-  readonly ask: (
-    path: string,
-    form?: Record<string, string>,
-    login?: string,
-  ) => Promise<{ status: number; body: unknown }>
-}> {
+async function start(options: Partial<Parameters<typeof createTwilioStandIn>[0]> = {}) {
   const standIn = createTwilioStandIn({ accountSid: SID, authToken: 'token', ...options })
   const { port } = await standIn.listen()
   return {
     standIn,
-    async ask(path, form, login = `${SID}:token`) {
+    async ask(path: string, form?: Record<string, string>, login = `${SID}:token`) {
       const response = await fetch(`http://127.0.0.1:${port}/2010-04-01/Accounts/${path}`, {
         headers: login ? { authorization: `Basic ${Buffer.from(login).toString('base64')}` } : {},
         ...(form && { method: 'POST', body: new URLSearchParams(form) }),

@@ -8,23 +8,8 @@ t.test('it says where everything is, serves it, and ends when it is told', async
   const ending = new AbortController()
   let out = ''
   const code = runEmulateCommand(
-    [
-      '--page-port',
-      '0',
-      '--api-port',
-      '0',
-      '--ddq-port',
-      '0',
-      '--expire-in',
-      'milliseconds',
-      '--corp-id',
-      'c1',
-    ],
-    {
-      stdout: { write: text => (out += text) },
-      stderr: { write: () => {} },
-      signal: ending.signal,
-    },
+    '--page-port 0 --api-port 0 --ddq-port 0 --expire-in milliseconds --corp-id c1'.split(' '),
+    { stdout: { write: text => (out += text) }, stderr: { write: () => {} }, signal: ending.signal },
   )
   await until(() => out.includes('Ctrl-C'), 'it has started')
   const page = /Press buttons\s+(\S+)/.exec(out)?.[1] ?? ''
