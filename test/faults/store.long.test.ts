@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { open, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { spawnService } from '../rigs/process.ts'
@@ -18,39 +18,6 @@ t.test('a second process on the same file ends and says why; the first is not di
   await stage.atRest()
   const found = await stage.finish()
   t.match(found, { answered: 200, delivered: 200, lost: 0, duplicated: 0 })
-})
-
-t.test('a store that another process holds at the start is told so', async t => {
-  const stage = await openStage(t)
-  await stage.service().close()
-  const path = join(stage.directory, 'outbox.db')
-  const { DatabaseSync } = await import('node:sqlite')
-  const holder = new DatabaseSync(path)
-  holder.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE')
-  const held = spawnService(t, ['serve'], { ...stage.settings, PATH: process.env['PATH'] ?? '' })
-  t.equal(await held.exited, 1)
-  t.match(held.stderr(), /is in use by another process/)
-  holder.exec('ROLLBACK')
-  holder.close()
-  await stage.restart()
-  const [after] = await stage.driver.load(stage.callbacks('email', 1), 1)
-  t.equal(after?.errCode, 0, 'when it is free, it starts')
-})
-
-t.test('a corrupt page: it does not start, and says what to do', async t => {
-  const stage = await openStage(t)
-  await stage.driver.load(stage.callbacks('email', 100), 20)
-  await stage.atRest()
-  await stage.service().close()
-  const path = join(stage.directory, 'outbox.db')
-  const file = await open(path, 'r+')
-  const { size } = await file.stat()
-  const page = 4096 * Math.floor(size / 4096 / 2)
-  await file.write(Buffer.alloc(4096, 0xa5), 0, 4096, page)
-  await file.close()
-  const damaged = spawnService(t, ['serve'], { ...stage.settings, PATH: process.env['PATH'] ?? '' })
-  t.equal(await damaged.exited, 1)
-  t.match(damaged.stderr(), /is damaged: stop the service, keep a copy of the file/)
 })
 
 const { disk, skip } = mountSmallDisk(t, 4)
