@@ -3,7 +3,7 @@ import { ownHost } from '../../rigs/own-host.ts'
 import { CLIENT, startTokenEndpoint } from '../../rigs/token-endpoint.ts'
 import type { ContractRig } from '../contract.ts'
 import { openTokens, USER } from './oauth2.ts'
-import { createSmtpServer, LOGIN, openSmtp, smtpSide, urlOf } from './rig.ts'
+import { createSmtpServer, LOGIN, openSmtp, SECRETS, smtpContract, urlOf } from './rig.ts'
 
 async function start(secure: boolean): Promise<ContractRig> {
   const host = ownHost()
@@ -16,17 +16,10 @@ async function start(secure: boolean): Promise<ContractRig> {
       connections: 2,
       tls: { ca: certificate.cert },
     })
-  const provider = open(urlOf(port, LOGIN, host))
-  const wrongLogin = open(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }, host))
-  const side = smtpSide(server)
+  const wrong = { user: LOGIN.user, pass: 'canary-wrong-pass' }
   return {
-    ...side,
-    secrets: [...side.secrets, 'canary-wrong-pass'],
-    provider,
-    wrongLogin,
-    async end() {
-      await Promise.all([provider.close(), wrongLogin.close(), server.close()])
-    },
+    ...smtpContract(server, open(urlOf(port, LOGIN, host)), open(urlOf(port, wrong, host))),
+    secrets: [...SECRETS, LOGIN.pass, 'canary-wrong-pass'],
   }
 }
 
@@ -44,22 +37,13 @@ async function startWithToken(): Promise<ContractRig> {
       accessTokens: openTokens(endpoint, { secret }),
       tls: { ca: certificate.cert },
     })
-  const provider = open(CLIENT.secret)
-  const wrongLogin = open('canary-wrong-secret')
-  const side = smtpSide(server)
+  const contract = smtpContract(server, open(CLIENT.secret), open('canary-wrong-secret'))
   return {
-    ...side,
+    ...contract,
     // There is no password here that a server could repeat.
-    secrets: [
-      ...side.secrets.filter(each => each !== LOGIN.pass),
-      CLIENT.secret,
-      'canary-wrong-secret',
-      'canary.access-token',
-    ],
-    provider,
-    wrongLogin,
+    secrets: [...SECRETS, CLIENT.secret, 'canary-wrong-secret', 'canary.access-token'],
     async end() {
-      await Promise.all([provider.close(), wrongLogin.close(), server.close(), endpoint.close()])
+      await Promise.all([contract.end(), endpoint.close()])
     },
   }
 }

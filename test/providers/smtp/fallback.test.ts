@@ -3,7 +3,7 @@ import type { Outcome, Provider } from '../../../src/providers/provider.ts'
 import { withFallback } from '../../../src/providers/smtp/fallback.ts'
 import { ownHost } from '../../rigs/own-host.ts'
 import { providerContract } from '../contract.ts'
-import { createSmtpServer, LOGIN, mail, openSmtp, smtpSide, urlOf } from './rig.ts'
+import { createSmtpServer, LOGIN, mail, openSmtp, smtpContract, urlOf } from './rig.ts'
 
 await t.test('a primary with a dead fallback keeps the contract', async t =>
   providerContract(t, async () => {
@@ -13,30 +13,23 @@ await t.test('a primary with a dead fallback keeps the contract', async t =>
     const url = urlOf(port, LOGIN, host)
     const open = (url: string, name: 'smtp' | 'smtp-fallback') =>
       openSmtp({ name, url: `${url}?ignoreTLS=true`, connections: 2 })
-    const side = smtpSide(server)
     const join = (url: string): Provider =>
       withFallback(open(url, 'smtp'), open('smtp://127.0.0.1:1', 'smtp-fallback'), { now: () => 0 })
     const provider = join(url)
     const wrongLogin = join(urlOf(port, { user: LOGIN.user, pass: 'canary-wrong-pass' }, host))
     return {
-      ...side,
+      ...smtpContract(server, provider, wrongLogin),
       // Its verify wants both to work, so for that the live one stands on both sides.
       provider: {
         ...provider,
         async verify() {
-          const both = withFallback(open(url, 'smtp'), open(url, 'smtp-fallback'), {
-            now: () => 0,
-          })
+          const both = withFallback(open(url, 'smtp'), open(url, 'smtp-fallback'), { now: () => 0 })
           try {
             return await both.verify()
           } finally {
             await both.close()
           }
         },
-      },
-      wrongLogin,
-      async end() {
-        await Promise.all([provider.close(), wrongLogin.close(), server.close()])
       },
     }
   }),

@@ -85,12 +85,16 @@ const ACTS: Readonly<Record<Exclude<Behaviour, 'well'>, readonly [SmtpStep, Smtp
   garbage: ['MAIL', { is: 'say', reply: `I\u0007 do not speak SMTP ${ECHO}` }],
 }
 
-/** Everything of a contract's rig but the providers. */
-export function smtpSide(server: SmtpServer): Omit<ContractRig, 'provider' | 'wrongLogin' | 'end'> {
+/** What a mail says, and whom it is for. */
+export const SECRETS = [RECIPIENT, 'canary.reader', CODE, LINK, 'canaryLink']
+
+export function smtpContract(server: SmtpServer, provider: Provider, wrongLogin: Provider): ContractRig {
   return {
+    provider,
+    wrongLogin,
     message: mail,
     foreign: SMS,
-    secrets: [RECIPIENT, 'canary.reader', CODE, LINK, 'canaryLink', LOGIN.pass],
+    secrets: [...SECRETS, LOGIN.pass],
     arrived: () => server.mails.map(({ wire }) => idOf(wire)),
     sockets: () => server.openConnections(),
     behave(how) {
@@ -98,6 +102,9 @@ export function smtpSide(server: SmtpServer): Omit<ContractRig, 'provider' | 'wr
       server.act = act && (moment => (moment.step === step ? act : undefined))
     },
     goDown: async () => server.close(),
+    async end() {
+      await Promise.all([provider.close(), wrongLogin.close(), server.close()])
+    },
   }
 }
 

@@ -3,24 +3,11 @@ import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import t, { type Test } from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import type { OutgoingSms } from '../../../src/messages/message.ts'
-import type { Outcome } from '../../../src/providers/provider.ts'
 import type { TwilioSettings } from '../../../src/providers/twilio.ts'
-import {
-  ACCOUNT_SID,
-  KEY_SECRET,
-  KEY_SID,
-  startTwilioServer,
-  type TwilioServer,
-} from '../../rigs/twilio-server.ts'
+import { ACCOUNT_SID, KEY_SECRET, KEY_SID, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, openTwilio, SENDER, sms, twilioError } from './rig.ts'
 
-interface Rig {
-  readonly server: TwilioServer
-  readonly send: (message?: OutgoingSms) => Promise<Outcome>
-}
-
-async function start(t: Test, settings: Partial<TwilioSettings> = {}): Promise<Rig> {
+async function start(t: Test, settings: Partial<TwilioSettings> = {}) {
   const server = await startTwilioServer()
   const provider = openTwilio(server.url, settings)
   t.teardown(async () => Promise.all([provider.close(), server.close()]))
@@ -35,11 +22,7 @@ const description = JSON.parse(
 const PATH = '/2010-04-01/Accounts/{AccountSid}/Messages.json'
 const OPERATION = `openapi#/paths/${PATH.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D')}/post`
 
-function validators(): {
-  request: (form: unknown) => boolean
-  accountSid: (sid: unknown) => boolean
-  errors: () => string
-} {
+function validators() {
   // A form's fields are text: numbers and booleans are read from it. Unknown fields are not allowed, so that a
   // misspelt one is found.
   const ajv = new Ajv({ coerceTypes: true, allErrors: true, strict: false, discriminator: false })
