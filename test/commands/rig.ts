@@ -56,6 +56,7 @@ export async function running(t: Test, settings: Record<string, string> = {}) {
   const port = (url: string) => new URL(url).port
   return {
     standIns,
+    urls: service.urls,
     /** Settings of the running service, with the ports that it got. */
     env: Object.assign(env, settings, {
       PORT: port(service.publicUrl),

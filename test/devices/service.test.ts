@@ -1,42 +1,28 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator, type Emulator } from '../../sandbox/emulator/emulator.ts'
-import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { ConfigError } from '../../src/config/config.ts'
-import { createClock } from '../../src/runtime/clock.ts'
 import { type Service, startService } from '../../src/service/service.ts'
+import { standInsFor } from '../commands/rig.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { until } from '../rigs/until.ts'
 
 const FREEZER = '1144502133'
-const secret = () => `t${randomBytes(16).toString('hex')}x`
 
 /** The service with device alerts on, between the emulated platform and recording ends. */
 async function serving(t: Test, alerts: string, more: Readonly<Record<string, string>> = {}) {
-  const cleanup = new AsyncDisposableStack()
-  t.teardown(() => cleanup.disposeAsync())
-  const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
-  cleanup.defer(() => rm(directory, { recursive: true, force: true }))
-  const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
+  const { standIns, env } = await standInsFor(t)
   const emulator = await createEmulator()
-  cleanup.defer(() => emulator.close())
+  t.teardown(() => emulator.close())
+  const directory = t.testdirName
   await writeFile(join(directory, 'alerts'), alerts)
   const settings = {
-    CORP_ID: '100fa4b2c3d4e5f6',
-    EMAIL_TOKEN: secret(),
-    SMS_TOKEN: secret(),
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_PORT: '0',
-    DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
-    STORE_SECRET: secret(),
+    ...env,
+    LOG_LEVEL: 'info',
     SMS_COUNTRIES: '*',
     BRAND_NAME: 'Example IoT',
     DRAIN_SECONDS: '0',
-    ...standIns.settings,
     ...emulator.settings,
     ALERTS_FILE: join(directory, 'alerts'),
     ...more,
@@ -47,7 +33,7 @@ async function serving(t: Test, alerts: string, more: Readonly<Record<string, st
       startStoreThread: serveHere,
       log: { write: line => void log.push(JSON.parse(line) as Record<string, unknown>) },
     })
-    cleanup.defer(() => service.close())
+    t.teardown(() => service.close())
     return service
   }
   return { standIns, emulator, start, log, directory, settings }
@@ -168,7 +154,7 @@ t.test('a wrong table refuses the start, with its lines, before anything is open
   const error = await start().catch((reason: unknown) => reason)
   t.type(error, ConfigError)
   t.match((error as Error).message, /ALERTS line 2: the topic must be one of state, event, alert/)
-  await t.rejects(readFile(join(directory, 'outbox.db')), 'no store was made')
+  await t.rejects(readFile(join(directory, 'data/outbox.db')), 'no store was made')
 })
 
 t.test('without DDQ_URL nothing of it runs', async t => {

@@ -1,49 +1,22 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { createEmulator } from '../../../sandbox/emulator/emulator.ts'
 import { SAMPLE_KINDS } from '../../../sandbox/sample-callbacks.ts'
-import { startStandIns } from '../../../sandbox/stand-ins.ts'
-import { createClock } from '../../../src/runtime/clock.ts'
-import { startService } from '../../../src/service/service.ts'
+import { running } from '../../commands/rig.ts'
 import { listen } from '../../rigs/listen.ts'
 
 t.test(
   'the console’s validate and every kind, against the service: all is answered as the contract says',
   async t => {
-    const cleanup = new AsyncDisposableStack()
-    t.teardown(() => cleanup.disposeAsync())
-    const directory = await mkdtemp(join(tmpdir(), 'emulator-'))
-    cleanup.defer(() => rm(directory, { recursive: true, force: true }))
-    const standIns = await startStandIns(createClock(), directory, cleanup, () => {})
-    const secret = () => `t${randomBytes(16).toString('hex')}x`
-    const settings = {
-      CORP_ID: '100fa4b2c3d4e5f6',
-      EMAIL_TOKEN: secret(),
-      SMS_TOKEN: secret(),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      ADMIN_PORT: '0',
-      DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
-      STORE_SECRET: secret(),
-      SMS_COUNTRIES: '*',
-      BRAND_NAME: 'Example IoT',
-      QUOTAS: 'sms-prefix-10m=off',
-      ...standIns.settings,
-    }
-    const service = await startService(settings, { log: { write: () => {} } })
-    cleanup.defer(() => service.close())
+    const { env, urls } = await running(t, { SMS_COUNTRIES: '*', QUOTAS: 'sms-prefix-10m=off' })
     const emulator = await createEmulator()
-    cleanup.defer(() => emulator.close())
+    t.teardown(() => emulator.close())
 
     for (const [channel, token] of [
-      ['email', settings.EMAIL_TOKEN],
-      ['sms', settings.SMS_TOKEN],
+      ['email', env['EMAIL_TOKEN'] ?? ''],
+      ['sms', env['SMS_TOKEN'] ?? ''],
     ] as const) {
-      const target = { url: service.urls[channel] ?? '', corpId: settings.CORP_ID, token }
+      const target = { url: urls[channel] ?? '', corpId: env['CORP_ID'] ?? '', token }
       t.match(await emulator.validateUrl(target), { answer: { status: 200, errCode: 0 }, fault: null })
       t.match(await emulator.validateUrl({ ...target, token: 'another' }), {
         answer: { status: 403, errCode: 4_031_003 },
