@@ -1,26 +1,16 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { callbackKeys } from '../../src/callback/authenticate.ts'
 import { startProcess } from '../rigs/process.ts'
 import { openRaw } from '../rigs/raw.ts'
-import { CORP_ID, NO_QUOTAS, SMS_TOKEN, smsBody, startRig, startSinks, until } from '../rigs/service.ts'
+import { NO_QUOTAS, startRig, startSinks, until } from '../rigs/service.ts'
 import { countFates, createCallers, postOf } from './callers.ts'
-
-const PATH = `/callback/${CORP_ID}/${callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN }).current}/sms`
-
-let taken = 0
-/** A callback to a number of its own. */
-function body(): string {
-  taken += 1
-  return JSON.stringify(smsBody({ to: String(13_800_000_000 + taken) }, { code: String(100_000 + taken) }))
-}
 
 for (const scheme of ['http', 'https'] as const) {
   t.test(`${scheme}: who ends his side behind a request is answered`, async t => {
     const { service } = await startRig(t, scheme === 'http' ? { TLS: 'off' } : {})
     const raw = await openRaw(service().publicUrl)
-    raw.socket.end(postOf(PATH, body()))
+    raw.socket.end(postOf())
     t.match(await raw.ended(), /^HTTP\/1\.1 200 .*\{"err_code":0,/s)
   })
 
@@ -43,15 +33,15 @@ for (const scheme of ['http', 'https'] as const) {
     const staying = await Promise.all(Array.from({ length: 5 }, open))
     child.kill('SIGSTOP')
     const left = leaving.map(({ socket }) => once(socket, 'close'))
-    for (const { socket } of leaving) socket.write(postOf(PATH, body()), () => void socket.destroy())
-    for (const raw of staying) raw.write(postOf(PATH, body()))
+    for (const { socket } of leaving) socket.write(postOf(), () => void socket.destroy())
+    for (const raw of staying) raw.write(postOf())
     await Promise.all(left)
     // Whose request waits for less than a second may be served all the same.
     await sleep(1500)
     child.kill('SIGCONT')
     for (const raw of staying) await raw.says(/"err_code":0,/)
     const last = await openRaw(publicUrl)
-    last.write(postOf(PATH, body()))
+    last.write(postOf())
     await last.says(/"err_code":0,/)
     child.kill('SIGTERM')
     t.equal(await exited, 0)
@@ -62,7 +52,7 @@ for (const scheme of ['http', 'https'] as const) {
 t.test('a process that has just started answers 500 at once: it takes them, or refuses', async t => {
   const { settings, twilio } = await startSinks(t)
   const { publicUrl } = await startProcess(t, { ...settings, ...NO_QUOTAS })
-  const callers = createCallers({ url: publicUrl, path: PATH, body, connections: 'new', patienceMs: 600_000 })
+  const callers = createCallers({ url: publicUrl, connections: 'new', patienceMs: 600_000 })
   t.teardown(callers.close)
   const fates = countFates(await Promise.all(Array.from({ length: 500 }, callers.callOnce)))
   const { 0: zero = 0, 5031002: refused = 0 } = fates

@@ -1,18 +1,8 @@
 import t, { type Test } from 'tap'
-import { callbackKeys } from '../../src/callback/authenticate.ts'
 import { createCpuLimit } from '../rigs/cgroup.ts'
 import { startProcess } from '../rigs/process.ts'
-import { CORP_ID, NO_QUOTAS, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'
+import { NO_QUOTAS, startSinks } from '../rigs/service.ts'
 import { type CallersOptions, countFates, createCallers } from './callers.ts'
-
-const PATH = `/callback/${CORP_ID}/${callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN }).current}/sms`
-
-let taken = 0
-/** A callback to a number of its own. */
-function body(): string {
-  taken += 1
-  return JSON.stringify(smsBody({ to: String(13_800_000_000 + taken) }, { code: String(100_000 + taken) }))
-}
 
 interface Overload extends Pick<CallersOptions, 'connections'> {
   readonly scheme: 'http' | 'https'
@@ -33,7 +23,7 @@ async function overload(t: Test, { scheme, connections, seconds }: Overload): Pr
   const { child, publicUrl, exited } = await limit.during(() =>
     startProcess(t, { ...settings, ...NO_QUOTAS, ...(scheme === 'http' ? { TLS: 'off' } : {}) }),
   )
-  const callers = createCallers({ url: publicUrl, path: PATH, body, connections, patienceMs: 5000 })
+  const callers = createCallers({ url: publicUrl, connections, patienceMs: 5000 })
   try {
     await callers.saturate(48, seconds / 4)
     const perSecond = await callers.saturate(48, seconds / 4)

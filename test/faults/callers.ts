@@ -1,5 +1,16 @@
 import net from 'node:net'
 import tls from 'node:tls'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
+import { CORP_ID, SMS_TOKEN, smsBody } from '../rigs/service.ts'
+
+const PATH = `/callback/${CORP_ID}/${callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN }).current}/sms`
+
+let taken = 0
+/** A callback to a number of its own. */
+function body(): string {
+  taken += 1
+  return JSON.stringify(smsBody({ to: String(13_800_000_000 + taken) }, { code: String(100_000 + taken) }))
+}
 
 /** What became of a callback: its err_code, `left` when its caller gave up, `closed` when its connection ended before an answer. */
 export interface Fate {
@@ -13,8 +24,6 @@ export interface Fate {
 export interface CallersOptions {
   /** The listener: `https:` or `http:`. */
   readonly url: string
-  readonly path: string
-  readonly body: (n: number) => string
   /** A connection of its own for each callback, or one that is free, as clients with a pool do. */
   readonly connections: 'new' | 'kept'
   /** A caller gives up after so long, ms, and closes its connection. */
@@ -22,12 +31,11 @@ export interface CallersOptions {
 }
 
 /** Callers as they are found in the wild: each waits for an answer for so long, and leaves. */
-export function createCallers({ url, path, body, connections, patienceMs }: CallersOptions) {
+export function createCallers({ url, connections, patienceMs }: CallersOptions) {
   const { hostname: host, port: text, protocol } = new URL(url)
   const port = Number(text)
   const idle: net.Socket[] = []
   const open = new Set<net.Socket>()
-  let n = 0
 
   function connect(): net.Socket {
     const socket =
@@ -48,9 +56,8 @@ export function createCallers({ url, path, body, connections, patienceMs }: Call
   /** Posts one callback. */
   function call(began: number): Promise<Fate> {
     const dueAt = performance.now() - began
-    const text = body(n++)
     const socket = idle.pop() ?? connect()
-    socket.write(postOf(path, text, connections === 'new' ? 'close' : 'keep-alive'))
+    socket.write(postOf(connections === 'new' ? 'close' : 'keep-alive'))
     return new Promise(resolve => {
       let answer = ''
       const end = (became: Fate['became'], keep: boolean): void => {
@@ -104,9 +111,10 @@ export function createCallers({ url, path, body, connections, patienceMs }: Call
   }
 }
 
-/** Writes a POST as bytes. */
-export function postOf(path: string, body: string, connection = 'close'): string {
-  return `POST ${path} HTTP/1.1\r\nHost: callback\r\nConnection: ${connection}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+/** Writes a callback of its own as bytes. */
+export function postOf(connection = 'close'): string {
+  const text = body()
+  return `POST ${PATH} HTTP/1.1\r\nHost: callback\r\nConnection: ${connection}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
 /** Counts what became of callbacks, for people. */
