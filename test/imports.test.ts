@@ -43,6 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'outbox/rules.ts',
     'providers/diagnosis.ts',
     'providers/receipts.ts',
+    'providers/redact.ts',
     'settings/urls.ts',
   ],
   devices: ['events', 'messages', 'outbox/outbox.ts', 'outbox/encryption.ts', 'settings/urls.ts'],

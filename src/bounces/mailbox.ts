@@ -2,6 +2,7 @@ import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
 import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
+import { createRedactor, NO_MESSAGE } from '../providers/redact.ts'
 import { createBackoff } from '../runtime/backoff.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
@@ -288,5 +289,5 @@ function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis 
     return { what: 'the connection ended before the answer did', next }
   if (tlsFailed === true)
     return { what: 'the server offers no TLS', next: 'look at host and port in BOUNCE_IMAP_URL' }
-  return { what: (code ?? message ?? 'unknown fault').slice(0, 100), next }
+  return { what: createRedactor(NO_MESSAGE, [pass]).reply(code ?? message ?? 'unknown fault'), next }
 }
