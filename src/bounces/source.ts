@@ -1,6 +1,9 @@
 import { type BounceSource, type CarrierReport, receiptKeys, receiptPath } from '../providers/receipts.ts'
 import { faultOf } from './codes.ts'
 
+/** Reads a mail that came back. */
+export type ReadBounce = (message: Uint8Array) => Promise<readonly CarrierReport[]>
+
 /**
  * Makes the reader of mails that came back. What it takes for that is loaded when the first one comes.
  * @param inSlices runs the reading of one mail when its turn comes: nobody waits for it, and anybody may send many.
@@ -9,7 +12,7 @@ import { faultOf } from './codes.ts'
 export function createBounceReader(
   inSlices: (task: () => void) => void,
   hashOf: (address: string) => string | null,
-): (message: Uint8Array) => Promise<readonly CarrierReport[]> {
+): ReadBounce {
   return async message => {
     const { readBounces } = await import('./report.ts')
     const read = () =>
@@ -42,10 +45,7 @@ export function bounceKeys(tokens: {
 }
 
 /** Makes what reads those POSTs. */
-export function createBounceSource(
-  keys: readonly string[],
-  read: ReturnType<typeof createBounceReader>,
-): BounceSource {
+export function createBounceSource(keys: readonly string[], read: ReadBounce): BounceSource {
   return {
     path: BOUNCE_PATH,
     keys,

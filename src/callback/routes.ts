@@ -3,7 +3,12 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { monotonic } from '../runtime/clock.ts'
-import { createEndOfTickBatch, createTimeSlices, createUnreadClock } from '../runtime/event-loop.ts'
+import {
+  createEndOfTickBatch,
+  createTimeSlices,
+  createUnreadClock,
+  type TimeSlices,
+} from '../runtime/event-loop.ts'
 import { type Admission, type AdmittedCallback, countOctets, NO_ROOM } from './admission.ts'
 import {
   type Answer,
@@ -58,7 +63,7 @@ const SLICE_MS = 10
 const BEAT_MS = 200
 const LEFT_AFTER_MS = 1000
 
-type Send = ReturnType<typeof createSender>
+type Send = (reply: FastifyReply, given: Answer, status?: number) => void
 
 const CHANNELS: readonly Channel[] = ['email', 'sms']
 const OTHER_METHODS = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'PUT']
@@ -138,7 +143,7 @@ const OVERLOADED = answerUnavailable('too many callbacks at once')
 function createOverloadRefusal(
   channel: Channel,
   { headers, errorStatus, emit, isDraining, descriptors }: CallbackRoutesOptions,
-) {
+): RefuseNow {
   const status = statusOfAnswer(channel, OVERLOADED, errorStatus)
   const body = encodeAnswer(OVERLOADED)
   const kept = {
@@ -153,7 +158,7 @@ function createOverloadRefusal(
     emit({ type: 'overloaded', channel, answer: OVERLOADED, times })
     times = 0
   }
-  return (request: IncomingMessage, response: ServerResponse): void => {
+  return (request, response) => {
     times += 1
     if (times === 1) setImmediate(report)
     const isLast =
@@ -162,7 +167,7 @@ function createOverloadRefusal(
   }
 }
 
-type RefuseNow = ReturnType<typeof createOverloadRefusal>
+type RefuseNow = (request: IncomingMessage, response: ServerResponse) => void
 
 const CALLBACK_URL = /^\/callback\/([^/?]+)\/([^/?]+)\/(email|sms)(?=\?|$)/
 
@@ -202,7 +207,7 @@ function channelRoutes(
   options: CallbackRoutesOptions,
   send: Send,
   refuseNow: RefuseNow,
-  inSlices: ReturnType<typeof createTimeSlices>,
+  inSlices: TimeSlices,
   mostUnreadMs: () => number,
 ): void {
   const { authentication, admission, receive, schemas, emit, unauthenticated, descriptors } = options
@@ -326,10 +331,10 @@ function credentialsOf(channel: Channel, params: unknown, request: IncomingMessa
 }
 
 /** Sends the answers that are ready in one tick together, at its end. */
-function createSender({ headers, emit }: CallbackRoutesOptions) {
+function createSender({ headers, emit }: CallbackRoutesOptions): Send {
   const atEndOfTick = createEndOfTickBatch()
   // Gives nothing back: Fastify would listen for the end of a reply that a handler returns, at some microseconds each.
-  return (reply: FastifyReply, given: Answer, status?: number): void =>
+  return (reply, given, status) =>
     atEndOfTick(() => {
       try {
         sendAnswer(reply, given, headers, status)

@@ -198,9 +198,9 @@ export function networkOf(address: string, { octets, groups }: NetworkSize): str
   const [head = '', tail] = (plain.split('%', 1)[0] ?? '').toLowerCase().split('::')
   const all = head === '' ? [] : head.split(':')
   if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':')
-    while (all.length + rest.length < 8) all.push('0')
-    all.push(...rest)
+    const last = tail === '' ? [] : tail.split(':')
+    while (all.length + last.length < 8) all.push('0')
+    all.push(...last)
   }
   return all
     .slice(0, groups)

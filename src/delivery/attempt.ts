@@ -254,8 +254,8 @@ export function createAttempts(options: AttemptsOptions) {
       if (askableAt.length > 0) {
         const dueAt = Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS)
         // Why it waits is said when that is about this message.
-        const isAboutIt = timeline.records.some(({ code }) => code === PART_REFUSED_CODE)
-        return letWait('rest', giveBack(dueAt, isAboutIt ? timeline.records : undefined), message)
+        const isPartRefused = timeline.records.some(({ code }) => code === PART_REFUSED_CODE)
+        return letWait('rest', giveBack(dueAt, isPartRefused ? timeline.records : undefined), message)
       }
       return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
     },

@@ -43,7 +43,7 @@ export function isOwnDoing(outcome: Outcome): boolean {
   return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
 }
 
-export type Breaker = ReturnType<typeof createBreaker>
+export type CircuitState = 'closed' | 'open' | 'half-open'
 
 /** A provider that keeps failing is left alone for a while, then tried again by one message. */
 export function createBreaker(options: BreakerOptions = {}) {
@@ -142,7 +142,7 @@ export function createBreaker(options: BreakerOptions = {}) {
     /** `open` until when, ms since the epoch; null when closed. */
     openUntil: (): number | null => until,
     /** @param now ms since the epoch: with it, the circuit of a trial that has taken too long counts as open. */
-    state: (now: number = triedAt): 'closed' | 'open' | 'half-open' =>
+    state: (now: number = triedAt): CircuitState =>
       until === null ? 'closed' : trial && now - triedAt < TRIAL_MS ? 'half-open' : 'open',
   }
 }

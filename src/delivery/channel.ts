@@ -44,8 +44,9 @@ export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec 
 }
 
 /** A message that waits in the store, as far as this process knows. */
-interface LeftMessage extends Pick<AttemptResult, 'waitsFor'> {
+interface MessageInStore {
   readonly purpose: Purpose
+  readonly waitsFor?: AttemptResult['waitsFor']
   /** ms since the epoch. */
   readonly expiresAt: number
 }
@@ -79,7 +80,7 @@ const TRIAL_CHOICE = 8
 /** So many are made due at once when they may be sent again; more come by their own time, within a minute or so. */
 const MOST_BROUGHT = 1000
 /** So many that are no codes are remembered at most while they wait in the store. */
-const MOST_LEFT = 10_000
+const MOST_IN_STORE = 10_000
 /** How often it is looked whether carriers that rest are back, ms. */
 const WATCH_MS = 1000
 /** A last trial is made so long before the life of a waiting message ends, ms. */
@@ -106,7 +107,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** The mean duration of an attempt, ms. */
   let paceMs: number | undefined
   /** The latest turn of a message that was refused for a fault of its own (`repair`), ms since the epoch. */
-  let refusedTurnAt = Number.NEGATIVE_INFINITY
+  let latestRepairAt = Number.NEGATIVE_INFINITY
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
@@ -118,7 +119,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
    */
   let codeHints = 1
   /** The codes that wait in the store, as far as we know, and what waits there until a carrier may be asked, by their ids. */
-  const left = createStringMap<LeftMessage>()
+  const inStore = createStringMap<MessageInStore>()
   /** Runs while a carrier rests, or messages wait until one may be asked. */
   let watcher: NodeJS.Timeout | undefined
   let claimTimer: NodeJS.Timeout | undefined
@@ -172,7 +173,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-    left.delete(job.message.id)
+    inStore.delete(job.message.id)
     const older = queue.add(routeJob(job), waitingSince)
     if (older !== undefined) endWaiting(older, 'superseded')
   }
@@ -227,15 +228,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
     if (ran) fill()
     if (waitsFor !== 'repair' || settlement.to !== 'queued') return settle(job, settlement, ran, waitsFor)
-    const turnAt = Math.min(takeTurn(), job.message.expiresAt - LAST_TRIAL_MS)
-    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, turnAt) }, ran)
+    const repairAt = Math.min(nextRepairAt(), job.message.expiresAt - LAST_TRIAL_MS)
+    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, repairAt) }, ran)
   }
 
   /** Gives a message that was refused for a fault of its own its next turn: all of them together take a quarter of the places at most. */
-  function takeTurn(): number {
+  function nextRepairAt(): number {
     const now = clock.now()
-    refusedTurnAt = Math.max(now, refusedTurnAt) + (4 * (paceMs ?? 0)) / Math.max(1, look(now).limit)
-    return Math.round(refusedTurnAt)
+    latestRepairAt = Math.max(now, latestRepairAt) + (4 * (paceMs ?? 0)) / Math.max(1, look(now).limit)
+    return Math.round(latestRepairAt)
   }
 
   function noteCarrierEnd({ tookMs, circuit, faults }: CarrierEnd): void {
@@ -264,8 +265,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     const resting = carriers.filter(carrier => carrier.standing(now).circuit !== 'closed')
     let firstEnd = Infinity
     let areWaiting = false
-    for (const id of left.names()) {
-      const message = left.get(id)
+    for (const id of inStore.names()) {
+      const message = inStore.get(id)
       if (message === undefined || message.expiresAt <= now) continue
       if (message.waitsFor !== undefined) areWaiting = true
       if (message.purpose === 'code') firstEnd = Math.min(firstEnd, message.expiresAt)
@@ -299,14 +300,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** A carrier may be asked again: makes due what waits for one. Codes come first, and of them those that none has refused. */
   function bringForward(most: number): void {
     // What waits for a `repair` may have met the fault that is over now: their turns begin anew.
-    refusedTurnAt = Number.NEGATIVE_INFINITY
+    latestRepairAt = Number.NEGATIVE_INFINITY
     const rankOf = (id: string): number => {
-      const { purpose, waitsFor } = left.get(id) ?? {}
+      const { purpose, waitsFor } = inStore.get(id) ?? {}
       return (purpose === 'code' ? 0 : 2) + (waitsFor === 'rest' ? 0 : 1)
     }
-    const waiting = left.names().filter(id => left.get(id)?.waitsFor !== undefined)
+    const waiting = inStore.names().filter(id => inStore.get(id)?.waitsFor !== undefined)
     const ids = waiting.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, most)
-    for (const id of ids) left.delete(id)
+    for (const id of ids) inStore.delete(id)
     if (ids.length > 0) void track(makeDue(ids))
   }
 
@@ -346,8 +347,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
     noteDueAt(settlement.dueAt)
     const { id, purpose, expiresAt } = job.message
-    if (purpose === 'code' || (waitsFor !== undefined && left.size < MOST_LEFT))
-      left.set(id, { purpose, expiresAt, waitsFor })
+    if (purpose === 'code' || (waitsFor !== undefined && inStore.size < MOST_IN_STORE))
+      inStore.set(id, { purpose, expiresAt, waitsFor })
     if (waitsFor !== undefined) watch()
     if (purpose === 'code' && settlement.dueAt <= clock.now()) codeHints += 1
   }
@@ -475,7 +476,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   function wake(code?: StoredCode): void {
     if (code !== undefined) {
-      left.set(code.id, { purpose: 'code', expiresAt: code.expiresAt })
+      inStore.set(code.id, { purpose: 'code', expiresAt: code.expiresAt })
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
       codeHints += 1
@@ -547,7 +548,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     sweep(): void {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      for (const id of left.names()) if ((left.get(id)?.expiresAt ?? 0) <= now) left.delete(id)
+      for (const id of inStore.names()) if ((inStore.get(id)?.expiresAt ?? 0) <= now) inStore.delete(id)
       if (isHalted() || isClaiming || now - claimedAt < TIDY_MS) return
       isClaiming = true
       void track(claimBatch(0))

@@ -57,8 +57,6 @@ const TRIAL_MS = 30_000
 /** How long others wait while one message is the trial, ms. */
 const TRIAL_STEP_MS = 1000
 
-export type Circuits = ReturnType<typeof createCircuits>
-
 /**
  * Makes the circuits of a carrier that are about a template, a sender or a country. One refusal that names it opens it, since such
  * a refusal meets every message in it and no other; then one message at a time tries it, after rests that grow. A refusal that

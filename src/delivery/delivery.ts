@@ -17,13 +17,16 @@ const DISABLED_MS = 60_000
 
 /** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { clock, verdicts } = options
+  const { outbox, clock, verdicts, emit } = options
   const run = { isStopping: false }
   let sweeper: NodeJS.Timeout | undefined
   const work = createWork()
   const channels = new Map<Channel, DeliveryChannel>()
   const settler = createSettler({
-    ...options,
+    outbox,
+    clock,
+    verdicts,
+    emit,
     onCaughtUp() {
       for (const channel of channels.values()) channel.fill()
     },

@@ -1,6 +1,6 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
-import type { Breaker } from './breaker.ts'
+import type { CircuitState } from './breaker.ts'
 import type { PartialFault } from './circuits.ts'
 import type { LimitReason } from './limiter.ts'
 
@@ -61,7 +61,7 @@ export interface ChannelStatus {
   readonly limit: number
   readonly limitReason: LimitReason
   readonly limitWhy: string
-  readonly breaker: ReturnType<Breaker['state']>
+  readonly breaker: CircuitState
   readonly breakerUntil: number | null
   /** What it refuses though it takes the rest. */
   readonly partialFaults: readonly PartialFault[]

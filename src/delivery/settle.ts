@@ -1,5 +1,11 @@
 import type { Emit } from '../events/events.ts'
-import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
+import {
+  type Outbox,
+  type Settled,
+  type SettledByStore,
+  type Settlement,
+  StoreUnavailable,
+} from '../outbox/outbox.ts'
 import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Job } from './attempt.ts'
@@ -87,7 +93,7 @@ export function createSettler(options: SettlerOptions) {
       return settled
     },
     /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
-    reportEnded(ended: Awaited<ReturnType<Outbox['claim']>>['settled']): void {
+    reportEnded(ended: readonly SettledByStore[]): void {
       for (const { id, state, channel, kind } of ended) {
         const answer = state === 'refused' ? 'content' : null
         verdicts.announce(id, { is: 'final', state, answer })

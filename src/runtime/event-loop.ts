@@ -1,6 +1,9 @@
 /** Slices that give way in a row, at most: so many turns that do nothing else take about as long as a slice. */
 const MOST_LEFT_OUT = 64
 
+/** Runs a task now, or in one of the next turns of the event loop. */
+export type TimeSlices = (task: () => void) => void
+
 /**
  * Makes a function that runs a task at once as long as this turn of the event loop has spent less than a slice on such tasks, and
  * otherwise in one of the next turns, in the order in which the tasks came; they must not throw.
@@ -15,7 +18,7 @@ export function createTimeSlices(
   sliceMs: number,
   monotonic: () => number,
   mustGiveWay: () => boolean = () => false,
-): (task: () => void) => void {
+): TimeSlices {
   let waiting: (() => void)[] = []
   let spentMs = 0
   let begun = false

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Breaker, createBreaker } from '../../src/delivery/breaker.ts'
+import { createBreaker } from '../../src/delivery/breaker.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const refused: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
@@ -8,7 +8,7 @@ const grey: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
 const sent: Outcome = { is: 'sent', reply: '' }
 const stall: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
 /** Says whether an attempt may begin, and begins it. */
-function allows(breaker: Breaker, now: number): boolean {
+function allows(breaker: ReturnType<typeof createBreaker>, now: number): boolean {
   const may = breaker.restsUntil(now) === null
   if (may) breaker.beginAttempt(now)
   return may
