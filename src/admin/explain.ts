@@ -1,5 +1,5 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
-import type { PartialFault } from '../delivery/circuits.ts'
+import type { PartialFault } from '../delivery/health.ts'
 import {
   type Places,
   type Said,

@@ -1,4 +1,4 @@
-import { wasStopped } from '../delivery/breaker.ts'
+import { wasStopped } from '../delivery/health.ts'
 import type { EventHandlers, EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { isOperatorFault, isProviderDown } from '../providers/provider.ts'

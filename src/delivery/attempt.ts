@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
 } from '../outbox/outbox.ts'
 import { mayGoOn } from '../outbox/rules.ts'
-import type { LookUp, Outcome } from '../providers/provider.ts'
+import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import {
@@ -18,10 +18,10 @@ import {
   findMisfit,
   LEFT_ALONE,
   NO_CARRIER_FITS,
-  NOT_KNOWN_YET,
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
+import { type HealthChange, NOT_KNOWN_YET, OVERDUE } from './health.ts'
 import { combineOutcomes, decideSettlement, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
@@ -81,11 +81,6 @@ const RESTING_MS = 500
 const LAST_DUE_MS = 1000
 /** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
 const RETURN_SPREAD_MS = 1000
-const OVERDUE: Outcome = {
-  is: 'ambiguous',
-  code: 'attempt-limit',
-  reply: 'the provider did not come back in time',
-}
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
 
@@ -215,16 +210,13 @@ export function createAttempts(options: AttemptsOptions) {
         const sendingAt = clock.now()
         if (said === null) {
           const send = (signal: AbortSignal) => provider.send(outgoing, signal, attempt.awaitReply)
-          said = await calls.run(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
+          said = await calls.run<Outcome>(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
         }
 
         timeline.addReply(provider.name, said, sendingAt)
         const end = attempt.end(said)
-        const { outcome, tookMs, circuit, faults } = end
-        if (circuit !== null)
-          emit({ type: 'breaker', channel, provider: provider.name, state: circuit, reason: outcome.reply })
-        for (const { is, fault } of faults)
-          emit({ type: 'partial-fault', channel, provider: provider.name, is, ...fault })
+        const { outcome, tookMs } = end
+        emitHealthChange(emit, provider, end, outcome.reply)
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         if (outcome.is === 'sent') options.reports?.noteSent(message, provider.name, outcome.providerId)
         options.onCarrierEnd(end)
@@ -262,6 +254,17 @@ export function createAttempts(options: AttemptsOptions) {
     /** Aborts those that run. */
     abort: calls.abort,
   }
+}
+
+/** Tells what has changed with the health of a provider. */
+export function emitHealthChange(
+  emit: Emit,
+  { channel, name: provider }: Provider,
+  { circuit, faults }: HealthChange,
+  reason: string,
+): void {
+  if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
+  for (const { is, fault } of faults) emit({ type: 'partial-fault', channel, provider, is, ...fault })
 }
 
 /** How long an aborted provider has to say how far it came, ms. */

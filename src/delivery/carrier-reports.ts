@@ -4,7 +4,7 @@ import type { ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Carrier } from './carrier.ts'
-import type { PartialFault, PartialFaultChange } from './circuits.ts'
+import type { PartialFault, PartialFaultChange } from './health.ts'
 
 /** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
 const TRICKLE = 0.1

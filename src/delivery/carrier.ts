@@ -8,9 +8,16 @@ import {
   type ScopeNames,
 } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { createObjectSet } from '../runtime/collections.ts'
-import { type BreakerOptions, createBreaker, isOwnDoing } from './breaker.ts'
-import { type AttemptedPart, createCircuits, createSuspicion, type PartialFaultChange } from './circuits.ts'
+import {
+  createHealth,
+  type HealthAttempt,
+  type HealthChange,
+  type HealthOptions,
+  isOwnDoing,
+  NOT_KNOWN_YET,
+  OVERDUE,
+  UNCHANGED,
+} from './health.ts'
 import { type AttemptEnd, createLimiter, type Limiter, type LimiterStanding } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
@@ -18,9 +25,9 @@ export interface CarrierOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly limiter?: Limiter
-  readonly breaker?: Omit<BreakerOptions, 'random'>
-  /** How long a final reply may take before its attempt counts against no limit, ms; REPLY_PATIENCE_MS unless given. */
-  readonly replyPatienceMs?: number | undefined
+  readonly health?: Omit<HealthOptions, 'random'>
+  /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from how long the others took. */
+  readonly patienceMs?: number | undefined
 }
 
 /** Why a carrier is not asked to send a message now. */
@@ -40,23 +47,13 @@ export interface Standing extends LimiterStanding {
 }
 
 /** The report on an attempt that has ended. */
-export interface CarrierEnd {
+export interface CarrierEnd extends HealthChange {
   /** The outcome, judged by what this carrier has said to other messages. */
   readonly outcome: Outcome
   readonly tookMs: number
-  /** The circuit's state when the attempt has opened or closed it. */
-  readonly circuit: 'open' | 'closed' | null
-  /** The faults of a part of it that the attempt has begun or ended. */
-  readonly faults: readonly PartialFaultChange[]
   /** The message waits until a part of the carrier is tried again, or until somebody mends what concerns this message alone. */
   readonly waitsFor?: 'part' | 'repair' | undefined
 }
-
-/**
- * An attempt that has waited so long for its final reply, ms, no longer counts against the limit: a server that scans
- * may take minutes for it (RFC 5321 4.5.3.2.6), and ten such replies would stop all other mail.
- */
-export const REPLY_PATIENCE_MS = 20_000
 
 /** How much later than the trial a refused message comes back at the earliest, ms: those that only waited try before it. */
 const BEHIND_MS = 1500
@@ -69,77 +66,25 @@ export const PART_REFUSED = {
 } as const
 export const PART_REFUSED_CODE = 'part-refused'
 
-/**
- * An attempt hangs that takes so many times as long as is usual there, and so many ms at least. It keeps no place from others once a
- * later one was answered; while all hang, one place becomes free in each such time.
- */
-const HANGS = { times: 10, ms: 2000 }
-/** How often attempts that hang are looked for, ms. */
-const LOOK_MS = 250
-/** How long an attempt is taken to last before one was answered, ms. */
-const FIRST_USUAL_MS = 500
-/** The weight of the latest attempt in what is usual. */
-const LATEST = 0.1
-
 export const LEFT_ALONE = {
   code: 'circuit-open',
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
 } as const
 
-/** The outcome of a look-up that finds nothing yet, which says nothing of its carrier. */
-export const NOT_KNOWN_YET = {
-  is: 'retry',
-  whose: 'later',
-  code: 'not-known-yet',
-  reply: 'the provider does not know yet what became of it',
-} as const satisfies Outcome
-
 export type Carrier = ReturnType<typeof createCarrier>
 
-/** Makes a provider with all that decides whether and when it is asked: its circuit, its limit, and what it said to whom. */
+/** Makes a provider with all that decides whether and when it is asked: its health, its limit, and what it said to whom. */
 export function createCarrier(provider: Provider, options: CarrierOptions) {
-  const { clock, random, replyPatienceMs = REPLY_PATIENCE_MS } = options
-  const breaker = createBreaker({ ...options.breaker, random })
+  const { clock, random } = options
+  const health = createHealth({ ...options.health, random })
   const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
-  const circuits = createCircuits(random)
-  const suspicion = createSuspicion()
-  /** Attempts that have waited for their final reply for so long that they count against no limit any more. */
+  const patience = createPatience(options.patienceMs)
+  /** How many attempts have begun. */
+  let begun = 0
+  /** Attempts that go on and have no place any more: they count against no limit. */
   let awaitingReply = 0
-  let onPlaceFree: (() => void) | undefined
-  /** Those that count. */
-  const counted = createObjectSet<{ readonly startedAt: number; readonly stopCounting: () => void }>()
-  /** The mean duration of an attempt that was answered, and from which one on it hangs, ms. */
-  let usualMs = FIRST_USUAL_MS
-  let hangMs = HANGS.times * FIRST_USUAL_MS
-  let hangTimer: NodeJS.Timeout | undefined
-  /** When attempts that hang are looked for again, ms since the epoch. */
-  let lookAgainAt = Number.NEGATIVE_INFINITY
-
-  /** Frees places of attempts that hang. @param before only of those that began before, ms since the epoch. */
-  function freeHanging(before: number, most: number): void {
-    const began = Math.min(before - 1, clock.now() - hangMs)
-    const spare = provider.concurrency - limiter.inFlight - awaitingReply
-    let free = Math.min(most, spare, MOST_AWAITING_REPLY - awaitingReply)
-    for (const { startedAt, stopCounting } of counted) {
-      if (startedAt > began) continue
-      if (free <= 0) return
-      stopCounting()
-      free -= 1
-    }
-  }
-
-  /** While all hang, one of them makes room for another: nobody else would find out that the provider is well again. */
-  function watchHanging(): void {
-    hangTimer ??= setTimeout(() => {
-      hangTimer = undefined
-      if (limiter.inFlight === 0) return
-      watchHanging()
-      if (limiter.inFlight < limiter.standing(clock.now()).limit) return
-      freeHanging(Infinity, 1)
-      onPlaceFree?.()
-    }, hangMs).unref()
-  }
-
+  /** Called when an attempt is overdue, so that another one may begin. */
+  let onOverdue: ((change: HealthChange) => void) | undefined
   let isProbing = false
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
@@ -157,28 +102,25 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
   }
 
   /**
-   * Charges an outcome to what it concerns: the carrier's own circuit (account, transport), the circuit of a template, a sender or
-   * a country, or its message alone. Whatever is not charged to the carrier shows that it answers. The limiter has been told already.
+   * Charges an outcome to what it concerns: the carrier (account, transport), a template, a sender or a country of it, or its message
+   * alone. Whatever is not charged to the carrier shows that it answers. The limiter has been told already.
    */
-  function chargeCircuit(
-    said: Outcome,
-    part: AttemptedPart,
-    startedAt: number,
-    now: number,
-  ): Omit<CarrierEnd, 'tookMs'> {
+  function charge(said: Outcome, attempt: HealthAttempt, now: number): Omit<CarrierEnd, 'tookMs'> {
     // A provider that refuses one more, and takes those that are under way, is not down.
     if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
-      breaker.forgetAttempt(startedAt)
-      circuits.forgetTrial(part)
+      health.forgetTrial(attempt)
       return { outcome: said, circuit: null, faults: [] }
     }
-    const { outcome, change: suspected } = suspicion.judge(said, part, now)
-    const faults = [...circuits.record(outcome, part, now), ...(suspected === null ? [] : [suspected])]
-    const circuit = breaker.record(outcome, now, startedAt)
-    const fault = isOperatorFault(outcome) ? circuits.findFault(part, now) : null
+    const { outcome, change: suspected } = health.judge(said, attempt, now)
+    const { circuit, faults } = health.record(outcome, attempt, now)
+    const fault = isOperatorFault(outcome) ? health.findFault(attempt, now) : null
     const isOfOneMessage = said.is === 'retry' && ['message', 'recipient'].includes(faultScopeOf(said))
     const repair = isOfOneMessage && isOperatorFault(said) ? 'repair' : undefined
-    const change = { circuit, faults, waitsFor: fault === null ? repair : 'part' } as const
+    const change = {
+      circuit,
+      faults: suspected === null ? faults : [...faults, suspected],
+      waitsFor: fault === null ? repair : 'part',
+    } as const
     // It waits for the part's next trial, behind those that were not refused yet.
     if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
     return { outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }, ...change }
@@ -193,15 +135,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
-      const fault = outgoing === undefined ? null : circuits.findFault({ names: namesOf(outgoing) }, now)
+      const fault = outgoing === undefined ? null : health.findFault({ names: namesOf(outgoing) }, now)
       if (fault !== null)
         return { until: fault.until, code: PART_REFUSED_CODE, reply: PART_REFUSED[fault.scope] }
-      const until = breaker.restsUntil(now) ?? limiter.standing(now).pausedUntil
+      const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },
-    /** Has a function called whenever a place is free though its attempt goes on. */
-    onPlaceFree(begin: () => void): void {
-      onPlaceFree = begin
+    /** Has a function called whenever an attempt is overdue: its place may be free though it goes on. */
+    onOverdue(tell: (change: HealthChange) => void): void {
+      onOverdue = tell
     },
     /** Takes a place for an attempt of a message. */
     begin(
@@ -209,76 +151,77 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       { kind, recipient }: Pick<NewMessage, 'kind' | 'recipient'>,
       outgoing: Outgoing,
     ) {
-      const part: AttemptedPart = { kind, recipient, names: namesOf(outgoing) }
-      breaker.beginAttempt(startedAt)
-      circuits.beginAttempt(part, startedAt)
+      const attempt = { kind, recipient, names: namesOf(outgoing), startedAt, nth: (begun += 1) }
+      health.begin(attempt, startedAt)
       const place = limiter.takePlace(startedAt)
       let isCounted = true
-      let isOver = false
-      let timer: NodeJS.Timeout | undefined
-      const forgetCounted = counted.add({ startedAt, stopCounting })
-      watchHanging()
+      let isOverdue = false
+      let looks = 0
+      let stopCountingThere: (() => void) | undefined
+      let timer = setTimeout(noteOverdue, patience.ms()).unref()
 
-      function stopCounting(): void {
-        isCounted = false
-        awaitingReply += 1
-        forgetCounted()
-        limiter.releasePlace(place, { is: 'void' }, clock.now())
+      /** It has waited for longer than it may: it counts as failed, and as long as there are some to spare its place is another's. */
+      function noteOverdue(): void {
+        const now = clock.now()
+        looks += 1
+        // This process was late itself: an answer may be there.
+        if (looks === 1 && now - startedAt > patience.ms() + LATE_MS) {
+          timer = setTimeout(noteOverdue, SECOND_LOOK_MS).unref()
+          return
+        }
+        isOverdue = true
+        giveUpPlace()
+        onOverdue?.(health.record(OVERDUE, attempt, now))
       }
 
-      function giveUpWaiting(stopCountingThere: () => void): void {
-        if (isCounted && awaitingReply >= MOST_AWAITING_REPLY) return
-        stopCountingThere()
-        if (isCounted) stopCounting()
-        onPlaceFree?.()
+      function giveUpPlace(): void {
+        const used = limiter.inFlight + awaitingReply
+        const isSpare = stopCountingThere !== undefined || used < provider.concurrency
+        if (isCounted && (!isSpare || awaitingReply >= MOST_AWAITING_REPLY)) return
+        stopCountingThere?.()
+        if (!isCounted) return
+        isCounted = false
+        awaitingReply += 1
+        limiter.releasePlace(place, { is: 'void' }, clock.now())
       }
 
       function releasePlace(end: AttemptEnd, now: number): void {
         clearTimeout(timer)
-        isOver = true
         if (isCounted) limiter.releasePlace(place, end, now)
         else awaitingReply -= 1
-        forgetCounted()
-        if (end.is !== 'answered') return
-        usualMs += (now - startedAt - usualMs) * LATEST
-        hangMs = Math.max(HANGS.ms, HANGS.times * usualMs)
-        if (now < lookAgainAt) return
-        lookAgainAt = now + LOOK_MS
-        freeHanging(startedAt, Infinity)
+        if (end.is === 'answered') patience.noteAnswer(now - startedAt)
       }
 
       return {
         /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
-        awaitReply(stopCountingThere: () => void): void {
-          clearTimeout(timer)
-          if (!isOver) timer = setTimeout(() => giveUpWaiting(stopCountingThere), replyPatienceMs).unref()
+        awaitReply(stopCounting: () => void): void {
+          stopCountingThere = stopCounting
+          if (!isOverdue) return
+          giveUpPlace()
+          onOverdue?.(UNCHANGED)
         },
         /** The attempt never began. */
         forget(): void {
           releasePlace({ is: 'void' }, clock.now())
-          breaker.forgetAttempt(startedAt)
-          circuits.forgetTrial(part)
+          health.forgetTrial(attempt)
         },
         end(said: Outcome): CarrierEnd {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
-          return { ...chargeCircuit(said, part, startedAt, now), tookMs: now - startedAt }
+          return { ...charge(said, attempt, now), tookMs: now - startedAt }
         },
       }
     },
-    /** Ends the rests of all circuits: what failed may be repaired, and the next attempt finds out. */
-    allowTrialNow(now: number): void {
-      breaker.allowTrialNow(now)
-      circuits.allowTrialNow(now)
-    },
-    /** Lets the circuit's rest end at that moment at the latest, ms since the epoch. */
-    allowTrialBy: breaker.allowTrialBy,
+    /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
+    allowTrialNow: health.allowTrialNow,
+    /** Lets rests end at that moment at the latest, ms since the epoch. */
+    allowTrialBy: health.allowTrialBy,
     /**
      * Looks by a connection without a message whether a provider that is left alone can be reached again.
      * @returns whether it can, and could not when this was asked last: a login that is refused is no reason for a trial
      */
     async isBack(): Promise<boolean> {
-      if (isProbing || provider.probe === undefined || breaker.state(clock.now()) !== 'open') return false
+      if (isProbing || provider.probe === undefined || health.state() !== 'open') return false
       isProbing = true
       const found = await provider.probe().catch(() => 'down' as const)
       isProbing = false
@@ -290,23 +233,21 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     async hasApproved(): Promise<boolean> {
       if (provider.findHindrance === undefined) return false
       let hasApproved = false
-      for (const { scope, name } of circuits.takeForLook(clock.now())) {
+      for (const { scope, name } of health.takeForLook(clock.now())) {
         const hindrance = await provider.findHindrance(scope, name).catch(() => undefined)
         if (hindrance === undefined) continue
-        if (circuits.noteLook(scope, name, hindrance, clock.now())) hasApproved = true
+        if (health.noteLook(scope, name, hindrance, clock.now())) hasApproved = true
       }
       return hasApproved
     },
     standing(now: number): Standing {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)
-      const circuit = breaker.state(now)
-      const openUntil = circuit === 'closed' ? null : breaker.openUntil()
+      const [circuit, openUntil] = [health.state(), health.openUntil()]
       return { limit, inFlight: limiter.inFlight, circuit, openUntil, pausedUntil, risesAt }
     },
     /** Reports how the carrier does, for people and metrics. */
     status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {
       const { reason, why } = limiter.explain(now)
-      const suspected = suspicion.fault()
       return {
         channel: provider.channel,
         provider: provider.name,
@@ -315,10 +256,42 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         limit: limiter.standing(now).limit,
         limitReason: reason,
         limitWhy: why,
-        breaker: breaker.state(),
-        breakerUntil: breaker.openUntil(),
-        partialFaults: suspected === null ? circuits.faults() : [...circuits.faults(), suspected],
+        breaker: health.state(),
+        breakerUntil: health.openUntil(),
+        partialFaults: health.faults(),
       }
+    },
+  }
+}
+
+/** An attempt is waited for four times as long as most took, within these bounds, ms; and as long as `first` before one was answered. */
+const PATIENCE = { times: 4, least: 2000, most: 20_000, first: 5000 }
+/** The number of the latest answered attempts that say how long most take. */
+const LATEST_ANSWERED = 50
+/**
+ * When this process stood still for so long, ms, the answer to an attempt that it looks at may have come meanwhile: it
+ * looks once more after SECOND_LOOK_MS.
+ */
+const LATE_MS = 500
+const SECOND_LOOK_MS = 50
+
+/** Knows how long an attempt is waited for: patience grows only when half of the latest were slow. */
+function createPatience(givenMs: number | undefined) {
+  const latest: number[] = []
+  /** The same, the shortest first. */
+  const sorted: number[] = []
+  return {
+    ms(): number {
+      const median = sorted[sorted.length >> 1]
+      if (givenMs !== undefined || median === undefined) return givenMs ?? PATIENCE.first
+      return Math.min(Math.max(PATIENCE.times * median, PATIENCE.least), PATIENCE.most)
+    },
+    noteAnswer(tookMs: number): void {
+      latest.push(tookMs)
+      const oldest = latest.length > LATEST_ANSWERED ? latest.shift() : undefined
+      if (oldest !== undefined) sorted.splice(sorted.indexOf(oldest), 1)
+      const at = sorted.findIndex(each => each > tookMs)
+      sorted.splice(at < 0 ? sorted.length : at, 0, tookMs)
     },
   }
 }

@@ -12,11 +12,13 @@ import {
   type AttemptResult,
   type AttemptsOptions,
   createAttempts,
+  emitHealthChange,
   type Job,
   type RoutedJob,
 } from './attempt.ts'
-import { type Carrier, type CarrierEnd, REPLY_PATIENCE_MS, type Standing } from './carrier.ts'
+import type { Carrier, CarrierEnd, Standing } from './carrier.ts'
 import type { CarrierReports } from './carrier-reports.ts'
+import { type HealthChange, OVERDUE } from './health.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
 
@@ -69,8 +71,9 @@ interface ChannelStanding extends Standing {
  */
 const AHEAD_MS = 500
 const MOST_WAITING = 256
-/** The weight of the latest attempt in the mean of their durations. */
+/** The weight of the latest attempt in the mean of their durations, and the longest that counts, ms. */
 const LATEST = 0.2
+const MOST_COUNTED_MS = 20_000
 const CLAIM_LIMIT = 100
 const STORE_RETRY_MS = 1000
 /** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
@@ -101,7 +104,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
-  for (const carrier of carriers) carrier.onPlaceFree(fill)
+  for (const carrier of carriers)
+    carrier.onOverdue(change => {
+      emitHealthChange(emit, carrier.provider, change, OVERDUE.reply)
+      noteHealth(change)
+      fill()
+    })
   /** Places kept for messages that are about to be accepted. */
   let reserved = 0
   /** The mean duration of an attempt, ms. */
@@ -239,16 +247,20 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     return Math.round(latestRepairAt)
   }
 
-  function noteCarrierEnd({ tookMs, circuit, faults }: CarrierEnd): void {
-    const countedMs = Math.min(tookMs, REPLY_PATIENCE_MS)
+  function noteCarrierEnd({ tookMs, ...change }: CarrierEnd): void {
+    const countedMs = Math.min(tookMs, MOST_COUNTED_MS)
     paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
     giveBackSurplus()
+    noteHealth(change)
+    // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
+    if (carriers.length > 1) fill()
+  }
+
+  function noteHealth({ circuit, faults }: HealthChange): void {
     // Nothing was claimed while it was open.
     if (circuit === 'closed') expectCodes(clock.now())
     if (circuit === 'open') watch()
     if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(MOST_BROUGHT)
-    // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
-    if (carriers.length > 1) fill()
   }
 
   function watch(): void {

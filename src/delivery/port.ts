@@ -1,7 +1,6 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
-import type { CircuitState } from './breaker.ts'
-import type { PartialFault } from './circuits.ts'
+import type { Health, PartialFault } from './health.ts'
 import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
@@ -61,7 +60,7 @@ export interface ChannelStatus {
   readonly limit: number
   readonly limitReason: LimitReason
   readonly limitWhy: string
-  readonly breaker: CircuitState
+  readonly breaker: ReturnType<Health['state']>
   readonly breakerUntil: number | null
   /** What it refuses though it takes the rest. */
   readonly partialFaults: readonly PartialFault[]

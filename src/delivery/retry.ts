@@ -1,7 +1,7 @@
 import type { FaultScope, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
 import { faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
-import { wasStopped } from './breaker.ts'
+import { wasStopped } from './health.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

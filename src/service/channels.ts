@@ -17,7 +17,7 @@ export interface ChannelsOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly createLimiter: typeof createLimiter
-  readonly replyPatienceMs?: number | undefined
+  readonly patienceMs?: number | undefined
   readonly reports: CarrierReports
 }
 

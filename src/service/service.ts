@@ -19,7 +19,7 @@ import { createServiceParts, type ServiceParts, type WiringOptions } from './wir
 export type Service = Awaited<ReturnType<typeof startService>>
 
 export interface ServiceOptions
-  extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'replyPatienceMs'>>,
+  extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'patienceMs'>>,
     Pick<WiringOptions, 'createLimiter' | 'startStoreThread'> {
   readonly log?: DestinationStream
   readonly dotenvPath?: string

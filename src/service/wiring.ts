@@ -73,8 +73,8 @@ export interface WiringOptions {
   readonly limits?: ProviderLimits
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
   readonly repeatPausesMs?: readonly number[] | undefined
-  /** How long a final reply may take before its attempt counts against no limit, ms; 20 s unless given. */
-  readonly replyPatienceMs?: number
+  /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from the others. */
+  readonly patienceMs?: number
   /** Makes the limiter of a channel; one that searches unless given. */
   readonly createLimiter?: typeof createLimiter
   /** Starts what serves an embedded store; a thread unless given. */

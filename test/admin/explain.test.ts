@@ -4,7 +4,7 @@ import t from 'tap'
 import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
 import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import type { ProviderView } from '../../src/admin/status/status.ts'
-import type { PartialFault } from '../../src/delivery/circuits.ts'
+import type { PartialFault } from '../../src/delivery/health.ts'
 import type { MessageView, ReportFault } from '../../src/outbox/outbox.ts'
 
 const MINUTE = 60_000

@@ -133,7 +133,7 @@ t.test('when no further copy may go out, a provider that can be asked is asked u
 
 t.test('a final reply that takes its time does not keep new mail from going out', async t => {
   // Longer than a busy machine takes to accept one more.
-  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, replyPatienceMs: 2000 })
+  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, patienceMs: 2000 })
   provider.respond = undefined
   provider.swallows = true
   delivery.start()
@@ -152,7 +152,7 @@ t.test('a final reply that takes its time does not keep new mail from going out'
 })
 
 t.test('a reply that two servers were waited for, one after the other, is counted once', async t => {
-  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, replyPatienceMs: 300 })
+  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, patienceMs: 300 })
   const { send } = provider
   // As a fallback that is asked after the first server has replied: it reports its own wait.
   provider.send = (mail, signal, onAwaitingReply) => {

@@ -1,5 +1,6 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
+import type { HealthChange } from '../../src/delivery/health.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
 import { installTimers } from './simulated-timers.ts'
@@ -32,6 +33,7 @@ const REVIEW = {
   reply: 'under review',
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
+const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
 const ANN = { kind: 'login-code', recipient: 'ann@example.com' }
 
 const CONTENT = { params: {}, words: 'ours' } as const
@@ -193,18 +195,6 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
 })
 
-t.test('a trial of a template that hangs is waited for half a minute', async t => {
-  const { attemptOf, mayAsk, pass, begin } = open()
-  const names = { template: 'SMS_2' }
-  attemptOf(REVIEW, names)
-  pass(2000)
-  begin(ANN, names)
-  pass(29_999)
-  t.match(mayAsk(names), { until: 32_999 })
-  pass(1)
-  t.equal(mayAsk(names), null)
-})
-
 t.test('a limit of a sender lasts as long as the provider says, and rests of a refusal end', async t => {
   const { attemptOf, mayAsk, pass, now } = open()
   const names = { sender: '+15005550006' }
@@ -216,7 +206,7 @@ t.test('a limit of a sender lasts as long as the provider says, and rests of a r
     pass((mayAsk(country)?.until ?? 0) - now())
     attemptOf({ ...REVIEW, scope: 'country' }, country)
   }
-  t.equal((mayAsk(country)?.until ?? 0) - now(), 60_000)
+  t.equal((mayAsk(country)?.until ?? 0) - now(), 48_000)
 })
 
 t.test(
@@ -278,56 +268,126 @@ t.test('what does not fit is not asked, until the operator has mended something'
   t.equal(carrier.mayAsk(undefined, 0), null, 'but asked what became of a copy that it may have')
 })
 
-t.test(
-  'what hangs keeps no place once a later attempt was answered, and one of all that hang makes room',
-  async t => {
-    const time = createTimeline()
-    const timers = installTimers(time)
-    t.teardown(timers.uninstall)
-    const carrier = createCarrier(
-      { ...PROVIDER, concurrency: 20 },
-      { clock: { now: time.now }, random: () => 0.5, limiter: createLimiter({ most: 3 }) },
-    )
-    let freed = 0
-    carrier.onPlaceFree(() => void (freed += 1))
-    const hanging = [1, 2, 3].map(() => carrier.begin(0, ANN, PLAIN))
-    time.runUntil(4000)
-    t.match(carrier.standing(4000), { inFlight: 3, limit: 3 })
-    time.runUntil(11_000)
-    t.equal(freed, 1, 'one place, not three')
-    t.match(carrier.standing(11_000), { inFlight: 2 })
-    carrier.begin(11_000, ANN, PLAIN).end(SENT)
-    t.match(carrier.standing(11_000), { inFlight: 0, limit: 3 })
-    t.match(carrier.status(11_000), { inFlight: 3, awaitingReply: 3 }, 'they go on')
-    for (const each of hanging) each.end({ is: 'ambiguous', code: 'answer-limit', reply: '' })
-    t.match(carrier.status(11_000), { inFlight: 0, awaitingReply: 0 })
-    const slow = carrier.begin(11_000, ANN, PLAIN)
-    time.runUntil(12_000)
-    carrier.begin(12_000, ANN, PLAIN).end(SENT)
-    t.match(carrier.standing(12_000), { inFlight: 1 }, 'what is merely slow keeps its place')
-    slow.end(SENT)
-  },
-)
-
-t.test('a hundred at most are waited for beside the limit, each at any number of servers', async t => {
+/** A carrier in virtual time. */
+function openInTime(t: Test, concurrency: number, most = concurrency) {
   const time = createTimeline()
   const timers = installTimers(time)
   t.teardown(timers.uninstall)
   const carrier = createCarrier(
-    { ...PROVIDER, concurrency: 200 },
-    { clock: { now: time.now }, random: () => 0.5 },
+    { ...PROVIDER, concurrency },
+    { clock: { now: time.now }, random: () => 0.5, limiter: createLimiter({ most, start: most }) },
   )
-  let freed = 0
-  carrier.onPlaceFree(() => void (freed += 1))
-  const all = Array.from({ length: 101 }, () => carrier.begin(0, ANN, PLAIN))
+  const overdue: HealthChange[] = []
+  carrier.onOverdue(change => overdue.push(change))
+  const begin = (names: ScopeNames = {}) => carrier.begin(time.now(), ANN, using(names))
+  return { carrier, begin, overdue, pass: (ms: number) => time.runUntil(time.now() + ms), now: time.now }
+}
+
+t.test('what waits longer than its patience counts as failed, and gives its place away', async t => {
+  const { carrier, begin, overdue, pass, now } = openInTime(t, 20, 5)
+  for (let n = 0; n < 5; n += 1) {
+    const each = begin()
+    pass(300)
+    each.end(SENT)
+  }
+  const hanging = [1, 2, 3, 4, 5].map(() => begin())
+  pass(1999)
+  t.match(carrier.standing(now()), { circuit: 'closed', inFlight: 5 })
+  pass(1)
+  t.match(
+    overdue.map(({ circuit }) => circuit),
+    [null, null, null, null, 'open'],
+  )
+  t.match(carrier.standing(now()), { circuit: 'open', inFlight: 0 })
+  t.match(carrier.status(now()), { inFlight: 5, awaitingReply: 5 }, 'they go on')
+  pass(500)
+  t.equal(hanging[0]?.end(SENT).circuit, 'closed', 'a late answer takes it back')
+  for (const each of hanging.slice(1)) t.equal(each.end(AMBIGUOUS).circuit, null)
+  t.match(carrier.status(now()), { inFlight: 0, awaitingReply: 0, breaker: 'closed' })
+})
+
+t.test('patience is four times what most took, from 2 s to 20 s, and 5 s at first', async t => {
+  for (const [tookMs, patienceMs] of [
+    [null, 5000],
+    [10, 2000],
+    [1000, 4000],
+    [8000, 20_000],
+  ] as const) {
+    const { begin, overdue, pass } = openInTime(t, 20)
+    const answer = (ms: number): void => {
+      const each = begin()
+      pass(ms)
+      each.end(SENT)
+    }
+    if (tookMs !== null) {
+      for (let n = 0; n < 50; n += 1) answer(60_000)
+      overdue.length = 0
+      for (let n = 0; n < 26; n += 1) answer(tookMs)
+      overdue.length = 0
+    }
+    begin()
+    pass(patienceMs - 1)
+    t.equal(overdue.length, 0)
+    pass(1)
+    t.equal(overdue.length, 1)
+  }
+})
+
+t.test('an answer that may have come while this process stood still is looked for once more', async t => {
+  let now = 0
+  const time = createTimeline()
+  const timers = installTimers(time)
+  t.teardown(timers.uninstall)
+  const carrier = createCarrier(PROVIDER, { clock: { now: () => now }, random: () => 0.5 })
+  let overdue = 0
+  carrier.onOverdue(() => void (overdue += 1))
+  const [answered] = [carrier.begin(0, ANN, PLAIN), carrier.begin(0, ANN, PLAIN)]
+  now = 9000
+  time.runUntil(5000)
+  t.equal(overdue, 0)
+  answered?.end(SENT)
+  time.runUntil(5050)
+  t.equal(overdue, 1)
+})
+
+t.test('a country for which it hangs is left alone while the others are served', async t => {
+  const { carrier, begin, pass, now } = openInTime(t, 50)
+  const america = { country: '+1' }
+  const china = { country: '+86' }
+  begin(america).end(SENT)
+  for (let n = 0; n < 9; n += 1) {
+    begin(china)
+    pass(100)
+    begin(america).end(SENT)
+    pass(400)
+  }
+  t.match(carrier.mayAsk(using(china), now()), { code: 'part-refused', reply: /country/ })
+  t.equal(carrier.mayAsk(using(america), now()), null)
+  t.match(carrier.status(now()), {
+    breaker: 'closed',
+    partialFaults: [{ scope: 'country', name: '+86', reply: 'the provider did not come back in time' }],
+  })
+})
+
+t.test('a hundred at most are waited for beside the limit, each at any number of servers', async t => {
+  const { begin, overdue, pass } = openInTime(t, 200)
+  const all = Array.from({ length: 101 }, () => begin())
   let told = 0
   for (const each of all) each.awaitReply(() => void (told += 1))
-  time.runUntil(20_000)
+  pass(5000)
   t.equal(told, 100)
-  t.ok(freed >= 100, 'somebody else may begin')
+  t.equal(overdue.length, 101, 'somebody else may begin')
   all[0]?.awaitReply(() => void (told += 1))
-  time.runUntil(40_000)
   t.equal(told, 101, 'the next server of one of them has its place back, too')
+})
+
+t.test('what hangs keeps its place when the settings allow no more', async t => {
+  const { carrier, begin, pass, now } = openInTime(t, 2)
+  const hanging = [begin(), begin()]
+  pass(60_000)
+  t.match(carrier.standing(now()), { inFlight: 2 })
+  for (const each of hanging) each.end(AMBIGUOUS)
+  t.match(carrier.standing(now()), { inFlight: 0 })
 })
 
 t.test('a provider is back that could not be reached and now can', async t => {
@@ -344,20 +404,6 @@ t.test('a provider is back that could not be reached and now can', async t => {
   t.same(isBack, [false, false, true, false], 'not one that was there all the time, and refuses')
   await Promise.all([carrier.isBack(), carrier.isBack()])
   t.equal(asked, 5, 'one look at a time')
-})
-
-t.test('what hangs keeps its place when the settings allow no more', async t => {
-  let now = 0
-  const carrier = createCarrier(
-    { ...PROVIDER, concurrency: 2 },
-    { clock: { now: () => now }, random: () => 0.5 },
-  )
-  carrier.begin(0, ANN, PLAIN)
-  const other = carrier.begin(0, ANN, PLAIN)
-  now = 60_000
-  carrier.begin(60_000, ANN, PLAIN).end(SENT)
-  t.match(carrier.standing(now), { inFlight: 2 })
-  other.end(SENT)
 })
 
 t.test('while nothing is refused, nobody asks what a message would use', async t => {

@@ -38,6 +38,10 @@ interface Load {
   readonly canProbe?: boolean
   /** Each message has one carrier alone, and only the server of the first is gone. */
   readonly apart?: boolean
+  /** Says whether a request to the carrier of this place in the route is swallowed, by its number and the moment, ms. */
+  readonly swallows?: (carrier: number, to: string, at: number) => boolean
+  /** The number of the code that comes as the n-th; one in China, and never the same, unless given. */
+  readonly numberOf?: (n: number) => string
   /** `sms` unless given. */
   readonly channel?: 'email' | 'sms'
 }
@@ -51,6 +55,15 @@ interface Result {
   readonly limits: readonly number[]
   readonly probes: readonly number[]
   readonly refusals: readonly number[]
+  /** Each code, when it came, which carriers were asked to send it, and when one of them took it, ms. */
+  readonly codes: readonly Code[]
+}
+
+interface Code {
+  readonly to: string
+  readonly cameAt: number
+  readonly asked: number[]
+  takenAt: number
 }
 
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
@@ -58,7 +71,7 @@ const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', re
 /** Plays one load of codes by SMS, with 20 s after it for what is left. */
 async function play(load: Load): Promise<Result> {
   const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false, apart = false } = load
-  const { channel = 'sms' } = load
+  const { channel = 'sms', swallows, numberOf = n => `+86138${n}` } = load
   const render = (message: NewMessage) => ({ ...rendered(message), channel }) as unknown as Outgoing
   const time: Timeline = createTimeline()
   const timers = installTimers(time)
@@ -80,6 +93,7 @@ async function play(load: Load): Promise<Result> {
   const takenAt: number[] = []
   const probes: number[] = []
   const refusals: number[] = []
+  const codes = new Map<string, Code>()
   const isGoneAt = (at: number): boolean =>
     (!apart || at === 0) && time.now() >= gone[0] && time.now() < gone[1]
   const providers = load.carriers.map(
@@ -87,7 +101,9 @@ async function play(load: Load): Promise<Result> {
       name: `carrier ${at}`,
       channel,
       concurrency: 200,
+      scopesOf: ({ to }) => (channel === 'sms' ? { country: to.slice(0, 3) } : {}),
       async send(_outgoing, signal) {
+        codes.get(_outgoing.id)?.asked.push(at)
         if (isGoneAt(at)) {
           refusals.push(time.now())
           return after(1, () => REFUSED)
@@ -96,7 +112,7 @@ async function play(load: Load): Promise<Result> {
         const ms = 100 + 200 * random()
         if (dice < refused) return after(20, () => REFUSED)
         if (dice < refused + cut) return after(ms, () => ({ is: 'ambiguous', code: 'ECONNRESET', reply: '' }))
-        if (dice < refused + cut + hang)
+        if (dice < refused + cut + hang || swallows?.(at, _outgoing.to, time.now()) === true)
           return Promise.race([
             after<Outcome>(limitMs, () => ({ is: 'ambiguous', code: 'answer-limit', reply: '' })),
             new Promise<Outcome>(resolve =>
@@ -107,6 +123,8 @@ async function play(load: Load): Promise<Result> {
           ])
         return after(ms, () => {
           takenAt.push(time.now())
+          const code = codes.get(_outgoing.id)
+          if (code !== undefined) code.takenAt = time.now()
           tookMs.push(now() - (model.find(_outgoing.id)?.arrivedAt ?? 0))
           return { is: 'sent', reply: '' }
         })
@@ -146,8 +164,9 @@ async function play(load: Load): Promise<Result> {
   let sent = 0
   async function callback(): Promise<void> {
     sent += 1
-    const plain = sample(clock, { channel, recipient: `+86138${sent}`, code: `${sent}`, lifeMs })
+    const plain = sample(clock, { channel, recipient: numberOf(sent), code: `${sent}`, lifeMs })
     const { message, groupKey } = plain
+    codes.set(message.id, { to: message.recipient, cameAt: time.now(), asked: [], takenAt: Infinity })
     const lease = delivery.reservePlace(channel, 'code')
     await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
     const code = groupKey === undefined ? undefined : { ...message, groupKey }
@@ -170,7 +189,7 @@ async function play(load: Load): Promise<Result> {
       await new Promise(resolve => setImmediate(resolve))
     }
     const limits = carriers.map(carrier => carrier.standing(now()).limit)
-    return { sent, tookMs, takenAt, limits, probes, refusals }
+    return { sent, tookMs, takenAt, limits, probes, refusals, codes: [...codes.values()] }
   } finally {
     timers.stopAll()
     timers.uninstall()
@@ -276,4 +295,52 @@ t.test('while no code waits, nobody is asked whether it is back', async t => {
   t.equal(tookMs.length, 0)
   t.equal(sent, 10)
   t.ok(probes.length > 0 && probes.every(at => at < 13 * SECOND), 'all of them had expired')
+})
+
+/** Codes to China, two a second, of which each is taken within 0.3 s until the first of two carriers swallows them from the tenth second on. */
+async function hang(more: Partial<Load>, isOf = (_to: string) => true) {
+  const { codes } = await play({
+    seed: SEED,
+    carriers: [WELL, WELL],
+    perSecond: 2,
+    forMs: 50 * SECOND,
+    lifeMs: 300 * SECOND,
+    limitMs: 30 * SECOND,
+    swallows: (carrier, to, at) => carrier === 0 && isOf(to) && at >= 10 * SECOND,
+    ...more,
+  })
+  const late = codes.filter(({ to, cameAt }) => isOf(to) && cameAt >= 16 * SECOND)
+  return { codes, late, others: codes.filter(({ to }) => !isOf(to)) }
+}
+
+const wait = ({ cameAt, takenAt }: Code): number => takenAt - cameAt
+
+t.test('a first carrier that hangs: 6 s later each new code is with the second within 2 s', async t => {
+  const { codes, late } = await hang({})
+  const trials = late.filter(({ asked }) => asked.includes(0))
+  t.ok(trials.length <= 6, `${trials.length} of ${late.length} codes tried the first`)
+  const soon = late.filter(code => !trials.includes(code))
+  t.ok(soon.length >= 60 && soon.every(code => wait(code) < 2 * SECOND), `${Math.max(...soon.map(wait))} ms`)
+  t.ok(
+    codes.every(({ asked }) => new Set(asked).size < 2),
+    'none is sent by two carriers',
+  )
+})
+
+t.test('one that hangs for China alone: the same, and what goes elsewhere stays with it', async t => {
+  const isChina = (to: string): boolean => to.startsWith('+86')
+  const { codes, late, others } = await hang(
+    { perSecond: 4, numberOf: n => (n % 2 === 0 ? `+86138${n}` : `+1201${n}`) },
+    isChina,
+  )
+  const trials = late.filter(({ asked }) => asked.includes(0))
+  t.ok(trials.length <= 6, `${trials.length} of ${late.length} codes tried the first`)
+  const soon = late.filter(code => !trials.includes(code))
+  t.ok(soon.length >= 60 && soon.every(code => wait(code) < 2 * SECOND), `${Math.max(...soon.map(wait))} ms`)
+  t.ok(others.length >= 90 && others.every(code => wait(code) < 2 * SECOND))
+  t.ok(
+    others.every(({ asked }) => asked.join() === '0'),
+    'the first is well for them',
+  )
+  t.ok(codes.every(({ asked }) => new Set(asked).size < 2))
 })

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { BreakerOptions } from '../../src/delivery/breaker.ts'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
+import type { HealthOptions } from '../../src/delivery/health.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
@@ -98,12 +98,12 @@ export interface Options {
   readonly concurrency?: number
   readonly attemptWithinMs?: number
   readonly leaseMs?: number
-  readonly breaker?: BreakerOptions
+  readonly health?: Partial<HealthOptions>
   /** Stands between the loop and the store. */
   readonly between?: (outbox: Outbox) => Partial<Outbox>
   readonly render?: (message: NewMessage) => Outgoing
   readonly random?: () => number
-  readonly replyPatienceMs?: number
+  readonly patienceMs?: number
 }
 
 /** A delivery loop over a real store, with a clock and a provider in the test's hand. */
@@ -149,9 +149,9 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       createCarrier(provider, {
         clock,
         random,
-        breaker: given.breaker ?? {},
+        health: given.health ?? {},
         limiter: createLimiter({ most: concurrency, start: concurrency }),
-        replyPatienceMs: given.replyPatienceMs,
+        patienceMs: given.patienceMs,
       }),
     ]
     const delivery = createDelivery({

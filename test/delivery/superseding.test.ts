@@ -58,7 +58,7 @@ t.test('a code that was claimed before its own wake comes is not superseded by i
 t.test('a message given back for want of a provider is superseded when a newer one came', async t => {
   const { delivery, provider, accept, view, clock } = await openRig(t, {
     concurrency: 1,
-    breaker: { threshold: 1, openMs: 1000 },
+    health: { inARow: 1, firstRestMs: 1000 },
   })
   provider.respond = undefined
   delivery.start()

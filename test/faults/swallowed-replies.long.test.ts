@@ -13,7 +13,7 @@ t.test('new mail flows again once the patience with ten swallowed replies is ove
     ...PATIENT,
     smtp: { connectMs: 15_000, greetingMs: 15_000, commandMs: 15_000, replyMs: 12_000 },
   }
-  const options = { replyPatienceMs: 2000, repeatPausesMs: [1000, 2000, 4000], limits }
+  const options = { patienceMs: 2000, repeatPausesMs: [1000, 2000, 4000], limits }
   const stage = await openStage(t, { ANSWER_WITHIN_MS: '300' }, options)
   let dots = 0
   const { asked, met } = counting(({ step }: SmtpMoment) => {

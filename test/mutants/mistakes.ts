@@ -251,10 +251,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ],
   ],
   'test/delivery/carrier.test.ts': [
-    [
-      'circuit.until = Math.min(circuit.until, now) circuit.backoff.succeeded()',
-      'circuit.until = Math.min(circuit.until, now)',
-    ],
+    ['each.rests = 0 each.until = Math.min(each.until, now)', 'each.until = Math.min(each.until, now)'],
     [
       'kinds.size < SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS',
       'kinds.size > SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS',
@@ -348,11 +345,9 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/service/sms-templates.test.ts': [
     ['of faults) log.warn({ file: path,', 'of faults.slice(1)) log.warn({ file: path,'],
   ],
-  'test/delivery/breaker.test.ts': [
-    [
-      'latest = [] backoff.succeeded() trial = false until = null',
-      'backoff.succeeded()\ntrial = false\nuntil = null',
-    ],
+  'test/delivery/health.test.ts': [
+    ['if (attempt.startedAt < record.restedAt) return false', ''],
+    ['record.latest = [] record.fault = null record.rests = 0', 'record.latest = []\nrecord.fault = null'],
   ],
   'test/providers/twilio/module.test.ts': [
     [

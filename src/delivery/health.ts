@@ -1,0 +1,425 @@
+import type { FaultScope } from '../messages/message.ts'
+import {
+  type Fault,
+  faultScopeOf,
+  isOperatorFault,
+  isProviderDown,
+  type Outcome,
+  type ScopeNames,
+} from '../providers/provider.ts'
+import { restAfter } from '../runtime/backoff.ts'
+
+/** The parts of a carrier with a health of their own. What is wider is the carrier's, and what is narrower its message's alone. */
+type Part = keyof ScopeNames
+const PARTS = ['template', 'sender', 'country'] as const satisfies readonly Part[]
+
+/** A fault that concerns a part of what a carrier is asked for. */
+export interface PartialFault {
+  /** `carrier`: many different messages were refused alike, so that the fault may be the whole carrier's. Nothing waits for that. */
+  readonly scope: FaultScope | 'carrier'
+  /** The template, sender or country that is refused; empty for the carrier, and where all messages share one; the code of a report. */
+  readonly name: string
+  /** The kind of the message that was refused first. */
+  readonly kind: string
+  /** ms since the epoch. */
+  readonly since: number
+  /** Until when nothing in it is tried; null: nothing waits for it. ms since the epoch. */
+  readonly until: number | null
+  readonly code: string
+  readonly reply: string
+  /** It took the messages, and then reported that they did not arrive: so many recipients have met that. Absent: it refuses them. */
+  readonly recipients?: number
+}
+
+/** A partial fault that has just begun or ended. */
+export interface PartialFaultChange {
+  readonly is: 'begun' | 'over'
+  readonly fault: PartialFault
+}
+
+/** What the end of an attempt has changed, or that it is overdue. */
+export interface HealthChange {
+  /** The carrier rests now, or does no more. */
+  readonly circuit: 'open' | 'closed' | null
+  readonly faults: readonly PartialFaultChange[]
+}
+
+/** An attempt, as far as the health of a carrier is concerned. */
+export interface HealthAttempt {
+  readonly kind: string
+  readonly recipient: string
+  /** What it would use; nobody asks as long as nothing fails. */
+  readonly names: () => ScopeNames
+  readonly startedAt: number
+  /** Counts the attempts of the carrier. */
+  readonly nth: number
+}
+
+/** How one thing that can fail is: a carrier, or a part of it. It is well, rests, or is being tried. Moments are ms since the epoch. */
+export interface HealthRecord {
+  readonly scope: 'carrier' | Part
+  readonly name: string
+  /** Of the latest that began, the oldest first, whether each failed. */
+  latest: { readonly nth: number; failed: boolean }[]
+  /** What it rests for; null: it is well. */
+  fault: PartialFault | null
+  /** The provider named this part when it refused a message, so that only a message that is taken in it ends the fault. */
+  isNamed: boolean
+  /** The fault was told. While the whole carrier rests, that one of its parts does is no news. */
+  isTold: boolean
+  /** When it began to rest last. What began before says nothing of what came after. */
+  restedAt: number
+  until: number
+  /** How often in a row it was left alone; each rest is longer. */
+  rests: number
+  /** Which attempt tries it. */
+  triedBy: number | null
+  /** The provider was asked in this rest whether it approves. */
+  isAsked: boolean
+}
+
+/** So many of those that began last count; it rests when so many of them failed, or so many in a row. */
+const LATEST = { count: 10, mostFailed: 9, inARow: 5 }
+/** Rests, ms, of which the jitter gives or takes a quarter: 10 s at most, and a minute where the operator has to mend something: repeated logins lock accounts. */
+const REST_MS = { first: 2000, most: 8000 }
+const REPAIR_REST_MS = { first: 2000, most: 48_000 }
+/** How long the others wait while one message tries what rested, ms. */
+const TRIAL_WAIT_MS = 1000
+/** Where the provider can be asked whether it approves, it is asked that often at least while messages wait, ms. */
+const LONGEST_LOOK_MS = 15_000
+/** It is asked so long before a message would try it, ms. */
+const LOOK_AHEAD_MS = 1500
+
+/** Codes of attempts that this service stopped itself. */
+const STOPPED: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
+/** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
+const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', 'no-carrier-fits'])
+
+/** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
+export function wasStopped(outcome: Outcome): boolean {
+  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && STOPPED.has(outcome.code)
+}
+
+/** Says whether an outcome says nothing of the provider, because this service caused it. */
+export function isOwnDoing(outcome: Outcome): boolean {
+  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
+}
+
+/** The outcome of a look-up that finds nothing yet, which says nothing of its carrier. */
+export const NOT_KNOWN_YET = {
+  is: 'retry',
+  whose: 'later',
+  code: 'not-known-yet',
+  reply: 'the provider does not know yet what became of it',
+} as const satisfies Outcome
+
+/** Says whether an outcome is evidence of nothing. */
+function saysNothing(outcome: Outcome): boolean {
+  return isOwnDoing(outcome) || (outcome.is === 'retry' && outcome.code === NOT_KNOWN_YET.code)
+}
+
+/** What an attempt comes to that lasts too long. */
+export const OVERDUE = {
+  is: 'ambiguous',
+  code: 'attempt-limit',
+  reply: 'the provider did not come back in time',
+} as const satisfies Outcome
+
+export const UNCHANGED: HealthChange = { circuit: null, faults: [] }
+
+function newRecord(scope: HealthRecord['scope'], name: string): HealthRecord {
+  const never = Number.NEGATIVE_INFINITY
+  const well = { latest: [], fault: null, isNamed: false, isTold: false, rests: 0, triedBy: null }
+  return { scope, name, ...well, restedAt: never, until: never, isAsked: false }
+}
+
+/** Says until when nothing may begin; null: it is well, or may be tried now. */
+function restsUntil({ fault, triedBy, until }: HealthRecord, now: number): number | null {
+  if (fault === null) return null
+  if (triedBy !== null) return now + TRIAL_WAIT_MS
+  return now < until ? until : null
+}
+
+/** Notes how an attempt ended, or that it is overdue; what it comes to in the end takes the place of that. */
+function note({ latest }: HealthRecord, { nth }: HealthAttempt, failed: boolean): void {
+  const before = latest.findLastIndex(each => each.nth <= nth)
+  const found = latest[before]
+  if (found?.nth === nth) found.failed = failed
+  else latest.splice(before + 1, 0, { nth, failed })
+  if (latest.length > LATEST.count) latest.shift()
+}
+
+function noteEnd(record: HealthRecord, now: number): void {
+  record.latest = []
+  record.fault = null
+  record.rests = 0
+  record.triedBy = null
+  record.until = now
+}
+
+export interface HealthOptions {
+  readonly random: () => number
+  /** So many failures in a row make it rest, and so long is its first rest, ms, when not as usual. */
+  readonly inARow?: number | undefined
+  readonly firstRestMs?: number | undefined
+}
+
+export type Health = ReturnType<typeof createHealth>
+
+/**
+ * Makes the health of a carrier: a record of itself, and one for each part of it that fails. One rule holds for all: what fails
+ * rests, and is then tried by one message. It fails when five in a row did, or nine of the latest ten; a part also when the
+ * provider names it in a refusal, which meets every message in it and no other. Evidence of its own kind makes it well: a carrier
+ * that answers, a part in which a message is taken. What began before a rest does not make it longer.
+ */
+export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = REST_MS.first }: HealthOptions) {
+  const whole = newRecord('carrier', '')
+  const parts = new Map<string, HealthRecord>()
+  const suspicion = createSuspicion()
+
+  function* partsOf({ names }: Pick<HealthAttempt, 'names'>): Generator<HealthRecord> {
+    if (parts.size === 0) return
+    const used = names()
+    for (const scope of PARTS) {
+      const record = parts.get(`${scope} ${used[scope] ?? ''}`)
+      if (record !== undefined) yield record
+    }
+  }
+
+  function partOf(scope: Part, { names }: HealthAttempt): HealthRecord {
+    const name = names()[scope] ?? ''
+    const record = parts.get(`${scope} ${name}`) ?? newRecord(scope, name)
+    parts.set(`${scope} ${name}`, record)
+    return record
+  }
+
+  function forgetPart({ scope, name }: HealthRecord): void {
+    parts.delete(`${scope} ${name}`)
+  }
+
+  function rest(
+    record: HealthRecord,
+    isForOperator: boolean,
+    now: number,
+    leastMs = 0,
+    mostMs = Infinity,
+  ): void {
+    const bounds = isForOperator ? REPAIR_REST_MS : REST_MS
+    record.rests += 1
+    const ms = restAfter(record.rests, { ...bounds, first: firstRestMs }, random)
+    record.until = now + Math.max(Math.min(ms, mostMs), leastMs)
+    record.restedAt = now
+    record.triedBy = null
+    record.isAsked = false
+  }
+
+  /** It failed. @returns whether it rests since this moment, or again */
+  function fail(
+    record: HealthRecord,
+    outcome: Fault,
+    attempt: HealthAttempt,
+    now: number,
+    isNamed = false,
+  ): boolean {
+    const { fault, scope, name, latest } = record
+    const { code, reply } = outcome
+    if (fault !== null && isNamed) record.fault = { ...fault, code, reply }
+    if (fault === null && !isNamed) {
+      if (attempt.startedAt < record.restedAt) return false
+      note(record, attempt, true)
+      const failed = latest.filter(each => each.failed).length
+      const areInARow = latest.length >= inARow && latest.slice(-inARow).every(each => each.failed)
+      if (!areInARow && failed < LATEST.mostFailed) return false
+    } else if (fault !== null && record.triedBy !== attempt.nth) return false
+    record.isNamed ||= isNamed
+    record.fault ??= { scope, name, kind: attempt.kind, since: now, until: null, code, reply }
+    rest(record, isOperatorFault(outcome), now, outcome.is === 'limit' ? outcome.retryAfterMs : 0)
+    return true
+  }
+
+  /** An attempt has failed that concerns this part. */
+  function failPart(scope: Part, outcome: Fault, attempt: HealthAttempt, now: number, isNamed: boolean) {
+    const record = partOf(scope, attempt)
+    if (!fail(record, outcome, attempt, now, isNamed)) return []
+    if (record.fault === null || record.isTold || (whole.fault !== null && !isNamed)) return []
+    record.isTold = true
+    return [{ is: 'begun' as const, fault: { ...record.fault, until: record.until } }]
+  }
+
+  /** An attempt was answered, or taken, in all these parts. */
+  function* answerParts(outcome: Outcome, attempt: HealthAttempt): Generator<PartialFaultChange> {
+    for (const record of partsOf(attempt)) {
+      const { fault, isNamed, isTold } = record
+      if (fault === null) note(record, attempt, false)
+      if (fault === null ? record.latest.some(({ failed }) => failed) : isNamed && outcome.is !== 'sent')
+        continue
+      forgetPart(record)
+      if (fault !== null && isTold) yield { is: 'over', fault }
+    }
+  }
+
+  function forgetTrial(attempt: HealthAttempt): void {
+    if (whole.triedBy === attempt.nth) whole.triedBy = null
+    for (const record of partsOf(attempt)) if (record.triedBy === attempt.nth) record.triedBy = null
+  }
+
+  function answerWhole(attempt: HealthAttempt, now: number): HealthChange['circuit'] {
+    if (whole.fault === null) {
+      note(whole, attempt, false)
+      return null
+    }
+    noteEnd(whole, now)
+    // What failed with the carrier is tried now, too.
+    for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
+    return 'closed'
+  }
+
+  function record(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
+    if (saysNothing(outcome)) {
+      forgetTrial(attempt)
+      return UNCHANGED
+    }
+    if (outcome.is === 'sent' || !isProviderDown(outcome)) {
+      const circuit = answerWhole(attempt, now)
+      const scope = outcome.is === 'sent' ? undefined : PARTS.find(each => each === faultScopeOf(outcome))
+      const over = [...answerParts(outcome, attempt)]
+      const begun =
+        outcome.is !== 'sent' && scope !== undefined && isOperatorFault(outcome)
+          ? failPart(scope, outcome, attempt, now, true)
+          : []
+      forgetTrial(attempt)
+      return { circuit, faults: [...over, ...begun] }
+    }
+    const wasWell = whole.fault === null
+    const circuit = fail(whole, outcome, attempt, now) && wasWell ? 'open' : null
+    // What could not be connected, or whose login was refused, says nothing of where the message goes.
+    const isOfCountry = outcome.is === 'ambiguous' && attempt.names().country !== undefined
+    const faults = isOfCountry ? failPart('country', outcome, attempt, now, false) : []
+    forgetTrial(attempt)
+    return { circuit, faults }
+  }
+
+  return {
+    /** The records of all that is not well, or has failed of late; the carrier's own is the first. */
+    records: (): readonly HealthRecord[] => [whole, ...parts.values()],
+    /** Says until when the carrier is left alone; null: it may be asked. */
+    restsUntil: (now: number): number | null => restsUntil(whole, now),
+    state: (): 'closed' | 'open' | 'half-open' =>
+      whole.fault === null ? 'closed' : whole.triedBy === null ? 'open' : 'half-open',
+    /** When its rest ends; null: it is well. */
+    openUntil: (): number | null => (whole.fault === null ? null : whole.until),
+    /** Finds the part that a message would meet now and that is left alone, and until when. */
+    findFault(message: Pick<HealthAttempt, 'names'>, now: number) {
+      let found: { readonly scope: Part; readonly until: number } | null = null
+      for (const each of partsOf(message)) {
+        const until = restsUntil(each, now)
+        if (until === null || (found !== null && until <= found.until)) continue
+        found = { scope: each.scope as Part, until }
+      }
+      return found
+    },
+    /** An attempt begins: it tries what has rested. */
+    begin(attempt: HealthAttempt, now: number): void {
+      for (const each of [whole, ...partsOf(attempt)])
+        if (each.fault !== null && now >= each.until) each.triedBy ??= attempt.nth
+    },
+    /** The attempt never began, or says nothing. */
+    forgetTrial,
+    /** Takes the outcome of an attempt, or that it is overdue. */
+    record,
+    /** Takes an outcome by what was said to other messages. */
+    judge: suspicion.judge,
+    /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
+    allowTrialNow(now: number): void {
+      for (const each of [whole, ...parts.values()]) {
+        each.rests = 0
+        each.until = Math.min(each.until, now)
+      }
+    },
+    /** Lets the rests of what does not answer end at that moment at the latest, but not sooner than the first rest would. */
+    allowTrialBy(at: number): void {
+      for (const each of [whole, ...parts.values()])
+        if (!each.isNamed) each.until = Math.min(each.until, Math.max(at, each.restedAt + firstRestMs))
+    },
+    /** Takes the templates and senders whose rest is nearly over: the provider may be asked whether it approves of them. Each is given once a rest. */
+    *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
+      for (const each of parts.values()) {
+        const { scope, name, isAsked, triedBy, until } = each
+        if (scope !== 'template' && scope !== 'sender') continue
+        if (isAsked || triedBy !== null || until - now > LOOK_AHEAD_MS) continue
+        each.isAsked = true
+        yield { scope, name }
+      }
+    },
+    /** Takes what the provider says of one of them. @param hindrance null: it approves of it. @returns whether a message may try it now */
+    noteLook(scope: Part, name: string, hindrance: string | null, now: number): boolean {
+      const found = parts.get(`${scope} ${name}`)
+      if (found === undefined || found.fault === null) return false
+      if (hindrance === null) found.until = Math.min(found.until, now)
+      else {
+        found.fault = { ...found.fault, reply: hindrance }
+        rest(found, true, now, 0, LONGEST_LOOK_MS)
+      }
+      return hindrance === null
+    },
+    faults(): readonly PartialFault[] {
+      const told = [...parts.values()].flatMap(({ fault, isTold, until }) =>
+        fault === null || !isTold ? [] : { ...fault, until },
+      )
+      const suspected = suspicion.fault()
+      return suspected === null ? told : [...told, suspected]
+    },
+  }
+}
+
+/** So many recipients, of several kinds of message, have to be refused before the carrier itself is suspected. */
+const SEVERAL_RECIPIENTS = 5
+const SEVERAL_KINDS = 2
+/** So many are enough when they all are of one kind: some enterprises send no other. */
+const MANY_RECIPIENTS = 20
+/** Codes of a carrier that are kept apart; beyond them it is refusing all kinds of things. */
+const MOST_CODES = 100
+
+/**
+ * Makes the function that finds out whether refusals of single messages make a fault of the whole carrier likely: the same one met many
+ * recipients and kinds, and nothing was sent in between. That is said to the operator and changes nothing else: strangers choose
+ * recipients, and whoever could delay others by naming some would do it. Until then such a refusal is `later`, which alarms nobody.
+ */
+function createSuspicion() {
+  const refused = new Map<string, { readonly recipients: Set<string>; readonly kinds: Set<string> }>()
+  let suspected: PartialFault | null = null
+
+  function isLikely(code: string, { recipient, kind }: HealthAttempt): boolean {
+    const { recipients, kinds } = refused.get(code) ?? { recipients: new Set(), kinds: new Set() }
+    if (refused.size < MOST_CODES) refused.set(code, { recipients, kinds })
+    if (recipients.size < MANY_RECIPIENTS) recipients.add(recipient)
+    if (kinds.size < SEVERAL_KINDS) kinds.add(kind)
+    return recipients.size >= (kinds.size < SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS)
+  }
+
+  return {
+    /** Judges an outcome by what was said to other messages. */
+    judge(
+      outcome: Outcome,
+      part: HealthAttempt,
+      now: number,
+    ): { readonly outcome: Outcome; readonly change: PartialFaultChange | null } {
+      if (outcome.is === 'sent') {
+        const fault = suspected
+        refused.clear()
+        suspected = null
+        return { outcome, change: fault === null ? null : { is: 'over', fault } }
+      }
+      const scope = faultScopeOf(outcome)
+      const isOfOneMessage = scope === 'message' || scope === 'recipient'
+      if (!isOfOneMessage || outcome.is !== 'retry' || outcome.whose !== 'ours')
+        return { outcome, change: null }
+      if (!isLikely(outcome.code, part)) return { outcome: { ...outcome, whose: 'later' }, change: null }
+      if (suspected !== null) return { outcome, change: null }
+      const { code, reply } = outcome
+      suspected = { scope: 'carrier', name: '', kind: part.kind, since: now, until: null, code, reply }
+      return { outcome, change: { is: 'begun', fault: suspected } }
+    },
+    fault: (): PartialFault | null => suspected,
+  }
+}
