@@ -52,7 +52,7 @@ async function replicas(t: Test) {
     emulator,
     /** How many have asked for the lead, whether they were given it or not. */
     async askers() {
-      const asked = (await postgres.log()).matchAll(/execute take-leader-lease.*?\$2 = '([^']+)'/gs)
+      const asked = (await postgres.log()).matchAll(/INSERT INTO courier_leader_leases.*?\$2 = '([^']+)'/gs)
       return new Set([...asked].map(([, owner]) => owner)).size
     },
     async leader() {
