@@ -60,7 +60,7 @@ export interface AttemptsOptions {
   /** All carriers of the channel, at least one. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
-  readonly reports?: Pick<CarrierReports, 'noteSent'>
+  readonly reports?: Pick<CarrierReports, 'noteAsked' | 'noteSent' | 'noteUnsent'>
   readonly render: (message: NewMessage) => Outgoing
   /**
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
@@ -196,6 +196,7 @@ export function createAttempts(options: AttemptsOptions) {
           break
         }
         asked = carrier
+        options.reports?.noteAsked(message, provider.name)
 
         let said: Outcome | null = null
         if (isHolder && provider.lookUp !== undefined) {
@@ -219,6 +220,7 @@ export function createAttempts(options: AttemptsOptions) {
         emitHealthChange(emit, provider, end, outcome.reply)
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         if (outcome.is === 'sent') options.reports?.noteSent(message, provider.name, outcome.providerId)
+        else if (outcome.is !== 'ambiguous' && ambiguous === 0) options.reports?.noteUnsent(message)
         options.onCarrierEnd(end)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.

@@ -43,6 +43,10 @@ const MOST_NUMBERS = 10_000
 const MOST_CODES = 4
 /** A code without a report is taken for undelivered from then on, ms, at a carrier that reports: people ask for another one after a minute. */
 const UNREPORTED_MS = 30_000
+/** A code that its carrier has not answered for so long, ms, is not known to have been sent. */
+const UNANSWERED_MS = 2000
+/** For so long a code that did not come, or may not have been sent, is a reason to ask another carrier first, ms. */
+const REMEMBERED_MS = 24 * 60 * 60_000
 
 /** The carrier that a message does not go to first, since a code to its number is not known to have come by it. */
 export interface Demotion {
@@ -58,6 +62,10 @@ const UNDELIVERED = {
 const UNREPORTED = {
   code: 'code-unreported',
   reply: 'asked last: a code before this one has not been reported on',
+} as const
+const UNANSWERED = {
+  code: 'code-unanswered',
+  reply: 'asked last: a code before this one has not been answered',
 } as const
 
 export type CarrierReports = ReturnType<typeof createCarrierReports>
@@ -120,6 +128,14 @@ export function createCarrierReports(options: CarrierReportsOptions) {
     isSecond,
     /** Lists what a provider's reports say that is for the operator to mend. */
     faultsOf: faults.list,
+    /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
+    noteAsked({ id, recipient, purpose, expiresAt }: SentMessage, provider: string): void {
+      if (purpose !== 'code' || !judged.has(provider) || latestCodes.has(id)) return
+      const sentAt = clock.now()
+      latestCodes.add(recipient, { provider, ids: [id], sentAt, expiresAt, isSent: false, isDelivered: null })
+    },
+    /** Notes that it surely has not sent it. */
+    noteUnsent: ({ id, recipient }: SentMessage): void => latestCodes.forget(recipient, id),
     /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
     noteSent(message: SentMessage, provider: string, providerId: string | undefined): void {
       if (!judged.has(provider)) return
@@ -129,21 +145,31 @@ export function createCarrierReports(options: CarrierReportsOptions) {
       awaited.add({ id, masked, provider, providerId, sentAt })
       if (purpose !== 'code') return
       const ids = providerId === undefined ? [id] : [id, providerId]
-      latestCodes.add(recipient, { provider, ids, sentAt, expiresAt, isDelivered: null })
+      latestCodes.forget(recipient, id)
+      latestCodes.add(recipient, { provider, ids, sentAt, expiresAt, isSent: true, isDelivered: null })
     },
     /**
-     * Finds the carrier of a route by which a code to the same number is not known to have come, while that code is valid: it was
-     * reported undelivered, or a carrier that reports has said nothing of it. The person asks again because nothing came.
+     * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
+     * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
+     * because nothing came.
      */
-    findDemotion(carriers: readonly Carrier[], { recipient, purpose }: NewMessage): Demotion | undefined {
+    findDemotion(carriers: readonly Carrier[], { id, recipient, purpose }: NewMessage): Demotion | undefined {
       if (purpose !== 'code' || carriers.length < 2) return undefined
       const now = clock.now()
       const isKnownToWork = new Set<string>()
-      for (const { provider, sentAt, isDelivered } of latestCodes.newestFirst(recipient, now)) {
+      for (const code of latestCodes.newestFirst(recipient)) {
+        const { provider, ids, sentAt, expiresAt, isSent, isDelivered } = code
+        if (now - sentAt >= REMEMBERED_MS || ids.includes(id)) continue
         if (isDelivered === true) isKnownToWork.add(provider)
         if (isKnownToWork.has(provider) || !carriers.some(each => each.provider.name === provider)) continue
         if (isDelivered === false) return { provider, ...UNDELIVERED }
-        if (now - sentAt >= UNREPORTED_MS && histories.get(provider)?.reports() === true)
+        if (!isSent && now - sentAt >= UNANSWERED_MS) return { provider, ...UNANSWERED }
+        if (
+          isSent &&
+          now < expiresAt &&
+          now - sentAt >= UNREPORTED_MS &&
+          histories.get(provider)?.reports() === true
+        )
           return { provider, ...UNREPORTED }
       }
       return undefined
@@ -178,6 +204,8 @@ interface LatestCode {
   /** ms since the epoch. */
   readonly sentAt: number
   readonly expiresAt: number
+  /** The carrier said that it took it. */
+  readonly isSent: boolean
   /** Null: nothing was reported. */
   isDelivered: boolean | null
 }
@@ -202,13 +230,17 @@ function createLatestCodes() {
       const [oldest] = byNumber.keys()
       if (byNumber.size > MOST_NUMBERS && oldest !== undefined) keep(oldest, [])
     },
+    has: (id: string): boolean => byId.has(id),
+    forget(number: string, id: string): void {
+      const code = byId.get(id)
+      const others = byNumber.get(number)?.filter(each => each !== code)
+      if (code !== undefined && others !== undefined) keep(number, others)
+    },
     noteReport(id: string, isDelivered: boolean): void {
       const code = byId.get(id)
       if (code !== undefined) code.isDelivered = isDelivered
     },
-    /** Lists those that are still valid. */
-    newestFirst: (number: string, now: number): readonly LatestCode[] =>
-      (byNumber.get(number) ?? []).filter(({ expiresAt }) => now < expiresAt).toReversed(),
+    newestFirst: (number: string): readonly LatestCode[] => byNumber.get(number)?.toReversed() ?? [],
   }
 }
 

@@ -26,7 +26,7 @@ import type { Settler } from './settle.ts'
 export interface ChannelSpec extends Pick<AttemptsOptions, 'carriers' | 'route' | 'render'> {
   readonly channel: Channel
   /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Pick<CarrierReports, 'orderCarriers' | 'isSecond' | 'noteSent' | 'findDemotion'>
+  readonly reports?: Omit<CarrierReports, 'handlers' | 'faultsOf'>
 }
 
 export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec | 'outbox' | 'onCarrierEnd'> {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
+import { createCarrierReports } from '../../src/delivery/carrier-reports.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
@@ -154,6 +155,14 @@ async function play(load: Load): Promise<Result> {
         route: ({ recipient }) =>
           apart ? carriers.filter((_, at) => at === Number(recipient.slice(-1)) % 2) : carriers,
         render,
+        reports: createCarrierReports({
+          clock,
+          random,
+          judged: new Set(channel === 'sms' ? providers.map(({ name }) => name) : []),
+          onChange: () => {},
+          onFault: () => {},
+          domainOf: () => '',
+        }),
       },
     ],
     leaseMs: 120 * SECOND,
@@ -344,3 +353,28 @@ t.test('one that hangs for China alone: the same, and what goes elsewhere stays 
   )
   t.ok(codes.every(({ asked }) => new Set(asked).size < 2))
 })
+
+for (const [every, pauseS, asked] of [
+  ['five seconds, before the first is given up', 5, [[0], [1], [1], [1]]],
+  ['minute, after the first was repeated', 60, [[0, 0], [1], [1], [1]]],
+] as const)
+  t.test(`a person for whom the first carrier hangs asks four times, every ${every}`, async t => {
+    const { codes } = await hang(
+      {
+        perSecond: 1,
+        forMs: (15 + 3 * pauseS) * SECOND,
+        numberOf: n => (n >= 12 && (n - 12) % pauseS === 0 ? '+86138ann' : `+86138${n}`),
+      },
+      to => to === '+86138ann',
+    )
+    const hers = codes.filter(({ to }) => to === '+86138ann')
+    t.same(
+      hers.map(each => each.asked),
+      asked,
+    )
+    t.ok(hers.slice(1).every(code => wait(code) < SECOND))
+    t.ok(
+      codes.every(code => hers.includes(code) || code.asked.join() === '0'),
+      'the first is well for others',
+    )
+  })

@@ -202,7 +202,9 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           reports: {
             orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
             isSecond: () => false,
+            noteAsked() {},
             noteSent() {},
+            noteUnsent() {},
             findDemotion: () => undefined,
           },
           render: message => ({ ...rendered(message), channel }) as Outgoing,
