@@ -1,6 +1,5 @@
 import type { OutgoingSms } from '../messages/message.ts'
 import { checkOk } from '../runtime/check-result.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
@@ -159,7 +158,7 @@ export function signTencentRequest(
 
 /**
  * The values that a template accepts (https://cloud.tencent.com/document/product/382/39023). How long a value may be that is no
- * code stands in the console, and differs by account: {@link createLengthLimits} learns it.
+ * code stands in the console, and differs by account: Tencent refuses a longer one.
  */
 const RULES: ValueRules = { longest: 500, code: /^\d{1,6}$/, codeForm: 'at most 6 digits', likeCode: true }
 
@@ -174,7 +173,6 @@ interface TencentParcel {
 function packMessage(
   settings: TencentSettings,
   message: OutgoingSms,
-  longestOf: (template: string) => number,
 ): TencentParcel | { readonly why: string } {
   const use = settings.templates.templateFor('tencent', message)
   if ('why' in use) return use
@@ -185,50 +183,23 @@ function packMessage(
   if (mainland && signName === undefined) return { why: 'it has no signature: set TENCENT_SMS_SIGN_NAME' }
   if (!Array.isArray(params))
     return { why: `the parameters of template ${template} must be a list, in its order` }
-  const rules = { ...RULES, longest: longestOf(template) }
-  const fault = findValueFault(params, message.params['code'], rules)
+  const fault = findValueFault(params, message.params['code'], RULES)
   return fault === null ? { template, signName, params: params as readonly string[] } : { why: fault }
-}
-
-/** No account takes fewer characters. */
-const SHORTEST_LIMIT = 6
-const TOO_LONG = 'InvalidParameterValue.TemplateParameterLengthLimit'
-
-/**
- * Remembers how long a value was that a template was refused for, so that the next message which is as long is not handed over in
- * vain. For an hour: the operator may have the limit raised.
- */
-function createLengthLimits({ now }: Clock) {
-  const refused = new Map<string, { readonly characters: number; readonly until: number }>()
-  const limitOf = (template: string): number => {
-    const { characters, until } = refused.get(template) ?? { characters: 0, until: 0 }
-    return now() < until ? Math.max(characters - 1, SHORTEST_LIMIT) : RULES.longest
-  }
-  return {
-    limitOf,
-    note(outcome: Outcome, { template, params }: TencentParcel): void {
-      if (outcome.is !== 'rejected' || outcome.code !== TOO_LONG) return
-      const characters = Math.max(...params.map(({ length }) => length))
-      refused.set(template, { characters, until: now() + HOUR })
-    },
-  }
 }
 
 /** Sends SMS by the enterprise's approved templates at Tencent Cloud, one recipient a request. */
 export function createTencentProvider(settings: TencentSettings): Provider {
   const { clock, concurrency = 200, appId, secretKey } = settings
   const api = createTencentApi(settings, concurrency)
-  const lengths = createLengthLimits(clock)
   return createSmsProvider({
     name: 'tencent',
     concurrency,
     clock,
-    pack: message => packMessage(settings, message, lengths.limitOf),
+    pack: message => packMessage(settings, message),
     namesOf: ({ template, signName }) => ({ template, sender: signName }),
     /** @see https://cloud.tencent.com/document/api/382/55981 */
-    async send(message, parcel: TencentParcel, signal) {
+    async send(message, { template, signName, params }: TencentParcel, signal) {
       const { id, to, expiresAt } = message
-      const { template, signName, params } = parcel
       const request = {
         PhoneNumberSet: [to],
         SmsSdkAppId: appId,
@@ -238,12 +209,9 @@ export function createTencentProvider(settings: TencentSettings): Provider {
         SessionContext: id,
       }
       const result = await api.call('SendSms', request, signal, expiresAt)
-      const outcome =
-        'value' in result
-          ? judgeAnswer(result.value, to, createRedactor(message, [secretKey, ...params]), clock.now())
-          : outcomeWithoutAnswer(result, 'Tencent')
-      lengths.note(outcome, parcel)
-      return outcome
+      return 'value' in result
+        ? judgeAnswer(result.value, to, createRedactor(message, [secretKey, ...params]), clock.now())
+        : outcomeWithoutAnswer(result, 'Tencent')
     },
     lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
     probe: api.probe,

@@ -157,28 +157,6 @@ t.test('what does not fit is not sent', async t => {
   t.equal(server.standIn.requests.length, 0)
 })
 
-t.test('a value as long as one that was refused is not handed over again, for an hour', async t => {
-  let now = Date.now()
-  const words = 'Pump 3 b'
-  const { server, provider, send } = await start(t, {
-    templates: {
-      templateFor: (_carrier, { kind, params }) => ({ template: kind, params: ['b', params['name'] ?? ''] }),
-    },
-    clock: { now: () => now },
-  })
-  const named = (name: string, kind = 'alarm') => sms({ kind, params: { name }, expiresAt: now + 9_000_000 })
-  server.fault = () => refuse('InvalidParameterValue.TemplateParameterLengthLimit')
-  t.match(await send(named(words)), { is: 'rejected', scope: 'message' })
-  server.fault = undefined
-  t.match(provider.fits?.(named(words)), /^parameter 2 of the template takes 7 characters at most$/)
-  t.match(await send(named(words)), { code: 'no-template' })
-  t.equal(server.standIn.requests.length, 1)
-  t.equal(provider.fits?.(named('Pump 3b')), null, 'a shorter one is tried')
-  t.equal(provider.fits?.(named(words, 'other')), null, 'and so is another template')
-  now += 3_600_000
-  t.equal(provider.fits?.(named(words)), null)
-})
-
 t.test('after a lost answer a report that names us tells that it was accepted', async t => {
   const { server, provider, send } = await start(t, {}, { namesContext: true })
   server.fault = () => ({ is: 'reset', accept: true })
