@@ -25,9 +25,11 @@ interface SdkRequest {
 export type TwilioClient = ReturnType<typeof createTwilioClient>
 
 /**
- * Puts the parts of Twilio's SDK together that SMS need, as its own client does, over our HTTP client. Its own loads axios and every
- * product of Twilio's, 37 MB and 150 ms. The modules are not documented as an interface: the SDK's version is pinned, and a test
- * compares this with its own client. Requests go to `baseUrl`'s origin, whatever the SDK makes of region and edge.
+ * Puts the parts of Twilio's SDK together that SMS need, as its own client does, over our HTTP client. Only the whole SDK is documented,
+ * which loads axios and every product: a process that has loaded it takes 80 MB, with these parts 51, with nothing 44, and it takes 277 ms
+ * instead of 27 (medians of nine processes in turns, Node 24). That is a fifth of what the service takes. So the parts stay, the SDK's
+ * version is pinned, and a test compares this with its own client. Requests go to `baseUrl`'s origin, whatever the SDK makes of region
+ * and edge.
  *
  * @param settings.user an account or an API key, and its secret
  */
