@@ -11,7 +11,7 @@ import { repeat } from '../runtime/retry.ts'
 import type { ImapAddress } from '../settings/urls.ts'
 import { REPORT_OCTETS } from './report.ts'
 
-export interface BounceMailboxOptions {
+export interface MailboxLogin {
   readonly address: ImapAddress
   /** Access tokens in the place of a password; closed with the mailbox. */
   readonly tokens?:
@@ -20,13 +20,16 @@ export interface BounceMailboxOptions {
         close(): Promise<unknown>
       }
     | undefined
+}
+
+export interface BounceMailboxOptions extends MailboxLogin {
   /** Reads a mail. @returns whether it reports on a mail of ours. @throws StoreUnavailable: it is read again later */
   readonly take: (message: Uint8Array) => Promise<boolean>
   /** They keep, under this name, up to which mail the mailbox was read. */
-  readonly memos: Pick<MemoStore, 'readMemos' | 'writeMemo'>
+  readonly memos: MemoStore
   readonly memoName: string
   /** Waits, ms; an abort ends the wait. */
-  readonly rest: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>
   /** Takes or keeps the leader lease among replicas; undefined when this process is the only one. */
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
   readonly clock: Clock
@@ -50,9 +53,9 @@ const LOOK_EVERY_MS = 60_000
 /** Mails whose heads are asked for at once, and so much of each at most: a Content-Type stands within it. */
 const HEADS_AT_ONCE = 50
 const HEAD_OCTETS = 64 * 1024
-/** Callbacks go before reports, however many there are: the rests after a report or some heads, and after a look, ms. */
-const REST_MS = { afterMails: 50, afterLook: 500 }
-/** The most that a server may say in the rest after a look, octets: nobody has asked it anything. */
+/** Callbacks go before reports, however many there are: the pauses after a report or some heads, and after a look, ms. */
+const PAUSE_MS = { afterMails: 50, afterLook: 500 }
+/** The most that a server may say in the pause after a look, octets: nobody has asked it anything. */
 const MOST_UNASKED_OCTETS = 64 * 1024
 /** How long the server may take for an answer, whatever else it says meanwhile, ms. */
 const ANSWER_MS = 60_000
@@ -90,8 +93,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     const close = () => client.close()
     signal.addEventListener('abort', close, { once: true })
     const answer = setTimeout(close, ANSWER_MS)
-    const rest = async (ms: number) => {
-      await options.rest(ms, signal)
+    const pause = async (ms: number) => {
+      await options.pause(ms, signal)
       answer.refresh()
     }
     let mayHaveMore = false
@@ -103,13 +106,13 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       await client.mailboxOpen(address.mailbox)
       for (let looks = 0; client.usable; looks += 1) {
         mayHaveMore = false
-        await readNew(client, rest)
+        await readNew(client, pause)
         backoff.succeeded()
         failing = null
         if (looks === 0) emit({ type: 'bounce-mailbox', is: 'open' })
-        for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += REST_MS.afterLook) {
+        for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += PAUSE_MS.afterLook) {
           client.stats(true)
-          await rest(REST_MS.afterLook)
+          await pause(PAUSE_MS.afterLook)
           if (client.stats().received > MOST_UNASKED_OCTETS) throw new Error('the server talks without end')
           if (mayHaveMore) break
         }
@@ -122,7 +125,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   }
 
   /** Reads the reports among the mails that have come since the last look. All others stay as they are. */
-  async function readNew(client: ImapFlow, rest: (ms: number) => Promise<void>): Promise<void> {
+  async function readNew(client: ImapFlow, pause: (ms: number) => Promise<void>): Promise<void> {
     const { uidValidity, exists } = client.mailbox || { uidValidity: 0n, exists: 0 }
     const validity = String(uidValidity)
     looked ??= JSON.parse((await memos.readMemos([memoName])).get(memoName) ?? 'null')
@@ -131,14 +134,14 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       failed.clear()
     }
     const last = looked.uid
-    const firstLeft = () => Math.min(...failed.keys(), (looked?.uid ?? 0) + 1)
+    const firstUnread = () => Math.min(...failed.keys(), (looked?.uid ?? 0) + 1)
     async function keep(): Promise<void> {
-      const value = JSON.stringify({ validity, uid: firstLeft() - 1 })
+      const value = JSON.stringify({ validity, uid: firstUnread() - 1 })
       if (value !== kept)
         await memos.writeMemo({ name: memoName, value, expiresAt: clock.now() + 2 * RECENT_MS })
       kept = value
     }
-    const query = { since: new Date(clock.now() - RECENT_MS), uid: `${firstLeft()}:*` }
+    const query = { since: new Date(clock.now() - RECENT_MS), uid: `${firstUnread()}:*` }
     const found = exists > 0 ? await client.search(query, { uid: true }) : []
     if (!found) throw Object.assign(new Error('SEARCH'), { responseStatus: 'NO' })
     const isThere = new Set(found)
@@ -159,14 +162,14 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
         reads += 1
         if (mail !== false && mail?.source !== undefined && (await take(mail.source)))
           await moveAway(client, uid)
-        await rest(REST_MS.afterMails)
+        await pause(PAUSE_MS.afterMails)
       }
       reads += 1
       for (const uid of underWay) failed.delete(uid)
       looked = { validity, uid: Math.max(looked.uid, ...underWay) }
       underWay = []
       await keep()
-      await rest(REST_MS.afterMails)
+      await pause(PAUSE_MS.afterMails)
     }
   }
 
@@ -199,7 +202,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
     }
-    await options.rest(backoff.failed(), signal)
+    await options.pause(backoff.failed(), signal)
     return 0
   }
 
@@ -231,10 +234,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
   }
 }
 
-type Login = Pick<BounceMailboxOptions, 'address' | 'tokens'>
-
 /** Logs in and opens the mailbox, and reads nothing. @returns what is wrong; null: it can be read */
-export async function tryMailbox(login: Login): Promise<Diagnosis | null> {
+export async function tryMailbox(login: MailboxLogin): Promise<Diagnosis | null> {
   let client: ImapFlow | undefined
   try {
     client = await createClient(login)
@@ -250,7 +251,7 @@ export async function tryMailbox(login: Login): Promise<Diagnosis | null> {
   }
 }
 
-async function createClient({ address, tokens }: Login): Promise<ImapFlow> {
+async function createClient({ address, tokens }: MailboxLogin): Promise<ImapFlow> {
   const { host, port, secure, startTls, user, pass } = address
   const got = await tokens?.getToken()
   if (got !== undefined && 'reply' in got) throw new Error(got.reply)

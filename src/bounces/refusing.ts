@@ -1,3 +1,4 @@
+import type { NewMessage } from '../messages/message.ts'
 import type { Acceptance, Accepted, Outbox, Summary } from '../outbox/outbox.ts'
 import { bounceNote } from '../outbox/rules.ts'
 
@@ -53,17 +54,15 @@ function isOurFault({ counts, bounced }: Summary): boolean {
   return sent >= OUR_FAULT.fewest && bounced > sent * OUR_FAULT.share
 }
 
-type Refusable = Pick<Acceptance['message'], 'channel' | 'kind' | 'purpose'>
-
 /** How long a mail that came back makes us refuse a message, ms; null: it is never refused. */
-function lifeOfRefusal({ channel, kind, purpose }: Refusable): number | null {
+function lifeOfRefusal({ channel, kind, purpose }: NewMessage): number | null {
   if (channel !== 'email') return null
   if (purpose === 'alarm' || purpose === 'file') return DAY_MS
   return kind === 'registration-activation' ? 15 * MINUTE_MS : null
 }
 
 /** @param times of the first and the latest two mails that came back, ms since the epoch. */
-export function isRefused(message: Refusable, times: readonly number[], now: number): boolean {
+export function isRefused(message: NewMessage, times: readonly number[], now: number): boolean {
   const life = lifeOfRefusal(message)
   const last = times.at(-1)
   if (life === null || last === undefined) return false

@@ -44,7 +44,7 @@ const NO_FIELDS: Fields = new Map()
  */
 export function readBounces(message: Uint8Array): readonly BouncedMail[] {
   const text = new TextDecoder().decode(message.subarray(0, REPORT_OCTETS))
-  const lines = { left: REPORT_LINES }
+  const lines = { toRead: REPORT_LINES }
   const head = createFieldReader(text, lines).next() ?? NO_FIELDS
   const boundary = BOUNDARY.exec(head.get('content-type') ?? '')
   if (boundary === null) return []
@@ -86,7 +86,7 @@ interface Part {
 }
 
 /** Lists the parts of a report. What parts of these have is not looked at: a report says nothing there. */
-function partsOf(text: string, boundary: string, lines: { left: number }): readonly Part[] {
+function partsOf(text: string, boundary: string, lines: LinesToRead): readonly Part[] {
   const delimiter = new RegExp(`\\n--${RegExp.escape(boundary)}(--)?[ \\t]*(?=\\r?\\n|$)`)
   const pieces = text.split(delimiter, 1 + 2 * MOST_PARTS)
   const parts: Part[] = []
@@ -96,13 +96,13 @@ function partsOf(text: string, boundary: string, lines: { left: number }): reado
   return parts
 }
 
-function readPart(text: string, lines: { left: number }): Part {
+function readPart(text: string, lines: LinesToRead): Part {
   const fields = createFieldReader(text, lines)
   const head = fields.next() ?? NO_FIELDS
   const type = /^[^\s;(]*/.exec(head.get('content-type')?.toLowerCase() ?? '')?.[0] ?? ''
   const encoding = head.get('content-transfer-encoding')?.toLowerCase() ?? ''
   const read = () => {
-    const decoded = decode(fields.rest().slice(0, ENCODED_LENGTH), encoding)
+    const decoded = decode(fields.unread().slice(0, ENCODED_LENGTH), encoding)
     return decoded === null ? fields : createFieldReader(decoded, lines)
   }
   return { type, read }
@@ -120,20 +120,29 @@ function decode(text: string, encoding: string): string | null {
   )
 }
 
-type FieldReader = ReturnType<typeof createFieldReader>
+/** How many lines of a report may still be read, in all its parts together. */
+interface LinesToRead {
+  toRead: number
+}
 
-/** Makes the reader of groups of fields, which empty lines end: names, colons, and values that may go on in the next line. */
-function createFieldReader(text: string, lines: { left: number }) {
+/** Reads groups of fields, which empty lines end: names, colons, and values that may go on in the next line. */
+interface FieldReader {
+  /** Reads the fields of the next group that count. @returns undefined: there is no further one. */
+  next(): Fields | undefined
+  /** What has not been read yet. */
+  unread(): string
+}
+
+function createFieldReader(text: string, lines: LinesToRead): FieldReader {
   const line = /([^:\n]*)(:?)([^\n]*)\n?/y
   return {
-    /** Reads the fields of the next group that count. @returns undefined: there is no further one. */
-    next(): Fields | undefined {
+    next() {
       const fields = new Map<string, string>()
       let name = ''
       let isEmpty = true
-      while (lines.left > 0 && line.lastIndex < text.length) {
-        lines.left -= 1
-        const [whole, start = '', colon, rest = ''] = line.exec(text) as RegExpExecArray
+      while (lines.toRead > 0 && line.lastIndex < text.length) {
+        lines.toRead -= 1
+        const [whole, start = '', colon, value = ''] = line.exec(text) as RegExpExecArray
         if (whole.trim() === '') {
           if (isEmpty) continue
           return fields
@@ -147,12 +156,11 @@ function createFieldReader(text: string, lines: { left: number }) {
         }
         const given = colon === '' || start.length > FIELD_LENGTH ? '' : start.trim().toLowerCase()
         name = FIELDS.has(given) && !fields.has(given) ? given : ''
-        if (name !== '') fields.set(name, rest.slice(0, FIELD_LENGTH).trim())
+        if (name !== '') fields.set(name, value.slice(0, FIELD_LENGTH).trim())
       }
       return isEmpty ? undefined : fields
     },
-    /** What has not been read yet. */
-    rest: () => text.slice(line.lastIndex),
+    unread: () => text.slice(line.lastIndex),
   }
 }
 

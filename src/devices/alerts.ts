@@ -1,8 +1,11 @@
 import { createLeadership, type LeadershipOptions } from '../runtime/leadership.ts'
-import { createDdqClient, type DdqClientOptions } from './ddq-client.ts'
+import { createDdqClient, type DdqClientOptions, type DdqStatus } from './ddq-client.ts'
 import { createNotifier, type NotifierOptions } from './notifier.ts'
 
-export type AlertsStatus = ReturnType<ReturnType<typeof createAlerts>['status']>
+export interface AlertsStatus extends DdqStatus {
+  /** It is false when another replica holds the subscription. */
+  readonly leads: boolean
+}
 
 export interface AlertsOptions extends NotifierOptions {
   readonly ddq: Omit<DdqClientOptions, `on${string}`>
@@ -49,7 +52,6 @@ export function createAlerts(options: AlertsOptions) {
       await leadership.stop()
       await notifier.stop()
     },
-    /** `leads`: false when another replica holds the subscription. */
-    status: () => ({ ...client.status(), leads: leadership.isLeader() }),
+    status: (): AlertsStatus => ({ ...client.status(), leads: leadership.isLeader() }),
   }
 }

@@ -5,9 +5,37 @@ import { connect as connectTls } from 'node:tls'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
 import type { DdqAddress } from '../settings/urls.ts'
-import { createExchange, type DdqExchange, errorCodeOf, postRequest, type ReaderOptions } from './exchange.ts'
+import {
+  createExchange,
+  type DdqExchange,
+  errorCodeOf,
+  type MessageHandlers,
+  postRequest,
+} from './exchange.ts'
 import { guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
+
+export interface RefusedTopic {
+  readonly topic: string
+  readonly why: string
+}
+
+/** The subscription as people look at it. */
+export interface SubscriptionStatus {
+  readonly subscribed: boolean
+  /** How long it has been subscribed, or has not been, however many tries to connect failed meanwhile. */
+  readonly forMs: number
+  /** Why it last ended, or could not begin; null: that has not happened. */
+  readonly lastEnd: SubscriptionEnd | null
+  /** Topics that the platform refuses, though others come. */
+  readonly refused: readonly RefusedTopic[]
+}
+
+/** With the messages since the process began, and how many of them cannot be used. */
+export interface DdqStatus extends SubscriptionStatus {
+  readonly received: number
+  readonly malformed: number
+}
 
 export interface DdqClientOptions extends ConnectionOptions {
   /** It gives a number from 0 to 1. */
@@ -83,8 +111,7 @@ export function createDdqClient(options: DdqClientOptions) {
       running = undefined
       subscription.recordStart()
     },
-    /** The subscription as people look at it; with the messages since the process began, and how many of them cannot be used. */
-    status: () => ({ ...subscription.status(), received, malformed }),
+    status: (): DdqStatus => ({ ...subscription.status(), received, malformed }),
   }
 }
 
@@ -96,11 +123,9 @@ export function createDdqClient(options: DdqClientOptions) {
 export function createSubscriptionTracker(now: () => number) {
   let subscribed = false
   let since = now()
-  /** Why it last ended, or could not begin; null: that has not happened. */
-  let lastEnd: Pick<ConnectionEnd, 'is' | 'why'> | null = null
-  let refusedNow: { readonly topic: string; readonly why: string }[] = []
-  /** Topics that the platform refuses, though others come. */
-  let refused: Readonly<typeof refusedNow> = []
+  let lastEnd: SubscriptionEnd | null = null
+  let refusedNow: RefusedTopic[] = []
+  let refused: readonly RefusedTopic[] = []
 
   const enter = (next: boolean) => {
     if (next !== subscribed) since = now()
@@ -125,8 +150,7 @@ export function createSubscriptionTracker(now: () => number) {
       lastEnd = end
       enter(false)
     },
-    /** `forMs`: how long it has been subscribed, or has not been, however many tries to connect failed meanwhile. */
-    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
+    status: (): SubscriptionStatus => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }
 
@@ -142,7 +166,7 @@ export interface Timings {
   readonly answerMs: number
 }
 
-export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'onMalformed'> {
+export interface ConnectionOptions extends MessageHandlers {
   readonly endpoint: DdqEndpoint
   readonly timings: Timings
   readonly appId: string
@@ -156,9 +180,13 @@ export interface ConnectionOptions extends Pick<ReaderOptions, 'onMessage' | 'on
   readonly now: () => number
 }
 
-export interface ConnectionEnd {
+/** Why a subscription ended, or could not begin. */
+export interface SubscriptionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
   readonly why: string
+}
+
+export interface ConnectionEnd extends SubscriptionEnd {
   /** The credential was refused, and a new one may be accepted. */
   readonly logInAgain: boolean
 }
@@ -238,7 +266,7 @@ function runSession(
 ): () => void {
   const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
-  let heartbeat: ReturnType<typeof startHeartbeat> | undefined
+  let heartbeat: Heartbeat | undefined
   session.on('error', error => fail('closed', errorCodeOf(error)))
   session.on('close', () => fail('closed', 'the connection was closed'))
   session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))
@@ -304,7 +332,9 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   return null
 }
 
-interface HeartbeatOptions extends Pick<Timings, 'heartbeatMs' | 'silenceMs'> {
+interface HeartbeatOptions {
+  readonly heartbeatMs: number
+  readonly silenceMs: number
   readonly session: ClientHttp2Session
   /** The contract gives an interval and a timeout, but not the frame. */
   readonly heartbeat: DdqAddress['heartbeat']
@@ -313,11 +343,14 @@ interface HeartbeatOptions extends Pick<Timings, 'heartbeatMs' | 'silenceMs'> {
   readonly onSilence: () => void
 }
 
-/**
- * Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long.
- * `recordActivity`: bytes came from the other side.
- */
-export function startHeartbeat(options: HeartbeatOptions) {
+interface Heartbeat {
+  /** Bytes came from the other side. */
+  recordActivity(): void
+  stop(): void
+}
+
+/** Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long. */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { session, heartbeat, heartbeatMs, silenceMs, now, onSilence } = options
   let lastActivity = now()
   /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */

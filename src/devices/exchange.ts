@@ -4,7 +4,7 @@ import { type DdqMessage, parseMessage } from './message.ts'
 import { type PlatformFailure, readAnswer } from './platform-api.ts'
 import { BrokenStream, createSplitter } from './splitter.ts'
 
-export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
+export interface ExchangeOptions extends ReaderOptions {
   /** How long an answer may take, ms. */
   readonly answerMs: number
   /** A stream broke, or no stream is left that messages can come on. */
@@ -27,7 +27,7 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   async function read(stream: ClientHttp2Stream, onAnswer: (text: string) => void): Promise<void> {
     openStreams += 1
     try {
-      await readStream(stream, { ...options, costs }, onAnswer)
+      await readStream(stream, options, costs, onAnswer)
     } catch (error) {
       // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
       if (!(error instanceof Error && 'code' in error)) throw error
@@ -95,22 +95,23 @@ export interface Malformed {
   readonly shape: string
 }
 
-export interface ReaderOptions {
+export interface MessageHandlers {
   /** While the promise that it gives is pending, nothing more is read. */
   readonly onMessage: (message: DdqMessage) => void | Promise<void>
   readonly onMalformed: (malformed: Malformed) => void
+}
+
+export interface ReaderOptions extends MessageHandlers {
   /** Bytes came. */
   readonly onBytes: () => void
   /** It says whether nothing more is to be handled. */
   readonly stopped: () => boolean
   /** ms since any origin, never going back. */
   readonly now: () => number
-  /** The cost of all streams of a connection so far. */
-  readonly costs: StreamCosts
 }
 
-/** Counted over all streams of a connection. */
-export interface StreamCosts {
+/** The cost of all streams of a connection so far. */
+interface StreamCosts {
   /** Bytes of memory that are held for objects whose ends have not come. */
   unfinished: number
   /** Bytes of which no message was made, less those of messages, and less what is forgiven with time. */
@@ -143,10 +144,10 @@ const PAUSE_MS = 1
 export async function readStream(
   stream: Readable,
   options: ReaderOptions,
+  costs: StreamCosts,
   onAnswer: (text: string) => void,
 ): Promise<void> {
   const splitter = createSplitter(options.now)
-  const { costs } = options
   let messages = 0
   let bytes = 0
   let held = 0
@@ -156,7 +157,7 @@ export async function readStream(
       countUseless(costs, chunk.length, options.now())
       bytes += chunk.length
       for (const text of splitter.push(chunk)) {
-        await handleObject(text, options, onAnswer)
+        await handleObject(text, options, costs, onAnswer)
         messages += 1
         if (messages >= MESSAGES_A_TURN || bytes >= BYTES_A_TURN) {
           await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
@@ -188,7 +189,8 @@ function countUseless(costs: StreamCosts, bytes: number, now: number): void {
 
 function handleObject(
   text: string,
-  { onMessage, onMalformed, costs, now }: ReaderOptions,
+  { onMessage, onMalformed, now }: ReaderOptions,
+  costs: StreamCosts,
   onAnswer: (text: string) => void,
 ): void | Promise<void> {
   const reading = parseMessage(text)

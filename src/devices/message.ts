@@ -172,7 +172,7 @@ type ObjectOf<P, Required> = { readonly [K in keyof P as Extract<K, Required>]: 
 export type TopicPayload<K extends KnownTopic> = TypeOf<(typeof payloadSchemas)[K]>
 
 /** The online flag, in whichever form it came. */
-export function isOnline({ is_online: flag }: Pick<TopicPayload<'online-state'>, 'is_online'>): boolean {
+export function isOnline(flag: TopicPayload<'online-state'>['is_online']): boolean {
   return flag === true || ['1', 'true', 'online'].includes(String(flag))
 }
 

@@ -25,10 +25,8 @@ import {
 
 export interface NotifierOptions {
   readonly rows: readonly AlertRow[]
-  readonly outbox: Pick<Outbox, 'accept' | 'memos'> & {
-    readonly queries: Pick<Outbox['queries'], 'findMessage'>
-  }
-  readonly storeKeys: Pick<KeyedHashes, 'dedupeKey' | 'recipientHash' | 'bucketHash'>
+  readonly outbox: Outbox
+  readonly storeKeys: KeyedHashes
   readonly charges: ChargesOf
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing

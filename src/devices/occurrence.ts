@@ -14,21 +14,24 @@ export type AlertKind =
   | 'device-alert'
   | 'device-recovered'
 
-/** Something that happened to a device, of which somebody may be notified. */
-export interface Occurrence {
+interface Happening {
   readonly source: Source
-  readonly product: string
-  readonly device: string
-  /** The rule, or the event's name; empty for the connection. Alarms are limited per device and rule. */
-  readonly rule: string
   readonly is: 'alarm' | 'recovery'
   /** It says whether a recovery can follow: a device comes back, a rule is met no more; an event is over as it happens. */
   readonly canRecover: boolean
   /** The time at which it happened, ms since the epoch; null when the message does not say. */
   readonly at: number | null
+  readonly kind: AlertKind
+}
+
+/** Something that happened to a device, of which somebody may be notified. */
+export interface Occurrence extends Happening {
+  readonly product: string
+  readonly device: string
+  /** The rule, or the event's name; empty for the connection. Alarms are limited per device and rule. */
+  readonly rule: string
   /** The same for the same message, however often it comes. */
   readonly identity: readonly string[]
-  readonly kind: AlertKind
   /** The words print these, as text. */
   readonly params: Readonly<Record<string, string>>
 }
@@ -63,7 +66,7 @@ type Of<K extends DdqMessage['kind']> = Extract<DdqMessage, { readonly kind: K }
 
 function fromOnlineState(message: Of<'online-state'>): Occurrence {
   const { product_id: product, device_id: device, create_time: at, project_id: project } = message.payload
-  const online = isOnline(message.payload)
+  const online = isOnline(message.payload.is_online)
   return toOccurrence(message, {
     source: 'state',
     product,
@@ -129,10 +132,9 @@ function fromAlert(message: Of<'alert'>): readonly Occurrence[] {
 }
 
 /** An occurrence as its message tells it: whatever is text there is not one line yet. */
-type Told = Pick<Occurrence, 'source' | 'is' | 'canRecover' | 'at' | 'kind'> &
-  Readonly<Record<'product' | 'device' | 'rule', unknown>> & {
-    readonly params: Readonly<Record<string, unknown>>
-  }
+interface Told extends Happening, Readonly<Record<'product' | 'device' | 'rule', unknown>> {
+  readonly params: Readonly<Record<string, unknown>>
+}
 
 /** Makes an occurrence with its identity. Two messages without an id are the same when they say the same. */
 function toOccurrence({ id }: DdqMessage, told: Told): Occurrence {

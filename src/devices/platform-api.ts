@@ -124,16 +124,24 @@ export function lifetimeMs(expireIn: number | null): number | null {
   return seconds >= SHORTEST_IN_SECONDS && seconds <= LONGEST ? seconds : null
 }
 
-export type Credential = ReturnType<typeof createCredential>
+/** An access token that is obtained by logging in when it is needed. */
+export interface Credential {
+  /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
+  token(): Promise<PlatformResult<string>>
+  /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
+  refused(token: string): void
+}
 
 /**
- * An access token that is obtained by logging in when it is needed.
  * Keeps one credential: logs in when first asked, again when it was refused, and early when its lifetime is known.
  * However many ask at once, there is one login, and all of them get what it gave.
  *
  * @param now ms since any origin, never going back.
  */
-export function createCredential(login: () => Promise<PlatformResult<GrantedToken>>, now: () => number) {
+export function createCredential(
+  login: () => Promise<PlatformResult<GrantedToken>>,
+  now: () => number,
+): Credential {
   let current: { readonly token: string; readonly renewAt: number } | undefined
   let running: Promise<PlatformResult<string>> | undefined
 
@@ -154,8 +162,7 @@ export function createCredential(login: () => Promise<PlatformResult<GrantedToke
   }
 
   return {
-    /** The access token; logs in first when there is none, or when it is about to end. One login at a time. */
-    token(): Promise<PlatformResult<string>> {
+    token() {
       if (running !== undefined) return running
       if (current !== undefined && now() < current.renewAt)
         return Promise.resolve({ ok: true, value: current.token })
@@ -164,8 +171,7 @@ export function createCredential(login: () => Promise<PlatformResult<GrantedToke
       })
       return running
     },
-    /** The platform refused this token: the next one that asks logs in. A token that was replaced already is ignored. */
-    refused(token: string): void {
+    refused(token) {
       if (current?.token === token) current = undefined
     },
   }

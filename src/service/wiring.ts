@@ -325,7 +325,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
           },
           memos,
           memoName: storeKeys.bucketHash('bounces read', address.host, address.user, address.mailbox),
-          rest: pause,
+          pause,
           takeLease: leaseOf('bounces'),
           clock,
           random,

@@ -6,7 +6,7 @@ import { type Batch, batchOf, type Poster, type PostResult, signPayload } from '
 
 export interface DispatcherOptions {
   readonly events: EventQueue
-  readonly poster: Pick<Poster, 'post'>
+  readonly post: Poster['post']
   readonly receiver: ReceiverState
   readonly keys: readonly Buffer[]
   /** The newest events that are kept; older ones are dropped. */
@@ -23,8 +23,6 @@ export interface DispatcherOptions {
 const BATCH = 100
 /** An event that could not be told for so long is dropped, ms. */
 const KEEP_MS = 3 * 24 * 3_600_000
-
-export type Dispatcher = ReturnType<typeof createDispatcher>
 
 /** Takes events from the store's queue, oldest first, and posts them in batches. */
 export function createDispatcher(options: DispatcherOptions) {
@@ -57,7 +55,7 @@ export function createDispatcher(options: DispatcherOptions) {
   async function post({ id, body, told }: Batch) {
     if (told === 0) return { is: 'delivered' } as const
     const headers = signPayload(options.keys, id, options.wall(), body)
-    const result = await options.poster.post(headers, body, signal)
+    const result = await options.post(headers, body, signal)
     if (signal.aborted) return null
     const reason = result.is === 'delivered' ? null : result.reason
     emit({ type: 'webhooks-posted', result: result.is, events: told, reason })
@@ -94,22 +92,33 @@ const RETRY_MS = { first: 1000, most: 60_000 }
 /** A receiver may ask for a longer pause, ms. */
 const LONGEST_PAUSE_MS = 3_600_000
 
-export type ReceiverState = ReturnType<typeof createReceiverState>
+export interface ReceiverStatus {
+  /** It answered 410, and is told nothing more before the next start. */
+  readonly isGone: boolean
+  /** Why the last POST failed; null: it did not. */
+  readonly failing: { readonly since: number; readonly reason: string } | null
+}
+
+export interface ReceiverState {
+  /** Says whether a POST may be tried now. */
+  isDue(): boolean
+  record(result: PostResult): void
+  status(): ReceiverStatus
+}
 
 /**
  * The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again.
  * @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders.
  */
-export function createReceiverState(now: () => number, random: () => number) {
+export function createReceiverState(now: () => number, random: () => number): ReceiverState {
   let isGone = false
-  let failing: { readonly since: number; readonly reason: string } | null = null
+  let failing: ReceiverStatus['failing'] = null
   const backoff = createBackoff(RETRY_MS, random)
   let dueAt = 0
 
   return {
-    /** Says whether a POST may be tried now. */
-    isDue: (): boolean => !isGone && now() >= dueAt,
-    record(result: PostResult): void {
+    isDue: () => !isGone && now() >= dueAt,
+    record(result) {
       if (result.is === 'delivered') {
         failing = null
         backoff.succeeded()
@@ -120,7 +129,6 @@ export function createReceiverState(now: () => number, random: () => number) {
       const asked = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
       dueAt = now() + Math.max(backoff.failed(), asked)
     },
-    /** `isGone`: it answered 410, and is told nothing more before the next start. `failing`: why the last POST failed; null: it did not. */
     status: () => ({ isGone, failing }),
   }
 }

@@ -102,21 +102,25 @@ export type PostResult =
       readonly unanswered?: FailedExchange
     }
 
-export type Poster = ReturnType<typeof createPoster>
+export interface Poster {
+  post(headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal): Promise<PostResult>
+  close(): Promise<void>
+}
 
 /** Standard Webhooks asks a sender to wait for 15 to 30 s. */
 const LIMITS: HttpLimits = { connectMs: 5000, answerMs: 15_000, bodyMs: 5000 }
 
 /** POSTs to one URL: TLS verified, no redirects, one at a time. The status decides; what else is answered is not read. */
-export function createPoster(url: string, clock: Clock, proxy: HttpProxy | undefined, limits = LIMITS) {
+export function createPoster(
+  url: string,
+  clock: Clock,
+  proxy: HttpProxy | undefined,
+  limits = LIMITS,
+): Poster {
   const { pathname, search } = new URL(url)
   const api = createHttpApi({ baseUrl: url, connections: 1, limits, proxy, clock })
   return {
-    async post(
-      headers: Readonly<Record<string, string>>,
-      body: string,
-      signal: AbortSignal,
-    ): Promise<PostResult> {
+    async post(headers, body, signal) {
       const request = {
         method: 'POST',
         path: `${pathname}${search}`,

@@ -1,13 +1,18 @@
 import type { EventOf } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
-import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../outbox/outbox.ts'
+import { type EventQueue, type NewEvent, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
-import { createDispatcher, createReceiverState, type DispatcherOptions } from './dispatcher.ts'
+import {
+  createDispatcher,
+  createReceiverState,
+  type DispatcherOptions,
+  type ReceiverStatus,
+} from './dispatcher.ts'
 import type { Poster } from './post.ts'
 
-export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal'> {
+export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal' | 'post'> {
   readonly poster: Poster
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
   /** The providers that there are, and whether each is left alone now. */
@@ -27,17 +32,42 @@ const STORE_RETRY_MS = 1000
 /** The time that a POST under way at the end may still take, ms. */
 const GRACE_MS = 1000
 
-export type Webhooks = ReturnType<typeof createWebhooks>
 /** The state of the webhooks, as this process knows it. */
-export type WebhooksStatus = ReturnType<Webhooks['status']>
+export interface WebhooksStatus extends ReceiverStatus {
+  /** It is false when another replica tells them. */
+  readonly leads: boolean
+  /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
+  readonly waiting: number
+  readonly oldestAt: number | null
+}
+
+export interface Webhooks {
+  /** A provider is left alone, or works again. */
+  noteBreaker(event: EventOf<'breaker'>): void
+  start(): void
+  /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
+  stop(): Promise<void>
+  status(): WebhooksStatus
+}
 
 /** Tells other machines, by signed webhooks, what became of messages. */
-export function createWebhooks(options: WebhooksOptions) {
-  const { clock, emit } = options
+export function createWebhooks(options: WebhooksOptions): Webhooks {
+  const { events, poster, keys, mostWaiting, clock, wall, emit } = options
   const stopping = new AbortController()
   const aborting = new AbortController()
   const receiver = createReceiverState(clock.now, options.random)
-  const dispatcher = createDispatcher({ ...options, receiver, signal: aborting.signal })
+  const { signal } = aborting
+  const dispatcher = createDispatcher({
+    events,
+    post: poster.post,
+    receiver,
+    keys,
+    mostWaiting,
+    signal,
+    clock,
+    wall,
+    emit,
+  })
   const changes = createProviderChanges(clock)
   let running: Promise<void> | undefined
 
@@ -61,7 +91,7 @@ export function createWebhooks(options: WebhooksOptions) {
       return POLL_MS
     }
     try {
-      await changes.store(options.events)
+      await changes.store(events)
       return (await dispatcher.dispatchNext()) ? 0 : POLL_MS
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
@@ -71,41 +101,33 @@ export function createWebhooks(options: WebhooksOptions) {
   }
 
   return {
-    /** A provider is left alone, or works again. */
-    noteBreaker: ({ provider, channel, state }: EventOf<'breaker'>): void =>
-      changes.note(provider, channel, state === 'closed'),
-    start(): void {
+    noteBreaker: ({ provider, channel, state }) => changes.note(provider, channel, state === 'closed'),
+    start() {
       leadership.start()
       running = repeat(step, stopping.signal)
     },
-    /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
-    async stop(): Promise<void> {
+    async stop() {
       stopping.abort()
       const late = setTimeout(() => aborting.abort(), GRACE_MS)
       await running
       clearTimeout(late)
       await leadership.stop()
-      await options.poster.close()
+      await poster.close()
     },
-    status: () => ({
-      /** It is false when another replica tells them. */
-      leads: leadership.isLeader(),
-      ...receiver.status(),
-      ...dispatcher.status(),
-    }),
+    status: () => ({ leads: leadership.isLeader(), ...receiver.status(), ...dispatcher.status() }),
   }
 }
 
 /** Changes of providers that are not in the store yet: the last of each counts. */
 function createProviderChanges({ now }: Clock) {
-  const changed = new Map<string, Pick<QueuedEvent, 'type' | 'at' | 'data'>>()
+  const changed = new Map<string, NewEvent>()
   return {
     note(provider: string, channel: Channel, isUp: boolean): void {
       const type = isUp ? 'provider.up' : 'provider.down'
       changed.set(provider, { type, at: now(), data: { provider, channel } })
     },
     clear: () => changed.clear(),
-    async store(events: Pick<EventQueue, 'addEvent'>): Promise<void> {
+    async store(events: EventQueue): Promise<void> {
       for (const [provider, event] of changed) {
         await events.addEvent(event)
         if (changed.get(provider) === event) changed.delete(provider)

@@ -34,7 +34,7 @@ export function startMailbox(
       writeMemo: async ({ name, value }) => void stored.set(name, value),
     },
     memoName: 'n',
-    async rest(ms) {
+    async pause(ms) {
       rests.push(ms)
       await sleep(1)
     },

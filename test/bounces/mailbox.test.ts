@@ -233,7 +233,7 @@ t.test('however many mails a server names or announces, it rests after some', as
   const rests: number[] = []
   const { mailbox } = startMailbox(t, server.port, {
     take: async () => true,
-    rest(ms) {
+    pause(ms) {
       rests.push(ms)
       return goOn.promise
     },
@@ -259,7 +259,7 @@ t.test('a server that announces mails without end is asked nothing in a rest, an
   const server = await startImap(t, mailsOf([1], LETTER))
   const searchesInRests: number[] = []
   const { mailbox, events } = startMailbox(t, server.port, {
-    async rest(ms) {
+    async pause(ms) {
       if (ms !== 500) return
       const before = server.count(/SEARCH/)
       const other = upTo(6000).map(count => `* ${count} EXISTS\r\n`)

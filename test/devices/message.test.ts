@@ -82,9 +82,9 @@ t.test('identifiers keep every digit', async t => {
 
 t.test('the online flag may come in any of its forms', async t => {
   for (const is_online of [true, 1, '1', 'true', 'online'] as const)
-    t.ok(isOnline({ is_online }), String(is_online))
+    t.ok(isOnline(is_online), String(is_online))
   for (const is_online of [false, 0, '0', 'false', 'offline'] as const)
-    t.notOk(isOnline({ is_online }), String(is_online))
+    t.notOk(isOnline(is_online), String(is_online))
 })
 
 t.test('unknown topics and fields are passed on as they are', async t => {

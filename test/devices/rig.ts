@@ -65,9 +65,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
     createNotifier({
       rows: options.rows ?? [row()],
       outbox: {
-        accept: messages => outbox.accept(messages),
-        memos: outbox.memos,
-        queries: outbox.queries,
+        ...outbox,
         ...options.between?.(outbox),
       },
       storeKeys,

@@ -31,7 +31,7 @@ function open(t: Test, of: readonly QueuedEvent[], more: Partial<DispatcherOptio
   const counts: number[] = []
   const dispatcher = createDispatcher({
     events,
-    poster: { post: async () => ({ is: 'delivered' }) },
+    post: async () => ({ is: 'delivered' }),
     receiver,
     keys: [Buffer.from('a key')],
     mostWaiting: 1000,
@@ -96,11 +96,9 @@ t.test('a POST that the end of the process aborts is no failure of the receiver'
   const stopping = new AbortController()
   const { dispatcher, receiver, told, rows } = open(t, [providerUp(1)], {
     signal: stopping.signal,
-    poster: {
-      async post() {
-        stopping.abort()
-        return { is: 'failed', reason: 'aborted' }
-      },
+    async post() {
+      stopping.abort()
+      return { is: 'failed', reason: 'aborted' }
     },
   })
   t.equal(await dispatcher.dispatchNext(), false)
@@ -112,11 +110,9 @@ t.test('a POST is signed with the time of the wall clock, and a failed one is se
   const { dispatcher, rows } = open(t, [1, 2, 3].map(providerUp), {
     wall: () => NOW + 5999,
     receiver: { ...createReceiverState(() => NOW, Math.random), isDue: () => true },
-    poster: {
-      async post(headers, body) {
-        posts.push([headers['webhook-timestamp'], body])
-        return posts.length < 2 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
-      },
+    async post(headers, body) {
+      posts.push([headers['webhook-timestamp'], body])
+      return posts.length < 2 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
     },
   })
   await dispatcher.dispatchNext()
