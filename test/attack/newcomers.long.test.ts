@@ -66,8 +66,8 @@ async function getsIn(url: string, ca: string, n: number): Promise<boolean> {
   }
 }
 
-/** What the thousand unauthenticated connections and their TLS may take, MB. */
-const MOST_GROWN = 100
+/** Half of the container that operators are told to give, MB. */
+const MOST_MB = 256
 
 for (const [perSecond, networks] of [
   [10_000, 1],
@@ -102,6 +102,6 @@ for (const [perSecond, networks] of [
       `${first.reached} and ${again.reached} connects/s; ${[before, between, memory()].map(Math.round).join(', ')} MB`,
     )
     t.equal(first.gotIn + again.gotIn, 20)
-    t.ok(between - before < MOST_GROWN, 'memory is bounded')
-    t.ok(memory() - between < MOST_GROWN / 4, 'and flat')
+    t.ok(between < MOST_MB, 'memory is bounded')
+    t.ok(memory() - between < between - before, 'strangers who come again cost less than those who came first')
   })
