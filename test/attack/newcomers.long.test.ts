@@ -103,5 +103,8 @@ for (const [perSecond, networks] of [
     )
     t.equal(first.gotIn + again.gotIn, 20)
     t.ok(between < MOST_MB, 'memory is bounded')
-    t.ok(memory() - between < between - before, 'strangers who come again cost less than those who came first')
+    t.ok(
+      memory() - between < between - before,
+      'strangers who come again cost less than those who came first',
+    )
   })
