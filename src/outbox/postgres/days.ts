@@ -12,8 +12,6 @@ const TABLES = ['courier_finished', 'courier_reports'] as const
 const MOST_PARTITIONS = 60
 /** Dropping a partition stops all writers while it waits for those before it: so long at most, ms. */
 const LOCK_WAIT_MS = 50
-/** Partitions that are larger stay until their last day is over, octets. */
-const LARGE_BYTES = 8_000_000
 /** Held while partitions are made, so that replicas do it one after the other. */
 const MAKING_LOCK = 7_310_928_442
 
@@ -81,33 +79,11 @@ export function missingDay(error: unknown): number | null {
   return Number(/\((-?\d+)\)/.exec(String(detail))?.[1])
 }
 
-/**
- * Drops the partitions of which every message surely ended before `before`, ms since the epoch. When one is in use, all stay until
- * the next time.
- */
+/** Drops the partitions that were over before `before`, ms since the epoch. When one is in use, all stay until the next time. */
 export async function dropDays(client: Client, before: number): Promise<void> {
-  for (const { name, from, to } of await listDays(client)) {
-    const isOld =
-      to <= before || (from < before && !(await mayHaveSince(client, `courier_finished_${name}`, before)))
-    if (
-      isOld &&
-      !(await tryAlone(client, `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name}`))
-    )
-      return
-  }
-}
-
-/** Says whether a message may have ended since a moment: a large day is not read through for it every minute. */
-async function mayHaveSince(client: Client, table: string, moment: number): Promise<boolean> {
-  try {
-    const { rows } = await client.query<{ may: boolean }>(
-      `SELECT pg_relation_size('${table}') > ${LARGE_BYTES} OR EXISTS (SELECT FROM ${table} WHERE final_at >= ${moment}) AS may`,
-    )
-    return rows[0]?.may === true
-  } catch (error) {
-    // Another replica has dropped it meanwhile.
-    if ((error as { code?: unknown }).code === '42P01') return true
-    throw error
+  for (const { name, to } of await listDays(client)) {
+    const drop = `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name}`
+    if (to <= before && !(await tryAlone(client, drop))) return
   }
 }
 
