@@ -244,7 +244,7 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
       'DELETE FROM courier_reports WHERE id IN (SELECT id FROM earlier)',
     ],
   ],
-  'test/upgrade/schema.long.test.ts': [
+  'test/outbox/schema.long.test.ts': [
     [
       'SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at >',
       'SELECT name FROM courier_replicas WHERE seen_at >',

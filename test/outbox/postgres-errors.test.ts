@@ -1,7 +1,12 @@
 import t from 'tap'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { classifyPostgresError, passesByItself, toError } from '../../src/outbox/postgres/connect.ts'
+import {
+  adviseOnFailure,
+  classifyPostgresError,
+  passesByItself,
+  toError,
+} from '../../src/outbox/postgres/connect.ts'
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error('in words'), { code, ...more })
 
@@ -49,5 +54,45 @@ t.test('a start waits for what passes by itself, and for nothing else', t => {
   t.equal(passesByItself(failure('ENOENT', { syscall: 'open' })), false, 'a file of certificates')
   t.equal(passesByItself(new Error('timeout expired')), true)
   t.equal(passesByItself(new Error('The server does not support SSL connections')), false)
+  t.end()
+})
+
+t.test('a start that failed: what the operator can do', t => {
+  const login =
+    'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
+  const notPostgres =
+    'the database does not know what Postgres 15 knows: name a Postgres 15 or later (docs/replicas.md says what is used of it)'
+  const trust = (code: string) =>
+    `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
+  for (const [code, advice] of [
+    ['28P01', login],
+    ['28000', login],
+    ['3D000', 'the database named in DATABASE_URL does not exist: create it'],
+    ['42501', 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema'],
+    ['0A000', notPostgres],
+    ['42601', notPostgres],
+    ['42704', notPostgres],
+    ['42883', notPostgres],
+    [
+      '53300',
+      'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them',
+    ],
+    [
+      '25006',
+      'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write',
+    ],
+    ['SELF_SIGNED_CERT_IN_CHAIN', trust('SELF_SIGNED_CERT_IN_CHAIN')],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', trust('UNABLE_TO_VERIFY_LEAF_SIGNATURE')],
+    ['57P03', 'the database cannot be used now (57P03): look at its log'],
+    [
+      'ECONNREFUSED',
+      'the database does not answer: look at host and port in DATABASE_URL, and whether it runs',
+    ],
+  ] as const)
+    t.equal(adviseOnFailure(failure(code)), advice, code)
+  t.equal(
+    adviseOnFailure(new Error('The server does not support SSL connections')),
+    'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',
+  )
   t.end()
 })

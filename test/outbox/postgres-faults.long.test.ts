@@ -293,6 +293,28 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
+  await t.test('who finds that another transaction was the first to count looks again', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url)
+    t.teardown(() => outbox.close())
+    const other = new pg.Client(url)
+    await other.connect()
+    const windowMs = 600_000
+    const start = clock.now() - (clock.now() % windowMs)
+    await other.query(`BEGIN; INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)
+      VALUES ('ann q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`)
+    const charges = [{ quota: 'q', bucket: 'ann', windowMs, limit: 1 }]
+    const accepted = outbox.accept([sample(clock, { charges })])
+    const watching = new pg.Client(rig.adminUrl)
+    await watching.connect()
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%courier_quota_counters%'"
+    await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
+    await other.query('COMMIT')
+    await Promise.all([other.end(), watching.end()])
+    t.match(await accepted, [{ is: 'over-quota', quota: 'q' }])
+  })
+
   await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
     const { url, loseNextCommit } = await lossyWay(t, await rig.url())
     const outbox = await openAt(url)

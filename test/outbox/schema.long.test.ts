@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -8,12 +7,12 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import { migrateTables } from '../../src/outbox/postgres/migrate.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { POSTGRES_SCHEMA as POSTGRES } from '../../src/outbox/postgres/schema.ts'
-import { findPendingMigrations, type Schema } from '../../src/outbox/schema-version.ts'
+import type { Schema } from '../../src/outbox/schema-version.ts'
 import { openStore, readMeta } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { SQLITE_SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
-import { lease, record, sample, testClock } from '../outbox/samples.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { lease, record, sample, testClock } from './samples.ts'
 
 const clock = testClock()
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
@@ -27,41 +26,6 @@ const widen = (tables: readonly string[]) =>
 const later = ({ migrations }: Schema, sql: string, minWriter: number): Schema => ({
   migrations: [...migrations, sql],
   minWriter,
-})
-
-t.test('who may write a store', t => {
-  const schema = { migrations: ['4', '5', '6'], minWriter: 5 }
-  const pending = (version: number, minWriter: number | null) =>
-    findPendingMigrations(schema, { version, minWriter }, 'the store x')
-  t.same(pending(0, null), ['4', '5', '6'])
-  t.same(pending(5, 4), ['6'])
-  t.same(pending(6, 5), [])
-  t.same(pending(7, 6), [], 'a newer one that this version may write')
-  for (const version of [1, 2, 3])
-    t.throws(() => pending(version, 1), {
-      name: 'StoreUnusable',
-      message: /^the store x was written by 1\.0\.0 or a version before it.*: start 1\.1\.0 on it once/,
-    })
-  t.throws(() => pending(7, 7), {
-    name: 'StoreUnusable',
-    message:
-      /^the store x was written by a newer version.*version 7, programs from version 7 .* version 6\. Start the newer/,
-  })
-  t.throws(() => pending(7, null), { name: 'StoreUnusable' }, 'a newer one that does not say')
-  t.end()
-})
-
-t.test('both stores are of the same version, which the documentation names', t => {
-  t.equal(SQLITE.migrations.length, POSTGRES.migrations.length)
-  const rows = [
-    ...readFileSync('docs/upgrading.md', 'utf8').matchAll(/^\| (\d+) \| \S+ \| (\d+) and later \|/gm),
-  ]
-  t.same(
-    rows.map(([, version]) => Number(version)),
-    SQLITE.migrations.map((_, index) => index + 4),
-  )
-  t.same([SQLITE.minWriter, POSTGRES.minWriter], Array(2).fill(Number(rows.at(-1)?.[2])))
-  t.end()
 })
 
 /** Everything that the service writes and reads, once. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/outbox.ts'
-import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { classifySqliteError, openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
@@ -287,11 +287,37 @@ t.test('after close, calls are refused; what was called before is committed', as
 t.test('every commit is synced, removed content overwritten, and the file held', t => {
   const db = openStore(pathIn(t))
   const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
-  t.equal(pragma('journal_mode'), 'wal')
-  t.equal(pragma('synchronous'), 2, 'FULL')
-  t.equal(pragma('secure_delete'), 1)
-  t.equal(pragma('locking_mode'), 'exclusive')
+  for (const [name, value] of [
+    ['journal_mode', 'wal'],
+    ['locking_mode', 'exclusive'],
+    // FULL
+    ['synchronous', 2],
+    ['fullfsync', 1],
+    ['secure_delete', 1],
+    ['cell_size_check', 1],
+    // In memory
+    ['temp_store', 2],
+    ['cache_size', -8192],
+    ['wal_autocheckpoint', 0],
+    ['busy_timeout', 1000],
+  ] as const)
+    t.equal(pragma(name), value, name)
   db.close()
+  t.end()
+})
+
+t.test('what an error of SQLite means', t => {
+  for (const [means, codes] of [
+    ['locked', [5, 6]],
+    ['corrupt', [11, 26]],
+    ['resource', [3, 7, 8, 10, 13, 14, 15, 22, 23]],
+    ['refused', [18, 19, 20]],
+    // An error of SQL, and a misuse of the library
+    [null, [1, 21, undefined]],
+  ] as const)
+    for (const errcode of codes) t.equal(classifySqliteError({ errcode }), means, `${errcode}`)
+  t.equal(classifySqliteError({ errcode: 19 | (8 << 8) }), 'refused', 'a code of more than eight bits')
+  t.equal(classifySqliteError(null), null)
   t.end()
 })
 
