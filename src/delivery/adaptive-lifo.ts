@@ -1,9 +1,9 @@
-import type { NewMessage } from '../messages/message.ts'
+import type { Purpose } from '../messages/message.ts'
 import { createStringMap } from '../runtime/collections.ts'
 
 /** The parts of an entry that the order depends on. */
 export interface QueueEntry {
-  readonly message: Pick<NewMessage, 'purpose' | 'arrivedAt'>
+  readonly message: { readonly purpose: Purpose; readonly arrivedAt: number }
   /** Codes of one group: the newest is the only one that is sent. */
   readonly groupKey?: string
 }
@@ -12,8 +12,6 @@ export interface QueueEntry {
 const BACKLOG_MS = 1000
 /** In a backlog every so many places go to the oldest. */
 const OLDEST_EVERY = 8
-
-export type AdaptiveLifo<E extends QueueEntry> = ReturnType<typeof createAdaptiveLifo<E>>
 
 /**
  * The queue in memory for one channel's provider: codes before everything else, and within each of the two classes

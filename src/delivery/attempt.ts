@@ -1,8 +1,8 @@
 import type { Emit } from '../events/events.ts'
-import type { NewMessage, Outgoing } from '../messages/message.ts'
+import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import {
   type AttemptRecord,
-  type ClaimedMessage,
+  type ClaimOfMessage,
   type Outbox,
   type Settlement,
   StoreUnavailable,
@@ -25,8 +25,7 @@ import { type HealthChange, NOT_KNOWN_YET, OVERDUE } from './health.ts'
 import { combineOutcomes, decideSettlement, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
-export interface Job
-  extends Pick<ClaimedMessage, 'lease' | 'attempts' | 'ambiguous' | 'ambiguousAt' | 'groupKey'> {
+export interface Job extends ClaimOfMessage {
   readonly message: NewMessage
   /** The finished bytes, while the message is fresh; a claimed one is rendered again. */
   readonly outgoing?: Outgoing
@@ -52,16 +51,22 @@ export interface AttemptResult {
   readonly waitsFor?: 'rest' | CarrierEnd['waitsFor']
 }
 
-export interface AttemptsOptions {
-  readonly outbox: Pick<Outbox, 'beginAttempt'>
-  readonly clock: Clock
-  readonly random: () => number
-  readonly emit: Emit
+/** What serves one channel. */
+export interface ChannelSpec {
+  readonly channel: Channel
   /** All carriers of the channel, at least one. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
-  readonly reports?: Pick<CarrierReports, 'noteAsked' | 'noteSent' | 'noteUnsent'>
   readonly render: (message: NewMessage) => Outgoing
+  /** Says who is asked second for their delivery reports; absent: nobody is. */
+  readonly reports?: CarrierReports
+}
+
+export interface AttemptsOptions {
+  readonly outbox: Outbox
+  readonly clock: Clock
+  readonly random: () => number
+  readonly emit: Emit
   /**
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
    * a provider that has lost one of its calls, which must not outlive its lease unnoticed.
@@ -71,8 +76,6 @@ export interface AttemptsOptions {
   readonly repeatPausesMs?: readonly number[] | undefined
   /** Whether the process was told to end: then no further carrier is asked. */
   readonly run: { readonly isStopping: boolean }
-  /** Called when a carrier's part of an attempt has ended; the attempt may go on with another one. */
-  readonly onCarrierEnd: (end: CarrierEnd) => void
 }
 
 /** While all carriers rest, a code is due again so soon, ms: only trials are claimed, so that costs little, and a rest may end early. */
@@ -84,9 +87,16 @@ const RETURN_SPREAD_MS = 1000
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
 
-/** Makes the attempts of one channel. */
-export function createAttempts(options: AttemptsOptions) {
-  const { clock, random, emit, carriers, route, attemptWithinMs } = options
+/**
+ * Makes the attempts of one channel.
+ * @param onCarrierEnd called when a carrier's part of an attempt has ended; the attempt may go on with another one.
+ */
+export function createAttempts(
+  { carriers, route, render, reports }: ChannelSpec,
+  options: AttemptsOptions,
+  onCarrierEnd: (end: CarrierEnd) => void,
+) {
+  const { clock, random, emit, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
 
   const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({
@@ -153,7 +163,7 @@ export function createAttempts(options: AttemptsOptions) {
       const { channel } = message
       let outgoing: Outgoing
       try {
-        outgoing = job.outgoing ?? options.render(message)
+        outgoing = job.outgoing ?? render(message)
       } catch (error) {
         const fault = describeRenderFault(error)
         const provider = carriers[0]?.provider.name ?? ''
@@ -196,7 +206,7 @@ export function createAttempts(options: AttemptsOptions) {
           break
         }
         asked = carrier
-        options.reports?.noteAsked(message, provider.name)
+        reports?.noteAsked(message, provider.name)
 
         let said: Outcome | null = null
         if (isHolder && provider.lookUp !== undefined) {
@@ -219,9 +229,9 @@ export function createAttempts(options: AttemptsOptions) {
         const { outcome, tookMs } = end
         emitHealthChange(emit, provider, end, outcome.reply)
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
-        if (outcome.is === 'sent') options.reports?.noteSent(message, provider.name, outcome.providerId)
-        else if (outcome.is !== 'ambiguous' && ambiguous === 0) options.reports?.noteUnsent(message)
-        options.onCarrierEnd(end)
+        if (outcome.is === 'sent') reports?.noteSent(message, provider.name, outcome.providerId)
+        else if (outcome.is !== 'ambiguous' && ambiguous === 0) reports?.noteUnsent(message)
+        onCarrierEnd(end)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break

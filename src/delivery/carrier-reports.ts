@@ -1,5 +1,5 @@
 import type { EventHandlers, EventOf } from '../events/events.ts'
-import type { Channel, NewMessage } from '../messages/message.ts'
+import type { Channel, NewMessage, Purpose } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -68,7 +68,36 @@ const UNANSWERED = {
   reply: 'asked last: a code before this one has not been answered',
 } as const
 
-export type CarrierReports = ReturnType<typeof createCarrierReports>
+/** A message as its reports are about it. */
+interface ReportedMessage {
+  readonly id: string
+  readonly masked: string
+  readonly recipient: string
+  readonly purpose: Purpose
+  readonly expiresAt: number
+}
+
+export interface CarrierReports {
+  /** Takes what was reported of messages. */
+  readonly handlers: EventHandlers
+  isSecond(provider: string): boolean
+  /** Lists what a provider's reports say that is for the operator to mend. */
+  faultsOf(provider: string): readonly PartialFault[]
+  /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
+  noteAsked(message: ReportedMessage, provider: string): void
+  /** Notes that it surely has not sent it. */
+  noteUnsent(message: ReportedMessage): void
+  /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
+  noteSent(message: ReportedMessage, provider: string, providerId: string | undefined): void
+  /**
+   * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
+   * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
+   * because nothing came.
+   */
+  findDemotion(carriers: readonly Carrier[], message: NewMessage): Demotion | undefined
+  /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
+  orderCarriers(carriers: readonly Carrier[]): readonly Carrier[]
+}
 
 interface CarrierReportsOptions {
   readonly clock: Clock
@@ -89,13 +118,13 @@ interface CarrierReportsOptions {
  * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
  * asked first, whatever it reports.
  */
-export function createCarrierReports(options: CarrierReportsOptions) {
+export function createCarrierReports(options: CarrierReportsOptions): CarrierReports {
   const { clock, random, judged, onChange } = options
   const faults = createReportedFaults(options)
   const awaited = createAwaitedReports()
   const latestCodes = createLatestCodes()
   /** Of the carriers that have sent reports. */
-  const histories = new Map<string, ReturnType<typeof createReportHistory>>()
+  const histories = new Map<string, ReportHistory>()
 
   function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
     latestCodes.noteReport(id ?? providerId, isDelivered)
@@ -112,7 +141,6 @@ export function createCarrierReports(options: CarrierReportsOptions) {
   const isSecond = (provider: string): boolean => histories.get(provider)?.isSecond(clock.now()) ?? false
 
   return {
-    /** Takes what was reported of messages. */
     handlers: {
       receipt(event) {
         const { id, providerId, status, result } = event
@@ -124,20 +152,16 @@ export function createCarrierReports(options: CarrierReportsOptions) {
       attempt({ message, outcome }) {
         if (message.channel === 'email' && outcome.is === 'sent') faults.noteMail(message.masked)
       },
-    } satisfies EventHandlers,
+    },
     isSecond,
-    /** Lists what a provider's reports say that is for the operator to mend. */
     faultsOf: faults.list,
-    /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
-    noteAsked({ id, recipient, purpose, expiresAt }: SentMessage, provider: string): void {
+    noteAsked({ id, recipient, purpose, expiresAt }, provider) {
       if (purpose !== 'code' || !judged.has(provider) || latestCodes.has(id)) return
       const sentAt = clock.now()
       latestCodes.add(recipient, { provider, ids: [id], sentAt, expiresAt, isSent: false, isDelivered: null })
     },
-    /** Notes that it surely has not sent it. */
-    noteUnsent: ({ id, recipient }: SentMessage): void => latestCodes.forget(recipient, id),
-    /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
-    noteSent(message: SentMessage, provider: string, providerId: string | undefined): void {
+    noteUnsent: ({ id, recipient }) => latestCodes.forget(recipient, id),
+    noteSent(message, provider, providerId) {
       if (!judged.has(provider)) return
       const { id, masked, recipient, purpose, expiresAt } = message
       const sentAt = clock.now()
@@ -148,12 +172,7 @@ export function createCarrierReports(options: CarrierReportsOptions) {
       latestCodes.forget(recipient, id)
       latestCodes.add(recipient, { provider, ids, sentAt, expiresAt, isSent: true, isDelivered: null })
     },
-    /**
-     * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
-     * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
-     * because nothing came.
-     */
-    findDemotion(carriers: readonly Carrier[], { id, recipient, purpose }: NewMessage): Demotion | undefined {
+    findDemotion(carriers, { id, recipient, purpose }) {
       if (purpose !== 'code' || carriers.length < 2) return undefined
       const now = clock.now()
       const isKnownToWork = new Set<string>()
@@ -174,8 +193,7 @@ export function createCarrierReports(options: CarrierReportsOptions) {
       }
       return undefined
     },
-    /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
-    orderCarriers(carriers: readonly Carrier[]): readonly Carrier[] {
+    orderCarriers(carriers) {
       if (carriers.length < 2) return carriers
       const second = carriers.filter(({ provider }) => isSecond(provider.name))
       if (second.length === 0 || random() < TRICKLE) return carriers
@@ -183,8 +201,6 @@ export function createCarrierReports(options: CarrierReportsOptions) {
     },
   }
 }
-
-type SentMessage = Pick<NewMessage, 'id' | 'masked' | 'recipient' | 'purpose' | 'expiresAt'>
 
 interface SentSms {
   /** Our id. */
@@ -287,11 +303,18 @@ function createAwaitedReports() {
   }
 }
 
-/**
- * The delivery reports of one carrier, and whether it is asked second for them. Times are ms since the epoch.
- * @param onChange called at every change, with the share of good reports among the latest.
- */
-function createReportHistory(onChange: (isSecond: boolean, share: number) => void) {
+/** The delivery reports of one carrier, and whether it is asked second for them. Times are ms since the epoch. */
+interface ReportHistory {
+  noteReport(sentAt: number, masked: string, good: boolean, now: number): void
+  /** Says whether the carrier reports on most of its messages. */
+  reports(): boolean
+  /** A message has no report in time. */
+  noteLate(now: number): void
+  isSecond(now: number): boolean
+}
+
+/** @param onChange called at every change, with the share of good reports among the latest. */
+function createReportHistory(onChange: (isSecond: boolean, share: number) => void): ReportHistory {
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
@@ -327,7 +350,7 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
   const isSilent = (): boolean => overdue >= (FEWEST * (reported + passedOver)) / reported
 
   return {
-    noteReport(sentAt: number, masked: string, good: boolean, now: number): void {
+    noteReport(sentAt, masked, good, now) {
       reported += 1
       passedOver += overdue
       overdue = 0
@@ -346,14 +369,12 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
         change(null, now, share)
       }
     },
-    /** Says whether the carrier reports on most of its messages. */
-    reports: (): boolean => reported > 0 && reported >= passedOver + overdue,
-    /** A message has no report in time. */
-    noteLate(now: number): void {
+    reports: () => reported > 0 && reported >= passedOver + overdue,
+    noteLate(now) {
       overdue += 1
       if (secondSince === null && isSilent() && now - changedAt >= DWELL_MS) change(now, now, 0)
     },
-    isSecond(now: number): boolean {
+    isSecond(now) {
       if (secondSince === null) return false
       if (recentAt(now).length < FEWEST && now - secondSince > restMs && !isSilent()) {
         restMs = Math.min(2 * restMs, LONGEST_MS)

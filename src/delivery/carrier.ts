@@ -1,4 +1,4 @@
-import type { NewMessage, Outgoing } from '../messages/message.ts'
+import type { Outgoing } from '../messages/message.ts'
 import {
   faultScopeOf,
   isOperatorFault,
@@ -14,6 +14,7 @@ import {
   type HealthChange,
   type HealthOptions,
   isOwnDoing,
+  type MessageOfAttempt,
   NOT_KNOWN_YET,
   OVERDUE,
   UNCHANGED,
@@ -25,7 +26,7 @@ export interface CarrierOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly limiter?: Limiter
-  readonly health?: Omit<HealthOptions, 'random'>
+  readonly health?: HealthOptions
   /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from how long the others took. */
   readonly patienceMs?: number | undefined
 }
@@ -71,12 +72,47 @@ export const LEFT_ALONE = {
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
 } as const
 
-export type Carrier = ReturnType<typeof createCarrier>
+/** An attempt of a message with a carrier, in a place of it. */
+export interface CarrierAttempt {
+  /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
+  awaitReply(stopCounting: () => void): void
+  /** The attempt never began. */
+  forget(): void
+  end(said: Outcome): CarrierEnd
+}
 
-/** Makes a provider with all that decides whether and when it is asked: its health, its limit, and what it said to whom. */
-export function createCarrier(provider: Provider, options: CarrierOptions) {
+/** A provider with all that decides whether and when it is asked. */
+export interface Carrier {
+  readonly provider: Provider
+  /**
+   * Says why the carrier is not to be asked now; null: it may be.
+   * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
+   */
+  mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
+  /** Has a function called whenever an attempt is overdue: its place may be free though it goes on. */
+  onOverdue(tell: (change: HealthChange) => void): void
+  /** Takes a place for an attempt of a message. */
+  begin(startedAt: number, message: MessageOfAttempt, outgoing: Outgoing): CarrierAttempt
+  /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
+  allowTrialNow(now: number): void
+  /** Lets rests end at that moment at the latest, ms since the epoch. */
+  allowTrialBy(at: number): void
+  /**
+   * Looks by a connection without a message whether a provider that is left alone can be reached again.
+   * @returns whether it can, and could not when this was asked last: a login that is refused is no reason for a trial
+   */
+  isBack(): Promise<boolean>
+  /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
+  hasApproved(): Promise<boolean>
+  standing(now: number): Standing
+  /** Reports how the carrier does, for people and metrics. */
+  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'>
+}
+
+/** Makes a provider with its health, its limit, and what it said to whom. */
+export function createCarrier(provider: Provider, options: CarrierOptions): Carrier {
   const { clock, random } = options
-  const health = createHealth({ ...options.health, random })
+  const health = createHealth(random, options.health)
   const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
   const patience = createPatience(options.patienceMs)
   /** How many attempts have begun. */
@@ -113,7 +149,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     }
     const { outcome, change: suspected } = health.judge(said, attempt, now)
     const { circuit, faults } = health.record(outcome, attempt, now)
-    const fault = isOperatorFault(outcome) ? health.findFault(attempt, now) : null
+    const fault = isOperatorFault(outcome) ? health.findFault(attempt.names, now) : null
     const isOfOneMessage = said.is === 'retry' && ['message', 'recipient'].includes(faultScopeOf(said))
     const repair = isOfOneMessage && isOperatorFault(said) ? 'repair' : undefined
     const change = {
@@ -128,29 +164,19 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
 
   return {
     provider,
-    /**
-     * Says why the carrier is not to be asked now; null: it may be.
-     * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
-     */
-    mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
+    mayAsk(outgoing, now) {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
-      const fault = outgoing === undefined ? null : health.findFault({ names: namesOf(outgoing) }, now)
+      const fault = outgoing === undefined ? null : health.findFault(namesOf(outgoing), now)
       if (fault !== null)
         return { until: fault.until, code: PART_REFUSED_CODE, reply: PART_REFUSED[fault.scope] }
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },
-    /** Has a function called whenever an attempt is overdue: its place may be free though it goes on. */
-    onOverdue(tell: (change: HealthChange) => void): void {
+    onOverdue(tell) {
       onOverdue = tell
     },
-    /** Takes a place for an attempt of a message. */
-    begin(
-      startedAt: number,
-      { kind, recipient }: Pick<NewMessage, 'kind' | 'recipient'>,
-      outgoing: Outgoing,
-    ) {
+    begin(startedAt, { kind, recipient }, outgoing) {
       const attempt = { kind, recipient, names: namesOf(outgoing), startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
       const place = limiter.takePlace(startedAt)
@@ -193,34 +219,26 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       }
 
       return {
-        /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
-        awaitReply(stopCounting: () => void): void {
+        awaitReply(stopCounting) {
           stopCountingThere = stopCounting
           if (!isOverdue) return
           giveUpPlace()
           onOverdue?.(UNCHANGED)
         },
-        /** The attempt never began. */
-        forget(): void {
+        forget() {
           releasePlace({ is: 'void' }, clock.now())
           health.forgetTrial(attempt)
         },
-        end(said: Outcome): CarrierEnd {
+        end(said) {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
           return { ...charge(said, attempt, now), tookMs: now - startedAt }
         },
       }
     },
-    /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
     allowTrialNow: health.allowTrialNow,
-    /** Lets rests end at that moment at the latest, ms since the epoch. */
     allowTrialBy: health.allowTrialBy,
-    /**
-     * Looks by a connection without a message whether a provider that is left alone can be reached again.
-     * @returns whether it can, and could not when this was asked last: a login that is refused is no reason for a trial
-     */
-    async isBack(): Promise<boolean> {
+    async isBack() {
       if (isProbing || provider.probe === undefined || health.state() !== 'open') return false
       isProbing = true
       const found = await provider.probe().catch(() => 'down' as const)
@@ -229,8 +247,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       wasDown = found === 'down'
       return isBack
     },
-    /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
-    async hasApproved(): Promise<boolean> {
+    async hasApproved() {
       if (provider.findHindrance === undefined) return false
       let hasApproved = false
       for (const { scope, name } of health.takeForLook(clock.now())) {
@@ -240,13 +257,12 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       }
       return hasApproved
     },
-    standing(now: number): Standing {
+    standing(now) {
       const { limit, pausedUntil, risesAt } = limiter.standing(now)
       const [circuit, openUntil] = [health.state(), health.openUntil()]
       return { limit, inFlight: limiter.inFlight, circuit, openUntil, pausedUntil, risesAt }
     },
-    /** Reports how the carrier does, for people and metrics. */
-    status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'> {
+    status(now) {
       const { reason, why } = limiter.explain(now)
       return {
         channel: provider.channel,

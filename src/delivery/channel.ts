@@ -1,36 +1,22 @@
-import type { Channel, Purpose } from '../messages/message.ts'
-import {
-  type ClaimedMessage,
-  type Lease,
-  type Outbox,
-  type Settlement,
-  StoreUnavailable,
-} from '../outbox/outbox.ts'
+import type { Purpose } from '../messages/message.ts'
+import { type ClaimedMessage, type Lease, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
 import { createStringMap } from '../runtime/collections.ts'
 import { createAdaptiveLifo } from './adaptive-lifo.ts'
 import {
   type AttemptResult,
   type AttemptsOptions,
+  type ChannelSpec,
   createAttempts,
   emitHealthChange,
   type Job,
   type RoutedJob,
 } from './attempt.ts'
 import type { Carrier, CarrierEnd, Standing } from './carrier.ts'
-import type { CarrierReports } from './carrier-reports.ts'
 import { type HealthChange, OVERDUE } from './health.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
 
-/** What serves one channel. */
-export interface ChannelSpec extends Pick<AttemptsOptions, 'carriers' | 'route' | 'render'> {
-  readonly channel: Channel
-  /** Says who is asked second for their delivery reports; absent: nobody is. */
-  readonly reports?: Omit<CarrierReports, 'handlers' | 'faultsOf'>
-}
-
-export interface ChannelOptions extends Omit<AttemptsOptions, keyof ChannelSpec | 'outbox' | 'onCarrierEnd'> {
-  readonly outbox: Pick<Outbox, 'claim' | 'sharedLeases' | 'beginAttempt' | 'actions'>
+export interface ChannelOptions extends AttemptsOptions {
   readonly verdicts: Verdicts
   readonly settler: Settler
   /** How long a claim holds, ms; longer than `attemptWithinMs`: nothing begins that its lease would not outlive. */
@@ -91,19 +77,40 @@ const LAST_TRIAL_MS = 3000
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
 
-export type DeliveryChannel = ReturnType<typeof createChannel>
+/** One channel's part of the delivery. */
+export interface DeliveryChannel {
+  reservePlace(purpose: Purpose): Lease | undefined
+  releasePlace(): void
+  submit(handover: Handover): void
+  isVerdictFar(): boolean
+  wake(code?: StoredCode): void
+  tryNow(): void
+  /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
+  status(): readonly ChannelStatus[]
+  /** Begins what may begin, then claims. */
+  fill(): void
+  /**
+   * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
+   * nothing was claimed for a while, lets the store end what has outlived its life there.
+   */
+  sweep(): void
+  /** Begins nothing more, and gives back what has not begun. */
+  stop(): void
+  /** Aborts the attempts that are under way. */
+  abort(): void
+}
 
 /**
  * One channel's messages between the store and the carriers: those that wait in memory, those that are under way, and what is
  * known of those in the store. Nothing else writes this state. A message comes by `submit` or by a claim, waits in the queue,
  * is attempted (attempt.ts) when a carrier has a place, and is settled or given back.
  */
-export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
+export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
   const { channel, carriers, route, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
-  const attempts = createAttempts({ ...options, ...spec, onCarrierEnd: noteCarrierEnd })
+  const attempts = createAttempts(spec, options, noteCarrierEnd)
   for (const carrier of carriers)
     carrier.onOverdue(change => {
       emitHealthChange(emit, carrier.provider, change, OVERDUE.reply)
@@ -498,8 +505,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   return {
-    /** See Delivery. */
-    reservePlace(purpose: Purpose): Lease | undefined {
+    reservePlace(purpose) {
       if (isHalted()) return undefined
       const now = clock.now()
       const standing = look(now)
@@ -519,12 +525,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       work.begin()
       return lease
     },
-    releasePlace(): void {
+    releasePlace() {
       reserved -= 1
       claimWhenDue()
       work.end()
     },
-    submit({ message, lease, groupKey, outgoing }: Handover): void {
+    submit({ message, lease, groupKey, outgoing }) {
       reserved -= 1
       add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
       if (run.isStopping) giveBackAll()
@@ -533,18 +539,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       giveBackSurplus()
       work.end()
     },
-    isVerdictFar(): boolean {
+    isVerdictFar() {
       const { circuit, freeForOther } = look(clock.now())
       return circuit !== 'closed' || freeForOther < 1
     },
     wake,
-    tryNow(): void {
+    tryNow() {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       bringForward(MOST_BROUGHT)
       wake()
     },
-    /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
-    status(): ChannelStatus[] {
+    status() {
       const now = clock.now()
       return carriers.map((carrier, at) => ({
         ...carrier.status(now),
@@ -553,11 +558,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       }))
     },
     fill,
-    /**
-     * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
-     * nothing was claimed for a while, lets the store end what has outlived its life there.
-     */
-    sweep(): void {
+    sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
       for (const id of inStore.names()) if ((inStore.get(id)?.expiresAt ?? 0) <= now) inStore.delete(id)
@@ -565,14 +566,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       isClaiming = true
       void track(claimBatch(0))
     },
-    /** Begins nothing more, and gives back what has not begun. */
-    stop(): void {
+    stop() {
       clearTimeout(claimTimer)
       clearTimeout(riseTimer)
       clearInterval(watcher)
       giveBackAll()
     },
-    /** Aborts the attempts that are under way. */
     abort: attempts.abort,
   }
 }

@@ -1,12 +1,12 @@
 import type { Channel } from '../messages/message.ts'
-import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
+import { StoreUnavailable } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
-import { type ChannelOptions, type ChannelSpec, createChannel, type DeliveryChannel } from './channel.ts'
+import type { ChannelSpec } from './attempt.ts'
+import { type ChannelOptions, createChannel, type DeliveryChannel } from './channel.ts'
 import type { Delivery } from './port.ts'
 import { createSettler } from './settle.ts'
 
 export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' | 'work'> {
-  readonly outbox: Outbox
   readonly channels: readonly ChannelSpec[]
 }
 

@@ -44,10 +44,13 @@ export interface HealthChange {
   readonly faults: readonly PartialFaultChange[]
 }
 
-/** An attempt, as far as the health of a carrier is concerned. */
-export interface HealthAttempt {
+export interface MessageOfAttempt {
   readonly kind: string
   readonly recipient: string
+}
+
+/** An attempt, as far as the health of a carrier is concerned. */
+export interface HealthAttempt extends MessageOfAttempt {
   /** What it would use; nobody asks as long as nothing fails. */
   readonly names: () => ScopeNames
   readonly startedAt: number
@@ -158,13 +161,13 @@ function noteEnd(record: HealthRecord, now: number): void {
 }
 
 export interface HealthOptions {
-  readonly random: () => number
   /** So many failures in a row make it rest, and so long is its first rest, ms, when not as usual. */
   readonly inARow?: number | undefined
   readonly firstRestMs?: number | undefined
 }
 
-export type Health = ReturnType<typeof createHealth>
+/** `open`: it rests; `half-open`: one message tries it. */
+export type CircuitState = 'closed' | 'open' | 'half-open'
 
 /**
  * Makes the health of a carrier: a record of itself, and one for each part of it that fails. One rule holds for all: what fails
@@ -172,12 +175,15 @@ export type Health = ReturnType<typeof createHealth>
  * provider names it in a refusal, which meets every message in it and no other. Evidence of its own kind makes it well: a carrier
  * that answers, a part in which a message is taken. What began before a rest does not make it longer.
  */
-export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = REST_MS.first }: HealthOptions) {
+export function createHealth(
+  random: () => number,
+  { inARow = LATEST.inARow, firstRestMs = REST_MS.first }: HealthOptions = {},
+) {
   const whole = newRecord('carrier', '')
   const parts = new Map<string, HealthRecord>()
   const suspicion = createSuspicion()
 
-  function* partsOf({ names }: Pick<HealthAttempt, 'names'>): Generator<HealthRecord> {
+  function* partsOf(names: HealthAttempt['names']): Generator<HealthRecord> {
     if (parts.size === 0) return
     const used = names()
     for (const scope of PARTS) {
@@ -197,7 +203,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
     parts.delete(`${scope} ${name}`)
   }
 
-  function rest(
+  function leaveAlone(
     record: HealthRecord,
     isForOperator: boolean,
     now: number,
@@ -233,7 +239,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
     } else if (fault !== null && record.triedBy !== attempt.nth) return false
     record.isNamed ||= isNamed
     record.fault ??= { scope, name, kind: attempt.kind, since: now, until: null, code, reply }
-    rest(record, isOperatorFault(outcome), now, outcome.is === 'limit' ? outcome.retryAfterMs : 0)
+    leaveAlone(record, isOperatorFault(outcome), now, outcome.is === 'limit' ? outcome.retryAfterMs : 0)
     return true
   }
 
@@ -248,7 +254,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
 
   /** An attempt was answered, or taken, in all these parts. */
   function* answerParts(outcome: Outcome, attempt: HealthAttempt): Generator<PartialFaultChange> {
-    for (const record of partsOf(attempt)) {
+    for (const record of partsOf(attempt.names)) {
       const { fault, isNamed, isTold } = record
       if (fault === null) note(record, attempt, false)
       if (fault === null ? record.latest.some(({ failed }) => failed) : isNamed && outcome.is !== 'sent')
@@ -260,7 +266,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
 
   function forgetTrial(attempt: HealthAttempt): void {
     if (whole.triedBy === attempt.nth) whole.triedBy = null
-    for (const record of partsOf(attempt)) if (record.triedBy === attempt.nth) record.triedBy = null
+    for (const record of partsOf(attempt.names)) if (record.triedBy === attempt.nth) record.triedBy = null
   }
 
   function answerWhole(attempt: HealthAttempt, now: number): HealthChange['circuit'] {
@@ -304,14 +310,14 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
     records: (): readonly HealthRecord[] => [whole, ...parts.values()],
     /** Says until when the carrier is left alone; null: it may be asked. */
     restsUntil: (now: number): number | null => restsUntil(whole, now),
-    state: (): 'closed' | 'open' | 'half-open' =>
+    state: (): CircuitState =>
       whole.fault === null ? 'closed' : whole.triedBy === null ? 'open' : 'half-open',
     /** When its rest ends; null: it is well. */
     openUntil: (): number | null => (whole.fault === null ? null : whole.until),
     /** Finds the part that a message would meet now and that is left alone, and until when. */
-    findFault(message: Pick<HealthAttempt, 'names'>, now: number) {
+    findFault(names: HealthAttempt['names'], now: number) {
       let found: { readonly scope: Part; readonly until: number } | null = null
-      for (const each of partsOf(message)) {
+      for (const each of partsOf(names)) {
         const until = restsUntil(each, now)
         if (until === null || (found !== null && until <= found.until)) continue
         found = { scope: each.scope as Part, until }
@@ -320,7 +326,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
     },
     /** An attempt begins: it tries what has rested. */
     begin(attempt: HealthAttempt, now: number): void {
-      for (const each of [whole, ...partsOf(attempt)])
+      for (const each of [whole, ...partsOf(attempt.names)])
         if (each.fault !== null && now >= each.until) each.triedBy ??= attempt.nth
     },
     /** The attempt never began, or says nothing. */
@@ -358,7 +364,7 @@ export function createHealth({ random, inARow = LATEST.inARow, firstRestMs = RES
       if (hindrance === null) found.until = Math.min(found.until, now)
       else {
         found.fault = { ...found.fault, reply: hindrance }
-        rest(found, true, now, 0, LONGEST_LOOK_MS)
+        leaveAlone(found, true, now, 0, LONGEST_LOOK_MS)
       }
       return hindrance === null
     },

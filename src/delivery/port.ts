@@ -1,6 +1,6 @@
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
-import type { Health, PartialFault } from './health.ts'
+import type { CircuitState, PartialFault } from './health.ts'
 import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
@@ -14,12 +14,15 @@ export interface Handover {
 }
 
 /** A code that was stored as `queued`. */
-export interface StoredCode extends Pick<NewMessage, 'id' | 'arrivedAt' | 'expiresAt'> {
+export interface StoredCode {
+  readonly id: string
+  readonly arrivedAt: number
+  readonly expiresAt: number
   readonly groupKey: string
 }
 
-/** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
-export interface Delivery {
+/** Where callbacks leave their messages. */
+export interface DeliveryIntake {
   /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
   reservePlace(channel: Channel, purpose: Purpose): Lease | undefined
   /** Gives back a place that was not used. */
@@ -37,6 +40,10 @@ export interface Delivery {
    *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
    */
   wake(channel: Channel, code?: StoredCode): void
+}
+
+/** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
+export interface Delivery extends DeliveryIntake {
   /** An operator has made a message due, as a rule after a repair: a carrier that is left alone is tried at once, too. */
   tryNow(channel: Channel): void
   status(): readonly ChannelStatus[]
@@ -60,7 +67,7 @@ export interface ChannelStatus {
   readonly limit: number
   readonly limitReason: LimitReason
   readonly limitWhy: string
-  readonly breaker: ReturnType<Health['state']>
+  readonly breaker: CircuitState
   readonly breakerUntil: number | null
   /** What it refuses though it takes the rest. */
   readonly partialFaults: readonly PartialFault[]

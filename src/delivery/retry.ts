@@ -155,9 +155,9 @@ function afterAmbiguous(
   pausesMs: readonly number[],
 ): Settlement {
   const copies = message.ambiguous + 1
-  const left = message.expiresAt - now
+  const lifeMs = message.expiresAt - now
   const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
-  const pause = Math.min(usual * (1 + random() / 5), left / 2)
+  const pause = Math.min(usual * (1 + random() / 5), lifeMs / 2)
   if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
   const { canBeAsked } = message
   return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, canBeAsked, records }

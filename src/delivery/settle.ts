@@ -12,7 +12,7 @@ import type { Job } from './attempt.ts'
 import type { Verdicts } from './port.ts'
 
 export interface SettlerOptions {
-  readonly outbox: Pick<Outbox, 'settle'>
+  readonly outbox: Outbox
   readonly clock: Clock
   readonly verdicts: Verdicts
   readonly emit: Emit
@@ -22,10 +22,25 @@ export interface SettlerOptions {
 
 const WAIT_MS = { first: 50, most: 1000 }
 
-export type Settler = ReturnType<typeof createSettler>
+export interface Settler {
+  /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+  readonly isBehind: boolean
+  /**
+   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
+   * that wait, and reported as an event.
+   *
+   * @param ran whether an attempt has ended; otherwise the message only waited.
+   * @returns the message's state as the store wrote it; null: given up, see `abandon`.
+   */
+  settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
+  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
+  reportEnded(ended: readonly SettledByStore[]): void
+  /** Gives up on what the store has not taken: the process ends, and the leases run out. */
+  abandon(): void
+}
 
 /** Writes the ends of messages, of all channels. Nothing else does. */
-export function createSettler(options: SettlerOptions) {
+export function createSettler(options: SettlerOptions): Settler {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
   /** How many ends wait for the store to take them. */
   let unwritten = 0
@@ -55,18 +70,10 @@ export function createSettler(options: SettlerOptions) {
   }
 
   return {
-    /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
     get isBehind() {
       return unwritten > 0
     },
-    /**
-     * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
-     * that wait, and reported as an event.
-     *
-     * @param ran whether an attempt has ended; otherwise the message only waited.
-     * @returns the message's state as the store wrote it; null: given up, see `abandon`.
-     */
-    async settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null> {
+    async settle(job, settlement, ran) {
       let settled: Settled | null
       try {
         settled = await outbox.settle(job.message.id, job.lease, settlement)
@@ -92,8 +99,7 @@ export function createSettler(options: SettlerOptions) {
       })
       return settled
     },
-    /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
-    reportEnded(ended: readonly SettledByStore[]): void {
+    reportEnded(ended) {
       for (const { id, state, channel, kind } of ended) {
         const answer = state === 'refused' ? 'content' : null
         verdicts.announce(id, { is: 'final', state, answer })
@@ -101,8 +107,7 @@ export function createSettler(options: SettlerOptions) {
         if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
       }
     },
-    /** Gives up on what the store has not taken: the process ends, and the leases run out. */
-    abandon(): void {
+    abandon() {
       abandoned = true
     },
   }

@@ -42,9 +42,9 @@ export function createVerdicts(remember = 2000): Verdicts {
       if (all === undefined) waiting.set(id, [onVerdict])
       else all.push(onVerdict)
       return () => {
-        const left = waiting.get(id)?.filter(each => each !== onVerdict)
-        if (left?.length === 0) waiting.delete(id)
-        else if (left !== undefined) waiting.set(id, left)
+        const others = waiting.get(id)?.filter(each => each !== onVerdict)
+        if (others?.length === 0) waiting.delete(id)
+        else if (others !== undefined) waiting.set(id, others)
       }
     },
     announce,
@@ -56,7 +56,7 @@ export function createVerdicts(remember = 2000): Verdicts {
 }
 
 export interface VerdictPollerOptions {
-  readonly queries: Pick<AdminQueries, 'findMessage'>
+  readonly findMessage: AdminQueries['findMessage']
   readonly verdicts: Verdicts
   readonly clock: Clock
   readonly emit: Emit
@@ -73,7 +73,7 @@ const MOST_POLLED = 32
  * or nobody can be waiting for its verdict any more. So two replicas that are given the same body at once answer the same.
  */
 export function createVerdictPoller({
-  queries,
+  findMessage,
   verdicts,
   clock,
   emit,
@@ -82,7 +82,7 @@ export function createVerdictPoller({
   const polled = new Set<string>()
 
   async function pollOnce(id: string): Promise<void> {
-    const message = await queries.findMessage(id)
+    const message = await findMessage(id)
     if (message === null) return
     const { state, answer, dueAt } = message
     if (state === 'sending') return

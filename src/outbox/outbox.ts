@@ -150,8 +150,8 @@ export type Accepted =
 /** The answer for a final message: why it was refused, null for every other state. `limit`: its number may have no more. */
 export type FinalAnswer = 'recipient' | 'content' | 'country' | 'limit' | null
 
-/** A message claimed for an attempt, with what is needed to render it again. */
-export interface ClaimedMessage extends NewMessage {
+/** The claim on a message for an attempt. */
+export interface ClaimOfMessage {
   readonly lease: Lease
   /** Attempts so far, this one included. */
   readonly attempts: number
@@ -161,6 +161,9 @@ export interface ClaimedMessage extends NewMessage {
   readonly ambiguousAt?: string
   readonly groupKey?: string
 }
+
+/** A message claimed for an attempt, with what is needed to render it again. */
+export interface ClaimedMessage extends NewMessage, ClaimOfMessage {}
 
 /** One line of a message's timeline. */
 export interface AttemptRecord {

@@ -1,7 +1,6 @@
-import type { Route } from '../delivery/attempt.ts'
+import type { ChannelSpec, Route } from '../delivery/attempt.ts'
 import { createCarrier, findMisfit } from '../delivery/carrier.ts'
 import type { CarrierReports } from '../delivery/carrier-reports.ts'
-import type { ChannelSpec } from '../delivery/channel.ts'
 import type { createLimiter } from '../delivery/limiter.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'

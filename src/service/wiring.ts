@@ -217,7 +217,14 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     clock,
     emit,
     pollVerdict:
-      sharedLeases && createVerdictPoller({ queries, verdicts, clock, emit, forMs: config.ANSWER_WITHIN_MS }),
+      sharedLeases &&
+      createVerdictPoller({
+        findMessage: queries.findMessage,
+        verdicts,
+        clock,
+        emit,
+        forMs: config.ANSWER_WITHIN_MS,
+      }),
     interpret: createInterpreter({
       platformWords: config.PLATFORM_WORDS,
       linkPolicy: createLinkPolicy({ httpsOnly: config.LINKS_HTTPS_ONLY, hosts: config.LINK_HOSTS }),

@@ -12,7 +12,7 @@ const AMERICA = { country: '+1' }
 
 /** A health whose first rest takes a second, after three failures in a row. */
 function open() {
-  const health = createHealth({ random: () => 0.5, inARow: 3, firstRestMs: 1000 })
+  const health = createHealth(() => 0.5, { inARow: 3, firstRestMs: 1000 })
   let nth = 0
   /** An attempt that has begun. */
   function begin(startedAt: number, names: ScopeNames = {}) {
@@ -31,8 +31,7 @@ function open() {
       begin(now, names).end(outcome, now).circuit,
     /** Says whether an attempt may begin. */
     allows: (now: number) => health.restsUntil(now) === null,
-    restsFor: (names: ScopeNames, now: number) =>
-      health.findFault({ names: () => names }, now)?.until ?? null,
+    restsFor: (names: ScopeNames, now: number) => health.findFault(() => names, now)?.until ?? null,
   }
 }
 
@@ -46,7 +45,7 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
     t.equal(health.openUntil(), 1000)
     t.match(health.records(), [{ scope: 'carrier', rests: 1, until: 1000, triedBy: null }])
   }
-  const health = createHealth({ random: () => 0.5 })
+  const health = createHealth(() => 0.5)
   const outcomes = [STALL, STALL, STALL, STALL, SENT, STALL, STALL, STALL, STALL, STALL]
   const circuits = outcomes.map(
     (outcome, nth) =>
@@ -116,7 +115,7 @@ t.test('no rest is longer than 10 s, nor than a minute, whatever chance says', a
     [STALL, 10_000],
     [LOGIN, 60_000],
   ] as const) {
-    const health = createHealth({ random: () => 0.999_999 })
+    const health = createHealth(() => 0.999_999)
     let now = 0
     for (let nth = 0; nth < 30; nth += 1) {
       now = Math.max(now, health.openUntil() ?? 0)

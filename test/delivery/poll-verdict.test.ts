@@ -15,7 +15,7 @@ t.test('the end of a message that another replica sends is heard here', async t 
   const { id } = acceptance.message
   const verdicts = createVerdicts()
   const follow = createVerdictPoller({
-    queries: rig.outbox.queries,
+    findMessage: rig.outbox.queries.findMessage,
     verdicts,
     clock: rig.clock,
     emit: createEmitter([{ fault: ({ error }) => t.fail(error.message) }]),
@@ -46,14 +46,12 @@ function following(looks: readonly (Partial<MessageView> | Error | null)[], forM
   const faults: Error[] = []
   const ids = new Set<string>()
   const follow = createVerdictPoller({
-    queries: {
-      findMessage: async id => {
-        ids.add(id)
-        const look = looks[Math.min(looked, looks.length - 1)]
-        looked += 1
-        if (look instanceof Error) throw look
-        return (look ?? null) as MessageView | null
-      },
+    findMessage: async id => {
+      ids.add(id)
+      const look = looks[Math.min(looked, looks.length - 1)]
+      looked += 1
+      if (look instanceof Error) throw look
+      return (look ?? null) as MessageView | null
     },
     verdicts,
     clock: { now: () => 1000 },

@@ -27,18 +27,18 @@ async function waitAfter(...said: readonly Outcome[]): Promise<string | undefine
       { clock, random: () => 0.5 },
     ),
   )
-  const attempts = createAttempts({
-    outbox: { beginAttempt: () => undefined },
-    clock,
-    random: () => 0.5,
-    emit: () => {},
-    carriers,
-    route: () => carriers,
-    render: rendered,
-    attemptWithinMs: 60_000,
-    run: { isStopping: false },
-    onCarrierEnd: () => {},
-  })
+  const attempts = createAttempts(
+    { channel: 'email', carriers, route: () => carriers, render: rendered },
+    {
+      outbox: { beginAttempt: () => undefined } as never,
+      clock,
+      random: () => 0.5,
+      emit: () => {},
+      attemptWithinMs: 60_000,
+      run: { isStopping: false },
+    },
+    () => {},
+  )
   const lease = { token: 'lease 1', until: NOON + 120_000 }
   const { message } = sample(clock)
   const { waitsFor } = await attempts.run({ message, lease, attempts: 1, ambiguous: 0, carriers })

@@ -200,6 +200,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           },
           // As those whose reports are bad are asked second, but at random.
           reports: {
+            handlers: {},
+            faultsOf: () => [],
             orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
             isSecond: () => false,
             noteAsked() {},
