@@ -8,8 +8,8 @@ const CALLERS = 50
 const LATENCIES = [5, 20, 100]
 /** Numbers of connections that somebody might have set. */
 const FIXED = [1, 2, 5, 10, 20, 50]
-/** How long the limiter has had load before it is measured, s: what it knows, it keeps. */
-const WARM_UP = 10
+/** How long it has had load before it is measured, s. */
+const WARM_UP = 1
 
 /** The number of connections that finds itself, beside each fixed one, at mail servers of several speeds. */
 export async function measureLimit(session: Session): Promise<Figure[]> {
@@ -28,13 +28,12 @@ export async function measureLimit(session: Session): Promise<Figure[]> {
 async function measureAt(session: Session, ms: number): Promise<Figure[]> {
   const rates = new Map<number, number>()
   for (const fixed of FIXED) {
-    const env = { FIXED_LIMIT: String(fixed), SMTP_CONNECTIONS: String(fixed) }
-    const [loop] = await load(session, 1, { program: 'fixed-limit.ts', env }, 1)
+    const [loop] = await load(session, 1, { env: { SMTP_CONNECTIONS: String(fixed) } })
     rates.set(fixed, loop?.perSecond ?? 0)
     session.print(`mail server with ${ms} ms, ${fixed} connections: ${line(loop)}`)
   }
   const [best, bestRate] = [...rates].reduce((a, b) => (b[1] > a[1] ? b : a))
-  const ours = await load(session, session.rounds, {}, WARM_UP)
+  const ours = await load(session, session.rounds, {})
   for (const loop of ours) session.print(`mail server with ${ms} ms, measured: ${line(loop)}`)
   const of = (what: string) => `${what}, mail server with ${ms} ms`
   return [
@@ -75,13 +74,12 @@ async function load(
   session: Session,
   rounds: number,
   options: Parameters<Session['startService']>[0],
-  warmUp: number,
 ): Promise<readonly LoopResult[]> {
   const service = await session.startService(options)
   const platform = await openCallbackLoad(session, service, 'email', CALLERS)
   const loops: LoopResult[] = []
   try {
-    await platform.saturate(warmUp)
+    await platform.saturate(WARM_UP)
     for (let round = 1; round <= rounds; round++) loops.push(await platform.saturate(session.seconds))
     return loops
   } finally {

@@ -258,9 +258,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return hasApproved
     },
     standing(now) {
-      const { limit, pausedUntil, risesAt } = limiter.standing(now)
       const [circuit, openUntil] = [health.state(), health.openUntil()]
-      return { limit, inFlight: limiter.inFlight, circuit, openUntil, pausedUntil, risesAt }
+      return { ...limiter.standing(now), inFlight: limiter.inFlight, circuit, openUntil }
     },
     status(now) {
       const { reason, why } = limiter.explain(now)
@@ -338,11 +337,14 @@ export function limiterEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
   const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
   if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
-  if (isOwnDoing(outcome)) return { is: 'void' }
-  if (outcome.is === 'ambiguous') return { is: 'failed' }
-  if (outcome.is === 'limit') return { is: outcome.scope === 'recipient' ? 'answered' : 'void' }
-  if (outcome.is !== 'retry') return { is: 'answered' }
-  // A wrong password is no sign of too many at once, nor is what a look-up does not find yet.
-  if (outcome.whose === 'ours' || outcome.code === NOT_KNOWN_YET.code) return { is: 'void' }
-  return outcome.untouched === true || outcome.code.endsWith('-limit') ? { is: 'failed' } : { is: 'answered' }
+  return isAnswer(outcome) ? { is: 'answered' } : { is: 'void' }
+}
+
+/** Says whether the provider has dealt with a message, which an empty connection, a login or silence does not show. */
+function isAnswer(outcome: Outcome): boolean {
+  if (outcome.is === 'limit') return outcome.scope === 'recipient'
+  if (outcome.is !== 'retry') return outcome.is !== 'ambiguous'
+  const { whose, code, untouched } = outcome
+  if (whose === 'ours' || untouched === true || code.endsWith('-limit')) return false
+  return !isOwnDoing(outcome) && code !== NOT_KNOWN_YET.code
 }

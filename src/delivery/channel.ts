@@ -138,8 +138,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Runs while a carrier rests, or messages wait until one may be asked. */
   let watcher: NodeJS.Timeout | undefined
   let claimTimer: NodeJS.Timeout | undefined
-  /** The timer for the moment at which the limit rises by itself. */
-  let riseTimer: NodeJS.Timeout | undefined
+  /** The timer for the end of a pause. */
+  let pauseTimer: NodeJS.Timeout | undefined
   /** Whether the carriers had asked for a pause when attempts were begun last. */
   let wasPaused = false
 
@@ -211,9 +211,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       else void track(attempt(job))
       standing = look(now)
     }
-    clearTimeout(riseTimer)
+    clearTimeout(pauseTimer)
     // Nothing may be in flight then whose end would begin the next attempt.
-    if (standing.risesAt !== null) riseTimer = setTimeout(fill, Math.max(standing.risesAt - now, 1)).unref()
+    if (standing.pausedUntil !== null)
+      pauseTimer = setTimeout(fill, Math.max(standing.pausedUntil - now, 1)).unref()
     claimWhenDue()
   }
 
@@ -568,7 +569,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     },
     stop() {
       clearTimeout(claimTimer)
-      clearTimeout(riseTimer)
+      clearTimeout(pauseTimer)
       clearInterval(watcher)
       giveBackAll()
     },
@@ -591,7 +592,6 @@ function combineStandings(one: Standing, other: Standing): Standing {
     circuit: (['closed', 'open'] as const).find(state => states.includes(state)) ?? 'half-open',
     openUntil: earliestOfAll(one.openUntil, other.openUntil),
     pausedUntil: earliestOfAll(one.pausedUntil, other.pausedUntil),
-    risesAt: one.risesAt === null ? other.risesAt : Math.min(one.risesAt, other.risesAt ?? Infinity),
   }
 }
 

@@ -1,7 +1,6 @@
 import type { ChannelSpec, Route } from '../delivery/attempt.ts'
 import { createCarrier, findMisfit } from '../delivery/carrier.ts'
 import type { CarrierReports } from '../delivery/carrier-reports.ts'
-import type { createLimiter } from '../delivery/limiter.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -15,22 +14,19 @@ export interface ChannelsOptions {
   readonly render: Renderer['render']
   readonly clock: Clock
   readonly random: () => number
-  readonly createLimiter: typeof createLimiter
   readonly patienceMs?: number | undefined
   readonly reports: CarrierReports
 }
 
 /** Makes the channels that have providers: each provider as a carrier of its own, and the routes that lead messages to them. */
 export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
-  const { providers, routes, render, createLimiter, reports } = options
+  const { providers, routes, render, reports } = options
   return (['email', 'sms'] as const).map(createChannel).filter(({ carriers }) => carriers.length > 0)
 
   function createChannel(channel: Channel): ChannelSpec {
     const carriers = providers
       .filter(provider => provider.channel === channel)
-      .map(provider =>
-        createCarrier(provider, { ...options, limiter: createLimiter({ most: provider.concurrency }) }),
-      )
+      .map(provider => createCarrier(provider, options))
     if (channel === 'email' || routes === undefined)
       return { channel, carriers, route: () => carriers, render }
     const route: Route = ({ recipient }) =>

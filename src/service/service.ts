@@ -20,7 +20,7 @@ export type Service = Awaited<ReturnType<typeof startService>>
 
 export interface ServiceOptions
   extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'patienceMs'>>,
-    Pick<WiringOptions, 'createLimiter' | 'startStoreThread'> {
+    Pick<WiringOptions, 'startStoreThread'> {
   readonly log?: DestinationStream
   readonly dotenvPath?: string
 }

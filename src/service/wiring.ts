@@ -19,7 +19,6 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import { createDelivery } from '../delivery/delivery.ts'
-import { createLimiter } from '../delivery/limiter.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
@@ -75,8 +74,6 @@ export interface WiringOptions {
   readonly repeatPausesMs?: readonly number[] | undefined
   /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from the others. */
   readonly patienceMs?: number
-  /** Makes the limiter of a channel; one that searches unless given. */
-  readonly createLimiter?: typeof createLimiter
   /** Starts what serves an embedded store; a thread unless given. */
   readonly startStoreThread?: SqliteOutboxOptions['startThread']
 }
@@ -184,7 +181,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
-    createLimiter: options.createLimiter ?? createLimiter,
     reports,
   })
   const verdicts = createVerdicts()

@@ -38,7 +38,7 @@ t.test('pages say what was sent, find a recipient by hash, and show a message’
   const overview = await read(rig, '/console')
   t.match(overview, /All is well|self-signed/)
   t.match(overview, /<footer>callback-courier \d+\.\d+\.\d+/, 'which version this is')
-  t.match(overview, /0 in flight, 0 in memory; 10 at once: not measured yet/)
+  t.match(overview, /0 in flight, 0 in memory; 10 at once: as many as at the start/)
   t.match(overview, 'sms: '.replace('sms', 'SMS'))
   const list = await read(rig, '/console/messages')
   t.match(list, 'a***@example.com')

@@ -89,44 +89,6 @@ export function steadyServer(time: Timeline, ms: () => number): Server {
   return over => time.after(ms(), () => over(ANSWERED))
 }
 
-/**
- * A server whose mails share processors (processor sharing): each takes `workMs()` of one of them, and before that a
- * delay that costs the server nothing.
- */
-export function busyServer(time: Timeline, cores: number, workMs: () => number, delayMs = 0): Server {
-  // All that are being worked on progress alike: each ends when the common progress has come to its mark.
-  const working: { readonly mark: number; readonly over: (end: AttemptEnd) => void }[] = []
-  let progress = 0
-  let since = 0
-  let turn = 0
-
-  const advance = (): void => {
-    if (working.length > 0) progress += (time.now() - since) * Math.min(1, cores / working.length)
-    since = time.now()
-  }
-  const plan = (): void => {
-    const next = working[0]
-    if (next === undefined) return
-    const mine = (turn += 1)
-    time.after((next.mark - progress) / Math.min(1, cores / working.length), () => {
-      if (mine !== turn) return
-      advance()
-      working.shift()
-      plan()
-      next.over(ANSWERED)
-    })
-  }
-  return over =>
-    time.after(delayMs, () => {
-      advance()
-      const job = { mark: progress + workMs(), over }
-      let at = working.length
-      while (at > 0 && (working[at - 1]?.mark ?? 0) > job.mark) at -= 1
-      working.splice(at, 0, job)
-      plan()
-    })
-}
-
 /** Refuses whoever comes while `most` are being served, after the time of a greeting. */
 export function cappedServer(
   time: Timeline,
@@ -179,43 +141,6 @@ export function hiccups(
     })
 }
 
-/** Opens a connection for so many ms before the first mail on each, of as many as are in use at once. */
-export function connectingServer(time: Timeline, inner: Server, connectMs: number): Server {
-  let open = 0
-  let busy = 0
-  return over => {
-    busy += 1
-    const connects = busy > open
-    open = Math.max(open, busy)
-    time.after(connects ? connectMs : 0, () =>
-      inner(end => {
-        busy -= 1
-        over(end)
-      }),
-    )
-  }
-}
-
-/** A limiter that never learns: what a setting would be. */
-export function fixedLimiter(
-  limit: number,
-): Pick<Limiter, 'standing' | 'inFlight' | 'takePlace' | 'releasePlace'> {
-  let inFlight = 0
-  return {
-    standing: () => ({ limit, pausedUntil: null, risesAt: null }),
-    get inFlight() {
-      return inFlight
-    },
-    takePlace(now): Place {
-      inFlight += 1
-      return { beganAt: now, nth: inFlight, round: 0, isNew: false }
-    },
-    releasePlace() {
-      inFlight -= 1
-    },
-  }
-}
-
 interface Mail extends QueueEntry {
   readonly beganWaiting: number
   readonly answered: () => void
@@ -235,11 +160,7 @@ export interface Scheduler {
 }
 
 /** @throws when something waits although a place is free. */
-export function createScheduler(
-  time: Timeline,
-  server: Server,
-  limiter: ReturnType<typeof fixedLimiter>,
-): Scheduler {
+export function createScheduler(time: Timeline, server: Server, limiter: Limiter): Scheduler {
   const queue = createAdaptiveLifo<Mail>()
   const took = { code: [] as number[], link: [] as number[] }
   const answeredAt: number[] = []
@@ -252,7 +173,7 @@ export function createScheduler(
       answeredAt.push(time.now())
       mail.answered()
     } else {
-      if (end.is !== 'failed') refusedAt.push(time.now())
+      if (end.is !== 'void') refusedAt.push(time.now())
       queue.add(mail, mail.beganWaiting)
     }
     run()

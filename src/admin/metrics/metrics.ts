@@ -161,11 +161,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'Attempts in flight that have waited long for their final reply, and count against no limit.',
     ({ awaitingReply }) => awaitingReply,
   ),
-  ofProviders(
-    'concurrency_limit',
-    'How many attempts may be under way at once now, as measured.',
-    ({ limit }) => limit,
-  ),
+  ofProviders('concurrency_limit', 'How many attempts may be under way at once now.', ({ limit }) => limit),
   {
     name: 'concurrency_limit_reason',
     help: 'Why the concurrency limit is what it is: 1 for the present reason.',

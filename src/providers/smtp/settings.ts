@@ -75,7 +75,7 @@ export const smtpSettings = {
     maximum: 200,
     default: 50,
     meaning:
-      'Connections to the mail server at the same time, at most. Fewer are used when more do not pay, or when it refuses one more.',
+      'Connections to the mail server at the same time, at most. 50 is what Postfix takes from one client unless told otherwise. It begins with 10; while all are in use one more is opened for each answer, and after the server has refused one (421) no more than it took. A server that becomes slow instead of refusing gets more than it likes: set fewer.',
   }),
 } as const
 
