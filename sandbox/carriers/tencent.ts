@@ -188,7 +188,8 @@ function signatureFault(
   )
   if (!('host' in signed) || !('content-type' in signed)) return 'AuthFailure.InvalidAuthorization'
   const timestamp = Number(headers['x-tc-timestamp'])
-  if (signTencentRequest(body, signed, timestamp, login) !== authorization)
+  const key = { keyId: login.secretId, secret: login.secretKey }
+  if (signTencentRequest(body, signed, timestamp, key) !== authorization)
     return 'AuthFailure.SignatureFailure'
   if (Math.abs(at / 1000 - timestamp) > 300) return 'AuthFailure.SignatureExpire'
   if (headers['x-tc-version'] !== '2021-01-11') return 'NoSuchVersion'

@@ -4,29 +4,18 @@ import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
-import {
-  CHINA_OFFSET_MS,
-  createCodeTable,
-  faultOfReport,
-  type Judgement,
-  judgeStatus,
-  msUntilNextTotal,
-  outcomeOfRefusal,
-} from './codes.ts'
-import { unverified } from './diagnosis.ts'
-import { createHttpApi, type HttpLimits, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
-import { type JsonAnswer, objectsOf, readJsonAnswer, textOf } from './json-answer.ts'
-import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
+import { CHINA_OFFSET_MS, createCodeTable, faultOfReport, type Judgement, judgeStatus } from './codes.ts'
+import type { HttpLimits } from './http-client.ts'
+import { objectsOf, textOf } from './json-answer.ts'
+import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
-import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
-import { createSmsProvider } from './sms-provider.ts'
-import { findValueFault, type ValueRules } from './sms-templates.ts'
+import type { ValueRules } from './sms-templates.ts'
 import {
   type Approval,
+  type Ask,
   defineTemplateCarrier,
-  type Listed,
-  listPages,
+  type SentMessage,
   type TemplateCarrierSettings,
 } from './template-carrier.ts'
 
@@ -66,9 +55,6 @@ const aliyunSettings = {
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
 export interface AliyunSettings extends TemplateCarrierSettings {
-  /** The AccessKey. */
-  readonly keyId: string
-  readonly secret: string
   /** 32 characters that were never sent before. */
   readonly makeNonce?: () => string
 }
@@ -76,38 +62,21 @@ export interface AliyunSettings extends TemplateCarrierSettings {
 // Request and signature
 
 type Query = Readonly<Record<string, string>>
-type AliyunApi = ReturnType<typeof createAliyunApi>
-
-/**
- * Aliyun's SMS API, version 2017-05-25: one path, the operation in a header, its parameters in the query.
- * @param connections requests at the same time at most; one connection each.
- */
-function createAliyunApi(settings: AliyunSettings, connections: number) {
-  const { apiUrl: baseUrl, wall = Date.now } = settings
-  const { makeNonce = () => randomBytes(16).toString('hex') } = settings
-  const { host } = new URL(baseUrl)
-  const api = createHttpApi({ ...settings, baseUrl, connections })
-
-  return {
-    /** @param expiresAt the request is not written from this moment on, ms since the epoch. */
-    call(action: string, query: Query, signal?: AbortSignal, expiresAt?: number) {
-      const signed = {
-        host,
-        'x-acs-action': action,
-        'x-acs-content-sha256': EMPTY_BODY_HASH,
-        'x-acs-date': new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
-        'x-acs-signature-nonce': makeNonce(),
-        'x-acs-version': '2017-05-25',
-      }
-      const authorization = signAliyunRequest(query, signed, settings)
-      const headers = { ...signed, accept: 'application/json', authorization }
-      // The query holds number and code: nothing may log the path.
-      const path = `/?${encodeQuery(query)}`
-      return api.request({ method: 'POST', path, headers, body: null }, readJsonAnswer, signal, expiresAt)
-    },
-    probe: api.probe,
-    close: api.close,
+/** A request of Aliyun's SMS API, version 2017-05-25: one path, the operation in a header, its parameters in the query. */
+function signRequest(settings: AliyunSettings, action: string, query: Query) {
+  const { apiUrl, wall = Date.now, makeNonce = () => randomBytes(16).toString('hex') } = settings
+  const signed = {
+    host: new URL(apiUrl).host,
+    'x-acs-action': action,
+    'x-acs-content-sha256': EMPTY_BODY_HASH,
+    'x-acs-date': new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
+    'x-acs-signature-nonce': makeNonce(),
+    'x-acs-version': '2017-05-25',
   }
+  const authorization = signAliyunRequest(query, signed, settings)
+  const headers = { ...signed, accept: 'application/json', authorization }
+  // The query holds number and code: nothing may log the path.
+  return { method: 'POST', path: `/?${encodeQuery(query)}`, headers, body: null }
 }
 
 /** All parameters are in the query. */
@@ -123,7 +92,7 @@ const EMPTY_BODY_HASH = sha256('')
 export function signAliyunRequest(
   query: Query,
   headers: Query,
-  { keyId, secret }: Pick<AliyunSettings, 'keyId' | 'secret'>,
+  { keyId, secret }: { readonly keyId: string; readonly secret: string },
 ): string {
   const { text, signedHeaders } = canonicalPost(encodeQuery(query), headers, '')
   const signature = hmacSha256(secret, `ACS3-HMAC-SHA256\n${sha256(text)}`).toString('hex')
@@ -137,68 +106,9 @@ const MAINLAND: ValueRules = {
   codeForm: '4 to 6 digits or letters',
 }
 
-/** The parameters of SendSms that depend on the message. */
-interface AliyunParcel {
-  readonly template: string
-  readonly signName: string
-  readonly params: Query
-}
-
-/** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
-function packMessage(
-  { templates, signName }: AliyunSettings,
-  message: OutgoingSms,
-): AliyunParcel | { readonly why: string } {
-  const use = templates.templateFor('aliyun', message)
-  if ('why' in use) return use
-  const { template, params, signature = signName } = use
-  if (signature === undefined) return { why: 'it has no signature: set ALIYUN_SMS_SIGN_NAME' }
-  if (isList(params) && params.length > 0)
-    return { why: `the parameters of ${template} must be named, as its text names them` }
-  const named = isList(params) ? {} : params
-  const fault = message.country === 'CN' ? findValueFault(named, message.params['code'], MAINLAND) : null
-  return fault === null ? { template, signName: signature, params: named } : { why: fault }
-}
-
-function isList(params: Query | readonly string[]): params is readonly string[] {
-  return Array.isArray(params)
-}
-
 /** A number as Aliyun writes it: 11 digits on the mainland, else country code and number without +. */
 function vendorNumber({ to, country }: OutgoingSms): string {
   return country === 'CN' ? to.replace(/^\+86/, '') : to.replace(/^\+/, '')
-}
-
-/** Sends SMS by the enterprise's approved templates at Aliyun, one recipient a request. */
-export function createAliyunProvider(settings: AliyunSettings): Provider {
-  const { clock, concurrency = 200, secret } = settings
-  const api = createAliyunApi(settings, concurrency)
-  return createSmsProvider({
-    name: 'aliyun',
-    concurrency,
-    clock,
-    pack: message => packMessage(settings, message),
-    namesOf: ({ template, signName }) => ({ template, sender: signName }),
-    /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
-    async send(message, { template, signName, params }: AliyunParcel, signal) {
-      const query = {
-        PhoneNumbers: vendorNumber(message),
-        SignName: signName,
-        TemplateCode: template,
-        TemplateParam: JSON.stringify(params),
-        OutId: message.id,
-      }
-      const result = await api.call('SendSms', query, signal, message.expiresAt)
-      if (!('value' in result)) return outcomeWithoutAnswer(result, 'Aliyun')
-      const sent = { ...message, to: query.PhoneNumbers }
-      const redactor = createRedactor(sent, [secret, ...Object.values(params)])
-      return judgeAnswer(result.value, redactor, clock.now())
-    },
-    lookUp: (message, since, signal) => lookUpMessage(api, settings, message, since, signal),
-    probe: api.probe,
-    verify: () => verifyKey(api, settings),
-    close: () => api.close(),
-  })
 }
 
 // What an answer means
@@ -212,33 +122,12 @@ const codesOfReceipts = createCodeTable(published.receipt, published.send)
  *
  * @param status HTTP status: the service itself refuses with 200, the gateway before it with 4xx.
  */
-function judgeCode(status: number, code: string): Judgement {
+function judgeCode(code: string, status: number): Judgement {
   if (code === 'OK') return { verdict: status === 200 ? 'ok' : 'ambiguous' }
   const known = codesOfSend(code)
   if (known !== undefined) return known
   if (status === 429 || (status !== 200 && !code.startsWith('isp.'))) return judgeStatus(status)
   return { verdict: code.startsWith('isp.') ? 'ambiguous' : 'ours' }
-}
-
-/**
- * The outcome of an answer to SendSms.
- *
- * @param redactor knows the code, too: the gateway repeats a request that was signed wrongly.
- * @param now ms since the epoch.
- */
-function judgeAnswer(answer: JsonAnswer, redactor: Redactor, now: number): Outcome {
-  const { status, body } = answer
-  const code = textOf(body?.['Code'])
-  if (code === '' && (status === 200 || status >= 500)) return unreadableAnswer(status)
-  const message = textOf(body?.['Message'])
-  const { verdict, scope } = judgeCode(status, code)
-  if (verdict === 'ok')
-    return { is: 'sent', reply: 'accepted', providerId: readWord(textOf(body?.['BizId'])) }
-  const named = redactor.code(code) ?? `http-${status}`
-  const reply = redactor.reply(withoutRequest(message) || named)
-  return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
-    limited === 'recipient' ? windowOf(message) : msUntilNextTotal(now),
-  )
 }
 
 /** Cuts the request off the refusal of a signature, which ends with the request as Aliyun understood it, number and code included. */
@@ -247,16 +136,10 @@ function withoutRequest(message: string): string {
 }
 
 /** The window of a number's limit, ms, which stands in the message alone: 分钟级 a minute, 小时级 an hour, 天级 24 hours. */
-function windowOf(message: string): number {
+function windowOf({ message }: SentMessage): number {
   if (/天级|\bday|\bdaily/i.test(message)) return DAY
   // Of unknown words the shortest: another refusal costs no more than a request.
   return /小时|\bhour/i.test(message) ? HOUR : MINUTE
-}
-
-/** A refusal of anything but a message, in words. */
-function refusalOf({ status, body }: JsonAnswer, redactor: Redactor): string {
-  const words = [textOf(body?.['Code']), textOf(body?.['Message'])].filter(Boolean).join(': ')
-  return redactor.reply(words || `HTTP ${status}`)
 }
 
 // What became of an ambiguous one
@@ -272,26 +155,19 @@ const CLOCK_SKEW_MS = 5 * MINUTE
  * Asks day by day for the messages to the number, and looks for ours among them. A row with our OutId: it was accepted,
  * whatever became of it later. How soon a row appears is not documented, so that no row proves nothing.
  */
-async function lookUpMessage(
-  api: AliyunApi,
-  { clock, secret }: AliyunSettings,
+async function lookUp(
+  ask: Ask,
+  { clock }: AliyunSettings,
   message: OutgoingSms,
   since: number,
-  signal: AbortSignal,
 ): Promise<LookUp> {
   const PhoneNumber = vendorNumber(message)
   for (const SendDate of daysToAsk(since, clock.now())) {
     for (let page = 1; page <= MOST_DETAILS; page += 1) {
       const query = { PhoneNumber, SendDate, PageSize: String(DETAILS_PAGE), CurrentPage: String(page) }
-      const result = await api.call('QuerySendDetails', query, signal)
-      if (!('value' in result))
-        return { is: 'unreachable', reply: outcomeWithoutAnswer(result, 'Aliyun').reply }
-      const { body } = result.value
-      if (body?.['Code'] !== 'OK')
-        return {
-          is: 'unreachable',
-          reply: refusalOf(result.value, createRedactor({ ...message, to: PhoneNumber }, [secret])),
-        }
+      const asked = await ask('QuerySendDetails', query)
+      if ('is' in asked) return asked
+      const { body } = asked
       const rows = objectsOf(objectOf(body['SmsSendDetailDTOs'])?.['SmsSendDetailDTO'])
       const row = rows.find(each => each['OutId'] === message.id)
       if (row !== undefined) {
@@ -348,38 +224,6 @@ function readReport(report: JsonObject): CarrierReport | null {
 
 // Check
 
-/** Lists one signature, which a key may do that works; a key that may not has proved itself as well. */
-async function verifyKey(api: AliyunApi, { secret, apiUrl }: AliyunSettings): Promise<Verification> {
-  const result = await api.call('QuerySmsSignList', { PageIndex: '1', PageSize: '1' })
-  if (!('value' in result)) return unverified(result, apiUrl, 'ALIYUN_API_URL')
-  const code = textOf(result.value.body?.['Code'])
-  if (code === 'OK') return { ok: true, detail: 'the key works' }
-  // The key was right, and its RAM policy lacks the operation.
-  if (code === 'isp.RAM_PERMISSION_DENY' || /^(?:Forbidden|NoPermission)/.test(code))
-    return { ok: true, detail: 'the key works, but may not list signatures and templates' }
-  return { ok: false, detail: refusalOf(result.value, createRedactor(NO_MESSAGE, [secret])) }
-}
-
-/** Asks for the signatures and templates of the account. */
-async function listAccount(settings: AliyunSettings) {
-  const api = createAliyunApi(settings, 2)
-  const signatures = listAll(api, 'QuerySmsSignList', 'SmsSignList', item => ({
-    name: textOf(item['SignName']),
-    approval: approvalOf(item),
-    codesOnly: textOf(item['BusinessType']).includes('验证码'),
-  }))
-  const templates = listAll(api, 'QuerySmsTemplateList', 'SmsTemplateList', item => ({
-    id: textOf(item['TemplateCode']),
-    approval: approvalOf(item),
-    region:
-      textOf(item['TemplateType']) === '6' || textOf(item['OuterTemplateType']) === '3'
-        ? ('abroad' as const)
-        : ('mainland' as const),
-    variables: [...textOf(item['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
-  }))
-  return Promise.all([signatures, templates]).finally(() => api.close())
-}
-
 /** Aliyun writes AUDIT_SATE_CANCEL of templates. */
 function approvalOf(item: JsonObject): Approval {
   const state = textOf(item['AuditStatus'])
@@ -388,28 +232,14 @@ function approvalOf(item: JsonObject): Approval {
   return state.endsWith('_CANCEL') ? 'cancelled' : 'refused'
 }
 
-function listAll<T>(
-  api: AliyunApi,
-  action: string,
-  list: string,
-  read: (item: JsonObject) => T,
-): Promise<Listed<T>> {
-  const pageSize = 50
-  return listPages(async page => {
-    const result = await api.call(action, { PageIndex: String(page + 1), PageSize: String(pageSize) })
-    if (!('value' in result)) return { cannotKnow: outcomeWithoutAnswer(result, 'Aliyun').reply }
-    const { status, body } = result.value
-    const code = textOf(body?.['Code'])
-    if (code !== 'OK') return { cannotKnow: `it answers ${code || `HTTP ${status}`} to ${action}` }
-    const last = (page + 1) * pageSize >= Number(textOf(body?.['TotalCount']))
-    return { items: objectsOf(body?.[list]).map(read), last }
-  })
-}
-
 // The module
 
 /** The enterprise's Aliyun account. */
-export const aliyun = defineTemplateCarrier({
+export const { module: aliyun, createProvider: createAliyunProvider } = defineTemplateCarrier<
+  'aliyun',
+  typeof aliyunSettings,
+  AliyunSettings
+>({
   name: 'aliyun',
   title: 'Aliyun',
   settings: aliyunSettings,
@@ -418,16 +248,65 @@ export const aliyun = defineTemplateCarrier({
     ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
     ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
   },
-  account({ ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret, ...config }) {
+  urlSetting: 'ALIYUN_API_URL',
+  signature: { setting: 'ALIYUN_SMS_SIGN_NAME', abroad: true },
+  account({ ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret, ...others }) {
     if (keyId === undefined || secret === undefined) return undefined
-    return { keyId, secret, apiUrl: config.ALIYUN_API_URL, signName: config.ALIYUN_SMS_SIGN_NAME }
+    return { keyId, secret, apiUrl: others.ALIYUN_API_URL, signName: others.ALIYUN_SMS_SIGN_NAME }
   },
-  createProvider: createAliyunProvider,
+  signRequest,
+  read({ body }) {
+    const code = textOf(body?.['Code'])
+    return body !== null && code === 'OK'
+      ? { body }
+      : { code, message: withoutRequest(textOf(body?.['Message'])) }
+  },
+  params: {
+    areNamed: true,
+    fault: template => `the parameters of ${template} must be named, as its text names them`,
+  },
+  rulesOf: ({ country }) => (country === 'CN' ? MAINLAND : undefined),
+  numberOf: vendorNumber,
+  /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
+  sendParams: (_settings, message, { template, signName, params }) => ({
+    PhoneNumbers: vendorNumber(message),
+    SignName: signName,
+    TemplateCode: template,
+    // Without variables it is an empty object, too.
+    TemplateParam: JSON.stringify(Object.fromEntries(Object.entries(params))),
+    OutId: message.id,
+  }),
+  readSent: body => ({ code: 'OK', message: '', id: textOf(body['BizId']) }),
+  judgeCode,
+  windowOf,
+  lookUp,
   // Aliyun only looks whether `code` is a number; the words are those of its examples.
   taken: { code: 0, msg: '接收成功' },
   readReport,
-  signature: { setting: 'ALIYUN_SMS_SIGN_NAME', abroad: true },
+  signatures: {
+    action: 'QuerySmsSignList',
+    field: 'SmsSignList',
+    read: row => ({
+      name: textOf(row['SignName']),
+      approval: approvalOf(row),
+      codesOnly: textOf(row['BusinessType']).includes('验证码'),
+    }),
+  },
+  templates: {
+    action: 'QuerySmsTemplateList',
+    field: 'SmsTemplateList',
+    read: row => ({
+      id: textOf(row['TemplateCode']),
+      approval: approvalOf(row),
+      region:
+        textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
+          ? 'abroad'
+          : 'mainland',
+      variables: [...textOf(row['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
+    }),
+  },
+  pages: [(page, size) => ({ PageIndex: String(page + 1), PageSize: String(size) })],
+  mayNotList: /^(?:isp\.RAM_PERMISSION_DENY$|Forbidden|NoPermission)/,
   lookAt:
     'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
-  listAccount,
 })

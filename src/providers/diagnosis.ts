@@ -62,7 +62,7 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
 
 /** Finds the cause of a request that got no answer. @param setting that says where the API is, at `apiUrl`. */
 export function diagnoseExchange(
-  { error, exchange, stopped }: FailedExchange,
+  { error, written, stopped }: FailedExchange,
   apiUrl: string,
   setting: string,
 ): Diagnosis {
@@ -70,7 +70,7 @@ export function diagnoseExchange(
   const { hostname: host, port: stated, protocol } = new URL(apiUrl)
   const port = Number(stated) || (protocol === 'http:' ? 80 : 443)
   // Our own limit, which counts from the request on, when undici's clock is a moment late.
-  const silent = stopped === 'answer-limit' && exchange.written ? 'UND_ERR_HEADERS_TIMEOUT' : stopped
+  const silent = stopped === 'answer-limit' && written ? 'UND_ERR_HEADERS_TIMEOUT' : stopped
   const cause = silent ?? (typeof code === 'string' ? code : '')
   return (
     diagnoseProxy(error, cause, host, port) ??

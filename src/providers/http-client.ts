@@ -34,10 +34,10 @@ export interface HttpRequest {
   readonly body: string | null
 }
 
-export interface HttpResponse {
-  readonly statusCode: number
+export interface HttpAnswer {
+  readonly status: number
+  readonly retryAfter: string | undefined
   readonly body: string
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 /** A proxy that is asked for a tunnel to the API. */
@@ -47,20 +47,47 @@ export interface HttpProxy {
   readonly except?: string | undefined
 }
 
-/** How the client of an API is made. */
+/** What the client of an API is given by its surroundings. */
 export interface HttpApiSettings {
   readonly clock: Clock
   readonly limits: HttpLimits
-  /** A certificate authority of our own, PEM. */
-  readonly ca?: string
   readonly proxy?: HttpProxy | undefined
 }
 
-export interface HttpClientOptions extends Omit<HttpApiSettings, 'clock'> {
+export interface HttpApiOptions extends HttpApiSettings {
   readonly baseUrl: string
   /** Requests at the same time at most; one connection each. */
   readonly connections: number
 }
+
+/** HTTP to one provider's API. */
+export interface HttpApi {
+  /**
+   * Makes one request, which ends at its time limit, when `signal` aborts, or when its message has expired.
+   * @param expiresAt it is not written from this moment on, ms since the epoch.
+   */
+  request(request: HttpRequest, signal?: AbortSignal, expiresAt?: number): Promise<Exchanged>
+  /** See Provider.probe: connects, TLS and the proxy's tunnel included, and hangs up where a request would be written. */
+  probe(): Promise<'up' | 'down'>
+  /** Aborts what is under way and ends all connections. */
+  close(): Promise<void>
+}
+
+/** What became of a request. */
+export type Exchanged = { readonly value: HttpAnswer } | FailedExchange
+
+/** A request that ended without a value. */
+export interface FailedExchange {
+  readonly error: unknown
+  /** A byte of the request may have left. */
+  readonly written: boolean
+  /** The head of the answer, when it came. */
+  readonly answer?: AnswerHead | undefined
+  /** We ended it ourselves, and why. */
+  readonly stopped?: string | undefined
+}
+
+type AnswerHead = Omit<HttpAnswer, 'body'>
 
 /**
  * An idle connection is kept so long, ms, unless the API says less (Keep-Alive): a little less than by the clients of
@@ -79,40 +106,40 @@ const MAX_BODY_BYTES = 256 * 1024
  * HTTP to one provider's API: keep-alive connections, one request at a time each, TLS verified, no redirects, no
  * retries. Requests only ever go to `baseUrl`'s origin, so that the credentials do too.
  */
-export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: HttpClientOptions) {
+export function createHttpApi({ baseUrl, connections, limits, clock, proxy }: HttpApiOptions): HttpApi {
   const { origin } = new URL(baseUrl)
-  const settings = {
-    pipelining: 1,
-    keepAliveTimeout: IDLE_MS,
-    headersTimeout: limits.answerMs,
-    bodyTimeout: limits.bodyMs,
-    maxResponseSize: MAX_BODY_BYTES,
-  }
-  const openPool = (most: number, connectMs: number): Dispatcher => {
-    const connect = { timeout: connectMs, lookup: lookUpName, ...(ca !== undefined && { ca }) }
-    return proxy === undefined
-      ? new (loadPool())(origin, { ...settings, connect, connections: most })
-      : new (require('undici') as Undici).EnvHttpProxyAgent({
-          ...settings,
-          connect,
-          connections: most,
-          connectTimeout: connectMs,
-          proxyTls: { lookup: lookUpName },
-          httpsProxy: proxy.url,
-          // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
-          httpProxy: '',
-          noProxy: proxy.except ?? '',
-        })
-  }
-  const pool = openPool(connections, limits.connectMs)
+  const pool = openPool(origin, connections, limits, limits.connectMs, proxy)
+  const running = createObjectSet<AbortController>()
   return {
-    /** Makes `exchange`'s request. Its errors carry no headers. */
-    request: (exchange: Exchange, { headers, ...request }: HttpRequest): Promise<HttpResponse> =>
-      dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }),
-    /** See Provider.probe: connects, TLS and the proxy's tunnel included, and hangs up where a request would be written. */
-    async probe(): Promise<'up' | 'down'> {
+    async request({ headers, ...request }, signal, expiresAt = Number.POSITIVE_INFINITY) {
+      const abort = new AbortController()
+      const forget = running.add(abort)
+      let stopped: string | undefined
+      const stop = (reason: string): void => {
+        stopped ??= reason
+        abort.abort()
+      }
+      const onAbort = (): void => stop('aborted')
+      if (signal?.aborted) onAbort()
+      signal?.addEventListener('abort', onAbort, { once: true })
+      const timer = setTimeout(stop, longestExchangeMs(limits), 'answer-limit')
+      const beforeWriting = (): void => {
+        if (clock.now() >= expiresAt) stop('expired')
+      }
+      const exchange: Exchange = { signal: abort.signal, written: false, beforeWriting }
+      try {
+        return { value: await dispatch(pool, exchange, { ...request, origin, headers: { ...headers } }) }
+      } catch (error) {
+        return { error, written: exchange.written, answer: exchange.answer, stopped }
+      } finally {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', onAbort)
+        forget()
+      }
+    },
+    async probe() {
       // To destroy it takes until it has connected, or failed to.
-      const fresh = openPool(1, PROBE_MS)
+      const fresh = openPool(origin, 1, limits, PROBE_MS, proxy)
       const ended = new AbortController()
       const limit = setTimeout(() => ended.abort(), PROBE_MS)
       let isUp = false
@@ -126,43 +153,48 @@ export function createHttpClient({ baseUrl, connections, limits, ca, proxy }: Ht
       await fresh.destroy()
       return isUp ? 'up' : 'down'
     },
-    /** Ends all connections. */
-    close: () => pool.destroy(),
+    async close() {
+      for (const abort of running) abort.abort()
+      await pool.destroy()
+    },
   }
 }
 
-export type HttpAnswer = HttpResponse & { readonly retryAfter: string | undefined }
-
-/** HTTP to one provider's API, each request within its limits. */
-export function createHttpApi({ clock, ...options }: HttpClientOptions & Pick<HttpApiSettings, 'clock'>) {
-  const client = createHttpClient(options)
-  const exchanges = createExchanges(options.limits, clock)
-  return {
-    /**
-     * @param read takes what is wanted from the answer.
-     * @param expiresAt the request is not written from this moment on, ms since the epoch.
-     */
-    request: <T>(
-      request: HttpRequest,
-      read: (answer: HttpAnswer) => T,
-      signal?: AbortSignal,
-      expiresAt?: number,
-    ) =>
-      exchanges.run(
-        async exchange => {
-          const response = await client.request(exchange, request)
-          return read({ ...response, retryAfter: exchange.answer?.retryAfter })
-        },
-        signal,
-        expiresAt,
-      ),
-    probe: client.probe,
-    /** Aborts what is under way and ends all connections. */
-    async close() {
-      exchanges.abort()
-      await client.close()
-    },
+function openPool(
+  origin: string,
+  connections: number,
+  limits: HttpLimits,
+  connectMs: number,
+  proxy: HttpProxy | undefined,
+): Dispatcher {
+  const settings = {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: IDLE_MS,
+    headersTimeout: limits.answerMs,
+    bodyTimeout: limits.bodyMs,
+    maxResponseSize: MAX_BODY_BYTES,
+    connect: { timeout: connectMs, lookup: lookUpName },
   }
+  if (proxy === undefined) return new (loadPool())(origin, settings)
+  return new (require('undici') as Undici).EnvHttpProxyAgent({
+    ...settings,
+    connectTimeout: connectMs,
+    proxyTls: { lookup: lookUpName },
+    httpsProxy: proxy.url,
+    // Plain HTTP goes to this machine alone. Empty rather than absent, or the environment would be read instead.
+    httpProxy: '',
+    noProxy: proxy.except ?? '',
+  })
+}
+
+/** One request and what is known of it: filled while it runs. */
+interface Exchange {
+  readonly signal: AbortSignal
+  written: boolean
+  /** Called when the request has its connection; it is not written when this aborts `signal`. */
+  readonly beforeWriting: () => void
+  answer?: AnswerHead
 }
 
 /**
@@ -173,13 +205,12 @@ async function dispatch(
   pool: Dispatcher,
   exchange: Exchange,
   options: Dispatcher.DispatchOptions,
-): Promise<HttpResponse> {
+): Promise<HttpAnswer> {
   const { signal } = exchange
   const errors = loadErrors()
   if (signal.aborted) throw new errors.RequestAbortedError()
   return new Promise((resolve, reject) => {
     let running: Dispatcher.DispatchController | undefined
-    let response: Omit<HttpResponse, 'body'> | undefined
     const chunks: Buffer[] = []
     let interim = 0
     const failed = (error: Error): void => {
@@ -195,28 +226,24 @@ async function dispatch(
     signal.addEventListener('abort', abort, { once: true })
     pool.dispatch(options, {
       onRequestStart(controller) {
-        if (!signal.aborted) exchange.beforeWriting?.()
+        if (!signal.aborted) exchange.beforeWriting()
         if (signal.aborted) return controller.abort(new errors.RequestAbortedError())
         running = controller
         exchange.written = true
       },
-      onResponseStart(controller, statusCode, headers) {
-        if (statusCode < 200) {
+      onResponseStart(controller, status, headers) {
+        if (status < 200) {
           interim += 1
           if (interim > MOST_INTERIM) controller.abort(new errors.ResponseExceededMaxSizeError())
           return
         }
-        response = { statusCode, headers }
-        const retryAfter = headers['retry-after']
-        exchange.answer = {
-          status: statusCode,
-          retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter,
-        }
+        const [retryAfter] = [headers['retry-after']].flat()
+        exchange.answer = { status, retryAfter }
       },
       onResponseData: (_controller, chunk) => void chunks.push(chunk),
       onResponseEnd() {
         signal.removeEventListener('abort', abort)
-        if (response) resolve({ ...response, body: Buffer.concat(chunks).toString() })
+        if (exchange.answer) resolve({ ...exchange.answer, body: Buffer.concat(chunks).toString() })
       },
       onResponseError: (_controller, error) =>
         failed(error instanceof errors.HTTPParserError ? notHttp(error) : error),
@@ -229,80 +256,15 @@ function notHttp({ message }: Error): Error {
   return Object.assign(new Error(message), { code: 'NOT_HTTP' })
 }
 
-/** One request and what is known of it: filled while it runs. */
-export interface Exchange {
-  readonly signal: AbortSignal
-  /** A byte of the request may have left. */
-  written: boolean
-  /** Called when the request has its connection; it is not written when this aborts `signal`. */
-  readonly beforeWriting?: () => void
-  /** The head of the answer, once it came. */
-  answer?: { readonly status: number; readonly retryAfter: string | undefined }
-}
-
-/** A request that ended without a value. */
-export interface FailedExchange {
-  readonly error: unknown
-  readonly exchange: Exchange
-  /** We ended it ourselves, and why. */
-  readonly stopped?: string
-}
-
-/** Makes the requests of one provider: each ends at its time limit, when its signal aborts, or when its message has expired. */
-export function createExchanges(limits: HttpLimits, clock: Clock) {
-  const running = createObjectSet<AbortController>()
-  return {
-    /**
-     * @param call makes one request, which is `exchange`'s.
-     * @param expiresAt the request is not written from this moment on, ms since the epoch.
-     */
-    async run<T>(
-      call: (exchange: Exchange) => Promise<T>,
-      signal = new AbortController().signal,
-      expiresAt = Number.POSITIVE_INFINITY,
-    ): Promise<{ readonly value: T } | FailedExchange> {
-      const abort = new AbortController()
-      const forget = running.add(abort)
-      let stopped: string | undefined
-      const stop = (reason: string): void => {
-        stopped ??= reason
-        abort.abort()
-      }
-      const onAbort = (): void => stop('aborted')
-      if (signal.aborted) onAbort()
-      signal.addEventListener('abort', onAbort, { once: true })
-      const timer = setTimeout(stop, longestExchangeMs(limits), 'answer-limit')
-      const beforeWriting = (): void => {
-        if (clock.now() >= expiresAt) stop('expired')
-      }
-      const exchange: Exchange = { signal: abort.signal, written: false, beforeWriting }
-      try {
-        return { value: await call(exchange) }
-      } catch (error) {
-        return { error, exchange, ...(stopped !== undefined && { stopped }) }
-      } finally {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', onAbort)
-        forget()
-      }
-    },
-    /** Aborts what is under way. */
-    abort(): void {
-      for (const abort of running) abort.abort()
-    },
-  }
-}
-
 /**
  * The outcome of a request without a usable answer: ambiguous once it may have been written, untouched before.
  *
  * @param provider for the words of a bug.
  */
 export function outcomeWithoutAnswer(
-  { error, exchange, stopped }: FailedExchange,
+  { error, answer, written, stopped }: FailedExchange,
   provider: string,
 ): Outcome {
-  const { answer, written } = exchange
   if (answer) return unreadableAnswer(answer.status)
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   const cause = stopped ?? (typeof code === 'string' ? code : undefined)

@@ -2,15 +2,13 @@ import { type JsonObject, objectOf, parseJson } from '../runtime/json-object.ts'
 import type { HttpAnswer } from './http-client.ts'
 
 /** A carrier's answer; `body` is null when it is not the object that it should be. */
-export interface JsonAnswer {
-  readonly status: number
-  readonly retryAfter: string | undefined
+export interface JsonAnswer extends Omit<HttpAnswer, 'body'> {
   readonly body: JsonObject | null
 }
 
 /** Reads an API's answer. */
-export function readJsonAnswer({ statusCode, retryAfter, body }: HttpAnswer): JsonAnswer {
-  return { status: statusCode, retryAfter, body: objectOf(parseJson(body)) }
+export function readJsonAnswer({ body, ...head }: HttpAnswer): JsonAnswer {
+  return { ...head, body: objectOf(parseJson(body)) }
 }
 
 /** The objects of a list; none when it is no list. */

@@ -1,3 +1,4 @@
+import type { OutgoingSms } from '../messages/message.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
 import {
@@ -7,10 +8,20 @@ import {
   type Settings,
   type Values,
 } from '../settings/setting.ts'
-import { type HttpApiSettings, type HttpLimits, longestExchangeMs } from './http-client.ts'
-import { objectsOf } from './json-answer.ts'
+import { type Judgement, judgeStatus, msUntilNextTotal, outcomeOfRefusal } from './codes.ts'
+import { unverified } from './diagnosis.ts'
+import {
+  createHttpApi,
+  type HttpApiSettings,
+  type HttpLimits,
+  type HttpRequest,
+  longestExchangeMs,
+  outcomeWithoutAnswer,
+  unreadableAnswer,
+} from './http-client.ts'
+import { type JsonAnswer, objectsOf, readJsonAnswer } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
-import type { Provider } from './provider.ts'
+import type { LookUp, Outcome, Provider } from './provider.ts'
 import {
   type CarrierReport,
   checkUnsignedReceipts,
@@ -18,7 +29,15 @@ import {
   receiptKeys,
   receiptPath,
 } from './receipts.ts'
-import type { MappedTemplate, SmsTemplates } from './sms-templates.ts'
+import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
+import { createSmsProvider } from './sms-provider.ts'
+import {
+  findValueFault,
+  type MappedTemplate,
+  type SmsTemplates,
+  type TemplateUse,
+  type ValueRules,
+} from './sms-templates.ts'
 
 /** The state of a signature or template at its carrier. */
 export type Approval = 'approved' | 'in-review' | 'not-in-force' | 'refused' | 'cancelled'
@@ -41,9 +60,12 @@ export interface ListedTemplate {
 /** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
 export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: string }
 
-/** What every carrier is given that sends by approved templates, beside its login. */
+/** What every carrier is given that sends by approved templates. */
 export interface TemplateCarrierSettings extends HttpApiSettings {
   readonly apiUrl: string
+  /** The name of the key that signs requests, and its secret. */
+  readonly keyId: string
+  readonly secret: string
   /** The signature of a message whose template and plugin_id have none. */
   readonly signName?: string | undefined
   readonly templates: Pick<SmsTemplates, 'templateFor'>
@@ -56,8 +78,42 @@ export interface TemplateCarrierSettings extends HttpApiSettings {
   readonly wall?: () => number
 }
 
-/** The lists of all that an account has. */
-type AccountLists = readonly [signatures: Listed<ListedSignature>, templates: Listed<ListedTemplate>]
+/** What a carrier says of a whole request: it was processed, or why not. Without a code the answer is no answer of the carrier's. */
+export type Reading = { readonly body: JsonObject } | Refused
+
+interface Refused {
+  readonly code: string
+  readonly message: string
+}
+
+/** What it says of the one message of a request. */
+export interface SentMessage extends Refused {
+  /** Its own id of the message. */
+  readonly id: string
+}
+
+/** A message in its template. */
+export interface TemplateParcel {
+  readonly template: string
+  readonly signName: string | undefined
+  readonly params: TemplateUse['params']
+}
+
+/** One of the lists of all that an account has. */
+interface AccountList<T> {
+  readonly action: string
+  /** The field of the answer that holds the rows. */
+  readonly field: string
+  read(row: JsonObject): T
+}
+
+type PageParams = (page: number, size: number) => JsonObject
+
+/** Asks for something about a message. @returns `unreachable` when there was no answer, or a refusal */
+export type Ask = (
+  action: string,
+  params: JsonObject,
+) => Promise<{ readonly body: JsonObject } | Extract<LookUp, { is: 'unreachable' }>>
 
 /** A carrier that sends by templates which it approved, and does not sign its delivery reports. */
 export interface TemplateCarrier<N extends string, S extends Settings, P extends TemplateCarrierSettings> {
@@ -68,31 +124,188 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   readonly limits: HttpLimits
   /** The settings that it cannot do without, each with the reason. */
   readonly needed: Partial<Readonly<Record<keyof S, string>>>
+  /** The settings of its API's URL and of its signature, and whether templates abroad need one, too. */
+  readonly urlSetting: keyof S & string
+  readonly signature: { readonly setting: keyof S & string; readonly abroad: boolean }
   /** Login, URL and signature by the settings; undefined: SMS does not go by it. */
   account(config: Values<S>): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
-  createProvider(settings: P): Provider
+  /** The signed request for one operation. */
+  signRequest(settings: P, action: string, params: JsonObject): HttpRequest
+  read(answer: JsonAnswer): Reading
+
+  /** The values of a template are named, or in an order; what is said where the file has it otherwise. */
+  readonly params: { readonly areNamed: boolean; fault(template: string): string }
+  /** The values that a template accepts; undefined: nobody knows. */
+  rulesOf(message: OutgoingSms): ValueRules | undefined
+  /** A number as the carrier writes it. */
+  numberOf(message: OutgoingSms): string
+  /** The parameters of SendSms. */
+  sendParams(settings: P, message: OutgoingSms, parcel: TemplateParcel): JsonObject
+  /** @param number as in the request. */
+  readSent(body: JsonObject, number: string): SentMessage
+  judgeCode(code: string, status: number): Judgement
+  /** How long a limit of a number lasts by the words of its refusal, ms. @param now ms since the epoch. */
+  windowOf(refusal: SentMessage, now: number): number
+  /** See Provider.lookUp. */
+  lookUp(ask: Ask, settings: P, message: OutgoingSms, since: number): Promise<LookUp>
+
   /** What it wants to read when its reports were taken. */
   readonly taken: ReceiptSource['taken']
   /** Reads a delivery report. @returns null when it names no message */
   readReport(report: JsonObject): CarrierReport | null
-  /** The setting of its signature, and whether templates abroad need one, too. */
-  readonly signature: { readonly setting: keyof S & string; readonly abroad: boolean }
+
+  readonly signatures: AccountList<ListedSignature>
+  readonly templates: AccountList<ListedTemplate>
+  /** The parameters that ask for a page, the first is 0; of each part that the lists have. */
+  readonly pages: readonly [PageParams, ...PageParams[]]
+  /** The codes of a key that may not list them, and so has proved itself as well. */
+  readonly mayNotList: RegExp
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
   readonly lookAt: string
-  /** Asks for the signatures and templates of the account. */
-  listAccount(settings: P): Promise<AccountLists>
   /** What else the operator should know of the account. */
   readonly notes?: readonly CheckResult[]
 }
 
-/** Makes the module of a carrier with templates: what it needs of the settings, and its lines of `check`. */
+export interface DefinedCarrier<N extends string, S extends Settings, P> {
+  readonly module: ProviderModule<N, 'sms', S, HttpLimits>
+  createProvider(settings: P): Provider
+}
+
+/** Half of what the carriers allow: the texts of a hundred templates may be longer than an answer that is read. */
+const PAGE_SIZE = 50
+/** More pages than an account may have of either. */
+const MOST_PAGES = 20
+
+/**
+ * Makes a carrier with templates: its provider, which sends one recipient a request, and its module, which says what it needs of the
+ * settings and has its lines of `check`.
+ */
 export function defineTemplateCarrier<
   const N extends string,
   S extends Settings,
   P extends TemplateCarrierSettings,
->(carrier: TemplateCarrier<N, S, P>): ProviderModule<N, 'sms', S, HttpLimits> {
+>(carrier: TemplateCarrier<N, S, P>): DefinedCarrier<N, S, P> {
   const { name, title, limits, notes = [] } = carrier
+  const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
   type Config = Values<S> & ChannelSettings
+
+  /** @param connections requests at the same time at most; one connection each. */
+  function createApi(settings: P, connections: number) {
+    const { apiUrl: baseUrl, clock, proxy } = settings
+    const api = createHttpApi({ baseUrl, connections, clock, limits: settings.limits, proxy })
+    async function call(action: string, params: JsonObject, signal?: AbortSignal, expiresAt?: number) {
+      const request = carrier.signRequest(settings, action, params)
+      const result = await api.request(request, signal, expiresAt)
+      return 'value' in result ? readJsonAnswer(result.value) : result
+    }
+
+    async function listAll<T>({ action, field, read }: AccountList<T>): Promise<Listed<T>> {
+      const items: T[] = []
+      for (const paramsOf of carrier.pages)
+        for (let page = 0; page < MOST_PAGES; page += 1) {
+          const answer = await call(action, paramsOf(page, PAGE_SIZE))
+          if ('error' in answer) return { cannotKnow: outcomeWithoutAnswer(answer, title).reply }
+          const reading = carrier.read(answer)
+          if ('code' in reading)
+            return { cannotKnow: `it answers ${reading.code || `HTTP ${answer.status}`} to ${action}` }
+          const rows = objectsOf(reading.body[field])
+          items.push(...rows.map(read))
+          if (rows.length < PAGE_SIZE) break
+        }
+      return { items }
+    }
+    return { call, listAll, probe: api.probe, close: api.close }
+  }
+
+  /** Asks for the signatures and templates of the account. */
+  async function listAccount(settings: P) {
+    const { listAll, close } = createApi(settings, 2)
+    return Promise.all([listAll(carrier.signatures), listAll(carrier.templates)]).finally(close)
+  }
+
+  function createProvider(settings: P): Provider {
+    const { clock, concurrency = 200, secret, apiUrl } = settings
+    const api = createApi(settings, concurrency)
+    const redactorFor = (message: OutgoingSms, values: readonly string[] = []) =>
+      createRedactor({ ...message, to: carrier.numberOf(message) }, [secret, ...values])
+    return createSmsProvider({
+      name,
+      concurrency,
+      clock,
+      pack: message => packMessage(settings, message),
+      namesOf: ({ template, signName }) => ({ template, sender: signName }),
+      async send(message, parcel: TemplateParcel, signal) {
+        const params = carrier.sendParams(settings, message, parcel)
+        const answer = await api.call('SendSms', params, signal, message.expiresAt)
+        if ('error' in answer) return outcomeWithoutAnswer(answer, title)
+        const redactor = redactorFor(message, Object.values(parcel.params))
+        return judgeAnswer(answer, carrier.numberOf(message), redactor, clock.now())
+      },
+      lookUp(message, since, signal) {
+        const ask: Ask = async (action, params) => {
+          const answer = await api.call(action, params, signal)
+          if ('error' in answer)
+            return { is: 'unreachable', reply: outcomeWithoutAnswer(answer, title).reply }
+          const reading = carrier.read(answer)
+          if ('body' in reading) return reading
+          return { is: 'unreachable', reply: refusalIn(reading, answer, redactorFor(message)) }
+        }
+        return carrier.lookUp(ask, settings, message, since)
+      },
+      probe: api.probe,
+      /** Lists one signature, which a key may do that works. */
+      async verify() {
+        const answer = await api.call(carrier.signatures.action, carrier.pages[0](0, 1))
+        if ('error' in answer) return unverified(answer, apiUrl, carrier.urlSetting)
+        const reading = carrier.read(answer)
+        if ('body' in reading) return { ok: true, detail: 'the key works' }
+        if (carrier.mayNotList.test(reading.code))
+          return { ok: true, detail: 'the key works, but may not list signatures and templates' }
+        return { ok: false, detail: refusalIn(reading, answer, createRedactor(NO_MESSAGE, [secret])) }
+      },
+      close: api.close,
+    })
+  }
+
+  /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
+  function packMessage(settings: P, message: OutgoingSms): TemplateParcel | { readonly why: string } {
+    const use = settings.templates.templateFor(name, message)
+    if ('why' in use) return use
+    const { template, params } = use
+    const isNeeded = isSignedAbroad || message.country === 'CN'
+    // Where none is needed, that of the setting is another country's.
+    const signName = use.signature ?? (isNeeded ? settings.signName : undefined)
+    if (isNeeded && signName === undefined) return { why: `it has no signature: set ${signatureSetting}` }
+    if (Array.isArray(params) === carrier.params.areNamed && Object.keys(params).length > 0)
+      return { why: carrier.params.fault(template) }
+    const rules = carrier.rulesOf(message)
+    const fault = rules && findValueFault(params, message.params['code'], rules)
+    return fault ? { why: fault } : { template, signName, params }
+  }
+
+  /**
+   * The outcome of an answer to SendSms.
+   *
+   * @param redactor knows the values, too: some refusals repeat a request that was signed wrongly.
+   * @param now ms since the epoch.
+   */
+  function judgeAnswer(answer: JsonAnswer, number: string, redactor: Redactor, now: number): Outcome {
+    const { status } = answer
+    const reading = carrier.read(answer)
+    const said = 'body' in reading ? carrier.readSent(reading.body, number) : { ...reading, id: '' }
+    if (said.code === '') {
+      // Something in front of the carrier failed, or answered in its place.
+      if (status === 200 || status >= 500) return unreadableAnswer(status)
+      return outcomeOfRefusal(judgeStatus(status), `http-${status}`, `HTTP ${status}`, answer, now)
+    }
+    const { verdict, scope } = carrier.judgeCode(said.code, status)
+    if (verdict === 'ok') return { is: 'sent', reply: 'accepted', providerId: readWord(said.id) }
+    const named = redactor.code(said.code) ?? 'unreadable-code'
+    const reply = redactor.reply(said.message || named)
+    return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
+      limited === 'recipient' ? carrier.windowOf(said, now) : msUntilNextTotal(now),
+    )
+  }
 
   const accountOf = (config: Config) => (config.SMS_TOKEN === undefined ? undefined : carrier.account(config))
   function settingsOf(
@@ -110,13 +323,15 @@ export function defineTemplateCarrier<
         'SMS_TEMPLATES_FILE',
         `it names no template of ${name}, which sends nothing else: write the file (docs/sms.md)`,
       )
-    const { setting, abroad } = carrier.signature
     const isSigned = accountOf(config)?.signName !== undefined || templates.signatures(name).length > 0
-    if (isSigned || (!abroad && mapped.some(({ region }) => region === 'abroad'))) return null
-    return missingSetting(setting, `${name} sends nothing without a signature: set it to an approved one`)
+    if (isSigned || (!isSignedAbroad && mapped.some(({ region }) => region === 'abroad'))) return null
+    return missingSetting(
+      signatureSetting,
+      `${name} sends nothing without a signature: set it to an approved one`,
+    )
   }
 
-  return {
+  const module: ProviderModule<N, 'sms', S, HttpLimits> = {
     name,
     channel: 'sms',
     findTemplateFault,
@@ -129,9 +344,9 @@ export function defineTemplateCarrier<
       const settings = settingsOf(config, options)
       return (
         settings && {
-          ...carrier.createProvider(settings),
+          ...createProvider(settings),
           async findHindrance(scope, name) {
-            const [signatures, templates] = await carrier.listAccount(settings)
+            const [signatures, templates] = await listAccount(settings)
             const listed: Listed<ListedSignature | ListedTemplate> =
               scope === 'sender' ? signatures : templates
             if (!('items' in listed)) return undefined
@@ -154,7 +369,7 @@ export function defineTemplateCarrier<
       const ofTemplates = templates.signatures(name)
       const { signName } = settings
       const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
-      const [listedSignatures, listedTemplates] = await carrier.listAccount(settings)
+      const [listedSignatures, listedTemplates] = await listAccount(settings)
       return [
         login,
         ...checkEach(name, 'signatures', [...signatures], listedSignatures, checkSignature),
@@ -176,26 +391,13 @@ export function defineTemplateCarrier<
       )
     },
   }
+  return { module, createProvider }
 }
 
-/** Reads a carrier's list page by page. @param readPage `last`: there is no further page. */
-export async function listPages<T>(
-  readPage: (
-    page: number,
-  ) => Promise<{ readonly items: readonly T[]; readonly last: boolean } | { readonly cannotKnow: string }>,
-): Promise<Listed<T>> {
-  const items: T[] = []
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const read = await readPage(page)
-    if ('cannotKnow' in read) return read
-    items.push(...read.items)
-    if (read.last) break
-  }
-  return { items }
+/** A refusal of anything but a message, in words. */
+function refusalIn({ code, message }: Refused, { status }: JsonAnswer, redactor: Redactor): string {
+  return redactor.reply([code, message].filter(Boolean).join(': ') || `HTTP ${status}`)
 }
-
-/** More pages than an account may have of either. */
-const MOST_PAGES = 20
 
 const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: string, next: string]>> = {
   'in-review': ['is under review', 'wait for the review, or ask the carrier'],

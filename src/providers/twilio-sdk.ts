@@ -4,13 +4,24 @@ import domains from 'twilio/lib/base/Domain.js'
 import versions from 'twilio/lib/base/Version.js'
 import { MessageListInstance } from 'twilio/lib/rest/api/v2010/account/message.js'
 import sdk from 'twilio/package.json' with { type: 'json' }
-import { createHttpClient, type Exchange, type HttpClientOptions, type HttpResponse } from './http-client.ts'
+import {
+  createHttpApi,
+  type Exchanged,
+  type FailedExchange,
+  type HttpApi,
+  type HttpApiOptions,
+} from './http-client.ts'
 
 /** The parts of Twilio's SDK that are used. */
 export interface TwilioSdk {
   readonly messages: MessageListInstance
   /** The parent of a resource that is loaded by itself. */
   readonly version: Parameters<typeof MessageListInstance>[0]
+}
+
+interface SdkResponse {
+  readonly statusCode: number
+  readonly body: string
 }
 
 /** A request as the SDK hands it to its client, as far as this is used. */
@@ -22,7 +33,25 @@ interface SdkRequest {
   readonly data?: Readonly<Record<string, unknown>>
 }
 
-export type TwilioClient = ReturnType<typeof createTwilioClient>
+/** An account at Twilio. */
+export interface TwilioLogin {
+  readonly accountSid: string
+  /** The account or an API key, and its secret. */
+  readonly user: string
+  readonly secret: string
+}
+
+export interface TwilioApi extends Omit<HttpApi, 'request'> {
+  /**
+   * @param use makes one request with the SDK.
+   * @param expiresAt the request is not written from this moment on, ms since the epoch.
+   */
+  call<T>(
+    use: (sdk: TwilioSdk) => Promise<T>,
+    signal?: AbortSignal,
+    expiresAt?: number,
+  ): Promise<{ readonly value: T } | FailedExchange>
+}
 
 /**
  * Puts the parts of Twilio's SDK together that SMS need, as its own client does, over our HTTP client. Only the whole SDK is documented,
@@ -30,55 +59,51 @@ export type TwilioClient = ReturnType<typeof createTwilioClient>
  * instead of 27 (medians of nine processes in turns, Node 24). That is a fifth of what the service takes. So the parts stay, the SDK's
  * version is pinned, and a test compares this with its own client. Requests go to `baseUrl`'s origin, whatever the SDK makes of region
  * and edge.
- *
- * @param settings.user an account or an API key, and its secret
  */
-export function createTwilioClient(
-  settings: HttpClientOptions & {
-    readonly accountSid: string
-    readonly user: string
-    readonly secret: string
-  },
-) {
-  const { accountSid, user, secret, baseUrl } = settings
-  const client = createHttpClient(settings)
+export function createTwilioApi(
+  { accountSid, user, secret }: TwilioLogin,
+  options: HttpApiOptions,
+): TwilioApi {
+  const api = createHttpApi(options)
   const own = {
     'User-Agent': `twilio-node/${sdk.version} (${platform()} ${arch()}) node/${process.version}`,
     'Accept-Charset': 'utf-8',
     Authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`,
   }
-  // The SDK hands no context through to its client, but it calls it before it first waits.
-  let current: Exchange | undefined
 
-  /** What BaseTwilio does, without its edges and regions, which it takes from the environment. */
-  async function request({ method, uri, params, data, headers }: SdkRequest): Promise<HttpResponse> {
-    const exchange = current
-    current = undefined
-    if (!exchange) throw new Error('the SDK made a request outside of an exchange')
-    const { pathname, search } = new URL(uri)
-    return client.request(exchange, {
-      method: method.toUpperCase(),
-      path: pathname + (params ? `?${form(params)}` : search),
-      headers: { ...headers, ...own },
-      body: data ? form(data) : null,
-    })
+  /** The SDK over `ask`. */
+  function sdkOver(ask: (request: SdkRequest) => Promise<SdkResponse>): TwilioSdk {
+    const domain = new domains.default({ request: ask } as unknown as Client, options.baseUrl)
+    const version = new versions.default(domain, '2010-04-01') as TwilioSdk['version']
+    return { messages: MessageListInstance(version, accountSid), version }
   }
 
-  const domain = new domains.default({ request } as unknown as Client, baseUrl)
-  const version = new versions.default(domain, '2010-04-01') as TwilioSdk['version']
-  const parts: TwilioSdk = { messages: MessageListInstance(version, accountSid), version }
   return {
-    /** Runs a call of the SDK, whose one request then is `exchange`'s. */
-    async during<T>(exchange: Exchange, call: (sdk: TwilioSdk) => Promise<T>): Promise<T> {
-      current = exchange
+    async call(use, signal, expiresAt) {
+      let ended: Exchanged | undefined
+      // What BaseTwilio does, without its edges and regions, which it takes from the environment.
+      const parts = sdkOver(async ({ method, uri, params, data, headers }) => {
+        const { pathname, search } = new URL(uri)
+        const request = {
+          method: method.toUpperCase(),
+          path: pathname + (params ? `?${form(params)}` : search),
+          headers: { ...headers, ...own },
+          body: data ? form(data) : null,
+        }
+        ended = await api.request(request, signal, expiresAt)
+        if ('error' in ended) throw ended.error
+        return { statusCode: ended.value.status, body: ended.value.body }
+      })
       try {
-        return await call(parts)
-      } finally {
-        if (current === exchange) current = undefined
+        return { value: await use(parts) }
+      } catch (error) {
+        if (ended === undefined) throw error
+        // The SDK makes an error of an answer that is none of its own.
+        return 'error' in ended ? ended : { error, written: true, answer: ended.value }
       }
     },
-    probe: client.probe,
-    close: client.close,
+    probe: api.probe,
+    close: api.close,
   }
 }
 

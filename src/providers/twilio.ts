@@ -1,4 +1,4 @@
-import type { OutgoingSms, SmsSender } from '../messages/message.ts'
+import type { SmsSender } from '../messages/message.ts'
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
@@ -14,21 +14,20 @@ import { readApiUrl } from '../settings/urls.ts'
 import { createCodeTable, faultOfReport, judgeStatus, outcomeOfVerdict, type Refusal } from './codes.ts'
 import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
 import {
-  createExchanges,
   type FailedExchange,
-  type HttpApiSettings,
   type HttpLimits,
+  type HttpProxy,
   longestExchangeMs,
   outcomeWithoutAnswer,
   readRetryAfter,
 } from './http-client.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
-import type { LookUp, Outcome, Provider, Verification } from './provider.ts'
+import type { LookUp, Outcome, Provider } from './provider.ts'
 import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'
-import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
+import { createRedactor, NO_MESSAGE, type Redactor, type RepeatedMessage, readWord } from './redact.ts'
 import { createSmsProvider } from './sms-provider.ts'
 import published from './twilio.codes.json' with { type: 'json' }
-import type { TwilioSdk } from './twilio-sdk.ts'
+import type { TwilioApi, TwilioSdk } from './twilio-sdk.ts'
 
 // Settings
 
@@ -89,7 +88,7 @@ function readApiKey(
 /** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 30_000, bodyMs: 5_000 }
 
-export interface TwilioSettings extends Pick<HttpApiSettings, 'ca' | 'proxy'> {
+export interface TwilioSettings {
   readonly accountSid: string
   /** Either the account's token or an API key. */
   readonly login:
@@ -105,56 +104,30 @@ export interface TwilioSettings extends Pick<HttpApiSettings, 'ca' | 'proxy'> {
   readonly statusCallback?: (id: string) => string | undefined
   readonly clock: Clock
   readonly limits?: Partial<HttpLimits>
+  readonly proxy?: HttpProxy | undefined
 }
 
 // Request
 
-type TwilioApi = ReturnType<typeof createTwilioApi>
-
-/** Twilio's API by its own SDK, which signs in and writes the request; each call is within our limits. */
-function createTwilioApi(settings: TwilioSettings, connections: number) {
-  const { accountSid, login, apiUrl = 'https://api.twilio.com', ca, proxy, clock } = settings
-  const limits = { ...LIMITS, ...settings.limits }
-  const exchanges = createExchanges(limits, clock)
+/** Sends SMS through Twilio's API with its own SDK, which is loaded with the first message or by `load`. */
+export function createTwilioProvider(settings: TwilioSettings): TwilioProvider {
+  const { accountSid, login, apiUrl: baseUrl = 'https://api.twilio.com', proxy, clock } = settings
+  const { concurrency: connections = 200, limits } = settings
   const [user, secret] =
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
 
-  async function open() {
-    const { createTwilioClient } = await import('./twilio-sdk.ts')
-    return createTwilioClient({ baseUrl: apiUrl, accountSid, user, secret, connections, limits, proxy, ca })
+  async function openApi(): Promise<TwilioApi> {
+    const { createTwilioApi } = await import('./twilio-sdk.ts')
+    const options = { baseUrl, connections, limits: { ...LIMITS, ...limits }, proxy, clock }
+    return createTwilioApi({ accountSid, user, secret }, options)
   }
-  let opened: ReturnType<typeof open> | undefined
-  const load = () => (opened ??= open())
+  let opened: Promise<TwilioApi> | undefined
+  const load = () => (opened ??= openApi())
+  const redactorFor = (message: RepeatedMessage) => createRedactor(message, [secret])
 
-  return {
-    apiUrl,
-    /** What no reply may show. */
-    secrets: [secret],
-    /** Loads the SDK; otherwise the first call does. */
-    load,
-    /**
-     * @param call makes one request with the SDK.
-     * @param expiresAt the request is not written from this moment on, ms since the epoch.
-     */
-    async call<T>(call: (sdk: TwilioSdk) => Promise<T>, signal?: AbortSignal, expiresAt?: number) {
-      const client = await load()
-      return exchanges.run(exchange => client.during(exchange, call), signal, expiresAt)
-    },
-    /** Aborts what is under way and ends all connections. */
-    async close() {
-      exchanges.abort()
-      if (opened) await (await opened).close()
-    },
-  }
-}
-
-/** Sends SMS through Twilio's API with its own SDK, which is loaded with the first message or by `load`. */
-export function createTwilioProvider(settings: TwilioSettings): Provider & Required<Pick<Provider, 'load'>> {
-  const { clock, concurrency = 200 } = settings
-  const api = createTwilioApi(settings, concurrency)
   const provider = createSmsProvider({
     name: 'twilio',
-    concurrency,
+    concurrency: connections,
     clock,
     // A text that cannot be made throws here, before anything is sent.
     pack: message => ({ body: message.text() }),
@@ -169,23 +142,46 @@ export function createTwilioProvider(settings: TwilioSettings): Provider & Requi
       const statusCallback = settings.statusCallback?.(id)
       const create = ({ messages }: TwilioSdk) =>
         messages.create({ to, body, ...sender, validityPeriod, statusCallback })
-      const result = await api.call(create, signal, expiresAt)
-      const redactor = createRedactor(message, api.secrets)
+      const result = await (await load()).call(create, signal, expiresAt)
+      const redactor = redactorFor(message)
       return 'value' in result
         ? judgeCreated(result.value, redactor)
         : judgeFailure(result, redactor, clock.now())
     },
-    lookUp: (message, since, signal) => lookUpMessage(api, message, since, clock, signal),
-    probe: async () => (await api.load()).probe(),
-    verify: () => verifyAccount(api, settings),
-    close: () => api.close(),
+    /** Asks for the messages to the number, and looks for ours among them. */
+    async lookUp(message, since, signal) {
+      const list = async ({ messages }: TwilioSdk) =>
+        (await messages.page({ to: message.to, pageSize: LOOK_UP_PAGE })).instances
+      const result = await (await load()).call(list, signal)
+      if ('value' in result) return findInList(result.value, message.text(), since)
+      const { reply } = judgeFailure(result, redactorFor(message), clock.now())
+      return { is: 'unreachable', reply }
+    },
+    probe: async () => (await load()).probe(),
+    async verify() {
+      const result = await (await load()).call(sdk => readStatus(sdk, settings))
+      if ('value' in result)
+        return result.value === 'active'
+          ? { ok: true, detail: 'the account is active' }
+          : { ok: false, detail: `the account is ${result.value}`, next: INACTIVE.next }
+      const { reply } = judgeFailure(result, redactorFor(NO_MESSAGE), clock.now())
+      const { what, next } = diagnoseFailure(result, baseUrl)
+      return { ok: false, detail: `${what} (${reply})`, next }
+    },
+    async close() {
+      await (await opened)?.close()
+    },
   })
   return {
     ...provider,
     async load() {
-      await api.load()
+      await load()
     },
   }
+}
+
+interface TwilioProvider extends Provider {
+  load(): Promise<void>
 }
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
@@ -220,7 +216,7 @@ function refused(status: number, code: unknown, reply: string): Outcome {
  */
 function judgeFailure(failed: FailedExchange, redactor: Redactor, now: number): Outcome {
   const { status, code, message } = (failed.error ?? {}) as Readonly<Record<string, unknown>>
-  const { answer } = failed.exchange
+  const { answer } = failed
   if (!answer || typeof status !== 'number') return outcomeWithoutAnswer(failed, 'Twilio')
   const words = (typeof message === 'string' && message) || `HTTP ${status}`
   const refusal = refused(status, code, redactor.reply(words))
@@ -271,22 +267,6 @@ export const LOOK_UP_PAGE = 200
 
 /** Twilio's clock and ours may differ by so much, ms; the dates that it gives are in whole seconds. */
 const CLOCK_SKEW_MS = 30_000
-
-/** Asks for the messages to the number, and looks for ours among them. */
-async function lookUpMessage(
-  api: TwilioApi,
-  message: OutgoingSms,
-  since: number,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<LookUp> {
-  const list = async ({ messages }: TwilioSdk) =>
-    (await messages.page({ to: message.to, pageSize: LOOK_UP_PAGE })).instances
-  const result = await api.call(list, signal)
-  if ('value' in result) return findInList(result.value, message.text(), since)
-  const { reply } = judgeFailure(result, createRedactor(message, api.secrets), clock.now())
-  return { is: 'unreachable', reply }
-}
 
 /**
  * Finds out from the messages to one number whether one of ours is among them. Twilio knows both ways: a message that
@@ -375,24 +355,18 @@ async function createTwilioReceipts(url: string, authToken: string): Promise<Rec
 
 // Check
 
-async function verifyAccount(api: TwilioApi, settings: TwilioSettings): Promise<Verification> {
-  // Loads all of an account's resources, which nothing else needs.
-  const { AccountContextImpl } = await import('twilio/lib/rest/api/v2010/account.js')
-  const readStatus = async ({ version, messages }: TwilioSdk): Promise<string> => {
-    if ('authToken' in settings.login)
-      return (await new AccountContextImpl(version, settings.accountSid).fetch()).status
-    // An API key may send but not read the account, so it is asked for something that it may read.
-    await messages.page({ pageSize: 1 })
-    return 'active'
+/** Asks for the state of the account. An API key may send but not read it, so it is asked for something that it may read. */
+async function readStatus(
+  { version, messages }: TwilioSdk,
+  { login, accountSid }: TwilioSettings,
+): Promise<string> {
+  if ('authToken' in login) {
+    // Loads all of an account's resources, which nothing else needs.
+    const { AccountContextImpl } = await import('twilio/lib/rest/api/v2010/account.js')
+    return (await new AccountContextImpl(version, accountSid).fetch()).status
   }
-  const result = await api.call(readStatus)
-  if ('value' in result)
-    return result.value === 'active'
-      ? { ok: true, detail: 'the account is active' }
-      : { ok: false, detail: `the account is ${result.value}`, next: INACTIVE.next }
-  const { reply } = judgeFailure(result, createRedactor(NO_MESSAGE, api.secrets), settings.clock.now())
-  const { what, next } = diagnoseFailure(result, api.apiUrl)
-  return { ok: false, detail: `${what} (${reply})`, next }
+  await messages.page({ pageSize: 1 })
+  return 'active'
 }
 
 /** Twilio's code for an account that is suspended or closed: https://www.twilio.com/docs/api/errors/20005 */
@@ -424,7 +398,7 @@ const LOGIN_REFUSED: Readonly<Record<number, Diagnosis>> = {
 /** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */
 function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
   const { status, code } = (failed.error ?? {}) as { readonly status?: unknown; readonly code?: unknown }
-  if (failed.exchange.answer === undefined || typeof status !== 'number')
+  if (failed.answer === undefined || typeof status !== 'number')
     return diagnoseExchange(failed, apiUrl, 'TWILIO_API_URL')
   if (Number(code) === NOT_ACTIVE) return INACTIVE
   const refusal = LOGIN_REFUSED[status]

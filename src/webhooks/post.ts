@@ -127,14 +127,10 @@ export function createPoster(
         headers: { 'content-type': 'application/json', 'user-agent': 'callback-courier', ...headers },
         body,
       }
-      const ended = await api.request(
-        request,
-        ({ statusCode: status, ...head }) => ({ status, ...head }),
-        signal,
-      )
+      const ended = await api.request(request, signal)
       if ('value' in ended) return resultOf(ended.value, clock.now())
       // The head of the answer came, and the rest was cut off or too long: it says what is to be known.
-      if (ended.exchange.answer !== undefined) return resultOf(ended.exchange.answer, clock.now())
+      if (ended.answer !== undefined) return resultOf(ended.answer, clock.now())
       const { code } = (ended.error ?? {}) as { readonly code?: unknown }
       const reason = ended.stopped ?? (typeof code === 'string' ? code : 'no answer')
       return { is: 'failed', reason, unanswered: ended }

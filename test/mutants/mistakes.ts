@@ -313,8 +313,8 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/runtime/name-lookup.test.ts': [['host.isSilent ||= inTime === undefined', '']],
   'test/providers/tencent/provider.test.ts': [
     [
-      "if (limited !== 'recipient') return msUntilNextTotal(now)",
-      "if (limited === 'account') return msUntilNextTotal(now)",
+      "limited === 'recipient' ? carrier.windowOf(said, now)",
+      "limited !== 'account' ? carrier.windowOf(said, now)",
     ],
   ],
   'test/devices/notifier.test.ts': [

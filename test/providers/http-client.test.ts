@@ -1,13 +1,27 @@
 import https from 'node:https'
 import net from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
-import { createExchanges, createHttpClient, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
+import { createHttpApi, type HttpApiOptions, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
+import { trustDuring } from '../rigs/authorities.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { listen } from '../rigs/listen.ts'
 
 const LIMITS = { connectMs: 2_000, answerMs: 2_000, bodyMs: 2_000 }
+
+function open(t: Test, baseUrl: string, options: Partial<HttpApiOptions> = {}) {
+  const api = createHttpApi({
+    baseUrl,
+    connections: 1,
+    limits: LIMITS,
+    clock: { now: Date.now },
+    ...options,
+  })
+  t.teardown(() => api.close())
+  return api
+}
+
 const REQUEST = { method: 'POST', path: '/?secret', headers: {}, body: null }
 
 t.test('a certificate that nobody vouches for gets no request', async t => {
@@ -19,19 +33,15 @@ t.test('a certificate that nobody vouches for gets no request', async t => {
   })
   const port = await listen(t, server)
   const baseUrl = `https://127.0.0.1:${port}`
-  const ask = async (options: { readonly ca?: string }) => {
-    const client = createHttpClient({ baseUrl, connections: 1, limits: LIMITS, ...options })
-    t.teardown(() => client.close())
-    const exchanges = createExchanges(LIMITS, { now: Date.now })
-    return exchanges.run(one => client.request(one, REQUEST), new AbortController().signal, Infinity)
-  }
-  const refused = await ask({})
+  const ask = () => open(t, baseUrl).request(REQUEST)
+  const refused = await ask()
   if ('value' in refused) return t.fail('it was trusted')
   const outcome = outcomeWithoutAnswer(refused, 'a carrier')
   t.match(outcome, { is: 'retry', whose: 'later', untouched: true, reply: /self-signed/ })
   t.notMatch(JSON.stringify(outcome), 'secret')
   t.equal(requests, 0)
-  t.match(await ask({ ca: certificate.cert }), { value: { statusCode: 200 } })
+  trustDuring(t, certificate.cert)
+  t.match(await ask(), { value: { status: 200 } })
 })
 
 t.test('a probe finds out about TLS and the proxy, writes no request, and waits for no one', async t => {
@@ -40,28 +50,21 @@ t.test('a probe finds out about TLS and the proxy, writes no request, and waits 
   const server = https.createServer(certificate, () => void (requests += 1))
   const silent = net.createServer(socket => void socket.on('error', () => {}))
   const [port, silentPort] = [await listen(t, server), await listen(t, silent)]
-  const open = (to = port, options: object = { ca: certificate.cert }) => {
-    const client = createHttpClient({
-      baseUrl: `https://127.0.0.1:${to}`,
-      connections: 1,
-      limits: LIMITS,
-      ...options,
-    })
-    t.teardown(() => client.close())
-    return client
-  }
-  t.equal(await open().probe(), 'up')
-  t.equal(await open(port, {}).probe(), 'down', 'a certificate that nobody vouches for')
+  const probe = (options: Partial<HttpApiOptions> = {}, to = port) =>
+    open(t, `https://127.0.0.1:${to}`, options).probe()
+  t.equal(await probe(), 'down', 'a certificate that nobody vouches for')
   const through = await startHttpProxy(t)
-  t.equal(await open(port, { proxy: through }).probe(), 'down', 'the same, by a tunnel')
+  t.equal(await probe({ proxy: through }), 'down', 'the same, by a tunnel')
   t.match(through.asked, [{ to: `127.0.0.1:${port}` }])
   const resolver = await startDnsServer(t, { 'proxy.courier.test': '127.0.0.1' })
   const named = through.url.replace('127.0.0.1', 'proxy.courier.test')
-  t.equal(await open(port, { proxy: { url: named } }).probe(), 'down')
+  t.equal(await probe({ proxy: { url: named } }), 'down')
   t.equal(through.asked.length, 2, 'a proxy that has a name is found as every host is')
   t.match(resolver.asked, ['proxy.courier.test'])
   const limits = { connectMs: 3_600_000, answerMs: 3_600_000, bodyMs: 3_600_000 }
-  t.equal(await open(silentPort, { limits }).probe(), 'down', 'a server that never says hello')
+  t.equal(await probe({ limits }, silentPort), 'down', 'a server that never says hello')
+  trustDuring(t, certificate.cert)
+  t.equal(await probe(), 'up')
   t.equal(requests, 0)
 })
 
@@ -79,14 +82,7 @@ t.test('an API that only ever says that it is still there is not listened to', a
     socket.once('data', write).on('drain', write)
   })
   const baseUrl = `http://127.0.0.1:${await listen(t, server)}`
-  const client = createHttpClient({ baseUrl, connections: 1, limits: LIMITS })
-  t.teardown(() => client.close())
-  const exchanges = createExchanges(LIMITS, { now: Date.now })
-  const ended = await exchanges.run(
-    one => client.request(one, REQUEST),
-    new AbortController().signal,
-    Infinity,
-  )
+  const ended = await open(t, baseUrl).request(REQUEST)
   if ('value' in ended) return t.fail('it was no answer')
   t.match(outcomeWithoutAnswer(ended, 'a carrier'), {
     is: 'ambiguous',

@@ -2,12 +2,7 @@ import { createServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { aliyun } from '../../src/providers/aliyun.ts'
-import {
-  createHttpClient,
-  type Exchange,
-  type HttpProxy,
-  outcomeWithoutAnswer,
-} from '../../src/providers/http-client.ts'
+import { createHttpApi, type HttpProxy, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { smtp } from '../../src/providers/smtp/module.ts'
 import { createSmtpProvider } from '../../src/providers/smtp/provider.ts'
@@ -34,19 +29,19 @@ function startApi(t: Test): Promise<number> {
 
 /** Asks the API once. @returns its answer, or the outcome of a message that was not sent. */
 async function ask(t: Test, port: number, proxy?: HttpProxy, scheme = 'https') {
-  const client = createHttpClient({
+  const api = createHttpApi({
     baseUrl: `${scheme}://localhost:${port}`,
     connections: 2,
     limits: LIMITS,
+    clock: { now: Date.now },
     proxy,
   })
-  t.teardown(() => client.close())
-  const exchange: Exchange = { signal: AbortSignal.timeout(5000), written: false }
-  try {
-    return (await client.request(exchange, { method: 'GET', path: '/', headers: {}, body: null })).body
-  } catch (error) {
-    return outcomeWithoutAnswer({ error, exchange }, 'test')
-  }
+  t.teardown(() => api.close())
+  const result = await api.request(
+    { method: 'GET', path: '/', headers: {}, body: null },
+    AbortSignal.timeout(5000),
+  )
+  return 'value' in result ? result.value.body : outcomeWithoutAnswer(result, 'test')
 }
 
 t.test(

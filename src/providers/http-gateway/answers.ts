@@ -128,7 +128,7 @@ export interface GatewayReply extends Received {
   readonly retryAfter: string | undefined
 }
 
-export function readReply({ statusCode: status, retryAfter, body: text }: HttpAnswer): GatewayReply {
+export function readReply({ status, retryAfter, body: text }: HttpAnswer): GatewayReply {
   return { status, retryAfter, text, json: parseJson(text) }
 }
 
@@ -165,12 +165,17 @@ export function gatewayOutcome(
   return outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
 }
 
+/** `minutes`: how long a limit lasts. */
+interface TimedJudgement extends Judgement {
+  readonly minutes?: number
+}
+
 /** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
 function meaningOf(
   { codes = {}, otherwise = 'ambiguous' }: GatewayAnswer,
   code: string,
   status: number,
-): Judgement & { readonly minutes?: number } {
+): TimedJudgement {
   const isTaken = status >= 200 && status < 300
   const named = code || `http-${status}`
   const listed = entryOf(codes, named)
@@ -197,7 +202,7 @@ function readField(value: unknown): unknown {
   }
 }
 
-function readMeaning(meaning: CodeMeaning): ReturnType<typeof meaningOf> {
+function readMeaning(meaning: CodeMeaning): TimedJudgement {
   if (typeof meaning === 'string') return { verdict: meaning }
   if ('is' in meaning) return { verdict: meaning.is, scope: meaning.scope }
   const { limit, minutes } = meaning

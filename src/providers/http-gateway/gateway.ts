@@ -12,6 +12,7 @@ import { templateFaultOf } from '../../words/template-engine.ts'
 import { unverified } from '../diagnosis.ts'
 import {
   createHttpApi,
+  type HttpApi,
   type HttpApiSettings,
   type HttpLimits,
   type HttpRequest,
@@ -85,9 +86,9 @@ export interface GatewaySettings extends HttpApiSettings {
 
 /** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
 export function createGatewayProvider(settings: GatewaySettings): Provider {
-  const { gateway, secrets, clock } = settings
+  const { gateway, secrets, clock, limits, proxy } = settings
   const { name, origin, concurrency } = gateway
-  const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
+  const api = createHttpApi({ baseUrl: origin, connections: concurrency, clock, limits, proxy })
   return createSmsProvider({
     name,
     concurrency,
@@ -95,10 +96,10 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     pack: message => packMessage(settings, message),
     namesOf: (_request, message) => namesOf(settings, message),
     async send(message, request: HttpRequest, signal) {
-      const result = await api.request(request, readReply, signal, message.expiresAt)
+      const result = await api.request(request, signal, message.expiresAt)
       if (!('value' in result)) return outcomeWithoutAnswer(result, name)
       const redactor = createRedactor(message, [...secrets.values(), ...Object.values(message.params)])
-      return gatewayOutcome(gateway.answer, result.value, redactor, clock.now())
+      return gatewayOutcome(gateway.answer, readReply(result.value), redactor, clock.now())
     },
     probe: api.probe,
     verify: () => verifyLogin(api, settings),
@@ -153,10 +154,7 @@ function packMessage(
 }
 
 /** Asks by the file's own question; without one whether anybody answers, which says nothing of the login. */
-async function verifyLogin(
-  api: ReturnType<typeof createHttpApi>,
-  settings: GatewaySettings,
-): Promise<Verification> {
+async function verifyLogin(api: HttpApi, settings: GatewaySettings): Promise<Verification> {
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
   const request = check?.({ ...fixedScope(secrets, check), report_url: settings.reportUrl ?? null }) ?? {
@@ -165,7 +163,7 @@ async function verifyLogin(
     headers: {},
     body: null,
   }
-  const result = await api.request(request, readReply)
+  const result = await api.request(request)
   if (!('value' in result)) return unverified(result, origin, 'SMS_GATEWAYS_FILE')
   if (check === undefined)
     return {
@@ -176,7 +174,7 @@ async function verifyLogin(
   // The id is of a message, which there is none of here.
   const answer = { ...gateway.answer, id: undefined }
   const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])
-  const outcome = gatewayOutcome(answer, result.value, redactor, clock.now())
+  const outcome = gatewayOutcome(answer, readReply(result.value), redactor, clock.now())
   return outcome.is === 'sent'
     ? { ok: true, detail: 'the login works' }
     : { ok: false, detail: outcome.reply }

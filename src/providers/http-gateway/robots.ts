@@ -1,23 +1,19 @@
 import type { NewMessage } from '../../messages/message.ts'
 import type { Acceptance, Accepted, Outbox } from '../../outbox/outbox.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
-import {
-  createHttpApi,
-  type HttpApiSettings,
-  type HttpRequest,
-  outcomeWithoutAnswer,
-} from '../http-client.ts'
+import { createHttpApi, type HttpProxy, type HttpRequest, outcomeWithoutAnswer } from '../http-client.ts'
 import type { Outcome } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { gatewayOutcome, readReply } from './answers.ts'
 import type { Gateway } from './definition.ts'
 import { fixedScope, RequestFault } from './request.ts'
 
-export interface RobotsOptions extends Pick<HttpApiSettings, 'proxy' | 'ca'> {
+export interface RobotsOptions {
   /** The gateways whose channel is `chat`. */
   readonly robots: readonly Gateway[]
   readonly secrets: ReadonlyMap<string, string>
   readonly clock: Clock
+  readonly proxy?: HttpProxy | undefined
   /** Puts an alarm into words. */
   readonly textOf: (message: NewMessage) => string
   readonly onPost: (post: RobotPost) => void
@@ -90,11 +86,11 @@ export function tellRobots(accept: Outbox['accept'], robots: Robots): Outbox['ac
 function createPoster(
   robot: Gateway,
   collectMs: number,
-  { secrets, clock, onPost, proxy, ca }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
+  { secrets, clock, onPost, proxy }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
 ) {
   const { name, origin, limits } = robot
   const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])
-  const api = createHttpApi({ baseUrl: origin, connections: 1, limits, clock, proxy, ca })
+  const api = createHttpApi({ baseUrl: origin, connections: 1, limits, clock, proxy })
   let waiting: Waiting[] = []
   /** Those beyond MOST_WAITING. */
   let more = 0
@@ -141,9 +137,9 @@ function createPoster(
       if (!(error instanceof RequestFault)) throw error
       return { is: 'retry', whose: 'ours', code: 'RENDER', reply: `its request ${error.message}` }
     }
-    const result = await api.request(request, readReply)
+    const result = await api.request(request)
     if (!('value' in result)) return outcomeWithoutAnswer(result, name)
-    return gatewayOutcome(robot.answer, result.value, redactor, clock.now())
+    return gatewayOutcome(robot.answer, readReply(result.value), redactor, clock.now())
   }
 
   /** Posts what came during the post that is under way, too. */

@@ -30,7 +30,7 @@ interface TokenAnswer {
   readonly refreshToken: string | undefined
 }
 
-export interface AccessTokensOptions extends Omit<HttpApiSettings, 'ca'> {
+export interface AccessTokensOptions extends HttpApiSettings {
   /** From 0 to 1. */
   readonly random: () => number
 }
@@ -56,9 +56,9 @@ export type AccessTokens = ReturnType<typeof createAccessTokens>
  * ends. All connections share the newest.
  */
 export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions) {
-  const { clock, random } = options
+  const { clock, random, limits, proxy } = options
   const { origin, pathname, search } = new URL(endpoint.url)
-  const api = createHttpApi({ ...options, baseUrl: origin, connections: 1 })
+  const api = createHttpApi({ baseUrl: origin, connections: 1, clock, limits, proxy })
   // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
   let refreshToken = endpoint.refreshToken
   let current: AccessToken | undefined
@@ -75,7 +75,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: grantForm(endpoint, refreshToken),
     }
-    const result = await api.request(request, each => each)
+    const result = await api.request(request)
     if (!('value' in result)) return failureWithoutAnswer(result, endpoint.url)
     const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
     if ('whose' in answer) return answer
@@ -159,12 +159,12 @@ function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure
  * @param now ms since the epoch.
  */
 function readTokenAnswer(
-  { statusCode, retryAfter, body }: HttpAnswer,
+  { status, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
 ): TokenAnswer | LoginFailure {
   const answer = objectOf(parseJson(body))
   const token = textOf(answer?.['access_token'])
-  if (statusCode === 200 && isToken(token)) {
+  if (status === 200 && isToken(token)) {
     const refreshToken = textOf(answer?.['refresh_token'])
     return {
       token,
@@ -176,7 +176,7 @@ function readTokenAnswer(
   const retryAfterMs = readRetryAfter(retryAfter, now)
   const failure =
     error === undefined
-      ? unreadableAnswerFailure(statusCode)
+      ? unreadableAnswerFailure(status)
       : refusalFailure(error, answer ?? {}, endpoint, secrets)
   return { ...failure, ...(retryAfterMs !== undefined && failure.whose === 'later' && { retryAfterMs }) }
 }

@@ -110,7 +110,7 @@ t.test('an answer of the API means', async t => {
       plain(200, JSON.stringify({ Code: 'OK', BizId: id })),
       { is: 'sent', providerId: undefined },
     ]),
-    [refuse(`bad.${NUMBER.slice(-11)}`), { is: 'retry', code: 'http-200', reply: /^(?!.*\d{5})/ }],
+    [refuse(`bad.${NUMBER.slice(-11)}`), { is: 'retry', code: 'unreadable-code', reply: /^(?!.*\d{5})/ }],
     [plain(200, `{"Code":"OK","x":"${'x'.repeat(300 * 1024)}"}`), ambiguous],
     [{ is: 'half' }, ambiguous],
   ]

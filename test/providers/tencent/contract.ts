@@ -7,7 +7,7 @@ export const variants: Readonly<Record<string, () => Promise<ContractRig>>> = {
     const server = await startTencentServer()
     return carrierContract(server, {
       provider: openTencent(server.url),
-      wrongLogin: openTencent(server.url, { secretKey: 'canary-wrong' }),
+      wrongLogin: openTencent(server.url, { secret: 'canary-wrong' }),
       message: templateSms,
       idOf: ({ sessionContext }) => sessionContext,
       told: [NUMBER, NUMBER.slice(3), CODE, LOGIN.secretKey],

@@ -143,7 +143,7 @@ t.test('what does not fit is not sent', async t => {
     [{}, /parameter 2 of the template is empty/, { params: { code: '607182' } }],
     [{ templates: listed('https://x/y') }, /may not hold a link/],
   ]
-  const { server, send } = await start(t, { templates: templatesOf({ params: {} }) })
+  const { server, send } = await start(t, { templates: templatesOf({ params: { code: '1' } }) })
   for (const [settings, why, changes] of rows) {
     const provider = openTencent(server.url, settings)
     t.match(provider.fits?.(sms(changes)), why)
@@ -235,8 +235,8 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
   }
   server.fault = undefined
   for (const [settings, code] of [
-    [{ secretId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],
-    [{ secretKey: 'other', wall, clock }, 'AuthFailure.SignatureFailure'],
+    [{ keyId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],
+    [{ secret: 'other', wall, clock }, 'AuthFailure.SignatureFailure'],
     [{ wall: () => now - 6 * 60_000, clock }, 'AuthFailure.SignatureExpire'],
   ] as const) {
     const provider = openTencent(server.url, settings)

@@ -55,7 +55,8 @@ export function startTencentServer(options: Partial<TencentStandInOptions> = {})
 
 export function openTencent(url: string, settings: Partial<TencentSettings> = {}): Provider {
   return createTencentProvider({
-    ...LOGIN,
+    keyId: LOGIN.secretId,
+    secret: LOGIN.secretKey,
     apiUrl: url,
     appId: APP_ID,
     region: 'ap-guangzhou',

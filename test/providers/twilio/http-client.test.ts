@@ -1,8 +1,7 @@
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import twilio from 'twilio'
-import type { Exchange } from '../../../src/providers/http-client.ts'
-import { createTwilioClient, type TwilioClient, type TwilioSdk } from '../../../src/providers/twilio-sdk.ts'
+import { createTwilioApi, type TwilioApi, type TwilioSdk } from '../../../src/providers/twilio-sdk.ts'
 import { listen } from '../../rigs/listen.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { NUMBER, SENDER, twilioError } from './rig.ts'
@@ -10,22 +9,17 @@ import { NUMBER, SENDER, twilioError } from './rig.ts'
 const LIMITS = { connectMs: 500, answerMs: 500, bodyMs: 500 }
 /** Where no limit is tried, since a busy machine takes its time. */
 const PATIENT = { connectMs: 15_000, answerMs: 15_000, bodyMs: 15_000 }
-function exchange(signal = new AbortController().signal): Exchange {
-  return { signal, written: false }
-}
 
 const LOGIN = { accountSid: ACCOUNT_SID, user: ACCOUNT_SID, secret: AUTH_TOKEN }
 
-function open(t: Test, baseUrl: string, connections = 1, limits = LIMITS): TwilioClient {
-  const client = createTwilioClient({ baseUrl, connections, limits, ...LOGIN })
-  t.teardown(async () => client.close())
-  return client
+function open(t: Test, baseUrl: string, limits = LIMITS): TwilioApi {
+  const api = createTwilioApi(LOGIN, { baseUrl, connections: 1, limits, clock: { now: Date.now } })
+  t.teardown(async () => api.close())
+  return api
 }
 
 const create = ({ messages }: TwilioSdk) =>
   messages.create({ to: NUMBER, ...SENDER, body: 'a b&c=d+é\n', mediaUrl: ['x', 'y'] })
-
-const post = (client: TwilioClient, one: Exchange) => client.during(one, create)
 
 /** A bare TCP server; `talk` gets each connection. */
 async function serve(t: Test, talk: (socket: net.Socket) => void): Promise<string> {
@@ -40,20 +34,17 @@ const idle = t.test('an idle connection is used again', { buffered: true }, asyn
     opened += 1
     socket.on('data', () => socket.write('HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}'))
   })
-  const client = open(t, url)
-  await post(client, exchange())
+  const api = open(t, url)
+  await api.call(create)
   await new Promise(resolve => setTimeout(resolve, 5500))
-  await post(client, exchange())
+  await api.call(create)
   t.equal(opened, 1)
 })
 
 await t.test('a form, a login, an answer', async t => {
   const server = await startTwilioServer()
   t.teardown(async () => server.close())
-  const client = open(t, server.url)
-  const one = exchange()
-  t.match((await post(client, one)).sid, /^SM/)
-  t.match(one, { written: true, answer: { status: 201 } })
+  t.match(await open(t, server.url).call(create), { value: { sid: /^SM/ } })
   t.match(server.requests[0], {
     authorized: true,
     username: ACCOUNT_SID,
@@ -65,18 +56,20 @@ await t.test('a form, a login, an answer', async t => {
 await t.test('what the SDK makes of host, region or port does not change where the login goes', async t => {
   const server = await startTwilioServer()
   t.teardown(async () => server.close())
-  const client = open(t, server.url)
-  await client.during(exchange(), async sdk => {
+  await open(t, server.url).call(async sdk => {
     sdk.version.domain.baseUrl = 'http://collector.example:1'
     await create(sdk)
   })
   t.equal(server.requests.length, 1)
 })
 
-await t.test('a request outside of an exchange is a bug', async t => {
-  const client = open(t, 'http://127.0.0.1:1')
-  const sdk = await client.during(exchange(), async parts => parts)
-  await t.rejects(create(sdk), /outside of an exchange/)
+await t.test('a call that makes no request is a bug', async t => {
+  const api = open(t, 'http://127.0.0.1:1')
+  const bug = new Error('a bug')
+  await t.rejects(
+    api.call(() => Promise.reject(bug)),
+    bug,
+  )
 })
 
 await t.test('the SDK makes of an answer what it makes of it with its own client', async t => {
@@ -84,7 +77,7 @@ await t.test('the SDK makes of an answer what it makes of it with its own client
   t.teardown(async () => server.close())
   const stock = twilio(ACCOUNT_SID, AUTH_TOKEN)
   stock.api.baseUrl = server.url
-  const client = open(t, server.url, 1, PATIENT)
+  const api = open(t, server.url, PATIENT)
   const message = { to: NUMBER, body: 'a b&c', ...SENDER }
   const told = async (send: () => Promise<{ sid: string; status: string }>): Promise<unknown> =>
     send().then(
@@ -105,10 +98,13 @@ await t.test('the SDK makes of an answer what it makes of it with its own client
   ] as const) {
     server.fault = fault && (() => fault)
     const usual = await told(async () => stock.messages.create(message))
-    t.strictSame(
-      await told(async () => client.during(exchange(), async ({ messages }) => messages.create(message))),
-      usual,
-    )
+    const ours = async () => {
+      const result = await api.call(({ messages }) => messages.create(message))
+      if ('value' in result) return result.value
+      t.match(result, { written: true, answer: { status: Number } })
+      throw result.error
+    }
+    t.strictSame(await told(ours), usual)
   }
   const [first, second] = server.requests
   t.strictSame(second?.form, first?.form)
