@@ -1,6 +1,6 @@
 import t from 'tap'
 import { limiterEndOf } from '../../src/delivery/carrier.ts'
-import type { LookUp, Outcome } from '../../src/providers/provider.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
 t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
@@ -54,60 +54,6 @@ t.test('an ambiguous mail goes out four times in all, each after a pause; then i
   clock.advance(400_000)
   await pause(60)
   t.equal(provider.asked.length, 4, 'never a fifth time')
-})
-
-t.test('a provider that can be asked is asked before a message goes out again', async t => {
-  const rig = await openRig(t)
-  const { delivery, provider, accept, view, clock } = rig
-  const answers: LookUp[] = []
-  const asked: { since: number; to: string }[] = []
-  provider.lookUp = async ({ to }, since) => {
-    asked.push({ since, to })
-    return answers.shift() ?? { is: 'not-known', reply: 'not yet' }
-  }
-  const ambiguousOne = async () => {
-    provider.respond = () => AMBIGUOUS
-    const { acceptance } = await accept()
-    const { id } = acceptance.message
-    await until('it is ambiguous', async () => (await view(id)).ambiguous === 1)
-    provider.respond = () => SENT
-    return acceptance.message
-  }
-  delivery.start()
-
-  const taken = await ambiguousOne()
-  answers.push({ is: 'accepted', reply: 'found', providerId: 'P1' })
-  clock.advance(6000)
-  await until('it is sent', async () => (await view(taken.id)).state === 'sent')
-  t.equal(provider.asked.length, 1, 'it was taken: nothing goes out again')
-  t.match(await view(taken.id), {
-    providerId: 'P1',
-    timeline: [{ outcome: 'ambiguous' }, { outcome: 'looked-up', code: 'accepted' }, { outcome: 'sent' }],
-  })
-  t.same(asked, [{ since: taken.arrivedAt, to: taken.recipient }])
-
-  const absent = await ambiguousOne()
-  answers.push({ is: 'absent', reply: 'not there' })
-  provider.respond = () => GREYLISTED
-  clock.advance(6000)
-  await until('it is back', async () => (await view(absent.id)).attempts === 2)
-  await until('it is queued', async () => (await view(absent.id)).state === 'queued')
-  t.match(await view(absent.id), { ambiguous: 0 }, 'surely not sent: no copy counts any more')
-  provider.respond = () => SENT
-  clock.advance(6000)
-  await until('it is sent', async () => (await view(absent.id)).state === 'sent')
-  t.equal(asked.length, 2, 'and it is not asked for again')
-
-  const unclear = await ambiguousOne()
-  const before = provider.asked.length
-  answers.push({ is: 'unreachable', reply: 'connect ECONNREFUSED' }, { is: 'not-known', reply: 'not yet' })
-  clock.advance(6000)
-  await until('it could not be asked', async () => (await view(unclear.id)).attempts === 2)
-  await until('it waits', async () => (await view(unclear.id)).state === 'queued')
-  t.equal(provider.asked.length, before, 'a provider that cannot even be asked gets no copy')
-  clock.advance(6000)
-  await until('it is sent', async () => (await view(unclear.id)).state === 'sent')
-  t.equal(provider.asked.length, before + 1, 'asking settles nothing: a second copy goes out')
 })
 
 t.test('when no further copy may go out, a provider that can be asked is asked until the end', async t => {
@@ -256,19 +202,6 @@ t.test('what waits in memory goes back to the store before its lease runs out', 
   t.match(await view(id), { attempts: 1, ambiguous: 0 }, 'as if it had never been taken')
 })
 
-t.test('a provider that throws leaves an ambiguous attempt and a fault to be heard', async t => {
-  const { delivery, provider, accept, view, events } = await openRig(t)
-  provider.respond = () => {
-    throw new Error('a bug')
-  }
-  delivery.start()
-  const { acceptance } = await accept()
-  const { id } = acceptance.message
-  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
-  t.match(await view(id), { ambiguous: 1, timeline: [{ outcome: 'ambiguous', code: 'FAULT' }] })
-  t.ok(events.includes('fault'))
-})
-
 t.test('a provider that loses a call is given up on within the limit', async t => {
   const { delivery, provider, accept, view } = await openRig(t, { attemptWithinMs: 50, leaseMs: 100_000 })
   provider.respond = undefined
@@ -279,22 +212,6 @@ t.test('a provider that loses a call is given up on within the limit', async t =
   await until('it is back in the queue', async () => (await view(id)).state === 'queued')
   t.match(await view(id), { ambiguous: 1, timeline: [{ code: 'attempt-limit' }] })
   t.ok(provider.asked[0]?.signal.aborted)
-})
-
-t.test('what cannot be rendered again waits, and says nothing of the provider', async t => {
-  const { delivery, store, view, events } = await openRig(t, {
-    render: () => {
-      throw new TypeError('no such template')
-    },
-  })
-  const stored = []
-  for (let n = 0; n < 10; n += 1) stored.push(await store())
-  delivery.start()
-  for (const { message } of stored) {
-    await until('it was tried', async () => (await view(message.id)).timeline.length > 0)
-    t.match(await view(message.id), { state: 'queued', timeline: [{ outcome: 'retry', code: 'RENDER' }] })
-  }
-  t.notOk(events.includes('breaker open'))
 })
 
 t.test('what each outcome tells of how many attempts may be under way', async t => {

@@ -79,41 +79,6 @@ t.test('one message tries it; while it does, nothing is claimed or given back', 
   await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
 })
 
-t.test('an operator who says “try now” after a repair does not wait for the rest to end', async t => {
-  const { delivery, provider, store, events } = await openRig(t, { concurrency: 2, health })
-  for (let n = 0; n < 3; n += 1) await store({ code: `c${n}` })
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  const before = provider.asked.length
-  delivery.wake('email')
-  await pause(60)
-  t.equal(provider.asked.length, before, 'what becomes due by itself waits for it')
-  provider.respond = () => SENT
-  await store({ code: 'made due' })
-  delivery.tryNow('email')
-  await until('it is closed', () => events.includes('breaker closed'))
-})
-
-t.test('a message that is stored while the provider rests is the one that tries it', async t => {
-  const { delivery, provider, store, accept, events, clock, view } = await openRig(t, {
-    concurrency: 2,
-    health,
-  })
-  for (let n = 0; n < 5; n += 1) await store({ code: `old ${n}` })
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  await pause(50)
-  clock.advance(1)
-  const { acceptance } = await accept({ code: 'new' })
-  const before = provider.asked.length
-  provider.respond = () => SENT
-  clock.advance(5000)
-  await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
-  t.equal(provider.asked[before]?.code, 'new', 'newest first')
-})
-
 t.test('what outlives its life while the provider rests is ended meanwhile', async t => {
   const { delivery, provider, store, events, clock, view } = await openRig(t, {
     concurrency: 1,
@@ -232,24 +197,4 @@ t.test('once the trial has closed the circuit, a code in the store goes before w
     provider.asked.map(({ code }) => code),
     ['code', 'link 1', 'code', 'link 2'],
   )
-})
-
-t.test('one that was not refused before tries the provider', async t => {
-  const { delivery, provider, store, events, clock } = await openRig(t, {
-    concurrency: 5,
-    health: { inARow: 2, firstRestMs: 1000 },
-  })
-  for (const code of ['refused 1', 'refused 2']) await store({ code })
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  await pause(50)
-  for (let trial = 1; trial <= 3; trial += 1) {
-    await store({ code: `fresh ${trial}` })
-    const before = provider.asked.length
-    clock.advance(20_000)
-    await until('one tries', () => provider.asked.length > before)
-    t.match(provider.asked[before]?.code, /fresh/)
-    await pause(50)
-  }
 })

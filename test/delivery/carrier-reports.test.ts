@@ -335,10 +335,15 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
     run(20 * MINUTE, { a: behaviour, b: behaviour })
     reports.noteSent(codeTo('ann', now()), 'a', 'unreported')
     run(20_000, { a: behaviour, b: behaviour })
-    const demotion = () => reports.findDemotion(carriers, codeTo('ann', now()))
+    const demotion = () => reports.findDemotion(carriers.toReversed(), codeTo('ann', now()))
     t.equal(demotion(), undefined, 'its report may still come')
     run(20_000, { a: behaviour, b: behaviour })
-    if (behaviour === good) t.match(demotion(), { provider: 'a', code: 'code-unreported' })
+    if (behaviour === good)
+      t.same(demotion(), {
+        provider: 'a',
+        code: 'code-unreported',
+        reply: 'asked last: a code before this one has not been reported on',
+      })
     else t.equal(demotion(), undefined, 'it has never reported')
   }
   t.end()

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { testClock } from '../outbox/samples.ts'
 import { type FakeCarrier, fakeCarrier, openDelivery, openStore } from './failover-rig.ts'
@@ -177,35 +176,6 @@ for (const isRestarted of [false, true])
     },
   )
 
-t.test('a limit of the number after our own ambiguous attempt moves it nowhere', async t => {
-  const [first, second] = [carrierThat('ambiguous'), carrierThat('sent')]
-  const { accept, settled, clock, delivery, view } = await open(t, { first, second })
-  const { id } = await accept()
-  await settled(id)
-  first.send = () => OUTCOMES['number limit']
-  delivery.start()
-  clock.advance(10_000)
-  delivery.wake('sms')
-  await until('the second attempt', () => first.asked.length === 2)
-  await settled(id)
-  t.same(second.asked, [])
-  t.match(await view(id), { state: 'queued', ambiguous: 1 })
-})
-
-t.test('what surely was not taken goes on to the next', async t => {
-  const [first, second] = [carrierThat('ambiguous'), carrierThat('sent')]
-  first.lookUp = () => ({ is: 'absent', reply: 'never taken' })
-  const { accept, settled, clock, delivery, view } = await open(t, { first, second })
-  const { id } = await accept()
-  await settled(id)
-  first.send = () => OUTCOMES.unreachable
-  delivery.start()
-  clock.advance(10_000)
-  delivery.wake('sms')
-  await until('the end', async () => (await view(id)).state === 'sent')
-  t.same([first.asked.length, second.asked.length], [2, 1])
-})
-
 t.test(
   'one that is no longer configured may have sent it: another one sends one copy more, and nobody is asked',
   async t => {
@@ -256,68 +226,6 @@ t.test('while all are left alone a message waits, and costs nobody anything', as
   await pause(50)
   t.match(await settled(id), { state: 'queued', attempts: 0, timeline: [] })
   t.equal(first.asked.length, 5)
-})
-
-t.test(
-  'one that a message fits no more is passed over, but asked what became of a copy that it may have',
-  async t => {
-    const [first, second] = [carrierThat('ambiguous'), carrierThat('sent')]
-    first.lookUp = () => ({ is: 'accepted', reply: 'it has it' })
-    const { accept, settled, clock, delivery, view } = await open(t, { first, second })
-    const { id } = await accept()
-    await settled(id)
-    first.fits = () => 'it has no template for it'
-    const { id: other } = await accept()
-    t.match(await settled(other), {
-      state: 'sent',
-      timeline: [
-        { provider: 'first', outcome: 'skipped', code: 'no-carrier-fits' },
-        { provider: 'second', outcome: 'sent' },
-      ],
-    })
-    delivery.start()
-    clock.advance(10_000)
-    delivery.wake('sms')
-    await until('the look-up', async () => (await view(id)).state === 'sent')
-    t.same([first.asked, first.lookedUp, second.asked], [[id], [id], [other]])
-  },
-)
-
-t.test('once the store cannot note whom it goes to, no further carrier is asked', async t => {
-  const { outbox, clock } = await shared
-  const [first, second, third] = [carrierThat('later'), carrierThat('sent'), carrierThat('sent')]
-  const between: Outbox = {
-    ...outbox,
-    beginAttempt(id, lease, provider) {
-      if (provider === 'second') throw new StoreUnavailable('no space left')
-      return outbox.beginAttempt(id, lease, provider)
-    },
-  }
-  const rig = openDelivery({ outbox: between, clock }, { first, second, third })
-  const { id } = await rig.accept()
-  await until(
-    'the end of the attempt',
-    async () => (await outbox.queries.findMessage(id))?.state === 'queued',
-  )
-  t.same([first.asked, second.asked, third.asked], [[id], [], []])
-  await rig.delivery.stop(1000, 200)
-})
-
-t.test('once the process is told to end, no further carrier is asked', async t => {
-  const [first, second] = [carrierThat('later'), carrierThat('sent')]
-  let refuse = (): void => {}
-  first.send = () =>
-    new Promise(resolve => {
-      refuse = () => resolve(OUTCOMES.later)
-    })
-  const { delivery, accept, view } = await open(t, { first, second })
-  const { id } = await accept()
-  await until('the first is asked', () => first.asked.length === 1)
-  const stopped = delivery.stop(10_000, 200)
-  refuse()
-  await stopped
-  t.same(second.asked, [])
-  t.match(await view(id), { state: 'queued' })
 })
 
 t.test('one that is busy keeps nobody waiting who goes another way', async t => {

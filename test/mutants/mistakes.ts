@@ -333,11 +333,11 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
       'if (status !== 200) return judgeStatus(status)',
     ],
   ],
-  'test/delivery/polling.test.ts': [
+  'test/delivery/channel.test.ts': [
     ['clearTimeout(claimTimer) const worthWhileAt', 'const worthWhileAt'],
     ['clearTimeout(timer) remove()', 'remove()'],
   ],
-  'test/delivery/waits-for.test.ts': [['ends.some(isTimeNamed)', 'ends.every(isTimeNamed)']],
+  'test/delivery/attempt.test.ts': [['ends.some(isTimeNamed)', 'ends.every(isTimeNamed)']],
   'test/service/words.test.ts': [
     ['pluginSenders: config.PLUGIN_SENDERS, countrySenders', 'countrySenders'],
     ['replyTo: config.MAIL_REPLY_TO && formatMailbox(config.MAIL_REPLY_TO)', 'replyTo: undefined'],

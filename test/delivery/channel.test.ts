@@ -1,0 +1,523 @@
+import t, { type Test } from 'tap'
+import { createCarrier } from '../../src/delivery/carrier.ts'
+import { createDelivery } from '../../src/delivery/delivery.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createEmitter } from '../../src/events/events.ts'
+import type { Purpose } from '../../src/messages/message.ts'
+import type { Outcome, Provider } from '../../src/providers/provider.ts'
+import { NOON, sample } from '../outbox/samples.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
+import { createModelOutbox } from './model-outbox.ts'
+import { REFUSED, rendered, SENT } from './rig.ts'
+
+/** What a carrier says to a message, and after how many ms. */
+type Says = (code: string) => readonly [outcome: Outcome, tookMs: number]
+
+interface Given extends Omit<Partial<Provider>, 'send'> {
+  readonly says?: Says
+}
+
+/** A channel in virtual time that looks each 500 ms, and each 1250 ms at a store that is empty. */
+function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
+  const time = enterVirtualTime(t)
+  const clock = { now: () => NOON + time.now() }
+  const store = { fails: false }
+  const { outbox, model } = createModelOutbox(
+    clock.now,
+    async work => work(),
+    true,
+    () => store.fails,
+  )
+  /** All that happens, each with its moment, ms from the start. */
+  const log: string[] = []
+  const note = (what: string): void => void log.push(`${time.now()} ${what}`)
+  /** When the store was asked for messages, ms from the start, and for how many. */
+  const claimed: number[] = []
+  const limits: number[] = []
+  /** When it was asked to end what is over. */
+  const tidied: number[] = []
+  const signals: AbortSignal[] = []
+  const codes = new Map<string, string>()
+  const takesAll: Says = () => [SENT, 0]
+  const carriers = Object.entries(given).map(([name, { says = takesAll, ...more }]) =>
+    createCarrier(
+      {
+        name,
+        channel: 'email',
+        concurrency: 2,
+        async send(outgoing, signal) {
+          signals.push(signal)
+          const code = String(outgoing.content.params['code'])
+          note(`${name} gets ${code}`)
+          const [outcome, tookMs] = says(code)
+          if (tookMs > 0) await new Promise(resolve => setTimeout(resolve, tookMs))
+          return outcome
+        },
+        verify: async () => ({ ok: true, detail: '' }),
+        close: async () => {},
+        ...more,
+      },
+      { clock, random: () => 0.5 },
+    ),
+  )
+  let leases = 0
+  const delivery = createDelivery({
+    outbox: {
+      ...outbox,
+      claim(channel, limit, leaseMs) {
+        if (channel === 'email' && limit > 0) {
+          claimed.push(time.now())
+          limits.push(limit)
+        }
+        if (channel === 'email' && limit === 0) tidied.push(time.now())
+        return outbox.claim(channel, limit, leaseMs)
+      },
+      actions: {
+        ...outbox.actions,
+        retryMessage(id) {
+          note(`${codes.get(id)} is made due`)
+          return outbox.actions.retryMessage(id)
+        },
+      },
+    },
+    clock,
+    random: () => 0.5,
+    verdicts: createVerdicts(),
+    emit: createEmitter([
+      {
+        fault: ({ error }) => t.fail(error.message),
+        'store-failed': ({ doing }) => note(`the store fails to ${doing}`),
+        breaker: ({ provider, state }) => note(`${provider} is ${state}`),
+        'partial-fault': ({ provider, is, scope }) => note(`${provider} ${scope} ${is}`),
+      },
+    ]),
+    channels: [{ channel: 'email', carriers, route: () => carriers, render: rendered }],
+    leaseMs: 120_000,
+    attemptWithinMs: 60_000,
+    pollMs: 500,
+    idlePollMs: 1250,
+    leaseToken: () => `lease ${(leases += 1)}`,
+  })
+  let sent = 0
+  /** Takes the road of a callback. @returns where the message is, and its id */
+  async function accept(code = `${(sent += 1)}`, purpose: Purpose = 'link', lifeMs = 600_000) {
+    const plain = sample(clock, { recipient: `r${code}@example.com`, code, purpose, lifeMs })
+    const { message, groupKey } = plain
+    codes.set(message.id, code)
+    const lease = delivery.reservePlace('email', purpose)
+    await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
+    if (lease === undefined)
+      delivery.wake('email', groupKey === undefined ? undefined : { ...message, groupKey })
+    else delivery.submit({ message, lease, outgoing: rendered(message), ...(groupKey && { groupKey }) })
+    return { in: lease === undefined ? 'store' : 'memory', id: message.id }
+  }
+  const stateOf = (id: string) => {
+    const { state, attempts, dueAt } = model.find(id) ?? {}
+    return { state, attempts, dueAt: dueAt == null ? null : dueAt - NOON }
+  }
+  const taken = () => log.filter(each => each.includes(' gets ')).map(each => Number(each.split(' ')[0]))
+  return {
+    time,
+    delivery,
+    claimed,
+    limits,
+    tidied,
+    taken,
+    signals,
+    accept,
+    log,
+    stateOf,
+    store,
+    outbox,
+    clock,
+  }
+}
+
+/** Answers each message by the next of these, and then takes all. */
+function inTurn(...outcomes: Outcome[]): Says {
+  return () => [outcomes.shift() ?? SENT, 0]
+}
+
+t.test('what was sent since the last look leaves no other look behind', async t => {
+  const { time, delivery, claimed, taken, accept } = open(t)
+  delivery.start()
+  await time.pass(100)
+  for (let n = 0; n < 10; n += 1) {
+    await accept()
+    await time.pass(100)
+  }
+  t.equal(taken().length, 10)
+  t.same(claimed, [0])
+  await time.pass(3000)
+  t.same(claimed, [0, 2250, 3500], 'the store was empty')
+  await delivery.stop(0, 0)
+  await time.pass(10_000)
+  t.equal(claimed.length, 3, 'after the end nobody looks')
+})
+
+t.test('a call that has ended in time is not aborted at its limit', async t => {
+  const { time, delivery, signals, accept } = open(t)
+  delivery.start()
+  await time.pass(100)
+  await accept()
+  await time.pass(61_000)
+  t.same(
+    signals.map(({ aborted }) => aborted),
+    [false],
+  )
+  await delivery.stop(0, 0)
+})
+
+t.test('what has a due time is claimed then, and until then the store is asked as usual', async t => {
+  const later: Outcome = { is: 'limit', scope: 'recipient', code: '450', reply: '', retryAfterMs: 1200 }
+  const { time, delivery, claimed, taken, accept } = open(t, { smtp: { says: inTurn(later) } })
+  delivery.start()
+  await time.pass(100)
+  await accept()
+  await time.pass(4000)
+  t.same(taken(), [100, 3800], 'after the carrier’s 1200 ms, and half of 5 s')
+  t.same(claimed, [0, 600, 1100, 1600, 2100, 2600, 3100, 3600, 3800])
+  await delivery.stop(0, 0)
+})
+
+const DENIED: Outcome = { is: 'retry', whose: 'ours', scope: 'message', code: '554', reply: '' }
+
+t.test('during a pause that the carrier asked for, what comes is left to the store, codes first', async t => {
+  const busy: Outcome = {
+    is: 'retry',
+    whose: 'later',
+    code: '429',
+    reply: '',
+    overload: 'requests',
+    retryAfterMs: 1000,
+  }
+  const { time, delivery, accept, log } = open(t, { smtp: { says: inTurn(busy) } })
+  delivery.start()
+  await time.pass(100)
+  await accept('link 0')
+  await time.pass(100)
+  const places = []
+  for (const purpose of ['link', 'code'] as const) places.push((await accept(purpose, purpose)).in)
+  t.same(places, ['store', 'store'])
+  await time.pass(10_000)
+  t.same(log, ['100 smtp gets link 0', '1100 smtp gets code', '1100 smtp gets link', '3600 smtp gets link 0'])
+  await delivery.stop(0, 0)
+})
+
+t.test('while a carrier rests, and is tried, a verdict is far, and nothing else begins', async t => {
+  const refusals = [REFUSED, REFUSED, REFUSED, REFUSED, REFUSED]
+  const { time, delivery, accept, log, limits } = open(t, {
+    smtp: { says: code => [refusals.shift() ?? SENT, code === 'trial' ? 900 : 0] },
+  })
+  delivery.start()
+  await time.pass(100)
+  const isFar = () => delivery.isVerdictFar('email')
+  const looks = [isFar()]
+  for (let n = 1; n <= 5; n += 1) await accept(`${n}`, 'code')
+  await time.pass(100)
+  looks.push(isFar())
+  t.equal((await accept('trial', 'code')).in, 'store')
+  await time.pass(2000)
+  looks.push(isFar())
+  t.equal((await accept('late', 'code')).in, 'store')
+  t.match(delivery.status(), [{ breaker: 'half-open', inFlight: 1 }])
+  await time.pass(1000)
+  looks.push(isFar())
+  t.same(looks, [false, true, true, false])
+  t.same(log, [
+    '100 smtp gets 1',
+    '100 smtp gets 2',
+    '100 smtp gets 3',
+    '100 smtp gets 4',
+    '100 smtp gets 5',
+    '100 smtp is open',
+    '2100 smtp gets trial',
+    '3000 smtp is closed',
+    '3000 smtp gets 5',
+    '3000 smtp gets 1',
+    '3000 smtp gets 2',
+    '3000 smtp gets 3',
+    '3000 smtp gets 4',
+    '3000 smtp gets late',
+  ])
+  t.same(limits, [100, 2, 5, 4], 'for a trial as many as have a place')
+  await delivery.stop(0, 0)
+})
+
+const REVIEW: Outcome = { is: 'retry', whose: 'ours', scope: 'template', code: '15', reply: '' }
+
+t.test('after a repair all that waits is made due: codes first, and of them those not refused', async t => {
+  let isUp = false
+  const { time, delivery, accept, log, stateOf } = open(t, {
+    smtp: {
+      scopesOf: ({ content }) => ({ template: content.params['code']?.split(' ')[0] ?? '' }),
+      says: code => [isUp ? SENT : code.startsWith('denied') ? REVIEW : REFUSED, 10],
+    },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (const purpose of ['link', 'code'] as const) await accept(`denied ${purpose}`, purpose)
+  await time.pass(100)
+  for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
+  const waiting = [await accept('link'), await accept('code', 'code')]
+  await time.pass(100)
+  t.same(
+    waiting.map(({ id }) => stateOf(id)),
+    [
+      { state: 'queued', attempts: 0, dueAt: 2730 },
+      { state: 'queued', attempts: 0, dueAt: 1230 },
+    ],
+    'a code comes back soon while all carriers rest',
+  )
+  log.length = 0
+  isUp = true
+  delivery.tryNow('email')
+  await time.pass(200)
+  t.same(log, [
+    '300 code is made due',
+    '300 denied code is made due',
+    '300 link is made due',
+    '300 denied link is made due',
+    '300 smtp gets code',
+    '310 smtp is closed',
+    '310 smtp gets denied code',
+    '310 smtp gets link',
+    '320 smtp template over',
+    '320 denied link is made due',
+    '320 smtp gets denied link',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('a template that is approved again is tried at once', async t => {
+  let hindrance: string | null = 'is under review'
+  const { time, delivery, accept, log } = open(t, {
+    smtp: {
+      scopesOf: ({ content }) => ({ template: content.params['code'] === 'other' ? 'B' : 'A' }),
+      findHindrance: async (scope, name) => {
+        log.push(`${time.now()} asked about ${scope} ${name}`)
+        return hindrance
+      },
+      says: code => [hindrance === null || code === 'other' ? SENT : REVIEW, 10],
+    },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (const code of ['1', '2']) await accept(code, 'code')
+  await time.pass(100)
+  for (const code of ['3', 'other']) await accept(code, 'code')
+  await time.pass(20_000)
+  hindrance = null
+  await time.pass(20_000)
+  t.same(log, [
+    '100 smtp gets 1',
+    '100 smtp gets 2',
+    '110 smtp template begun',
+    '200 smtp gets other',
+    '1110 asked about template A',
+    '4110 asked about template A',
+    '11110 asked about template A',
+    '25110 asked about template A',
+    '25110 1 is made due',
+    '25110 2 is made due',
+    '25110 3 is made due',
+    '25110 smtp gets 1',
+    '25120 smtp template over',
+    '25120 2 is made due',
+    '25120 3 is made due',
+    '25120 smtp gets 2',
+    '25120 smtp gets 3',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('what is refused for itself has its turn, and all of them a quarter of the places', async t => {
+  const { time, delivery, accept, log } = open(t, {
+    smtp: { says: code => [code.startsWith('denied') ? DENIED : SENT, 1000] },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 1; n <= 4; n += 1) await accept(`denied ${n}`, 'code', 60_000)
+  await time.pass(14_000)
+  t.same(log, [
+    '100 smtp gets denied 1',
+    '100 smtp gets denied 2',
+    '1100 smtp gets denied 4',
+    '1100 smtp gets denied 3',
+    '3100 smtp gets denied 1',
+    '5100 smtp gets denied 2',
+    '7100 smtp gets denied 4',
+    '9100 smtp gets denied 3',
+    '11100 smtp gets denied 1',
+    '13100 smtp gets denied 2',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('with two carriers the second goes on while the first is busy or rests', async t => {
+  const { time, delivery, accept, log } = open(t, {
+    a: { says: code => [code === 'last' ? SENT : REFUSED, 100], concurrency: 2 },
+    b: { says: () => [SENT, 300], concurrency: 2 },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
+  await time.pass(1500)
+  t.equal(delivery.isVerdictFar('email'), false)
+  for (let n = 7; n <= 8; n += 1) await accept(`${n}`, 'code')
+  await time.pass(3000)
+  await accept('last', 'code')
+  await time.pass(3000)
+  t.same(log, [
+    '100 a gets 1',
+    '100 a gets 2',
+    '200 a gets 3',
+    '200 b gets 1',
+    '200 a gets 4',
+    '200 b gets 2',
+    '300 a gets 5',
+    '300 b gets 3',
+    '300 b gets 4',
+    '400 a is open',
+    '400 b gets 5',
+    '600 b gets 6',
+    '1600 b gets 7',
+    '1600 b gets 8',
+    '4600 a gets last',
+    '4700 a is closed',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('a store that fails is asked again after a second, and what is in memory goes on', async t => {
+  const { time, delivery, accept, log, store, claimed } = open(t, { smtp: { says: () => [SENT, 400] } })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 1; n <= 3; n += 1) await accept(`${n}`)
+  store.fails = true
+  delivery.wake('email', { id: 'x', groupKey: 'g', arrivedAt: NOON, expiresAt: NOON + 60_000 })
+  await time.pass(600)
+  store.fails = false
+  await time.pass(3000)
+  t.same(log, [
+    '100 smtp gets 1',
+    '100 smtp gets 2',
+    '100 the store fails to claim',
+    '500 smtp gets 3',
+    '500 the store fails to settle',
+    '500 the store fails to settle',
+  ])
+  t.same(claimed, [0, 100, 1100, 2350, 3600])
+  await delivery.stop(0, 0)
+})
+
+t.test('what is over in the store is ended soon, though a carrier rests for long', async t => {
+  const used: Outcome = { is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 3_600_000 }
+  const { time, delivery, accept, stateOf, claimed, tidied } = open(t, { smtp: { says: () => [used, 0] } })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 1; n <= 5; n += 1) await accept(`${n}`)
+  const waiting: string[] = []
+  for (const lifeMs of [1000, 7000, 20_000]) waiting.push((await accept(`${lifeMs}`, 'link', lifeMs)).id)
+  const states: unknown[] = []
+  for (let n = 0; n < 3; n += 1) {
+    await time.pass(5000)
+    states.push(waiting.map(id => stateOf(id).state))
+  }
+  t.same(states, [
+    ['expired', 'queued', 'queued'],
+    ['expired', 'expired', 'queued'],
+    ['expired', 'expired', 'queued'],
+  ])
+  t.same(claimed, [0])
+  t.same(tidied, [5000, 10000, 15000])
+  await delivery.stop(0, 0)
+})
+
+t.test('a carrier that can be connected to again is tried at once by what waits', async t => {
+  const reachable: ('up' | 'down')[] = ['down', 'down', 'up']
+  const { time, delivery, accept, log } = open(t, {
+    smtp: {
+      probe: async () => {
+        const found = reachable.shift() ?? 'up'
+        log.push(`${time.now()} it is ${found}`)
+        return found
+      },
+      says: () => [reachable.length > 0 ? REFUSED : SENT, 10],
+    },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (const purpose of ['link', 'link', 'link', 'link', 'link', 'link'] as const)
+    await accept(undefined, purpose)
+  await time.pass(5000)
+  await accept('code', 'code', 60_000)
+  await time.pass(20_000)
+  t.same(log, [
+    '100 smtp gets 1',
+    '100 smtp gets 2',
+    '110 smtp gets 3',
+    '110 smtp gets 4',
+    '120 smtp gets 5',
+    '120 smtp gets 6',
+    '130 smtp is open',
+    '2610 smtp gets 1',
+    '5130 it is down',
+    '6130 it is down',
+    '6620 smtp gets code',
+    '7130 it is up',
+    '7130 2 is made due',
+    '7130 6 is made due',
+    '7130 smtp gets code',
+    '7140 smtp is closed',
+    '7140 smtp gets 2',
+    '7140 smtp gets 6',
+    '7150 smtp gets 5',
+    '7150 smtp gets 4',
+    '7160 smtp gets 3',
+    '17620 smtp gets 1',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('behind a carrier that takes its time, memory holds half a second of work', async t => {
+  const { time, delivery, accept, limits, log, claimed } = open(t, {
+    smtp: { says: () => [SENT, 250] },
+  })
+  delivery.start()
+  await time.pass(100)
+  await accept('first')
+  await time.pass(400)
+  const places = []
+  for (let n = 1; n <= 10; n += 1) places.push((await accept(`${n}`, n % 4 === 0 ? 'code' : 'link')).in)
+  t.same(places, [
+    'memory',
+    'memory',
+    'memory',
+    'memory',
+    'store',
+    'store',
+    'store',
+    'memory',
+    'store',
+    'store',
+  ])
+  t.match(delivery.status(), [{ waiting: 4, inFlight: 2 }])
+  await time.pass(2000)
+  t.same(limits, [100, 1, 1, 1, 2, 2, 4])
+  t.same(claimed, [0, 500, 1000, 1000, 1250, 1500, 2250])
+  t.same(log, [
+    '100 smtp gets first',
+    '500 smtp gets 1',
+    '500 smtp gets 2',
+    '750 smtp gets 4',
+    '750 smtp gets 8',
+    '1000 smtp gets 3',
+    '1000 smtp gets 5',
+    '1250 smtp gets 6',
+    '1250 smtp gets 7',
+    '1500 smtp gets 10',
+    '1500 smtp gets 9',
+  ])
+  await delivery.stop(0, 0)
+})

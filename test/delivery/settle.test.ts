@@ -1,0 +1,171 @@
+import t, { type Test } from 'tap'
+import { createSettler } from '../../src/delivery/settle.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { type Settled, type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { sample, testClock } from '../outbox/samples.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
+import { openRig, SENT, until } from './rig.ts'
+
+/** A store whose calls fail while `down`. */
+function failing() {
+  const state = { down: false, settles: 0, claims: 0 }
+  const fail = () => Promise.reject(new StoreUnavailable('the store cannot commit now'))
+  return {
+    state,
+    between: (outbox: Parameters<NonNullable<Parameters<typeof openRig>[1]>['between'] & object>[0]) => ({
+      settle: (...given: Parameters<typeof outbox.settle>) => {
+        state.settles += 1
+        return state.down ? fail() : outbox.settle(...given)
+      },
+      claim: (...given: Parameters<typeof outbox.claim>) => {
+        state.claims += 1
+        return state.down ? fail() : outbox.claim(...given)
+      },
+    }),
+  }
+}
+
+t.test('while an end cannot be written nothing is claimed or begun; then all goes on', async t => {
+  const { state, between } = failing()
+  const { delivery, provider, accept, store, view, events, outbox } = await openRig(t, {
+    concurrency: 2,
+    between,
+  })
+  provider.respond = undefined
+  delivery.start()
+  const sent = await accept({ code: 'sent' })
+  await until('it is being sent', () => provider.asked.length === 1)
+  state.down = true
+  provider.asked[0]?.answer(SENT)
+  await until('writing has failed', () => events.includes('store-failed settle'))
+  const claims = state.claims
+  await store({ code: 'waits' })
+  delivery.wake('email')
+  t.equal(delivery.reservePlace('email', 'code'), undefined, 'no place: it goes to the store')
+  await until('it is asked again', () => state.settles > 2)
+  t.equal(provider.asked.length, 1, 'nothing is begun')
+  t.equal(state.claims, claims, 'nothing is claimed')
+  t.equal(events.filter(each => each === 'store-failed settle').length, 1, 'and said once')
+  t.match(await view(sent.acceptance.message.id), { state: 'sending' })
+
+  state.down = false
+  provider.respond = () => SENT
+  await until('all is sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
+  t.match(await view(sent.acceptance.message.id), { state: 'sent', attempts: 1 })
+  t.equal(provider.asked.length, 2)
+})
+
+t.test('who waits hears the provider’s verdict, though it is not written yet', async t => {
+  const { state, between } = failing()
+  const { delivery, provider, accept, verdicts } = await openRig(t, { between })
+  provider.respond = undefined
+  delivery.start()
+  const { acceptance } = await accept()
+  await until('it is being sent', () => provider.asked.length === 1)
+  state.down = true
+  const heard = new Promise(resolve => verdicts.wait(acceptance.message.id, resolve))
+  provider.asked[0]?.answer(SENT)
+  t.match(await heard, { is: 'final', state: 'sent' })
+  state.down = false
+})
+
+t.test('ending does not wait for ever for a store that cannot write', async t => {
+  const { state, between } = failing()
+  const { delivery, provider, accept, view } = await openRig(t, { between })
+  provider.respond = undefined
+  delivery.start()
+  const { acceptance } = await accept()
+  await until('it is being sent', () => provider.asked.length === 1)
+  state.down = true
+  provider.asked[0]?.answer(SENT)
+  await delivery.stop(100, 100)
+  t.match(await view(acceptance.message.id), { state: 'sending' }, 'its lease is what is left')
+})
+
+/** A settler over a store that fails so often, and then has this to say. */
+function open(t: Test, failures: number, settled: Settled) {
+  const time = enterVirtualTime(t)
+  const clock = testClock()
+  const log: unknown[] = []
+  const { message } = sample(clock, { arrivedAt: clock.now() - 700 })
+  const verdicts = createVerdicts()
+  verdicts.wait(message.id, verdict => log.push(verdict))
+  const settler = createSettler({
+    outbox: {
+      async settle() {
+        failures -= 1
+        log.push(`asked at ${time.now()}`)
+        if (failures >= 0) throw new StoreUnavailable('away')
+        return settled
+      },
+    } as never,
+    clock,
+    verdicts,
+    emit: event => log.push('error' in event ? event.type : event),
+    onCaughtUp: () => log.push('caught up'),
+  })
+  const lease = { token: 'lease', until: 0 }
+  const settle = (
+    ran: boolean,
+    settlement: Settlement = { to: 'final', state: 'sent', answer: null, providerId: 'P1' },
+  ) => settler.settle({ message, lease, attempts: 1, ambiguous: 0 }, settlement, ran)
+  return { ...message, time, settler, log, settle }
+}
+
+t.test('an end is told when the store has it, however late, and as the store has it', async t => {
+  const { id, channel, kind, time, settler, log, settle } = open(t, 2, { state: 'superseded', answer: null })
+  const settled = settle(true)
+  t.equal(settler.isBehind, false)
+  await time.pass(60)
+  t.equal(settler.isBehind, true)
+  await time.pass(1000)
+  t.equal(settler.isBehind, false)
+  t.same(await settled, { state: 'superseded', answer: null })
+  t.same(log, [
+    'asked at 0',
+    'store-failed',
+    'asked at 50',
+    'asked at 150',
+    'caught up',
+    { is: 'final', state: 'superseded', answer: null },
+    { type: 'final', id, channel, kind, state: 'superseded', answer: null, tookMs: 700, providerId: 'P1' },
+  ])
+})
+
+t.test('what only waited took no time, and what goes on or was lost is no end', async t => {
+  const { id, channel, kind, log, settle } = open(t, 0, { state: 'expired', answer: null })
+  await settle(false, { to: 'final', state: 'expired', answer: null })
+  t.same(log.slice(1), [
+    { is: 'final', state: 'expired', answer: null },
+    { type: 'final', id, channel, kind, state: 'expired', answer: null },
+  ])
+  for (const state of ['queued', 'sending', 'lost'] as const) {
+    const other = open(t, 0, { state, answer: null })
+    t.match(await other.settle(true), { state })
+    t.equal(other.log.length, 1)
+  }
+})
+
+t.test('what the store has ended by itself is told, and what of it nobody can read', async t => {
+  const { id, channel, kind, settler, log } = open(t, 0, { state: 'lost' })
+  settler.reportEnded([
+    { id, channel, kind, state: 'refused' },
+    { id: 'b', channel, kind, state: 'expired' },
+  ])
+  t.same(log, [
+    { is: 'final', state: 'refused', answer: 'content' },
+    { type: 'final', id, channel, kind, state: 'refused', answer: 'content' },
+    { type: 'unreadable', id, channel, kind },
+    { type: 'final', id: 'b', channel, kind, state: 'expired', answer: null },
+  ])
+})
+
+t.test('what is given up is not told, and tried once more at most', async t => {
+  const { time, settler, log, settle } = open(t, 1000, { state: 'lost' })
+  const settled = settle(true)
+  await time.pass(60)
+  settler.abandon()
+  await time.pass(10_000)
+  t.equal(await settled, null)
+  t.same(log, ['asked at 0', 'store-failed', 'asked at 50', 'asked at 150'])
+})
