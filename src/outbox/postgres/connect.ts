@@ -114,8 +114,6 @@ export function createConnections(options: ConnectOptions): Connections {
       client.release()
       return value
     } catch (error) {
-      if (LOST_STATEMENT.test(String((error as { code?: unknown } | null)?.code)))
-        await guard.verify(client).catch(() => {})
       client.release(true)
       throw error
     }

@@ -92,13 +92,12 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
 }
 
 /** Writes delivery reports: with a live message, or beside a finished one. The provider's id is written where a row has none. */
-function writeReceipts(client: Client, { receipts, changed }: UnitOfWork): Promise<QueryResult>[] {
+function writeReceipts(client: Client, { receipts }: UnitOfWork): Promise<QueryResult>[] {
   const rows = [...receipts].map(([row, { receipt, providerId }]) => ({
     seq: row.seq,
     id: row.id,
     channel: row.channel,
-    // One that its report ends was live when it was read.
-    final_at: changed.has(row) ? null : row.finalAt,
+    final_at: row.finalAt,
     provider_id: providerId,
     receipt,
   }))
