@@ -29,6 +29,17 @@ t.test('a payload comes back as it was, and never looks the same', t => {
   t.end()
 })
 
+t.test('what earlier versions have stored is read, and found under its names', t => {
+  const stored =
+    'ATcYE/sySdbQgPZoYmnRQ9oawAvXmiHw3JreLMMiBoo7o/dOffwtcU6NaU5ukhPdO3UaDWyTcDxSbzaSo4Qpg1UVxS9jnTckehznKiNHTNHeTGXJq5nGmf+48wE='
+  t.same(tryDecrypt(storeKeys.payloadKeys, id, Buffer.from(stored, 'base64')), payload)
+  t.equal(storeKeys.dedupeKey(['a', 'b']), '8FsUepJg3FuQay_8m2KDpw')
+  t.equal(storeKeys.groupKey('email', payload.recipient, 'login-code', ''), '8Iu-dTb6yehZ3BfjrsmzZA')
+  t.equal(storeKeys.recipientHash('email', payload.recipient), 'fM6hSbo_Q9laTXiiAhcLpA')
+  t.equal(storeKeys.bucketHash('a', 'b'), 'cfLmWHLmjW78wgOvyz2coA')
+  t.end()
+})
+
 t.test('a thousand payloads have a thousand nonces', t => {
   const nonces = Array.from({ length: 1000 }, () =>
     encryptPayload(storeKeys.payloadKeys, id, payload).subarray(1, 13).toString('hex'),

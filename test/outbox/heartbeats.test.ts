@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Client } from '../../src/outbox/postgres/connect.ts'
-import { startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
+import { createClockWatch, startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
 
 /** Heartbeats to a database that knows one other replica, by a clock of the test's. */
 async function beat(t: Test) {
@@ -96,3 +96,29 @@ t.test(
     t.same([await countAfter(4999), await countAfter(1)], [3, 4])
   },
 )
+
+t.test('a clock is apart from the database’s by more than two seconds and half of what it took to ask', t => {
+  const log: string[] = []
+  const compare = createClockWatch({ now: () => 100_000 }, ({ doing, message }) =>
+    log.push(`${doing}: ${message}`),
+  )
+  for (const [at, tookMs, lines] of [
+    [102_000, 0, 0],
+    [98_000, 0, 0],
+    [97_000, 2000, 0],
+    [102_001, 0, 1],
+    [104_000, 0, 1],
+    [101_999, 0, 2],
+    [97_499, 1000, 2],
+    [96_498, 1000, 3],
+  ] as const) {
+    compare(at, tookMs)
+    t.equal(log.length, lines, `${at} after ${tookMs}`)
+  }
+  t.same(log, [
+    "compare clocks: our clock and the database's are 2 s apart: set both by NTP",
+    "compare clocks: our clock and the database's agree again",
+    "compare clocks: our clock and the database's are 3 s apart: set both by NTP",
+  ])
+  t.end()
+})

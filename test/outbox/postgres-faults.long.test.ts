@@ -119,6 +119,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       await replica.accept([sample(clock, { recipient: `r${n}@example.com` })])
     }
     t.equal((await replicas[0]?.queries.readSummary(0, 60_000))?.backlog.email, 5)
+    const finds = replicas.flatMap(({ queries }) => Array.from({ length: 30 }, () => queries.findMessage('')))
+    await Promise.all(finds)
+    const admin = new pg.Client(rig.adminUrl)
+    await admin.connect()
+    const sessions = "SELECT FROM pg_stat_activity WHERE application_name = 'callback-courier'"
+    const { rowCount } = await admin.query(sessions).finally(() => admin.end())
+    t.equal(rowCount, 5 * 7, 'each has seven connections')
     await Promise.all(replicas.map(each => each.close()))
   })
 
@@ -621,6 +628,15 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
 
   await t.test('refuses the start, and says what to do', async t => {
     const url = await rig.url()
+    const foreign = await rig.url()
+    const other = new pg.Client(foreign)
+    await other.connect()
+    await other.query('CREATE TABLE courier_messages (id integer)').finally(() => other.end())
+    await t.rejects(openAt(foreign), {
+      name: 'StoreUnusable',
+      message: /^the store holds tables of another program/,
+    })
+    // Those of another schema are nobody's business.
     const first = await openAt(url)
     await first.accept([sample(clock)])
     await first.close()
@@ -649,6 +665,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const less: readonly (readonly [from: string, to: string, message: RegExp])[] = [
       ["current_setting('synchronous_commit')", "'off'", /without waiting for its disk/],
       ["current_setting('fsync')", "'off'", /fsync off/],
+      ["current_setting('server_version_num')", "'149999'", /too old: Postgres 15 or later/],
       ['pg_try_advisory_xact_lock', 'pg_catalog.int8inc', /locks as Postgres does \(pg_advisory_xact_lock\)/],
       [' SKIP LOCKED', '', /locks as Postgres does \(FOR UPDATE SKIP LOCKED\)/],
       ['pg_advisory_xact_lock', 'pg_missing', /does not know what Postgres 15 knows/],
@@ -656,6 +673,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     for (const [from, to, message] of less) {
       const way = await openWay(t, url, asked => asked.replaceAll(from, to.padEnd(from.length)))
       await t.rejects(openAt(way.url), { name: 'StoreUnusable', message })
+    }
+    for (const [from, to] of [
+      ["current_setting('server_version_num')", "'150000'"],
+      ["current_setting('server_encoding')", "'SQL_ASCII'"],
+    ] as const) {
+      const way = await openWay(t, url, asked => asked.replaceAll(from, to.padEnd(from.length)))
+      await (await openAt(way.url)).close()
     }
     const admin = new pg.Client(rig.adminUrl)
     await admin.connect()

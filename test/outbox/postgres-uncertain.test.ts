@@ -59,8 +59,14 @@ t.test('an end is reported once, when its commit is sure or was found', async t 
   t.same(ends.take('email'), [b], 'the other one was ended by another process')
   ends.confirm([b, c])
   t.same(ends.take('email'), [], 'not again')
-  at = 600_001
+  at = 600_000
   await ends.find(client)
-  t.equal(asked.length, 1, 'what is not seen by then never happened')
+  t.same(asked.slice(1), [[['d'], 5]])
+  ends.begin([d], 5)
+  at = 1_200_000
+  await ends.find(client)
+  at += 1
+  await ends.find(client)
+  t.equal(asked.length, 3, 'what is not seen by then never happened')
   t.same(ends.take('sms'), [])
 })

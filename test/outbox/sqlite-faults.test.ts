@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -319,27 +319,6 @@ t.test('what an error of SQLite means', t => {
   t.equal(classifySqliteError({ errcode: 19 | (8 << 8) }), 'refused', 'a code of more than eight bits')
   t.equal(classifySqliteError(null), null)
   t.end()
-})
-
-t.test('the encrypted content itself is gone with the final state', async t => {
-  const path = pathIn(t)
-  const first = await openAt(path)
-  await first.accept([sample(clock)])
-  await first.close()
-  const db = new DatabaseSync(path)
-  const payload = db.prepare('SELECT payload FROM messages').get()?.['payload']
-  db.close()
-  const disk = async () =>
-    Buffer.concat([await readFile(path), await readFile(`${path}-wal`).catch(() => Buffer.alloc(0))])
-  if (!(payload instanceof Uint8Array)) throw new Error('nothing is encrypted')
-  const bytes = Buffer.from(payload)
-  t.ok((await disk()).includes(bytes))
-  const outbox = await openAt(path)
-  const { messages } = await outbox.claim('email', 1, 1000)
-  for (const each of messages)
-    await outbox.settle(each.id, each.lease, { to: 'final', state: 'sent', answer: null })
-  await outbox.close()
-  t.notOk((await disk()).includes(bytes))
 })
 
 t.test('makes its directory, and says so when it cannot', async t => {

@@ -1,8 +1,11 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMaintenance } from '../../src/outbox/sqlite/maintenance.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
-import { NOON } from './samples.ts'
+import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { NOON, sample } from './samples.ts'
+import { storeKeys } from './sqlite-stores.ts'
 
 const DAY = 86_400_000
 const MINUTE = NOON / 60_000
@@ -44,3 +47,76 @@ t.test('what counts no more is deleted step by step, and nothing else', t => {
   t.same(read("SELECT count(*) FROM quota_counters WHERE name = 'a'"), [[0]], 'it begins anew')
   t.end()
 })
+
+t.test('a long log is moved into the file, and all of it is emptied when that is asked for', t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  const db = openStore(path)
+  t.teardown(() => db.close())
+  const { shortenWal, emptyWal } = createMaintenance(db, DAY)
+  const moved = () => Number(db.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.['checkpointed'])
+  const write = (pages: number) =>
+    db.exec(`INSERT INTO memos VALUES ('${pages}', printf('%.*c', ${pages * 4096}, 'x'), 0)`)
+  emptyWal()
+  write(1900)
+  shortenWal()
+  t.equal(moved(), 0, 'that would hold up the next commit for little')
+  write(120)
+  shortenWal()
+  t.ok(moved() >= 2000)
+  t.ok(statSync(`${path}-wal`).size > 8_000_000)
+  emptyWal()
+  t.equal(statSync(`${path}-wal`).size, 0)
+  t.end()
+})
+
+t.test('no statement walks through the messages, however many there are', t => {
+  const path = join(t.testdir({}), 'outbox.db')
+  const db = openStore(path)
+  const asked: string[] = []
+  const prepare = (sql: string) => {
+    asked.push(sql)
+    return db.prepare(sql)
+  }
+  const watched = new Proxy(db, {
+    get: (of, name) => (name === 'prepare' ? prepare : bind(Reflect.get(of, name), of)),
+  })
+  const settings = { path, payloadKeys: storeKeys.payloadKeys, maxBacklog: 9, keepsEvents: true }
+  const now = NOON
+  const store = createStore(
+    watched,
+    { ...settings, now, retentionDays: 1, emptyWalEveryMs: 60_000 },
+    () => 'lease',
+  )
+  t.teardown(() => {
+    store.close()
+    db.close()
+  })
+  const given = sample({ now: () => NOON })
+  store.runCalls([['accept', { now, messages: [given] }]])
+  store.runCalls([['cancelMessage', { now, id: given.message.id }]])
+  const filters = [
+    {},
+    { state: 'sent' },
+    { recipientHash: 'r' },
+    { channel: 'sms', kind: 'k', since: 1 },
+  ] as const
+  for (const filter of filters) store.runCalls([['listMessages', { filter: { limit: 9, ...filter } }]])
+  const walks = asked
+    .filter(sql => /^\s*(?:SELECT|UPDATE|DELETE|INSERT)/.test(sql))
+    .flatMap(sql => db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all())
+    .map(({ detail }) => String(detail))
+    .filter(detail => /^SCAN (?:m|messages|quota_counters|memos|counts)\b|TEMP B-TREE FOR ORDER/.test(detail))
+  t.same(walks, [
+    // Whether there is any; what is noted of a recipient who is forgotten; a page of all there are; what one recipient got.
+    'SCAN messages USING COVERING INDEX message_id',
+    'SCAN memos',
+    'SCAN messages USING INDEX message_arrival',
+    'USE TEMP B-TREE FOR ORDER BY',
+  ])
+  t.ok(asked.length > 40, `${asked.length} statements`)
+  t.end()
+})
+
+function bind(value: unknown, to: object): unknown {
+  return typeof value === 'function' ? value.bind(to) : value
+}

@@ -16,7 +16,14 @@ t.test('only the service’s user may read the store', async t => {
   const clock = { now: () => 0 }
   const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 })
   t.teardown(() => outbox.close())
-  for (const file of [path, `${path}-wal`]) t.equal((await stat(file)).mode & 0o777, 0o600, file)
+  await outbox.accept([sample(clock)])
+  const files = await Promise.all([path, `${path}-wal`].map(file => stat(file)))
+  for (const { mode } of files) t.equal(mode & 0o777, 0o600)
+  const { bytes } = await outbox.queries.readSummary(0, 60_000)
+  t.equal(
+    bytes,
+    files.reduce((sum, { size }) => sum + size, 0),
+  )
 })
 
 t.test('the log is emptied and cut again and again, so that nothing removed is left in it', async t => {

@@ -7,13 +7,25 @@ import { claimOne, fresh, kinds } from './store.ts'
 export async function accepting(t: Test, create: Create): Promise<void> {
   await t.test('what is accepted is claimed as it was given', async t => {
     const { outbox, clock, view } = await fresh(t, create)
-    const given = sample(clock, { pluginId: '7' })
+    const given = sample(clock, { pluginId: '7', arrivedAt: clock.now() - 700 })
     t.same(await outbox.accept([given]), [{ is: 'stored', superseded: [] }])
-    t.match(await view(given.message.id), {
-      state: 'queued',
-      attempts: 0,
-      dueAt: clock.now(),
+    t.same(await view(given.message.id), {
+      id: given.message.id,
+      channel: 'email',
+      kind: 'activation-code',
+      purpose: 'code',
       maskedRecipient: 'a***@example.com',
+      state: 'queued',
+      answer: null,
+      attempts: 0,
+      ambiguous: 0,
+      arrivedAt: clock.now() - 700,
+      expiresAt: clock.now() + 599_300,
+      dueAt: clock.now(),
+      finalAt: null,
+      providerId: null,
+      receipt: null,
+      timeline: [],
     })
     const { lease: held, attempts, ambiguous, groupKey, ...message } = await claimOne(outbox, 5000)
     t.same(message, given.message)
@@ -80,5 +92,19 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const ends = await Promise.allSettled(calls)
     t.equal(ends.filter(each => each.status === 'fulfilled').length, 5)
     t.ok(ends.every(each => each.status === 'fulfilled' || each.reason instanceof BacklogFull))
+  })
+
+  await t.test('what is stored one after the other counts, whatever its channel', async t => {
+    for (const channel of ['email', 'sms'] as const) {
+      const { outbox, clock } = await fresh(t, create, { maxBacklog: 10 })
+      const accept = (n: number) =>
+        outbox.accept([sample(clock, { channel, purpose: 'link', code: `${n}`, dedupeKey: `${n}` })])
+      for (let n = 0; n < 10; n += 1) await accept(n)
+      await t.rejects(accept(10), BacklogFull, channel)
+      const { messages } = await outbox.claim(channel, 1, 1000)
+      for (const { id, lease } of messages)
+        await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
+      t.same(kinds(await accept(10)), ['stored'], 'what ends makes room')
+    }
   })
 }

@@ -103,6 +103,12 @@ export async function admin(t: Test, create: Create): Promise<void> {
     ))
       await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
     t.same(await waiting(), { email: 1, sms: 0 })
+    const many = Array.from({ length: 201 }, (_, n) => ({
+      ...sample(clock, { channel: 'sms', purpose: 'link' }),
+      recipientHash: `r${n}`,
+    }))
+    await outbox.accept(many)
+    t.same(await waiting(), { email: 1, sms: 200 }, 'as many as are looked at')
   })
 
   await t.test('an empty store has an empty summary', async t => {

@@ -57,13 +57,6 @@ export async function memos(t: Test, create: Create): Promise<void> {
     t.same(await outbox.memos.readMemos(['ann']), new Map([['ann', '1']]))
   })
 
-  await t.test('memos survive the process, and are every replica’s', async t => {
-    const { outbox, clock, peer, reopen } = await fresh(t, create)
-    await outbox.accept([withMemo(clock, '1')])
-    t.same(await (await peer()).memos.readMemos(['ann']), new Map([['ann', '1']]))
-    t.same(await (await reopen()).memos.readMemos(['ann']), new Map([['ann', '1']]))
-  })
-
   await t.test('a memo is deleted once its time is over, and no sooner', async t => {
     const { outbox, clock } = await fresh(t, create)
     await outbox.accept([

@@ -49,6 +49,30 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.match(await view(), { state: 'sending', providerId: null, receipt: null })
   })
 
+  await t.test('a report that comes days after the end finds its message, by either id', async t => {
+    const { outbox, clock, view } = await fresh(t, create)
+    const given = ['+8613800138000', '+8613800138001'].map(recipient =>
+      sample(clock, { channel: 'sms', recipient, lease: lease(clock) }),
+    )
+    await outbox.accept(given)
+    for (const [n, { message, lease: held = lease(clock) }] of given.entries())
+      await outbox.settle(message.id, held, {
+        to: 'final',
+        state: 'sent',
+        answer: null,
+        providerId: `SM${n}`,
+      })
+    clock.advance(4 * 86_400_000)
+    const about = { channel: 'sms', status: 'delivered', errorCode: null, at: clock.now() } as const
+    const by = [{ providerId: 'SM0' }, { id: given[1]?.message.id ?? '' }]
+    const kept = await Promise.all(by.map(id => outbox.writeReceipt({ ...about, ...id })))
+    t.same(
+      kept.map(({ is }) => is),
+      ['recorded', 'recorded'],
+    )
+    for (const { message } of given) t.match(await view(message.id), { receipt: { at: clock.now() } })
+  })
+
   await t.test("of two messages under one provider's id, the report is on the later one", async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const given = ['+8613800138000', '+8613800138001'].map(recipient =>

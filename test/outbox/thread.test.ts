@@ -1,0 +1,200 @@
+import { EventEmitter } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { ValuesRefused } from '../../src/outbox/operations.ts'
+import { BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
+import type { StoreSettings } from '../../src/outbox/sqlite/store.ts'
+import {
+  createThreadCalls,
+  type MessageFromWorker,
+  type StoreThread,
+} from '../../src/outbox/sqlite/thread.ts'
+import { NOON, testClock } from './samples.ts'
+import { storeKeys } from './sqlite-stores.ts'
+
+/** A thread that a test plays: what it was told, and what it says. */
+function play() {
+  const told: object[] = []
+  const emitter = new EventEmitter()
+  const thread = Object.assign(emitter, {
+    postMessage: (message: object | string) => void told.push(Object(message)),
+  }) as unknown as StoreThread
+  const say = (message: MessageFromWorker) => void emitter.emit('message', message)
+  /** Ends a batch with what each of its calls gives. */
+  const reply = (batch: number, ...values: readonly unknown[]) =>
+    say({ is: 'replies', batch, replies: { values, failures: [] }, ms: 7 })
+  return { told, thread, say, reply, exit: () => void emitter.emit('exit', 0), emitter }
+}
+
+function begin() {
+  const played = play()
+  const [log, commits]: [unknown[], unknown[]] = [[], []]
+  const calls = createThreadCalls(played.thread, {
+    log: line => log.push(line),
+    onCommit: commit => commits.push(commit),
+  })
+  const find = (id: string) => calls.call('findMessage', { id })
+  const asked = (batch: number, ...ids: readonly string[]) => ({
+    batch,
+    calls: ids.map(id => ['findMessage', { id }]),
+  })
+  return { ...played, ...calls, log, commits, find, asked }
+}
+
+t.test('the thread has two batches, and what comes meanwhile gathers for the third', async t => {
+  const { told, reply, commits, find, asked } = begin()
+  const ends = [find('a'), find('b')]
+  await turn()
+  ends.push(find('c'))
+  await turn()
+  ends.push(find('d'), find('e'))
+  await turn()
+  t.same(told, [asked(1, 'a', 'b'), asked(2, 'c')])
+  reply(1, 'A', 'B')
+  await turn()
+  t.same(told.slice(2), [asked(3, 'd', 'e')])
+  reply(3, 'D', 'E')
+  reply(2, 'C')
+  t.same(await Promise.all(ends), ['A', 'B', 'C', 'D', 'E'])
+  t.same(commits, [
+    { ms: 7, calls: 2 },
+    { ms: 7, calls: 2 },
+    { ms: 7, calls: 1 },
+  ])
+  for (let n = 0; n < 1001; n += 1) void find(`${n}`)
+  await turn()
+  t.same(
+    told.slice(3).map(each => (each as { readonly calls: readonly unknown[] }).calls.length),
+    [1000, 1],
+    'the first callers do not wait for all who came later',
+  )
+})
+
+t.test('each failure has its kind and its cause, and one that undid the others is tried alone', async t => {
+  const { told, say, commits, find, asked } = begin()
+  const kinds = ['unavailable', 'backlog', 'refused', 'fault'] as const
+  const cause = new Error('of SQLite')
+  const ends = Promise.allSettled(['ok', ...kinds].map(find))
+  await turn()
+  const failures = kinds.map((is, at) => [at + 1, { is, message: `it is ${is}`, cause }] as const)
+  say({ is: 'replies', batch: 1, replies: { values: ['OK', 1, 2, 3, 4], failures }, ms: 7 })
+  t.match(await ends, [
+    { value: 'OK' },
+    { reason: { constructor: StoreUnavailable, message: 'it is unavailable', cause } },
+    { reason: { constructor: BacklogFull, message: 'it is backlog' } },
+    { reason: { constructor: ValuesRefused, message: 'it is refused' } },
+    { reason: { constructor: Error, message: 'a fault in the store: it is fault', cause } },
+  ])
+  void Promise.allSettled(['a', 'b'].map(find))
+  await turn()
+  say({ is: 'replies', batch: 2, replies: { undone: { is: 'refused', message: 'of one' } }, ms: 7 })
+  await turn()
+  t.same(told.slice(1), [asked(2, 'a', 'b'), asked(3, 'a')])
+  t.equal(commits.length, 1, 'what was undone is no commit')
+})
+
+t.test('a thread that ends takes its calls along, and hears no more', async t => {
+  const { told, find, exit, backUp, maintain, close } = begin()
+  const [waiting, copying] = [find('a'), backUp('copy')]
+  const closed = { name: 'StoreUnavailable', message: 'the store is closed' }
+  await turn()
+  exit()
+  await t.rejects(waiting, closed)
+  await t.rejects(copying, closed)
+  await t.rejects(find('b'), closed)
+  await t.rejects(backUp('copy'), closed)
+  maintain(NOON)
+  await close()
+  t.equal(told.length, 2)
+})
+
+t.test('a thread that fails ends the process, and what waits learns of it', async t => {
+  const { find, emitter } = begin()
+  const waiting = find('a')
+  await turn()
+  const failed = { message: "the store's thread failed", cause: { message: 'a bug' } }
+  t.throws(() => emitter.emit('error', new Error('a bug')), failed)
+  emitter.emit('exit', 1)
+  const unavailable = { name: 'StoreUnavailable', message: failed.message, cause: failed }
+  await t.rejects(waiting, unavailable)
+  await t.rejects(find('b'), unavailable, 'the first reason stays')
+})
+
+t.test('a backup, the time and the end are passed on; a failure in the background is logged', async t => {
+  const { told, say, exit, log, backUp, maintain, close } = begin()
+  const first = backUp('one')
+  await t.rejects(backUp('two'), { name: 'StoreUnavailable', message: 'a backup is being made already' })
+  say({ is: 'backed-up', failure: 'no room' })
+  await t.rejects(first, { name: 'StoreUnavailable', message: 'no room' })
+  const third = backUp('three')
+  say({ is: 'backed-up' })
+  await third
+  maintain(NOON)
+  say({ is: 'background-failure', doing: 'prune', message: 'it is locked' })
+  t.same(log, [{ doing: 'prune', message: 'it is locked' }])
+  const closing = close()
+  await turn()
+  t.same(told, [{ backUpTo: 'one' }, { backUpTo: 'three' }, { maintainAt: NOON }, Object('close')])
+  let isClosed = false
+  void closing.then(() => (isClosed = true))
+  await turn()
+  t.equal(isClosed, false, 'it waits for the end')
+  exit()
+  await closing
+})
+
+async function open(t: Test, first: MessageFromWorker | Error, clock = testClock()) {
+  const { thread, emitter, say, exit, told } = play()
+  let settings: StoreSettings | undefined
+  const outbox = createSqliteOutbox({
+    path: `${t.testdirName}/new/outbox.db`,
+    clock,
+    storeKeys,
+    maxBacklog: 9,
+    retentionDays: 3,
+    startThread(given) {
+      settings = given
+      setImmediate(() => (first instanceof Error ? emitter.emit('error', first) : say(first)))
+      return thread
+    },
+  })
+  return { outbox: await outbox, settings, exit, told }
+}
+
+t.test('what the thread begins with, and what it says first', async t => {
+  t.testdir({})
+  const clock = testClock()
+  const loss = { messages: 2, from: null, until: NOON, noticedAt: NOON }
+  const { outbox, settings, exit, told } = await open(t, { is: 'open', loss }, clock)
+  t.match(settings, {
+    path: `${t.testdirName}/new/outbox.db`,
+    payloadKeys: storeKeys.payloadKeys,
+    maxBacklog: 9,
+    retentionDays: 3,
+    keepsEvents: false,
+    now: NOON,
+    emptyWalEveryMs: 60_000,
+  })
+  t.same(outbox.loss?.(), loss)
+  clock.advance(86_399_999)
+  t.same(outbox.loss?.(), loss)
+  clock.advance(1)
+  t.equal(outbox.loss?.(), null, 'after a day nobody needs it any more')
+  const closing = outbox.close()
+  await turn()
+  t.same(told, [Object('close')])
+  exit()
+  await closing
+  const cause = new Error('of the disk')
+  await t.rejects(open(t, { is: 'unusable', message: 'it is damaged', cause }), {
+    name: 'StoreUnusable',
+    message: 'it is damaged',
+    cause,
+  })
+  await t.rejects(open(t, cause), {
+    name: 'StoreUnusable',
+    message: "the store's thread did not start",
+    cause,
+  })
+})
