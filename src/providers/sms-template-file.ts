@@ -3,6 +3,7 @@ import { Ajv } from 'ajv'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import { describeFile, watchFiles } from '../runtime/file-watch.ts'
 import { parseYaml, type YamlFault } from '../runtime/yaml-text.ts'
+import schema from './sms-templates.schema.json' with { type: 'json' }
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
 
 /** The names that a file may use. */
@@ -128,45 +129,8 @@ type Written = Readonly<
   >
 >
 
-const WORD = { type: 'string', minLength: 1, maxLength: 100 } as const
-const TEMPLATE = {
-  type: 'object',
-  required: ['template'],
-  additionalProperties: false,
-  properties: {
-    template: { type: ['string', 'integer'], minLength: 1, maxLength: 100 },
-    signature: WORD,
-    params: {
-      anyOf: [
-        { type: 'array', items: WORD },
-        { type: 'object', additionalProperties: WORD },
-      ],
-    },
-  },
-} as const
-const REGION = {
-  type: 'object',
-  minProperties: 1,
-  if: { required: ['template'] },
-  // eslint-disable-next-line unicorn/no-thenable -- a word of JSON schema
-  then: TEMPLATE,
-  else: { additionalProperties: TEMPLATE },
-} as const
-const FILE = {
-  type: 'object',
-  additionalProperties: {
-    type: 'object',
-    additionalProperties: {
-      type: 'object',
-      minProperties: 1,
-      additionalProperties: false,
-      properties: { mainland: REGION, abroad: REGION },
-    },
-  },
-} as const
-
 const isWritten = new Ajv({ allErrors: false, allowUnionTypes: true, strictTypes: false }).compile<Written>(
-  FILE,
+  schema,
 )
 
 type Read = { readonly templates: readonly CarrierTemplate[] } | { readonly faults: readonly YamlFault[] }

@@ -1,14 +1,28 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { FAULT_SCOPES } from '../../messages/message.ts'
 import { parseYaml } from '../../runtime/yaml-text.ts'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-client.ts'
 import { findFinderFault, type GatewayAnswer, type GatewayReports } from './answers.ts'
+import schema from './gateways.schema.json' with { type: 'json' }
 import { compileRequest, type GatewayRequest, RequestFault, type WrittenRequest } from './request.ts'
 
 /** An HTTP gateway as the operator wrote it down, checked. */
-export type Gateway = ReturnType<typeof compileGateway>
+export interface Gateway {
+  /** The name in routes, log, metrics and console. */
+  readonly name: string
+  readonly channel: 'sms' | 'chat'
+  /** Where its API is: requests go there and nowhere else. */
+  readonly origin: string
+  readonly request: GatewayRequest
+  readonly check: GatewayRequest | undefined
+  readonly answer: GatewayAnswer
+  readonly reports: GatewayReports | undefined
+  readonly concurrency: number
+  readonly limits: HttpLimits
+  /** The names of those that it needs. */
+  readonly secrets: readonly string[]
+}
 
 interface WrittenGateway {
   /** `chat`: the robot of a group, which is told of alarms. */
@@ -22,116 +36,12 @@ interface WrittenGateway {
   readonly limits?: { readonly concurrency?: number; readonly seconds?: number }
 }
 
-const FINDER = {
-  anyOf: [
-    { type: 'string', minLength: 1 },
-    { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 } },
-  ],
-} as const
-const POINTER = {
-  anyOf: [
-    { type: 'string', pattern: '^/' },
-    { type: 'array', minItems: 1, items: { type: 'string', pattern: '^/' } },
-  ],
-} as const
-/** Headers that are of a connection, or say where a body ends or goes: those are not the file's to say. */
-const OURS = 'host|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer'
-const TEMPLATE = { type: 'string', maxLength: 20_000 } as const
-const REFUSALS = ['recipient', 'content', 'country', 'ours', 'later', 'ambiguous'] as const
-const MEANING = {
-  anyOf: [
-    { enum: ['ok', ...REFUSALS] },
-    {
-      type: 'object',
-      required: ['is', 'scope'],
-      additionalProperties: false,
-      properties: { is: { enum: REFUSALS }, scope: { enum: FAULT_SCOPES } },
-    },
-    {
-      type: 'object',
-      required: ['limit', 'minutes'],
-      additionalProperties: false,
-      properties: {
-        limit: { enum: ['number', ...FAULT_SCOPES] },
-        minutes: { type: 'integer', minimum: 1, maximum: 10_080 },
-      },
-    },
-  ],
-} as const
-/** Makes the schema of an object that has no other entries than these. */
-const only = (properties: object, ...required: readonly string[]) =>
-  ({ type: 'object', additionalProperties: false, required, properties }) as const
-const REQUEST = {
-  ...only(
-    {
-      url: TEMPLATE,
-      method: { enum: ['GET', 'POST', 'PUT'] },
-      headers: {
-        type: 'object',
-        propertyNames: {
-          pattern: `^(?!(?i:${OURS})$)[A-Za-z0-9-]+$`,
-        },
-        additionalProperties: TEMPLATE,
-      },
-      form: { type: 'object', additionalProperties: TEMPLATE },
-      json: TEMPLATE,
-      xml: TEMPLATE,
-    },
-    'url',
-  ),
-  not: {
-    anyOf: [{ required: ['form', 'json'] }, { required: ['form', 'xml'] }, { required: ['json', 'xml'] }],
-  },
-}
-/** The schema of a file of gateways. */
-export const GATEWAY_FILE = {
-  type: 'object',
-  minProperties: 1,
-  propertyNames: { pattern: '^[a-z][a-z0-9-]{0,30}$' },
-  additionalProperties: only(
-    {
-      channel: { enum: ['sms', 'chat'] },
-      request: REQUEST,
-      check: TEMPLATE,
-      answer: only({
-        id: FINDER,
-        code: FINDER,
-        words: FINDER,
-        codes: { type: 'object', additionalProperties: MEANING },
-        otherwise: MEANING,
-      }),
-      reports: only(
-        {
-          format: { enum: ['json', 'form', 'query'] },
-          field: { type: 'string', minLength: 1 },
-          reply: { type: 'string', minLength: 1, maxLength: 1000 },
-          list: { type: 'string', pattern: '^/' },
-          id: POINTER,
-          ref: POINTER,
-          state: POINTER,
-          states: { type: 'object', additionalProperties: { enum: ['sent', 'delivered', 'undelivered'] } },
-          code: POINTER,
-          codes: { type: 'object', additionalProperties: MEANING },
-        },
-        'id',
-        'state',
-        'states',
-      ),
-      limits: only({
-        concurrency: { type: 'integer', minimum: 1, maximum: 2000 },
-        seconds: { type: 'integer', minimum: 1, maximum: 60 },
-      }),
-    },
-    'request',
-  ),
-} as const
-
 /** Compiled when the first file is read; that it is a schema is proven by a test, not at each start. */
 let isFile: ValidateFunction<Readonly<Record<string, WrittenGateway>>> | undefined
 
 /** Reads the gateways of a file in YAML or JSON, by name, and compiles their templates. */
 export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
-  isFile ??= new Ajv({ allErrors: false, strict: false, validateSchema: false }).compile(GATEWAY_FILE)
+  isFile ??= new Ajv({ allErrors: false, strict: false, validateSchema: false }).compile(schema)
   const read = parseYaml(text, isFile)
   if ('fault' in read) return { fault: `line ${read.fault.line}: ${read.fault.reason}` }
   const gateways: Gateway[] = []
@@ -147,13 +57,8 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
   return { value: gateways }
 }
 
-/**
- * Checks a gateway, and compiles its templates.
- * @param name in routes, log, metrics and console
- * @returns `origin` is where its API is: requests go there and nowhere else; `secrets` are the names of those that it needs.
- * @throws RequestFault
- */
-function compileGateway(name: string, written: WrittenGateway) {
+/** Checks a gateway, and compiles its templates. @throws RequestFault */
+function compileGateway(name: string, written: WrittenGateway): Gateway {
   const { channel = 'sms', request: given, answer = {}, reports } = written
   const { concurrency = 20, seconds = 10 } = written.limits ?? {}
   const limits: HttpLimits = { connectMs: 5_000, answerMs: seconds * 1000, bodyMs: 5_000 }

@@ -10,8 +10,9 @@ import {
   type GatewayAnswer,
   gatewayOutcome,
 } from '../../../src/providers/http-gateway/answers.ts'
-import { GATEWAY_FILE, parseGateways } from '../../../src/providers/http-gateway/definition.ts'
+import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { httpGateway } from '../../../src/providers/http-gateway/gateway.ts'
+import schema from '../../../src/providers/http-gateway/gateways.schema.json' with { type: 'json' }
 import { modulesOf } from '../../../src/providers/list.ts'
 import { createRedactor } from '../../../src/providers/redact.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
@@ -160,7 +161,7 @@ t.test('what a file leaves open, and what only its check needs', t => {
 })
 
 t.test('what a file may hold is said by a JSON schema, which no start proves again', async t => {
-  t.equal(new Ajv({ strict: false }).validateSchema(GATEWAY_FILE), true)
+  t.equal(new Ajv({ strict: false }).validateSchema(schema), true)
 })
 
 t.test(
