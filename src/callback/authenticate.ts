@@ -63,17 +63,25 @@ export interface Credentials {
   readonly forwardedFor: string | undefined
 }
 
-export type Authentication = ReturnType<typeof createAuthentication>
-
 /** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
-export function createAuthentication(options: AuthenticationOptions) {
+export interface Authentication {
+  /** Checks everything but the signature, which the result calls absent. */
+  authenticateKey(credentials: Credentials): AuthenticationResult
+  /** A test send from the private listener, which has authenticated its caller itself. */
+  operatorAsCaller(channel: Channel): Caller
+  /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
+  authenticateValidation(credentials: Credentials): AuthenticationResult
+  /** POST: the signature by policy. */
+  authenticatePost(credentials: Credentials): AuthenticationResult
+}
+
+export function createAuthentication(options: AuthenticationOptions): Authentication {
   const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
   const keys = {
     email: (channels.email?.keys ?? []).map(hashSecret),
     sms: (channels.sms?.keys ?? []).map(hashSecret),
   }
 
-  /** Checks everything but the signature, which the result calls absent. */
   function authenticateKey(credentials: Credentials): AuthenticationResult {
     const { channel, socketAddress, forwardedFor } = credentials
     if (credentials.corpId !== corpId || channels[channel] === undefined)
@@ -96,17 +104,14 @@ export function createAuthentication(options: AuthenticationOptions) {
 
   return {
     authenticateKey,
-    /** A test send from the private listener, which has authenticated its caller itself. */
-    operatorAsCaller: (channel: Channel): Caller => ({ channel, corpId }) as Caller,
-    /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
-    authenticateValidation(credentials: Credentials): AuthenticationResult {
+    operatorAsCaller: channel => ({ channel, corpId }) as Caller,
+    authenticateValidation(credentials) {
       const result = authenticateKey(credentials)
       if (!result.ok) return result
       const { check } = checkSignature(credentials.query, corpId, channels[credentials.channel]?.tokens ?? [])
       return check === 'right' ? { ...result, signature: check } : refuseSignature(check)
     },
-    /** POST: the signature by policy. */
-    authenticatePost(credentials: Credentials): AuthenticationResult {
+    authenticatePost(credentials) {
       const { channel, query } = credentials
       const result = authenticateKey(credentials)
       if (!result.ok || postSignature === 'off') return result
@@ -142,14 +147,26 @@ function refuseSignature(check: SignatureCheck): AuthenticationResult {
   return refuse('signature', message, check)
 }
 
-export type SourceNetworks = ReturnType<typeof createSourceNetworks>
+/** The networks that may call. */
+export interface SourceNetworks {
+  /**
+   * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
+   * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
+   * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
+   */
+  callerOf(socketAddress: string, forwardedFor: string | undefined): string
+  /** Says whether the caller may call. */
+  isAllowed(socketAddress: string, forwardedFor: string | undefined): boolean
+}
 
 /**
- * The networks that may call.
  * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
  * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
  */
-export function createSourceNetworks(allowed: readonly string[], trustedProxies: readonly string[]) {
+export function createSourceNetworks(
+  allowed: readonly string[],
+  trustedProxies: readonly string[],
+): SourceNetworks {
   const allowList = blockListOf(allowed)
   const proxies = blockListOf(trustedProxies)
 
@@ -164,14 +181,8 @@ export function createSourceNetworks(allowed: readonly string[], trustedProxies:
     return caller
   }
   return {
-    /**
-     * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
-     * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
-     * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
-     */
     callerOf,
-    /** Says whether the caller may call. */
-    isAllowed: (socketAddress: string, forwardedFor: string | undefined): boolean =>
+    isAllowed: (socketAddress, forwardedFor) =>
       allowed.length === 0 || isInList(allowList, callerOf(socketAddress, forwardedFor)),
   }
 }

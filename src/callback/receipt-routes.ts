@@ -29,16 +29,19 @@ const REPORTS_AT_ONCE = 250
 /** Unknown states that are told, each once: a provider that makes up new ones all the time fills no log. */
 const MOST_UNKNOWN_STATES = 100
 
-interface ReceiptRoutesOptions {
-  readonly outbox: Pick<Outbox, 'writeReceipt'>
-  readonly memory: RequestMemory
+interface KeepOptions {
+  readonly writeReceipt: Outbox['writeReceipt']
   /** ms since the epoch. */
   readonly now: () => number
   /** Gets a `receipt` for every report. */
   readonly emit: Emit
-  readonly source: ReceiptSource | BounceSource
   /** The name of the provider whose reports they are. */
   readonly provider: string
+}
+
+interface ReceiptRoutesOptions extends KeepOptions {
+  readonly memory: RequestMemory
+  readonly source: ReceiptSource | BounceSource
   /** The headers of every answer. */
   readonly headers: Readonly<Record<string, string>>
 }
@@ -154,7 +157,7 @@ async function addBodyParser(
 export async function keepReports(
   channel: Channel,
   reports: readonly CarrierReport[],
-  { outbox, provider, now, emit }: Pick<ReceiptRoutesOptions, 'outbox' | 'provider' | 'now' | 'emit'>,
+  { writeReceipt, provider, now, emit }: KeepOptions,
 ): Promise<readonly KeptReport['is'][]> {
   const results: KeptReport['is'][] = []
   for (let at = 0; at < reports.length; at += REPORTS_AT_ONCE) {
@@ -162,7 +165,7 @@ export async function keepReports(
     results.push(
       ...(await Promise.all(
         written.map(async report => {
-          const { is: result, ...about } = await outbox.writeReceipt({ channel, ...report, at: now() })
+          const { is: result, ...about } = await writeReceipt({ channel, ...report, at: now() })
           const { id, providerId = '', status, errorCode, fault } = report
           const said = { id, providerId, status, errorCode, fault, result }
           emit({ type: 'receipt', channel, provider, ...said, ...about })

@@ -1,4 +1,4 @@
-import type { Delivery, Verdict, Verdicts } from '../delivery/port.ts'
+import type { DeliveryIntake, Verdict, Verdicts } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
 import type { Interpret, Interpretation } from '../messages/interpret.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
@@ -24,9 +24,8 @@ import type { CallbackBody } from './body.ts'
 import type { ReadRecipients, Recipient } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
-  readonly outbox: Pick<Outbox, 'accept'>
-  readonly delivery: Pick<Delivery, 'reservePlace' | 'releasePlace' | 'submit' | 'wake' | 'isVerdictFar'>
-  readonly verdicts: Pick<Verdicts, 'wait' | 'announce'>
+  readonly accept: Outbox['accept']
+  readonly verdicts: Verdicts
   /** Watches the store for the end of a message that another process may be sending, and announces it; only for a shared store. */
   readonly pollVerdict?: (id: string) => void
   readonly interpret: Interpret
@@ -113,7 +112,7 @@ async function storeAndHandOver(
   prepared: readonly PreparedMessage[],
   verdicts: AwaitedVerdicts,
 ) {
-  const { outbox, delivery, emit } = options
+  const { accept, delivery, emit } = options
   const acceptances: Acceptance[] = []
   for (const [at, { acceptance }] of prepared.entries()) {
     acceptances.push(acceptance)
@@ -121,7 +120,7 @@ async function storeAndHandOver(
   }
   let accepted: readonly Accepted[]
   try {
-    accepted = await outbox.accept(acceptances)
+    accepted = await accept(acceptances)
   } catch (error) {
     verdicts.stop()
     for (const { lease, message } of acceptances)
@@ -200,9 +199,9 @@ interface PreparedMessage {
 
 interface PrepareOptions {
   readonly render: (message: NewMessage, country: string | undefined) => Outgoing
-  readonly keys: Pick<KeyedHashes, 'dedupeKey' | 'groupKey' | 'recipientHash'>
+  readonly keys: KeyedHashes
   readonly charges: ChargesOf
-  readonly delivery: Pick<Delivery, 'reservePlace'>
+  readonly delivery: DeliveryIntake
   readonly emit: Emit
 }
 
@@ -289,13 +288,23 @@ function dedupeTextOf(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
-type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
+/** The verdicts on the messages of one callback, each in its slot. */
+interface AwaitedVerdicts {
+  /**
+   * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
+   * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+   */
+  subscribe(at: number, id: string): void
+  /** Fills slot `at` without waiting. @param verdict null: there will be none. */
+  fillSlot(at: number, verdict: Verdict | null): void
+  /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
+  awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
+  /** Ends all subscriptions. */
+  stop(): void
+}
 
-/**
- * The verdicts on the messages of one callback, each in its slot.
- * @param count how many slots there are.
- */
-function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) {
+/** @param count how many slots there are. */
+function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdicts {
   const slots: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
@@ -304,24 +313,18 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
   return {
-    /**
-     * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
-     * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
-     */
-    subscribe(at: number, id: string): void {
+    subscribe(at, id) {
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         slots[at] = verdict
         if (!slots.includes(undefined)) filled.resolve()
       })
     },
-    /** Fills slot `at` without waiting. @param verdict null: there will be none. */
-    fillSlot(at: number, verdict: Verdict | null): void {
+    fillSlot(at, verdict) {
       subscriptions[at]?.()
       slots[at] = verdict
     },
-    /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
-    async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
+    async awaitAll(ms) {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
       if (!slots.includes(undefined)) filled.resolve()
       await filled.promise
@@ -331,7 +334,6 @@ function createAwaitedVerdicts(verdicts: Pick<Verdicts, 'wait'>, count: number) 
       for (const verdict of slots) known.push(verdict === undefined ? { is: 'pending' } : verdict)
       return known
     },
-    /** Ends all subscriptions. */
     stop,
   }
 }

@@ -28,8 +28,8 @@ import type { UnauthenticatedConnections } from './unauthenticated-connections.t
 
 export interface CallbackRoutesOptions {
   readonly authentication: Authentication
-  readonly admission: Pick<Admission, 'admit'>
-  readonly descriptors: Pick<Descriptors, 'isSpare'>
+  readonly admission: Admission
+  readonly descriptors: Descriptors
   readonly receive: (caller: Caller, body: CallbackBody, limitWait: () => number) => Promise<Reception>
   readonly schemas: Readonly<Record<Channel, object>>
   readonly errorStatus: 'code' | '200'
@@ -295,7 +295,7 @@ function createResponder(channel: Channel, { errorStatus, emit }: CallbackRoutes
     reply: FastifyReply,
     startedAt: number,
     result: AuthenticationResult,
-    { answer: given, kind = 'none', ids = [] }: Pick<Reception, 'answer'> & Partial<Reception>,
+    { answer: given, kind = 'none', ids = [] }: Partial<Reception> & { readonly answer: Answer },
   ): void => {
     const method = request.method === 'GET' ? 'GET' : 'POST'
     emit({
@@ -322,7 +322,7 @@ function credentialsOf(channel: Channel, params: unknown, request: IncomingMessa
   const question = url.indexOf('?')
   const forwarded = headers['x-forwarded-for']
   return {
-    ...(params as Pick<Credentials, 'corpId' | 'key'>),
+    ...(params as { readonly corpId: string; readonly key: string }),
     channel,
     query: question < 0 ? '' : url.slice(question + 1),
     socketAddress: socket.remoteAddress ?? '',

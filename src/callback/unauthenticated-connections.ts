@@ -20,10 +20,24 @@ interface Connection {
   source: string
 }
 
-export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticatedConnections>
+/** The connections on which no request had the right key yet. */
+export interface UnauthenticatedConnections {
+  /** A connection came in, before TLS. */
+  add(socket: Socket): void
+  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
+  attribute(socket: Socket, caller: string): void
+  /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
+  markAuthenticated(socket: Socket): void
+  /** Says whether a callback with the right key came over this connection. */
+  isAuthenticated(socket: Socket): boolean
+  count(): number
+  /** Says whether a connection came in this turn of the event loop or the last one, so that the next may wait behind it. */
+  isAccepting(): boolean
+  /** Says whether the platform's connections come faster than they are accepted, and have done so for a while. */
+  isBehind(): boolean
+}
 
 /**
- * The connections on which no request had the right key yet.
  * Bounds the unauthenticated connections: with one more than `most`, the source that holds most loses its oldest, so
  * that everybody has a share as large as anybody's. The platform shows its key within some round trips, and keeps its
  * place for them however fast others connect; a limit that refuses newcomers, or closes the oldest of all, would let one
@@ -31,7 +45,7 @@ export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticated
  *
  * @param most each connection takes some 50 KB with TLS.
  */
-export function createUnauthenticatedConnections(most: number, now = monotonic) {
+export function createUnauthenticatedConnections(most: number, now = monotonic): UnauthenticatedConnections {
   /** Connections by remote address and port, which name one above and below TLS alike. */
   const connections = new Map<string, Connection>()
   const shares = createShares()
@@ -46,8 +60,7 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
   }
 
   return {
-    /** A connection came in, before TLS. */
-    add(socket: Socket): void {
+    add(socket) {
       arrivals.note()
       const name = nameOf(socket)
       const connection = { name, socket, source: networkOf(socket.remoteAddress ?? '', SOURCE) }
@@ -60,8 +73,7 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
       remove(evicted)
       evicted.socket.destroy()
     },
-    /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
-    attribute(socket: Socket, caller: string): void {
+    attribute(socket, caller) {
       const connection = connections.get(nameOf(socket))
       const source = networkOf(caller, SOURCE)
       if (connection === undefined || connection.source === source) return
@@ -69,19 +81,15 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
       connection.source = source
       shares.add(connection)
     },
-    /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
-    markAuthenticated(socket: Socket): void {
+    markAuthenticated(socket) {
       if (authenticated.has(socket)) return
       authenticated.add(socket)
       arrivals.noteKey()
       remove(connections.get(nameOf(socket)))
     },
-    /** Says whether a callback with the right key came over this connection. */
-    isAuthenticated: (socket: Socket): boolean => authenticated.has(socket),
-    count: (): number => connections.size,
-    /** Says whether a connection came in this turn of the event loop or the last one, so that the next may wait behind it. */
+    isAuthenticated: socket => authenticated.has(socket),
+    count: () => connections.size,
     isAccepting: arrivals.isAccepting,
-    /** Says whether the platform's connections come faster than they are accepted, and have done so for a while. */
     isBehind: arrivals.isBehind,
   }
 }

@@ -205,7 +205,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   const render = renderForRoute(channels, renderer.render)
   const charges = createChargesOf(config.QUOTAS, storeKeys)
   const receive = createReceiver({
-    outbox,
+    accept: outbox.accept,
     delivery,
     verdicts,
     render,
@@ -295,7 +295,7 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     unauthenticated,
     isDraining: () => isDraining,
   })
-  const receipts = { outbox, headers, memory, now: clock.now, emit }
+  const receipts = { writeReceipt: outbox.writeReceipt, headers, memory, now: clock.now, emit }
   for (const module of modulesOf(config)) {
     const source = await module.openReceipts?.(config)
     if (source !== undefined)

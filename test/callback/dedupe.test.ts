@@ -49,7 +49,7 @@ function acceptances(
         expiresAt: 0,
       }),
       charges: () => [],
-      delivery: { reservePlace: () => undefined },
+      delivery: { reservePlace: () => undefined } as never,
       emit: createEmitter([{ unrenderable: ({ error }) => void t.error(error) }]),
     },
     {

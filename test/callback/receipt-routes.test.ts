@@ -37,13 +37,11 @@ async function start(t: Test, source: Partial<ReceiptSource> = {}) {
         })),
       ...source,
     },
-    outbox: {
-      async writeReceipt(report) {
-        if (!rig.works) throw new StoreUnavailable('no')
-        if (rig.storeMs > 0) await setTimeout(rig.storeMs)
-        written.push(report)
-        return { is: 'recorded', kind: 'login-code', masked: '+86*******8000', recipient: 'h' }
-      },
+    async writeReceipt(report) {
+      if (!rig.works) throw new StoreUnavailable('no')
+      if (rig.storeMs > 0) await setTimeout(rig.storeMs)
+      written.push(report)
+      return { is: 'recorded', kind: 'login-code', masked: '+86*******8000', recipient: 'h' }
     },
     provider: 'made-up',
     memory,

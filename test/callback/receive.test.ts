@@ -47,11 +47,11 @@ function open(given: Given = {}) {
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
   const options: ReceiverOptions = {
-    outbox: { accept: given.accept ?? stored },
+    accept: given.accept ?? stored,
     delivery,
     pollVerdict: id => void calls.push(`poll ${id}`),
     verdicts: {
-      announce: verdicts.announce,
+      ...verdicts,
       wait: (id, heard) => {
         listening += 1
         let over = false
@@ -94,6 +94,7 @@ function open(given: Given = {}) {
       dedupeKey: () => 'd',
       groupKey: (_channel, recipient) => `group of ${recipient}`,
       recipientHash: () => 'r',
+      bucketHash: () => 'b',
     },
     charges: () => [],
     clock: { now: given.now ?? Date.now },

@@ -58,7 +58,7 @@ async function listen(
       authenticatePost: () => (authenticate() ? accepted : refused),
       authenticateValidation: () => accepted,
     } as unknown as Authentication,
-    admission: { admit },
+    admission: { admit } as never,
     descriptors,
     receive,
     schemas: { email: {}, sms: smsBodySchema },
