@@ -369,7 +369,7 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
         change(null, now, share)
       }
     },
-    reports: () => reported > 0 && reported >= passedOver + overdue,
+    reports: () => reported >= passedOver + overdue,
     noteLate(now) {
       overdue += 1
       if (secondSince === null && isSilent() && now - changedAt >= DWELL_MS) change(now, now, 0)

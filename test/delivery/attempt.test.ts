@@ -205,6 +205,11 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     {},
     " |  | { settlement: { to: 'queued', dueAt: 1000, uncounted: true }, ran: false, waitsFor: 'rest' }",
   ],
+  'its carrier rests, and the other one cannot send it': [
+    [{ failed: 5 }, { fits: 'no template' }],
+    {},
+    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false, waitsFor: 'rest' }",
+  ],
   'all carriers rest, a link': [
     [{ failed: 5 }],
     { purpose: 'link' },

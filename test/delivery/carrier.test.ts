@@ -155,6 +155,25 @@ t.test('a refused template is left alone, and nothing else is', async t => {
   t.same(faults(), [])
 })
 
+t.test('what meets several faults waits for the last of them', async t => {
+  const { attemptOf, mayAsk, pass } = open()
+  const names = { template: 'A', sender: 'B', country: 'FR' }
+  const expected: (readonly [number, string])[] = []
+  for (const scope of ['template', 'sender', 'country'] as const) {
+    attemptOf({ ...REVIEW, scope }, names)
+    pass(1000)
+    const { until, reply = '' } = mayAsk(names) ?? {}
+    expected.push([until ?? 0, reply])
+  }
+  t.same(expected, [
+    [2000, 'left alone for a while: it refuses the template of this message'],
+    [3000, 'left alone for a while: it refuses the sender of this message'],
+    [4000, 'left alone for a while: it refuses the country of this message'],
+  ])
+  pass(500)
+  t.match(mayAsk(names), { until: 4000, reply: /country/ }, 'though a message may try the template')
+})
+
 t.test('where a provider says whether it approves, it is asked, and not a message', async t => {
   let now = 0
   let hindrance: string | null | undefined = 'is under review'

@@ -434,8 +434,8 @@ t.test('what is over in the store is ended soon, though a carrier rests for long
   await delivery.stop(0, 0)
 })
 
-t.test('a carrier that can be connected to again is tried at once by what waits', async t => {
-  const reachable: ('up' | 'down')[] = ['down', 'down', 'up']
+t.test('a carrier that can be connected to again is tried at once, in each outage', async t => {
+  let reachable: ('up' | 'down')[] = []
   const { time, delivery, accept, log } = open(t, {
     smtp: {
       probe: async () => {
@@ -447,35 +447,71 @@ t.test('a carrier that can be connected to again is tried at once by what waits'
     },
   })
   delivery.start()
-  await time.pass(100)
-  for (const purpose of ['link', 'link', 'link', 'link', 'link', 'link'] as const)
-    await accept(undefined, purpose)
-  await time.pass(5000)
-  await accept('code', 'code', 60_000)
-  await time.pass(20_000)
+  for (let outage = 1; outage <= 2; outage += 1) {
+    await time.pass(100)
+    reachable = ['down', 'down', 'down', 'up']
+    for (let n = 1; n <= 5; n += 1) await accept(`link ${outage}.${n}`)
+    await time.pass(100)
+    await accept(`code ${outage}`, 'code')
+    await time.pass(10_000)
+  }
   t.same(log, [
-    '100 smtp gets 1',
-    '100 smtp gets 2',
-    '110 smtp gets 3',
-    '110 smtp gets 4',
-    '120 smtp gets 5',
-    '120 smtp gets 6',
+    '100 smtp gets link 1.1',
+    '100 smtp gets link 1.2',
+    '110 smtp gets link 1.3',
+    '110 smtp gets link 1.4',
+    '120 smtp gets link 1.5',
     '130 smtp is open',
-    '2610 smtp gets 1',
-    '5130 it is down',
-    '6130 it is down',
-    '6620 smtp gets code',
-    '7130 it is up',
-    '7130 2 is made due',
-    '7130 6 is made due',
-    '7130 smtp gets code',
-    '7140 smtp is closed',
-    '7140 smtp gets 2',
-    '7140 smtp gets 6',
-    '7150 smtp gets 5',
-    '7150 smtp gets 4',
-    '7160 smtp gets 3',
-    '17620 smtp gets 1',
+    '1130 it is down',
+    '2130 it is down',
+    '2130 smtp gets code 1',
+    '3130 it is down',
+    '4130 it is up',
+    '4130 smtp gets code 1',
+    '4140 smtp is closed',
+    '4140 smtp gets link 1.5',
+    '4140 smtp gets link 1.4',
+    '4150 smtp gets link 1.3',
+    '4150 smtp gets link 1.2',
+    '4160 smtp gets link 1.1',
+    '10300 smtp gets link 2.1',
+    '10300 smtp gets link 2.2',
+    '10310 smtp gets link 2.3',
+    '10310 smtp gets link 2.4',
+    '10320 smtp gets link 2.5',
+    '10330 smtp is open',
+    '11330 it is down',
+    '12330 it is down',
+    '12330 smtp gets code 2',
+    '13330 it is down',
+    '14330 it is up',
+    '14330 smtp gets code 2',
+    '14340 smtp is closed',
+    '14340 smtp gets link 2.5',
+    '14340 smtp gets link 2.4',
+    '14350 smtp gets link 2.3',
+    '14350 smtp gets link 2.2',
+    '14360 smtp gets link 2.1',
+  ])
+  await delivery.stop(0, 0)
+})
+
+t.test('while a carrier rests for long, it is tried 3 s before the life of the first code ends', async t => {
+  const password: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: '' }
+  const { time, delivery, accept, log } = open(t, { smtp: { says: () => [password, 0] } })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 1; n <= 5; n += 1) await accept(`${n}`, 'file')
+  await time.pass(65_000)
+  await accept('code', 'code', 20_000)
+  log.length = 0
+  await time.pass(30_000)
+  t.same(log, [
+    '82100 4 is made due',
+    '82100 2 is made due',
+    '82100 smtp gets code',
+    '84100 4 is made due',
+    '84100 smtp gets code',
   ])
   await delivery.stop(0, 0)
 })
@@ -486,6 +522,13 @@ t.test('behind a carrier that takes its time, memory holds half a second of work
   })
   delivery.start()
   await time.pass(100)
+  const count = (purpose: Purpose) => {
+    let reserved = 0
+    while (delivery.reservePlace('email', purpose) !== undefined) reserved += 1
+    return reserved
+  }
+  t.same([count('link'), count('code')], [193, 65], 'a quarter of the places is for codes')
+  for (let n = 0; n < 193 + 65; n += 1) delivery.releasePlace('email')
   await accept('first')
   await time.pass(400)
   const places = []
