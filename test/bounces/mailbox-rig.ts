@@ -18,6 +18,8 @@ export function startMailbox(
 ) {
   const events: EventOf<'bounce-mailbox'>[] = []
   const rests: number[] = []
+  /** Until when each memo is kept. */
+  const expiries: (number | null)[] = []
   const mailbox = createBounceMailbox({
     address: {
       host: '127.0.0.1',
@@ -31,7 +33,10 @@ export function startMailbox(
     take: async () => false,
     memos: {
       readMemos: async names => new Map([...stored].filter(([name]) => names.includes(name))),
-      writeMemo: async ({ name, value }) => void stored.set(name, value),
+      async writeMemo({ name, value, expiresAt }) {
+        stored.set(name, value)
+        expiries.push(expiresAt)
+      },
     },
     memoName: 'n',
     async pause(ms) {
@@ -49,5 +54,5 @@ export function startMailbox(
   })
   mailbox.start()
   t.teardown(() => mailbox.stop())
-  return { mailbox, events, rests, stored }
+  return { mailbox, events, rests, stored, expiries }
 }

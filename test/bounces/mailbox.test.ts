@@ -3,6 +3,7 @@ import t from 'tap'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
 import { startMailbox } from './mailbox-rig.ts'
 
 const REPORT = 'Content-Type: multipart/report; report-type=delivery-status\r\n\r\n'
@@ -275,4 +276,52 @@ t.test('a server that announces mails without end is asked nothing in a rest, an
     { reason: 'the server talks without end' },
   )
   t.ok(searchesInRests.every(count => count === 0))
+})
+
+t.test('it looks once a minute at the mails of a week, and says once that the mailbox is open', async t => {
+  const NOW = Date.UTC(2026, 10, 20)
+  const server = await startImap(t, mailsOf([1], LETTER))
+  const seen: (readonly number[])[] = []
+  const ttls: number[] = []
+  const { mailbox, events, expiries } = startMailbox(t, server.port, {
+    clock: { now: () => NOW },
+    takeLease: async ttlMs => ttls.push(ttlMs) > 0,
+    async pause(ms) {
+      seen.push([ms, server.count(/ SEARCH /), events.length])
+    },
+  })
+  await until(() => seen.length > 241, 'the third look')
+  await mailbox.stop()
+  t.same(
+    [0, 1, 120, 121, 240, 241].map(at => seen[at]),
+    [
+      [50, 1, 0],
+      [500, 1, 1],
+      [500, 1, 1],
+      [500, 2, 1],
+      [500, 2, 1],
+      [500, 3, 1],
+    ],
+  )
+  t.match(
+    server.commands.find(line => / SEARCH /.test(line)),
+    'SEARCH SINCE 13-Nov-2026 UID 1:*',
+  )
+  t.same(expiries, [NOW + 14 * 86_400_000, NOW + 14 * 86_400_000])
+  t.same(ttls, [30_000, 0])
+})
+
+t.test('a server is given a minute for an answer', async t => {
+  const { pass, tick } = enterVirtualTime(t)
+  const server = await startImap(t, mailsOf([1], LETTER), verb => (verb === 'SEARCH' ? '' : undefined))
+  const pause = (_ms: number, signal: AbortSignal) =>
+    new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+  const { events } = startMailbox(t, server.port, { pause })
+  await until(() => server.count(/ SEARCH /) === 1, 'it asks')
+  tick(59_999)
+  await pass(0)
+  t.same([events.length, server.connections()], [0, 1])
+  tick(1)
+  await until(() => events.length > 0, 'it gives up')
+  t.match(events, [{ is: 'failed', reason: 'the connection ended before the answer did' }])
 })
