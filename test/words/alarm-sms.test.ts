@@ -51,6 +51,7 @@ t.test('words are shortened at a value, never inside one', async t => {
   }
   t.equal(shorten(text, 24), 'Temperature above...')
   t.equal(shorten(text, text.length), text)
+  t.equal(shorten('温度高', 3), '温度高')
   t.equal(shorten('温度高于零下十五度持续五分钟', 10), '温度高于零下十...')
 })
 

@@ -30,7 +30,26 @@ t.test('a colour that reads well is left as it is', async t => {
   const brand = createBrand({ name: 'B', color: '#ABC', url: 'https://example.com/' })
   t.equal(brand.color, '#aabbcc')
   t.equal(brand.url_text, 'example.com')
-  t.equal(createBrand({ name: 'B', color: '#7a0000' }).ink, '#7a0000')
+  t.same(createBrand({ name: 'B', color: '#0a0b0c', url: 'HTTP://example.com/a/' }), {
+    name: 'B',
+    url: 'HTTP://example.com/a/',
+    url_text: 'example.com/a',
+    color: '#0a0b0c',
+    on_color: '#ffffff',
+    ink: '#0a0b0c',
+    ink_dark: '#858586',
+    edge: '#858586',
+  })
+  t.same(createBrand({ name: 'B', color: '#ffd400' }), {
+    name: 'B',
+    url: null,
+    url_text: null,
+    color: '#ffd400',
+    on_color: '#000000',
+    ink: '#856e00',
+    ink_dark: '#ffd400',
+    edge: '#856e00',
+  })
 })
 
 t.test('a button whose colour is nearly that of a card has an edge', async t => {

@@ -16,6 +16,7 @@ t.test('what depends on no more than they do can be, too', async t => {
   for (const layout of [
     '{{ subject }}{{- code -}}{{ link.url }}{{ link.host }}{{ words.heading }}{{brand.name}}{{ locale.dir }}',
     "{% if code and words.button %}a{% elsif words.code_length == 'long' or brand.url %}b{% else %}c{% endif %}",
+    "{% if locale.tag == brand.url %}a{% endif %}{% if brand.name == 'x' or code %}b{% endif %}",
     '{% for p in words.before %}{% unless forloop.first %}<hr>{% endunless %}{{ p }}{% endfor %}',
     '{% for row in words.details %}{{ row.label }}: {{ row.value }}{{ forloop.index }}{% endfor %}',
     "{% case words.code_length %}{% when 'short', 'medium' %}a{% else %}b{% endcase %}{{ ' ' }}",

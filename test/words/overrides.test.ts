@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createCatalogLoader } from '../../src/words/catalog.ts'
+import { createCatalogLoader, matchLocale } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
 import { createBrand } from '../../src/words/template-variables.ts'
 import arabic from '../../src/words/templates/locales/ar.json' with { type: 'json' }
@@ -37,7 +37,7 @@ t.test('a language file may hold only what it changes', async t => {
   const { renderer } = await withTemplates(t, {
     'locales/en.json': JSON.stringify({
       mail: { 'phone-change': { heading: 'Here is your code' } },
-      sms: { 'login-code': '{{ code }} opens {{ brand.name }}' },
+      sms: { 'login-code': '\n {{ code }} opens {{ brand.name }} ' },
     }),
   })
   t.same(renderer.problems(), [])
@@ -139,6 +139,17 @@ t.test("one message's own HTML is one file, for all languages or one, in the loo
 t.test('a broken file is named with line and reason, and the built-in one is used', async t => {
   const cases: readonly [file: string, text: string, reason: RegExp][] = [
     ['locales/en.json', '{\n  "sms": {\n    "login-code": "x",,\n  }\n}', /^locales\/en\.json:3 not JSON/],
+    ['locales/en.json', 'x\n{\n}', /^locales\/en\.json:1 not JSON: unexpected token$/],
+    [
+      'locales/en.json',
+      '{\n"common": {\n"footer":"{{ url }}" } }',
+      /^locales\/en\.json:3 \/common\/footer: unknown variable: url/,
+    ],
+    [
+      'locales/en.json',
+      '{\n"common": {\n"link":"{{ url }}" } }',
+      /^locales\/en\.json:3 \/common\/link: unknown variable: url/,
+    ],
     [
       'locales/en.json',
       '{\n  "sms": {\n    "login": "x"\n  }\n}',
@@ -297,6 +308,19 @@ t.test('a message on which a template fails gets the built-in one', async t => {
   t.same(renderer.problems(), [], 'mended')
 })
 
+t.test('a language is said in itself, else in one of its script, else in any of its kind', async t => {
+  for (const [wanted, available, found] of [
+    ['es', 'en es', 'es'],
+    ['es-MX', 'en es', 'es'],
+    ['zh-HK', 'zh-CN zh-TW', 'zh-TW'],
+    ['zh-SG', 'zh-TW zh-CN', 'zh-CN'],
+    ['sr', 'sr-Latn sr-Latn-ME', 'sr-Latn'],
+    ['de', 'en es zh-CN', null],
+    ['no_such', 'en', null],
+  ] as const)
+    t.equal(matchLocale(wanted, available.split(' ')), found, wanted)
+})
+
 t.test('what has not changed is not compiled again', async t => {
   const dir = t.testdir({ 'layout.txt': '{{ words.heading }}' })
   const loader = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' }))
@@ -307,12 +331,16 @@ t.test('what has not changed is not compiled again', async t => {
 })
 
 t.test('kinds that have no file of their own share a compiled layout', async t => {
-  const dir = t.testdir({ messages: { 'phone-change.txt': '{{ words.heading }}' } })
+  const dir = t.testdir({ messages: { 'phone-change.txt': '{{ code | upcase }}' } })
   const { catalog } = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' })).load()
   const layout = catalog.layoutsFor('activation-code', 'en').txt
   t.equal(catalog.layoutsFor('recovery-code', 'en').txt, layout)
   t.not(catalog.layoutsFor('recovery-code', 'es').txt, layout)
   t.not(catalog.layoutsFor('phone-change', 'en').txt, layout)
+  t.same(
+    ['recovery-code', 'phone-change'].map(kind => catalog.layoutsFor(kind, 'en').isPrecompilable),
+    [true, false],
+  )
 })
 
 t.test('the encoded lines are made anew after a reload', async t => {

@@ -8,7 +8,7 @@ import { rendererFor } from './rendering.ts'
 const renderer = rendererFor()
 
 t.test('the gallery has every kind in every language, and a page that shows each', async t => {
-  const out = join(t.testdir(), 'gallery')
+  const out = join(t.testdir(), 'a', 'new', 'gallery')
   const index = await writeGallery(renderer, out)
   const page = await readFile(index, 'utf8')
   const mail = await readdir(join(out, 'mail'))
