@@ -1,42 +1,95 @@
-import { createServer } from 'node:http2'
-import t from 'tap'
-import { holdConnection } from '../../src/devices/ddq-client.ts'
+import { createServer, type Http2Server } from 'node:http2'
+import { createServer as createTcpServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import t, { type Test } from 'tap'
+import { createCertificate } from '../../sandbox/certificate.ts'
+import { type ConnectionOptions, holdConnection } from '../../src/devices/ddq-client.ts'
+import { trustDuring } from '../rigs/authorities.ts'
 import { listen } from '../rigs/listen.ts'
+
+/** A connection to what listens there, until it ends. `subscribed`: how many topics were accepted, each time. */
+function hold(t: Test, origin: string, more: Partial<ConnectionOptions> = {}) {
+  const subscribed: number[] = []
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const options = {
+    endpoint: { origin, authenticatePath: '/auth', subscribePath: '/subscribe', heartbeat: 'ping' as const },
+    timings: { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 10_000 },
+    appId: 'application-1',
+    credential: { token: async () => ({ ok: true, value: 'token' }) as const, refused: () => {} },
+    topics: ['/a', '/b'],
+    onMessage: () => {},
+    onMalformed: () => {},
+    onSubscribed: (topics: number) => subscribed.push(topics),
+    onRefused: () => {},
+    now: () => performance.now(),
+    ...more,
+  }
+  return { end: holdConnection(options, ending.signal), subscribed, ending }
+}
+
+/** A server that ends each of its streams at once. */
+async function startEnding(t: Test): Promise<readonly [Http2Server, origin: string]> {
+  const server = createServer()
+  server.on('stream', stream => {
+    stream.respond({ ':status': 200 })
+    stream.end('{}')
+  })
+  return [server, `http://127.0.0.1:${await listen(t, server)}`]
+}
 
 t.test(
   'a server that ends every stream has ended the subscription, though the connection is open',
   async t => {
-    const server = createServer()
-    server.on('stream', stream => {
-      stream.respond({ ':status': 200 })
-      stream.end('{}')
-    })
-    const port = await listen(t, server)
-    const subscribed: number[] = []
-    const ending = new AbortController()
-    t.teardown(() => ending.abort())
-    const options = {
-      endpoint: {
-        origin: `http://127.0.0.1:${port}`,
-        authenticatePath: '/auth',
-        subscribePath: '/subscribe',
-        heartbeat: 'ping' as const,
-      },
-      timings: { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 10_000 },
-      appId: 'application-1',
-      credential: { token: async () => ({ ok: true, value: 'token' }) as const, refused: () => {} },
-      topics: ['/a', '/b'],
-      onMessage: () => {},
-      onMalformed: () => {},
-      onSubscribed: (topics: number) => subscribed.push(topics),
-      onRefused: () => {},
-      now: () => performance.now(),
-    }
-    t.same(await holdConnection(options, ending.signal), {
-      is: 'closed',
-      why: 'the server ended the subscription',
-      logInAgain: false,
-    })
+    const [, origin] = await startEnding(t)
+    const { end, subscribed } = hold(t, origin)
+    t.same(await end, { is: 'closed', why: 'the server ended the subscription', logInAgain: false })
     t.same(subscribed, [2])
   },
 )
+
+t.test('why a connection ended, or did not begin', async t => {
+  const [server, origin] = await startEnding(t)
+  server.on('session', session => session.goaway(2))
+  t.same(await hold(t, origin).end, {
+    is: 'closed',
+    why: 'the server said goodbye (GOAWAY 2)',
+    logInAgain: false,
+  })
+  const told = hold(t, origin)
+  told.ending.abort()
+  t.same(await told.end, { is: 'stopped', why: 'told to end', logInAgain: false })
+
+  const silent = createTcpServer(() => {})
+  const timings = { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 30 }
+  t.same(await hold(t, `https://127.0.0.1:${await listen(t, silent)}`, { timings }).end, {
+    is: 'unreachable',
+    why: 'no connection in time',
+    logInAgain: false,
+  })
+  const certificate = await createCertificate(Date.now())
+  trustDuring(t, certificate.cert)
+  const plain = createTlsServer(certificate)
+  t.same(await hold(t, `https://localhost:${await listen(t, plain)}`).end, {
+    is: 'unreachable',
+    why: 'the server does not speak HTTP/2',
+    logInAgain: false,
+  })
+})
+
+t.test('all streams of a connection may bring sixteen megabytes that nobody has read', async t => {
+  for (const [topics, octets] of [
+    [2, 524_288],
+    [31, 524_288],
+    [63, 262_144],
+    [2000, 16_384],
+  ] as const) {
+    const [server, origin] = await startEnding(t)
+    const settings = new Promise(resolve =>
+      server.on('session', session => session.once('remoteSettings', resolve)),
+    )
+    const { end } = hold(t, origin, { topics: Array.from({ length: topics }, (_, n) => `/${n}`) })
+    t.match(await settings, { enablePush: false, initialWindowSize: octets }, `${topics}`)
+    await end
+  }
+})
