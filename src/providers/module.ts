@@ -75,10 +75,7 @@ export interface ProviderFamily<
 }
 
 /** The proxy that requests to carriers go through; undefined: none. */
-export function proxyOf({
-  HTTPS_PROXY: url,
-  NO_PROXY: except,
-}: Pick<ChannelSettings, 'HTTPS_PROXY' | 'NO_PROXY'>): HttpProxy | undefined {
+export function proxyOf({ HTTPS_PROXY: url, NO_PROXY: except }: ChannelSettings): HttpProxy | undefined {
   return url === undefined ? undefined : { url, except }
 }
 

@@ -166,7 +166,7 @@ export function isOperatorFault(outcome: Outcome): boolean {
 }
 
 /** The same of a report on a message that did not arrive. */
-export function isOursToMend({ verdict, scope }: Pick<ReportFault, 'verdict' | 'scope'>): boolean {
+export function isOursToMend({ verdict, scope }: Omit<ReportFault, 'reason'>): boolean {
   return verdict === 'ours' || (verdict === 'limit' && scope !== 'recipient')
 }
 

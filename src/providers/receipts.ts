@@ -49,10 +49,13 @@ export interface BounceSource extends Pick<ReceiptSource, 'path' | 'keys' | 'tak
   readonly parseReports: (request: { readonly body: unknown }) => Promise<readonly CarrierReport[]>
 }
 
-/** The settings that say where reports come, and which keys open the way. */
-export interface ReceiptSettings {
+interface ReceiptTokens {
   readonly SMS_TOKEN: string | undefined
   readonly SMS_TOKEN_PREVIOUS: string | undefined
+}
+
+/** The settings that say where reports come, and which keys open the way. */
+export interface ReceiptSettings extends ReceiptTokens {
   readonly PUBLIC_URL: string | undefined
 }
 
@@ -69,7 +72,7 @@ export function receiptPath(name: string): string {
  */
 export function receiptKeys(
   name: string,
-  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: Pick<ReceiptSettings, 'SMS_TOKEN' | 'SMS_TOKEN_PREVIOUS'>,
+  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: ReceiptTokens,
 ): readonly string[] {
   if (SMS_TOKEN === undefined) return []
   return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
@@ -100,10 +103,7 @@ export function reportCodeOf(value: unknown): string | null {
 }
 
 /** Says whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
-export function checkUnsignedReceipts(
-  carrier: string,
-  { PUBLIC_URL }: Pick<ReceiptSettings, 'PUBLIC_URL'>,
-): CheckResult {
+export function checkUnsignedReceipts(carrier: string, { PUBLIC_URL }: ReceiptSettings): CheckResult {
   if (PUBLIC_URL === undefined)
     return checkWarning(
       'receipts',

@@ -194,25 +194,15 @@ function holdsEncodedMessage(
   return false
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-}
-
 /** Decodes a token in every encoding that it may be in. */
 function decodeToken(token: string): readonly string[] {
   const found: string[] = []
   if (/%[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))
   if (/=[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('_', ' '), /(?:=[\da-f]{2})+/gi))
-  if (/&[#\w]+;/.test(token))
+  if (/&#\w+;/.test(token))
     found.push(
-      token.replace(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,6}));/gi, (whole, hex, decimal, name) => {
+      token.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, (whole, hex, decimal) => {
         const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-        if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
         return code <= 0x10ffff ? String.fromCodePoint(code) : whole
       }),
     )

@@ -1,11 +1,18 @@
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type LookUp, notBegun, type Outcome, type Provider, type ScopeNames } from './provider.ts'
+import {
+  type LookUp,
+  notBegun,
+  type Outcome,
+  type Provider,
+  type ScopeNames,
+  type Verification,
+} from './provider.ts'
 
 /** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
-export interface SmsCarrier<Parcel extends object>
-  extends Pick<Provider, 'name' | 'concurrency' | 'verify' | 'close'>,
-    Required<Pick<Provider, 'probe'>> {
+export interface SmsCarrier<Parcel extends object> {
+  readonly name: string
+  readonly concurrency: number
   readonly clock: Clock
   /**
    * Puts a message into its template, or into the request.
@@ -18,6 +25,9 @@ export interface SmsCarrier<Parcel extends object>
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
   /** Absent: it cannot be asked. */
   lookUp?(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
+  probe(): Promise<'up' | 'down'>
+  verify(): Promise<Verification>
+  close(): Promise<void>
 }
 
 /** A carrier of SMS as a provider: nothing is sent that is late, or that the carrier cannot put into its form. */

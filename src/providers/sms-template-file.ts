@@ -62,7 +62,7 @@ export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplat
 /** Decides which template of the file each message is sent with. */
 function templatesOf(
   templates: () => readonly CarrierTemplate[],
-  { pluginSenders }: Pick<SmsTemplateFileOptions, 'pluginSenders'>,
+  { pluginSenders }: SmsTemplateFileOptions,
 ): SmsTemplates {
   const ofCarrier = (carrier: string) => templates().filter(each => each.carrier === carrier)
   return {

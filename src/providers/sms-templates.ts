@@ -18,14 +18,17 @@ export interface MappedTemplate extends TemplateUse {
   readonly locale?: string
 }
 
-/** The operator's mapping of kinds to the approved templates of carriers. */
-export interface SmsTemplates {
+export interface TemplateChoice {
   /**
    * The template and values that a carrier sends for a message. Pure.
    * @param carrier the provider's name.
    * @returns `why` there is nothing, in words that tell nothing of what the message says.
    */
   templateFor(carrier: string, message: OutgoingSms): TemplateUse | { readonly why: string }
+}
+
+/** The operator's mapping of kinds to the approved templates of carriers. */
+export interface SmsTemplates extends TemplateChoice {
   /** All templates of a carrier that may be sent, for `check`; signatures of plugins are in `signatures`. */
   mapped(carrier: string): readonly MappedTemplate[]
   /** Signatures of the carrier that PLUGIN_SENDERS and the templates name, each once. */

@@ -1,5 +1,6 @@
 import type { OutgoingSms } from '../messages/message.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
 import {
   missingSetting,
@@ -35,6 +36,7 @@ import {
   findValueFault,
   type MappedTemplate,
   type SmsTemplates,
+  type TemplateChoice,
   type TemplateUse,
   type ValueRules,
 } from './sms-templates.ts'
@@ -68,7 +70,7 @@ export interface TemplateCarrierSettings extends HttpApiSettings {
   readonly secret: string
   /** The signature of a message whose template and plugin_id have none. */
   readonly signName?: string | undefined
-  readonly templates: Pick<SmsTemplates, 'templateFor'>
+  readonly templates: TemplateChoice
   /** Requests in flight at most; one connection each. */
   readonly concurrency?: number
   /**
@@ -308,12 +310,10 @@ export function defineTemplateCarrier<
   }
 
   const accountOf = (config: Config) => (config.SMS_TOKEN === undefined ? undefined : carrier.account(config))
-  function settingsOf(
-    config: Config,
-    options: Pick<TemplateCarrierSettings, 'clock' | 'limits' | 'templates'>,
-  ): P | undefined {
+  function settingsOf(config: Config, clock: Clock, used: HttpLimits, templates: TemplateChoice) {
     const account = accountOf(config)
-    return account && ({ ...options, ...account, proxy: proxyOf(config) } as unknown as P)
+    const given = { ...account, clock, limits: used, templates, proxy: proxyOf(config) }
+    return account && (given as unknown as P)
   }
 
   function findTemplateFault(config: Config, templates: SmsTemplates): SettingFault | null {
@@ -340,8 +340,8 @@ export function defineTemplateCarrier<
     findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, string>>),
     // It may be asked first what became of an earlier copy.
     longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
-    async open(config, options) {
-      const settings = settingsOf(config, options)
+    async open(config, { clock, limits: used, templates }) {
+      const settings = settingsOf(config, clock, used, templates)
       return (
         settings && {
           ...createProvider(settings),
@@ -359,7 +359,7 @@ export function defineTemplateCarrier<
     },
     async check(config, provider, templates) {
       const login = await checkLogin(provider, carrier.lookAt)
-      const settings = settingsOf(config, { clock: { now: Date.now }, limits, templates })
+      const settings = settingsOf(config, { now: Date.now }, limits, templates)
       if (settings === undefined) return [login]
       const unsigned = checkUnsignedReceipts(title, config)
       const fault = findTemplateFault(config, templates)

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../src/messages/message.ts'
 import type { aliyun } from '../../src/providers/aliyun.ts'
-import type { MappedTemplate, SmsTemplates } from '../../src/providers/sms-templates.ts'
+import type { MappedTemplate, SmsTemplates, TemplateChoice } from '../../src/providers/sms-templates.ts'
 import type { tencent } from '../../src/providers/tencent.ts'
 import { load } from '../config/settings.ts'
 import type { Behaviour, ContractRig } from './contract.ts'
@@ -73,7 +73,7 @@ export function carrierContract<Message>(
 
 /** A file of templates that maps these and has these signatures. */
 export const mappedBy =
-  (templates: Pick<SmsTemplates, 'templateFor'>) =>
+  (templates: TemplateChoice) =>
   (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
     ...templates,
     mapped: () => mapped,

@@ -24,7 +24,7 @@ import type { Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { createSmsProvider } from '../sms-provider.ts'
-import type { SmsTemplates } from '../sms-templates.ts'
+import type { TemplateChoice } from '../sms-templates.ts'
 import { createGatewayReceipts, gatewayOutcome, readReply } from './answers.ts'
 import { type Gateway, parseGateways } from './definition.ts'
 import { fixedScope, RequestFault, usesVariable } from './request.ts'
@@ -79,7 +79,7 @@ export interface GatewaySettings extends HttpApiSettings {
   readonly gateway: Gateway
   /** The secrets by their names in the file; all that it needs. */
   readonly secrets: ReadonlyMap<string, string>
-  readonly templates: Pick<SmsTemplates, 'templateFor'>
+  readonly templates: TemplateChoice
   /** Where it reports what became of a message; undefined: nowhere. */
   readonly reportUrl: string | undefined
 }

@@ -1,5 +1,11 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { type Compiled, createEngine, type Scope, templateFaultOf } from '../../words/template-engine.ts'
+import {
+  type Compiled,
+  createEngine,
+  type Engine,
+  type Scope,
+  templateFaultOf,
+} from '../../words/template-engine.ts'
 import type { HttpRequest } from '../http-client.ts'
 
 /** A request as it stands in the file: one of the three bodies, or none. */
@@ -68,7 +74,7 @@ const FILTERS = {
   hex_to_base64: (value: unknown) => Buffer.from(printed(value), 'hex').toString('base64'),
 }
 
-const engines = new Map<string, ReturnType<typeof createEngine>>()
+const engines = new Map<string, Engine>()
 
 /** Compiles a template. @throws RequestFault */
 function compile(source: string, escape: keyof typeof ESCAPES | 'none', path: readonly string[]): Compiled {
@@ -115,7 +121,7 @@ export function compileRequest(written: WrittenRequest, path: readonly string[])
 }
 
 /** Says whether a request says this value, or a part of it. */
-export function usesVariable({ variables }: Pick<GatewayRequest, 'variables'>, name: string): boolean {
+export function usesVariable({ variables }: GatewayRequest, name: string): boolean {
   return variables.some(each => each === name || each.startsWith(`${name}.`))
 }
 

@@ -45,18 +45,23 @@ interface Waiting {
   readonly since: number
 }
 
-export type Robots = ReturnType<typeof createRobots>
+export interface Robots {
+  /** Takes the messages of a callback, or of devices' alerts, with what the store made of them. */
+  note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void
+  /** Posts what is left, within two seconds. */
+  close(): Promise<unknown>
+}
 
 /**
  * Posts alarms to groups of DingTalk, Feishu, WeCom and the like, beside the mails and SMS that they are about. What is collected is in
  * memory alone: a crash loses a post, and never the message.
  */
-export function createRobots({ robots, textOf, collectMs = COLLECT_MS, ...options }: RobotsOptions) {
-  const posters = robots.map(robot => createPoster(robot, collectMs, options))
+export function createRobots(options: RobotsOptions): Robots {
+  const { robots, textOf } = options
+  const posters = robots.map(robot => createPoster(robot, options))
   const known = new WeakSet<object>()
   return {
-    /** Takes the messages of a callback, or of devices' alerts, with what the store made of them. */
-    note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void {
+    note(messages, accepted) {
       // The recipients of one alarm share its parameters. It is posted in the words of its mail, if it has one: an SMS says less, and may
       // be a carrier's template.
       const alarms = new Map<object, NewMessage>()
@@ -69,7 +74,6 @@ export function createRobots({ robots, textOf, collectMs = COLLECT_MS, ...option
       const texts = new Set([...alarms.values()].map(textOf))
       for (const text of texts) for (const { add } of posters) add(text)
     },
-    /** Posts what is left, within two seconds. */
     close: () => Promise.all(posters.map(({ close }) => close())),
   }
 }
@@ -85,8 +89,7 @@ export function tellRobots(accept: Outbox['accept'], robots: Robots): Outbox['ac
 
 function createPoster(
   robot: Gateway,
-  collectMs: number,
-  { secrets, clock, onPost, proxy }: Omit<RobotsOptions, 'robots' | 'textOf' | 'collectMs'>,
+  { secrets, clock, onPost, proxy, collectMs = COLLECT_MS }: RobotsOptions,
 ) {
   const { name, origin, limits } = robot
   const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])

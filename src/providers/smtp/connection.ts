@@ -42,12 +42,16 @@ const NO_SMTPUTF8: Outcome = {
   incapable: true,
 }
 
-export type SmtpConnection = ReturnType<typeof createSmtpConnection>
+/** One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time. */
+export interface SmtpConnection {
+  /** Whether it is open, and the server has let it come as far as a message's first command. */
+  readonly isOpen: boolean
+  /** @param onAwaitingReply called once the end of the message is on its way. */
+  send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome>
+  close(): Promise<void>
+}
 
-/**
- * One connection to the server: it is opened when it is needed, kept, and replaced when it is lost. It sends one message at a time.
- */
-export function createSmtpConnection(options: SmtpConnectionOptions) {
+export function createSmtpConnection(options: SmtpConnectionOptions): SmtpConnection {
   const { limits, clock, bounceTo, signMessage } = options
   let session: Session | undefined
   let attempt: Attempt | undefined
@@ -127,12 +131,10 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
   const redactorFor = (mail: OutgoingMail) => createRedactor(mail, secretsOf(options))
 
   return {
-    /** Whether it is open, and the server has let it come as far as a message's first command. */
     get isOpen() {
       return session?.hasBegun === true
     },
-    /** @param onAwaitingReply called once the end of the message is on its way. */
-    async send(mail: OutgoingMail, signal: AbortSignal, onAwaitingReply?: () => void): Promise<Outcome> {
+    async send(mail, signal, onAwaitingReply) {
       if (attempt) throw new Error('a connection carries one message at a time')
       const current = new Attempt(limits, session?.tcp)
       attempt = current
@@ -155,7 +157,7 @@ export function createSmtpConnection(options: SmtpConnectionOptions) {
         idle?.refresh()
       }
     },
-    async close(): Promise<void> {
+    async close() {
       const last = attempt?.socket ?? session?.tcp
       attempt?.stop('closed')
       session?.close()
@@ -404,7 +406,7 @@ export class Session extends SMTPConnection {
 }
 
 /** A mail as nodemailer takes it: a stream, which it pipes into one of its own once the server has said 354. */
-export class WholeMail extends Readable {
+class WholeMail extends Readable {
   readonly #mail: Buffer
   readonly #mayBeSent: () => boolean
 
@@ -420,18 +422,11 @@ export class WholeMail extends Readable {
    * each of its octets, which took a tenth of all that a mail costs; so it is put on that stream's far end.
    */
   override pipe<Into extends NodeJS.WritableStream>(into: Into): Into {
-    if (!(into instanceof Transform)) return super.pipe(into)
+    if (!(into instanceof Transform)) throw new TypeError('nodemailer pipes a mail into something else')
     if (!this.#mayBeSent()) return into
     into.push(toWireForm(this.#mail), 'latin1')
     into.push(null)
     return into
-  }
-
-  /** If nodemailer's stream is another one some day, it gets the mail as it is. */
-  override _read(): void {
-    if (!this.#mayBeSent()) return
-    this.push(this.#mail)
-    this.push(null)
   }
 }
 

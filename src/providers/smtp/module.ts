@@ -31,22 +31,28 @@ export const smtp: ProviderModule<'smtp', 'email', typeof smtpSettings, SmtpLimi
     if (config.EMAIL_TOKEN === undefined || url === undefined) return undefined
     const bounceTo = config.MAIL_BOUNCE_TO ?? config.MAIL_FROM?.address
     if (bounceTo === undefined) throw new Error('MAIL_FROM is needed')
-    const settings = {
-      clock,
-      connections: config.SMTP_CONNECTIONS,
-      ehloName: publicName(config.PUBLIC_URL),
-      bounceTo,
-      limits,
-      dkim: await readDkimKey(config),
-      accessTokens: await openAccessTokens(config, clock, limits),
-      loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
-      tls: await readClientCertificate(config),
-    }
+    const dkim = await readDkimKey(config)
+    const accessTokens = await openAccessTokens(config, clock, limits)
+    const tls = await readClientCertificate(config)
     const { createSmtpProvider } = await import('./provider.ts')
-    const primary = createSmtpProvider({ ...settings, name: 'smtp', url })
-    if (fallbackUrl === undefined) return primary
-    const fallback = createSmtpProvider({ ...settings, name: 'smtp-fallback', url: fallbackUrl })
-    return withFallback(primary, fallback, clock)
+    const open = (name: 'smtp' | 'smtp-fallback', of: string) =>
+      createSmtpProvider({
+        name,
+        url: of,
+        connections: config.SMTP_CONNECTIONS,
+        ehloName: publicName(config.PUBLIC_URL),
+        bounceTo,
+        dkim,
+        accessTokens,
+        loginWithoutTls: config.SMTP_LOGIN_WITHOUT_TLS,
+        tls,
+        limits,
+        clock,
+      })
+    const primary = open('smtp', url)
+    return fallbackUrl === undefined
+      ? primary
+      : withFallback(primary, open('smtp-fallback', fallbackUrl), clock)
   },
   async check(_config, provider) {
     const next =

@@ -49,14 +49,26 @@ const RENEW_AGAIN_MS = 30_000
 /** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
 const REMEMBERED = 20
 
-export type AccessTokens = ReturnType<typeof createAccessTokens>
+export interface AccessTokens {
+  /** Gives a token that is valid now; asks for one when there is none. */
+  getToken(): Promise<AccessToken | LoginFailure>
+  /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
+  renewToken(refused: AccessToken): Promise<AccessToken | LoginFailure>
+  /** Texts that no reply may repeat: client secret, refresh and access tokens. */
+  secrets(): readonly string[]
+  /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
+  hasRotated(): boolean
+  close(): Promise<void>
+}
 
 /**
  * Asks an OAuth 2.0 token endpoint for access tokens for a mail server: once for all who wait, and before the present one
  * ends. All connections share the newest.
  */
-export function createAccessTokens(endpoint: TokenEndpoint, options: AccessTokensOptions) {
-  const { clock, random, limits, proxy } = options
+export function createAccessTokens(
+  endpoint: TokenEndpoint,
+  { clock, random, limits, proxy }: AccessTokensOptions,
+): AccessTokens {
   const { origin, pathname, search } = new URL(endpoint.url)
   const api = createHttpApi({ baseUrl: origin, connections: 1, clock, limits, proxy })
   // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
@@ -96,8 +108,7 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
   }
 
   return {
-    /** Gives a token that is valid now; asks for one when there is none. */
-    async getToken(): Promise<AccessToken | LoginFailure> {
+    async getToken() {
       const now = clock.now()
       if (current === undefined || now >= current.expiresAt) return renewOnce()
       if (now >= renewAt) {
@@ -107,15 +118,12 @@ export function createAccessTokens(endpoint: TokenEndpoint, options: AccessToken
       }
       return current
     },
-    /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
-    async renewToken(refused: AccessToken): Promise<AccessToken | LoginFailure> {
+    async renewToken(refused) {
       return current === undefined || current.token === refused.token ? renewOnce() : current
     },
-    /** Texts that no reply may repeat: client secret, refresh and access tokens. */
-    secrets: (): readonly string[] => secrets,
-    /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
-    hasRotated: (): boolean => refreshToken !== endpoint.refreshToken,
-    close: (): Promise<void> => api.close(),
+    secrets: () => secrets,
+    hasRotated: () => refreshToken !== endpoint.refreshToken,
+    close: api.close,
   }
 }
 
@@ -333,13 +341,14 @@ export function addTokenLogin({ customAuth, logins }: TokenSession, { user, toke
 }
 
 /** A dialogue that may log in by a token. */
-interface TokenSession extends Pick<SMTPConnection, 'customAuth'> {
+interface TokenSession {
+  readonly customAuth: SMTPConnection['customAuth']
   /** Tells the ways to log in that the server offers. */
   readonly logins: () => readonly string[]
 }
 
 /** Waits for a token. @throws LoginError when there is none. */
-export async function requireToken(asked: ReturnType<AccessTokens['getToken']>): Promise<AccessToken> {
+export async function requireToken(asked: Promise<AccessToken | LoginFailure>): Promise<AccessToken> {
   const got = await asked
   if ('whose' in got) throw new LoginError(got)
   return got

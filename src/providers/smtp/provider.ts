@@ -7,7 +7,7 @@ import { readSmtpUrl, SMTP_LIMITS, type SmtpLimits } from './settings.ts'
 import { probeServer, verifyAccount } from './verify.ts'
 
 export interface SmtpSettings
-  extends Pick<SmtpConnectionOptions, 'ehloName' | 'bounceTo' | 'loginWithoutTls' | 'tls'> {
+  extends Omit<SmtpConnectionOptions, 'address' | 'limits' | 'clock' | 'signMessage' | 'tokenLogin'> {
   readonly name: 'smtp' | 'smtp-fallback'
   /** See readSmtpUrl. */
   readonly url: string
@@ -29,15 +29,19 @@ const ABORTED = notBegun('aborted', 'stopped by us')
  * @throws TypeError when the URL is not one of readSmtpUrl's, or the DKIM key is no RSA key.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
-  const { name, connections = 50, dkim, accessTokens: tokens } = settings
+  const { name, connections = 50, dkim, accessTokens: tokens, clock = { now: Date.now } } = settings
+  const { ehloName, bounceTo, loginWithoutTls, tls } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
   const { user, pass } = address.auth ?? { user: '', pass: '' }
   const options: SmtpConnectionOptions = {
-    ...settings,
     address,
     limits: { ...SMTP_LIMITS, ...settings.limits },
-    clock: settings.clock ?? { now: Date.now },
+    clock,
+    ehloName,
+    bounceTo,
+    loginWithoutTls,
+    tls,
     signMessage: dkim && createDkimSigner(dkim),
     tokenLogin: tokens !== undefined && user !== '' && pass === '' ? { user, tokens } : undefined,
   }
@@ -47,7 +51,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
     name,
     channel: 'email',
     concurrency: connections,
-    scopesOf: () => ({ sender: settings.bounceTo || undefined }),
+    scopesOf: () => ({ sender: bounceTo || undefined }),
     async send(message, signal, onAwaitingReply): Promise<Outcome> {
       if (message.channel !== 'email') throw new TypeError(`${name} sends e-mail, not ${message.channel}`)
       const connection = await pool.take(signal)

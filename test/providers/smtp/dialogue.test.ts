@@ -1,8 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { once } from 'node:events'
-import { Writable } from 'node:stream'
 import t from 'tap'
-import { WholeMail } from '../../../src/providers/smtp/connection.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { LOGIN, mail, startSmtp as start, urlOf } from './rig.ts'
 
@@ -41,22 +38,6 @@ await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', asy
   )
   await send({ ...mail(), raw: Buffer.from('.x\r\n\r\n.y') })
   t.equal(server.mails[1]?.wire.toString(), '..x\r\n\r\n..y\r\n.\r\n')
-})
-
-await t.test('a stream of another kind than nodemailer has now gets the mail as it is', async t => {
-  const { raw } = mail()
-  const chunks: Buffer[] = []
-  const into = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk)
-      done()
-    },
-  })
-  let asked = 0
-  new WholeMail(raw, () => ++asked === 1).pipe(into)
-  await once(into, 'finish')
-  t.ok(Buffer.concat(chunks).equals(raw))
-  t.equal(asked, 1)
 })
 
 await t.test('bare CR and bare LF never leave: no smuggled end of message', async t => {
