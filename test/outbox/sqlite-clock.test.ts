@@ -22,25 +22,6 @@ function processes(t: Test) {
 }
 
 t.test(
-  'the clock was set back an hour: what waited for a retry is due, with no more than its life',
-  async t => {
-    const start = processes(t)
-    const before = await start(NOON)
-    const given = sample(before.clock, { lifeMs: 600_000 })
-    await before.outbox.accept([given])
-    const [claimed] = (await before.outbox.claim('email', 1, 60_000)).messages
-    if (claimed === undefined) throw new Error('nothing was due')
-    await before.outbox.settle(claimed.id, claimed.lease, { to: 'queued', dueAt: NOON + 30_000 })
-    await before.outbox.close()
-
-    const after = await start(NOON - HOUR)
-    const { messages } = await after.outbox.claim('email', 10, 60_000)
-    t.match(messages, [{ id: given.message.id, expiresAt: NOON - HOUR + 600_000 }])
-    await after.outbox.close()
-  },
-)
-
-t.test(
   'after the clock was set back, nothing that waits is newer than what comes, and counts stay right',
   async t => {
     const start = processes(t)
