@@ -104,13 +104,6 @@ export function recordLoss(
   const loss =
     earlier === null ? found : { ...found, messages: earlier.messages + found.messages, from: earlier.from }
   writeMeta(db, 'loss', JSON.stringify(loss))
-  // Written in the same transaction, so that the loss is found once.
-  const { commits, stored } = mark?.store === here.store ? mark : here
-  writeMeta(
-    db,
-    'progress',
-    JSON.stringify({ commits: commits + 1, stored, at: now } satisfies CommitProgress),
-  )
   return { loss, isNew: true }
 }
 
