@@ -91,13 +91,8 @@ export function acceptMessages(
 ): readonly Accepted[] | BacklogFull {
   const { email, sms } = work.counts.live()
   const live = known.backlog + email + sms
-  // As long as all would fit, nobody need know how many are new.
-  if (checkBacklog(live, messages.length, maxBacklog) !== null) {
-    const added = messages.filter(each => isNew(known, each, work.now)).length
-    const full = checkBacklog(live, added, maxBacklog)
-    if (full !== null) return full
-  }
-  return messages.map(each => acceptMessage(work, known, each))
+  const added = messages.filter(each => isNew(known, each, work.now)).length
+  return checkBacklog(live, added, maxBacklog) ?? messages.map(each => acceptMessage(work, known, each))
 }
 
 function acceptMessage(work: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {

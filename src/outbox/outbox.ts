@@ -1,4 +1,4 @@
-import type { Channel, Content, FaultScope, NewMessage } from '../messages/message.ts'
+import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoreKeys } from './encryption.ts'
 
@@ -491,5 +491,3 @@ export interface OperatorActions {
   /** Removes a recipient's messages that have ended, and what is noted of mails that came back and of alarms. @returns how many messages */
   forgetRecipient(recipientHash: string): Promise<number>
 }
-
-export type { Content }

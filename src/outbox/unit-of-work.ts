@@ -102,8 +102,6 @@ export function newColumnsOf(row: Row, dedupeKey: string, now: number) {
   }
 }
 
-const NO_RECORDS: readonly AttemptRecord[] = []
-
 /** Stores a new message and its memo. @param windows in which it was counted. */
 export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: ChargedWindows): Row {
   const { message, groupKey, lease } = acceptance
@@ -144,7 +142,7 @@ export function changeState(
   work: UnitOfWork,
   row: Row,
   next: MessageState,
-  records: readonly AttemptRecord[] = NO_RECORDS,
+  records: readonly AttemptRecord[] = [],
   providerId?: string,
 ): void {
   work.counts.addChange(row, row.state, next.state)
@@ -170,7 +168,7 @@ export function endMessage(
   row: Row,
   state: FinalState,
   answer: FinalAnswer = null,
-  records: readonly AttemptRecord[] = NO_RECORDS,
+  records: readonly AttemptRecord[] = [],
 ): void {
   changeState(work, row, stateAtEnd(row, state, answer), records)
 }
