@@ -24,6 +24,7 @@ export interface StoreOptions {
   readonly storeKeys?: StoreKeys
   readonly keepsEvents?: boolean
   readonly enterprise?: Enterprise
+  readonly onCommit?: (event: { readonly ms: number; readonly calls: number }) => void
 }
 
 /** A store under test, empty at first. */

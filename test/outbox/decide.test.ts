@@ -156,6 +156,8 @@ t.test('a claim notes nothing yet of its attempt, and reports what it had to end
   t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
   t.match(work.ended, [{ id: damaged.id, state: 'refused' }])
   t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])
+  for (const begins of [true, false])
+    t.equal(storedBefore(sample(clock, { lease: { ...lease(clock), begins } })).begun, begins)
   t.end()
 })
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, readlink, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -137,7 +137,7 @@ t.test('another secret is refused while messages wait, and taken when none does'
   await first.close()
   await t.rejects(openAt(path, 'another secret'), {
     name: 'StoreUnusable',
-    message: /1 messages wait .*another secret/,
+    message: `1 messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
   })
   const again = await openAt(path)
   const { messages } = await again.claim('email', 1, 1000)
@@ -279,6 +279,14 @@ t.test('after close, calls are refused; what was called before is committed', as
   t.match(await last, [{ is: 'stored' }])
   await t.rejects(outbox.accept([sample(clock)]), StoreUnavailable)
   await outbox.close()
+  const files = await Promise.all(
+    (await readdir('/proc/self/fd')).map(fd => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  )
+  t.same(
+    files.filter(file => file.startsWith(path)),
+    [],
+    'no file is held',
+  )
   const again = await openAt(path)
   t.not(await again.queries.findMessage(given.message.id), null)
   await again.close()

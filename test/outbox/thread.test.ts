@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
@@ -166,6 +167,8 @@ t.test('what the thread begins with, and what it says first', async t => {
   t.testdir({})
   const clock = testClock()
   const loss = { messages: 2, from: null, until: NOON, noticedAt: NOON }
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
   const { outbox, settings, exit, told } = await open(t, { is: 'open', loss }, clock)
   t.match(settings, {
     path: `${t.testdirName}/new/outbox.db`,
@@ -181,8 +184,13 @@ t.test('what the thread begins with, and what it says first', async t => {
   t.same(outbox.loss?.(), loss)
   clock.advance(1)
   t.equal(outbox.loss?.(), null, 'after a day nobody needs it any more')
+  mock.timers.tick(59_999)
+  t.same(told, [])
+  mock.timers.tick(1)
+  t.same(told.splice(0), [{ maintainAt: clock.now() }], 'what is old goes, though nobody calls')
   const closing = outbox.close()
   await turn()
+  mock.timers.tick(60_000)
   t.same(told, [Object('close')])
   exit()
   await closing

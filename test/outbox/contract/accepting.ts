@@ -39,10 +39,16 @@ export async function accepting(t: Test, create: Create): Promise<void> {
   })
 
   await t.test('calls that come together are all answered, each with its own', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
+    const commits: { readonly ms: number; readonly calls: number }[] = []
+    const { outbox, clock, view } = await fresh(t, create, { onCommit: each => commits.push(each) })
     const given = Array.from({ length: 300 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
     const answers = await Promise.all(given.map(each => outbox.accept([each])))
     t.ok(answers.every(each => each.length === 1 && each[0]?.is === 'stored'))
+    t.equal(
+      commits.reduce((sum, { calls }) => sum + calls, 0),
+      300,
+    )
+    t.ok(commits.every(({ ms }) => ms >= 0))
     t.match(await view(given[299]?.message.id ?? ''), { state: 'queued' })
     t.equal((await outbox.queries.readSummary(clock.now(), 60_000)).backlog.email, 300)
   })

@@ -96,9 +96,11 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     const store = await fresh(t, create)
     const { report, settleAmbiguous, view } = await sending(store)
     await settleAmbiguous()
+    store.clock.advance(1000)
     const answers = await Promise.all(['sent', 'queued', 'delivered', 'sent'].map(status => report(status)))
     t.same(answers, ['recorded', 'stale', 'recorded', 'stale'])
-    t.match(await view(), { state: 'sent', receipt: { status: 'delivered' } })
+    const at = store.clock.now()
+    t.match(await view(), { state: 'sent', finalAt: at, receipt: { status: 'delivered', at } })
     t.equal((await store.outbox.claim('sms', 10, 1000)).settled.length, 1)
   })
 
@@ -108,8 +110,9 @@ export async function reporting(t: Test, create: Create): Promise<void> {
       report('queued'),
       report('sent', { id: undefined }),
       report('delivered', { providerId: undefined }),
+      report('read', { id: undefined }),
     ])
-    t.same(answers, ['recorded', 'recorded', 'recorded'])
-    t.match(await view(), { providerId: 'SM1', receipt: { status: 'delivered' } })
+    t.same(answers, ['recorded', 'recorded', 'recorded', 'recorded'])
+    t.match(await view(), { providerId: 'SM1', receipt: { status: 'read' } })
   })
 }
