@@ -188,9 +188,8 @@ function createApply({
     row.seq = Number(insert.run(...Object.values(columns).map(asValue), payload).lastInsertRowid)
   }
 
-  /** The lease of a message that is not being sent any more is forgotten; and with its end, its content. */
+  /** With the end of a message its content goes. */
   function changeRow(row: Row, now: number): void {
-    if (row.leaseUntil === null) row.leaseToken = null
     const columns = changesOf(row, now)
     change ??= db.prepare(changeOf(Object.keys(columns)))
     change.run(...Object.values(columns).map(asValue), row.seq ?? null)
