@@ -49,4 +49,7 @@ t.test('one backup is made at a time, and another one after it', async t => {
   await t.rejects(backUp('nowhere/c.db'), { name: 'StoreUnavailable', message: /unable to open/ })
   await backUp('d.db')
   t.same([existsSync(join(directory, 'b.db')), existsSync(join(directory, 'd.db'))], [false, true])
+  const last = backUp('e.db')
+  await outbox.close()
+  await t.resolves(last, 'the end waits for it')
 })
