@@ -25,7 +25,7 @@ export function callbackUrls(config: Config, base: string): readonly CallbackUrl
     const corpId = config.CORP_ID
     const ownKey = config.CALLBACK_KEYS?.get(channel)
     const { current } = callbackKeys(channel, { corpId, token, ownKey })
-    const url = `${base}/callback/${encodeURIComponent(corpId)}/${current}/${channel}`
+    const url = `${base}/callback/${corpId}/${current}/${channel}`
     return [{ channel, url, setting: `${name}_TOKEN` as const, token }]
   })
 }

@@ -13,7 +13,7 @@ export function createLog(level: string, destination: DestinationStream = openSt
     {
       level,
       base: null,
-      timestamp: createTimestamps(),
+      timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
       // Faults come presentable already; pino's own serializer would call each of them an Object.
       serializers: { err: (fault: unknown) => fault },
@@ -22,7 +22,10 @@ export function createLog(level: string, destination: DestinationStream = openSt
   )
 }
 
-export type LogDestination = ReturnType<typeof pino.destination>
+export interface LogDestination extends DestinationStream {
+  /** Writes what it holds. */
+  flush(done?: () => void): void
+}
 
 /**
  * Opens stdout for the log's lines. Nothing is written at the exit of the process: pino would do that synchronously, and would
@@ -49,18 +52,4 @@ export function flushLog(destination: Pick<LogDestination, 'flush'>, withinMs: n
     // A write that is under way has only the lines before it, and its end calls back: those that came since need another one.
     destination.flush(() => destination.flush(done))
   })
-}
-
-/** Makes the time of log lines, ISO 8601: lines of the same millisecond, which are many under load, share its text. */
-function createTimestamps(): () => string {
-  let at = -1
-  let text = ''
-  return () => {
-    const now = Date.now()
-    if (now !== at) {
-      at = now
-      text = `,"time":"${new Date(now).toISOString()}"`
-    }
-    return text
-  }
 }

@@ -16,7 +16,23 @@ import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
 
-export type Service = Awaited<ReturnType<typeof startService>>
+/** A running service. */
+export interface Service {
+  /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
+  readonly publicUrl: string
+  readonly adminUrl: string
+  /** The callback URLs to paste into the platform's console; a channel that is off has none. */
+  readonly urls: WiringOptions['urls']
+  readonly config: Config
+  readonly log: Logger
+  /** Looks for a renewed certificate now. */
+  reloadCertificate(): void
+  /**
+   * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
+   * what is in flight.
+   */
+  close(drainMs?: number): Promise<void>
+}
 
 export interface ServiceOptions
   extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'patienceMs'>>,
@@ -42,7 +58,7 @@ const LOAD_AFTER_MS = 1000
 export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
-) {
+): Promise<Service> {
   const { dotenvPath, wall = Date.now, clock = createClock(wall) } = options
   const readFile = (path: string) => readFileSync(path, 'utf8')
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
@@ -93,20 +109,13 @@ export async function startService(
 
   let closed: Promise<void> | undefined
   return {
-    /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
     publicUrl,
     adminUrl,
-    /** The callback URLs to paste into the platform's console; a channel that is off has none. */
     urls: urlsOf(config, config.PUBLIC_URL ?? publicUrl),
     config,
     log,
-    /** Looks for a renewed certificate now. */
-    reloadCertificate: (): void => watch?.check(),
-    /**
-     * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
-     * what is in flight.
-     */
-    close(drainMs = 0): Promise<void> {
+    reloadCertificate: () => watch?.check(),
+    close(drainMs = 0) {
       clearTimeout(loading)
       watch?.close()
       closed ??= drain(parts, drainMs, log)
@@ -119,7 +128,7 @@ export async function startService(
 const ACCEPT_QUEUE = 1024
 
 /** Opens both listeners, or closes everything and throws. */
-async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
+export async function openListeners(parts: ServiceParts, config: Config): Promise<void> {
   const { publicListener, adminListener, waiting } = parts
   try {
     // The public one opens last: nothing is accepted as long as anything can still stop the start.
@@ -135,7 +144,8 @@ async function openListeners(parts: ServiceParts, config: Config): Promise<void>
   }
 }
 
-async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise<void> {
+/** Ends what runs, in the order that loses nothing. */
+export async function drain(parts: ServiceParts, drainMs: number, log: Logger): Promise<void> {
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openWaitingAdmin } from '../admin/admin.ts'
@@ -7,14 +6,9 @@ import type { Emit } from '../events/events.ts'
 import { type Outbox, StoreUnusable } from '../outbox/outbox.ts'
 import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { pause } from '../runtime/retry.ts'
 
 const PAUSE_MS = { first: 250, most: 4000 }
-
-/**
- * Where a second listener may take over a port while the first one still answers there: all that is lost is a connection that comes in
- * the moment in which the first one closes. Elsewhere some ms are refused between them.
- */
-const SHARES_PORT = process.platform === 'linux'
 
 /**
  * Opens the store, and waits for a database that is not there yet: after a boot, the service may be up before the network is, or the
@@ -36,8 +30,7 @@ export async function openStoreWhenThere(
       try {
         const store = await open()
         said = 'starting'
-        if (!SHARES_PORT) await waiting?.close()
-        return { store, waiting: SHARES_PORT ? waiting : null }
+        return { store, waiting }
       } catch (error) {
         if (!(error instanceof StoreUnusable && error.passes)) throw error
         if (error.message !== said)
@@ -47,10 +40,10 @@ export async function openStoreWhenThere(
       if (waiting === null) {
         waiting = openWaitingAdmin(config, clock.now, emit, () => said.split(': ', 1)[0] ?? said)
         // Fastify hands every option on to Node; its types do not have this one.
-        const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: SHARES_PORT }
+        const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: true }
         await waiting.listen(place)
       }
-      await pause(backoff.failed())
+      await pause(backoff.failed(), undefined)
     }
   } catch (error) {
     await waiting?.close()

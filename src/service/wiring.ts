@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAdmin } from '../admin/admin.ts'
 import { createEventLog } from '../admin/event-log.ts'
@@ -63,9 +64,9 @@ export interface WiringOptions {
   /** The options of Node's HTTPS server; undefined: plain HTTP, behind a proxy that ends TLS. */
   readonly tls?: object
   /** The certificate that is being served, for people to look at; null without one. */
-  readonly certificate?: () => Certificate | null
+  readonly certificate: () => Certificate | null
   /** Says why a renewed one is not served; null while the served one is that of the files. */
-  readonly renewalRefused?: () => RefusedRenewal | null
+  readonly renewalRefused: () => RefusedRenewal | null
   /** The callback URLs to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
   /** Limits that no setting changes; those that are not given are the usual ones. */
@@ -78,7 +79,31 @@ export interface WiringOptions {
   readonly startStoreThread?: SqliteOutboxOptions['startThread']
 }
 
-export type ServiceParts = Awaited<ReturnType<typeof wireService>>
+/** What is started and ended, each by itself. */
+export interface ServiceParts {
+  readonly publicListener: FastifyInstance
+  readonly adminListener: FastifyInstance
+  /** It answers in the private listener's place until that one listens; null: the store was there at once. */
+  readonly waiting: FastifyInstance | null
+  readonly delivery: Delivery
+  /** It is null unless DDQ_URL is set. */
+  readonly alerts: StartedPart | null
+  /** It is null unless BOUNCE_IMAP_URL is set. */
+  readonly bounceMailbox: StartedPart | null
+  /** It is null unless EVENTS_URL is set. */
+  readonly webhooks: StartedPart | null
+  /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
+  beginDraining(): void
+  /** Loads modules in advance, for which the first message would have to wait. */
+  loadModules(): Promise<unknown>
+  /** Closes providers and store, once delivery has stopped and the public listener is closed. */
+  close(): Promise<void>
+}
+
+interface StartedPart {
+  start(): void
+  stop(): Promise<void>
+}
 
 /** The time that an attempt may take beyond its provider's own timeouts, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
@@ -108,7 +133,7 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
  * Makes the parts in the order in which a message passes them.
  * @param resources gets the parts that have to be closed, in the order of closing: the store is the last.
  */
-async function wireService(options: WiringOptions, resources: Resource[]) {
+async function wireService(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
   const { config, log, clock, random, wall, tls, limits } = options
   const startedAt = clock.now()
   let isDraining = false
@@ -336,7 +361,6 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
         })
 
   // The private listener.
-  const { certificate = () => null, renewalRefused = () => null } = options
   const view: ServiceView = {
     build,
     startedAt,
@@ -354,8 +378,8 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
     storeTrouble: () => outbox.trouble?.() ?? null,
     lacksDescriptors: descriptors.areShort,
     storeLoss: () => outbox.loss?.() ?? null,
-    certificate,
-    renewalRefused,
+    certificate: options.certificate,
+    renewalRefused: options.renewalRefused,
     templateProblems: () => [
       ...renderer
         .problems()
@@ -386,26 +410,16 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   return {
     publicListener: app,
     adminListener,
-    /** It answers in the private listener's place until that one listens; null: the store was there at once. */
     waiting,
     delivery,
-    /** It is null unless DDQ_URL is set. */
     alerts,
-    /** It is null unless BOUNCE_IMAP_URL is set. */
     bounceMailbox,
-    /** It is null unless EVENTS_URL is set. */
     webhooks,
-    renderer,
-    /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
-    beginDraining(): void {
+    beginDraining() {
       isDraining = true
     },
-    /** Loads modules in advance, for which the first message would have to wait. */
-    async loadModules(): Promise<void> {
-      await Promise.all(providers.flatMap(provider => provider.load?.() ?? []))
-    },
-    /** Closes providers and store, once delivery has stopped and the public listener is closed. */
-    async close(): Promise<void> {
+    loadModules: () => Promise.all(providers.flatMap(provider => provider.load?.() ?? [])),
+    async close() {
       for (const each of resources) await each.close()
     },
   }

@@ -370,7 +370,6 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/words/layout-dependence.test.ts': [['isPrecompilable: used.every(', 'isPrecompilable: used.some(']],
   'test/words/overrides.test.ts': [["if (unreadable.has('.')) return", '']],
   'test/devices/suppression.test.ts': [['alarmAt: latest(memory?.alarmAt ?? null, at)', 'alarmAt: at']],
-  'test/service/log.test.ts': [['if (now !== at) {', 'if (at < 0) {']],
   'test/runtime/leadership.test.ts': [
     [
       'if (granted && !signal.aborted) term.extend(until) else term.end()',

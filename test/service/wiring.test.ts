@@ -20,6 +20,8 @@ t.test('what was opened is closed when the rest cannot be wired', async t => {
     random: Math.random,
     wall: clock.now,
     urls: {},
+    certificate: () => null,
+    renewalRefused: () => null,
   })
   await t.rejects(made, /ADMIN_TOKENS is needed/)
   const outbox = await createSqliteOutbox({
