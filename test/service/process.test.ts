@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
@@ -5,6 +6,66 @@ import { describeStartFailure } from '../../src/service/process.ts'
 import { startService } from '../../src/service/service.ts'
 import { spawnService, startProcess } from '../rigs/process.ts'
 import { startSinks, until } from '../rigs/service.ts'
+
+const eventsOf = (stdout: string) =>
+  stdout
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line) as Record<string, unknown>)
+
+t.test('SIGHUP has it look for a renewed certificate, and a signal ends it in order', async t => {
+  const { settings } = await startSinks(t)
+  const { child, exited, stdout } = await startProcess(t, { ...settings, DRAIN_SECONDS: '0' })
+  await writeFile(settings['TLS_KEY_FILE'] ?? '', 'no key')
+  child.kill('SIGHUP')
+  await until(() => stdout().includes('cannot be used'), 'the certificate')
+  child.kill('SIGINT')
+  t.equal(await exited, 0)
+  const events = eventsOf(stdout()).map(({ event, signal = '', message }) => [event, signal, message])
+  t.same(events.slice(events.findIndex(([event]) => event === 'started')), [
+    ['started', '', 'started'],
+    ['certificate', '', 'the certificate changed but cannot be used: the last good one is served'],
+    ['signal', 'SIGINT', 'told to end'],
+    ['ending', '', 'ending: what is in flight is finished or given back'],
+    ['ended', '', 'ended'],
+  ])
+})
+
+t.test('a fault that nothing caught ends it with 70, and is logged', async t => {
+  const { settings } = await startSinks(t)
+  for (const fault of ['throw new Error("at night")', 'Promise.reject(new Error("at night"))']) {
+    const imports = [`data:text/javascript,process.on("SIGUSR2",()=>{${encodeURIComponent(fault)}})`]
+    const { child, exited, stdout } = await startProcess(t, settings, { imports })
+    child.kill('SIGUSR2')
+    t.equal(await exited, 70)
+    t.match(eventsOf(stdout()).at(-1), {
+      level: 60,
+      event: 'fault',
+      err: { type: 'Error' },
+      message: 'an unexpected fault: ending, to be started again',
+    })
+  }
+})
+
+t.test('a start that is refused says why, in the reader’s language', async t => {
+  for (const [LANG, said] of [
+    ['C', /^4 settings are missing or wrong:\n {2}CORP_ID is missing\. Your enterprise/],
+    ['zh_CN.UTF-8', /^有 4 项设置缺少或填错：\n {2}CORP_ID 没有设置。/],
+  ] as const) {
+    const { exited, stderr, stdout } = spawnService(t, ['serve'], { LANG }, { cwd: t.testdir() })
+    t.equal(await exited, 1)
+    t.match(stderr(), said)
+    t.equal(stdout(), '')
+  }
+  for (const [error, en, zh] of [
+    [new Error('the database does not answer'), 'the database does not answer', '数据库无响应'],
+    ['odd', 'an unknown fault', '未知故障'],
+  ] as const)
+    t.same(
+      ['en', 'zh-CN'].map(each => describeStartFailure(error, each as 'en')),
+      [en, zh],
+    )
+})
 
 t.test('a first signal ends it in order, a second one at once', async t => {
   const { settings } = await startSinks(t)

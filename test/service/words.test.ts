@@ -2,20 +2,23 @@ import { pino } from 'pino'
 import t from 'tap'
 import { openRenderer } from '../../src/service/factories.ts'
 import { enough, load } from '../config/settings.ts'
-import { messageOf } from '../words/rendering.ts'
+import { messageOf, rawOf, readMail, smsOf } from '../words/rendering.ts'
 
-const { render } = openRenderer(
-  load({
-    ...enough,
-    BRAND_NAME: 'Northwind',
-    PLUGIN_SENDERS: '{"p1": {"signature": "Plugin One", "from": "+15005550006"}}',
-    SENDER_BY_COUNTRY: '{"BR": "Example"}',
-    LOCALE_BY_COUNTRY: '{"BR": "zh-CN"}',
-    WEBOTP_DOMAIN: 'app.example.com',
-    MAIL_REPLY_TO: 'Help <help@example.com>',
-  }),
-  pino({ level: 'silent' }),
-)
+const settings = {
+  ...enough,
+  BRAND_NAME: 'Northwind',
+  BRAND_URL: 'https://www.example.com',
+  BRAND_COLOR: '0a7d55',
+  PLUGIN_SENDERS: '{"p1": {"signature": "Plugin One", "from": "+15005550006"}}',
+  SENDER_BY_COUNTRY: '{"BR": "Example"}',
+  LOCALE: 'es',
+  LOCALE_BY_COUNTRY: '{"BR": "zh-CN"}',
+  WEBOTP_DOMAIN: 'app.example.com',
+  SMS_MAX_SEGMENTS: '2',
+  MAIL_FROM: '"A, B \\C" <no-reply@mail.example.com>',
+  MAIL_REPLY_TO: 'Help <help@example.com>',
+}
+const renderer = openRenderer(load(settings), pino({ level: 'silent' }))
 
 t.test('an SMS has the sender, signature, language and domain of the settings', async t => {
   const sent = (recipient: string, pluginId?: string) => {
@@ -23,26 +26,63 @@ t.test('an SMS has the sender, signature, language and domain of the settings', 
       params: { code: '135790', minute: '10' },
       ...(pluginId !== undefined && { pluginId }),
     }
-    const outgoing = render(messageOf('sms', 'login-code', content, { recipient }))
-    return {
-      ...outgoing,
-      said: outgoing.channel === 'sms' && outgoing.text(),
-    }
+    const message = messageOf('sms', 'login-code', content, { recipient })
+    const outgoing = renderer.render(message)
+    return outgoing.channel === 'sms' && { sender: outgoing.sender, said: smsOf(renderer, message) }
   }
-  t.match(sent('+12025550123', 'p1'), {
+  const inSpanish =
+    '135790 es su codigo de acceso; vence en 10 minutos. No lo comparta. Si no lo ha pedido, ignore este mensaje.'
+  t.same(sent('+12025550123', 'p1'), {
     sender: { from: '+15005550006' },
-    said: /^Plugin One: [^]*@app\.example\.com #135790$/,
+    said: `Plugin One: ${inSpanish}\n@app.example.com #135790`,
   })
+  t.match(sent('+12025550123'), { sender: undefined, said: `Northwind: ${inSpanish}` })
   t.match(sent('+5511961234567'), {
     sender: { from: 'Example' },
-    said: /^【Northwind】登录验证码：135790/,
+    said: /^【Northwind】登录验证码：135790[^]*@app\.example\.com #135790$/,
   })
+  const plain = (length: number) => messageOf('sms', 'plain', { params: {}, plain: 'x'.repeat(length) })
+  t.match(smsOf(renderer, plain(250)), 'xxx')
+  t.throws(() => smsOf(renderer, plain(320)), { message: 'longer than SMS_MAX_SEGMENTS (2) allows' })
 })
 
-t.test('a mail has the sender and the address for answers of the settings', async t => {
-  const mail = render(messageOf('email', 'activation-code', { params: { code: '135790' } }))
-  const raw = mail.channel === 'email' ? mail.raw.toString() : ''
-  t.match(raw, /^From: "?Example"? <no-reply@example\.com>\r$/m)
-  t.match(raw, /^Reply-To: "?Help"? <help@example\.com>\r$/m)
-  t.match(raw, /^Message-ID: <[^@]+@example\.com>\r$/m)
+t.test(
+  'a mail has the sender, the address for answers, the language and the brand of the settings',
+  async t => {
+    const message = messageOf('email', 'activation-code', { params: { code: '135790' } })
+    const { from, replyTo, messageId, text, html } = await readMail(rawOf(renderer, message))
+    t.same(
+      [from, replyTo, messageId],
+      [
+        { name: 'A, B \\C', address: 'no-reply@mail.example.com' },
+        [{ name: 'Help', address: 'help@example.com' }],
+        '<abcdef0123456789abcdef0123456789@mail.example.com>',
+      ],
+    )
+    t.match(text, /^Su código de verificación\n[^]*\nEnviado por Northwind\nhttps:\/\/www\.example\.com\/\n/)
+    t.match(html, '0a7d55')
+    const bare = load({ ...settings, MAIL_FROM: 'no-reply@example.com', MAIL_REPLY_TO: '' })
+    const raw = String(rawOf(openRenderer(bare, pino({ level: 'silent' })), message))
+    t.match(raw, 'From: no-reply@example.com\r\n')
+    t.notMatch(raw, 'Reply-To')
+  },
+)
+
+t.test('words of the operator are in force, and what is wrong with them is logged', async t => {
+  const words = JSON.stringify({ sms: { 'login-code': '{{ code }} abre {{ brand.name }}' } })
+  const TEMPLATES_DIR = t.testdir({ 'stray.yaml': '', locales: { 'es.json': words } })
+  const log: unknown[] = []
+  const own = openRenderer(
+    load({ ...settings, TEMPLATES_DIR, WEBOTP_DOMAIN: '', MAIL_FROM: '', EMAIL_TOKEN: '', SMTP_URL: '' }),
+    pino({ base: null, timestamp: false }, { write: line => void log.push(JSON.parse(line)) }),
+  )
+  t.teardown(() => own.close())
+  t.equal(
+    smsOf(own, messageOf('sms', 'login-code', { params: { code: '135790', minute: '10' } })),
+    '135790 abre Northwind',
+  )
+  const reason = 'is no name of a template, so nothing reads it'
+  t.same(log, [
+    { level: 40, event: 'templates', file: 'stray.yaml', reason, is: 'warning', msg: 'template problem' },
+  ])
 })

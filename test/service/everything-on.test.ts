@@ -1,0 +1,301 @@
+import { createServer } from 'node:http'
+import { dirname } from 'node:path'
+import t, { type Test } from 'tap'
+import { createEmulator } from '../../sandbox/emulator/emulator.ts'
+import { FORMS } from '../bounces/forms.ts'
+import { startImap } from '../rigs/imap-server.ts'
+import { listen } from '../rigs/listen.ts'
+import { serveHere } from '../rigs/serve-here.ts'
+import { mailBody, NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+import { startTwoCarriers } from '../rigs/two-carriers.ts'
+import { SECRET, startReceiver } from '../webhooks/receiver.ts'
+
+const ROBOT = (url: string) => `crew:
+  channel: chat
+  request:
+    url: ${url}
+    json: '{"text": "{{ text }}"}'
+`
+
+/** The settings of a service on which everything is on, and who stands at its other ends. */
+async function startEnds(t: Test) {
+  const [two, receiver, imap, emulator] = await Promise.all([
+    startTwoCarriers(t),
+    startReceiver(t),
+    startImap(t),
+    createEmulator(),
+  ])
+  t.teardown(() => emulator.close())
+  const posts: string[] = []
+  const group = createServer(async (request, response) => {
+    for await (const chunk of request) posts.push(String(chunk))
+    response.end('{}')
+  })
+  const settings = {
+    ...NO_QUOTAS,
+    ...two.settings,
+    ...emulator.settings,
+    ALERTS: 'alert * 0 - ann@example.com',
+    EVENTS_URL: `http://127.0.0.1:${receiver.port}/hook`,
+    EVENTS_SECRET: SECRET,
+    BOUNCE_IMAP_URL: `imap://ann:secret@127.0.0.1:${imap.port}?ignoreTLS=true`,
+    SMS_GATEWAYS: ROBOT(`http://127.0.0.1:${await listen(t, group)}/`),
+    TEMPLATES_DIR: dirname(two.templatesFile),
+    PUBLIC_URL: 'https://courier.example.com',
+  }
+  return { two, receiver, imap, emulator, posts, settings }
+}
+
+/** Who has set a timer that goes on for ever, by the file of src. */
+function watchIntervals(t: Test) {
+  const real = { setInterval, clearInterval }
+  const running = new Map<unknown, string>()
+  Object.assign(globalThis, {
+    setInterval(...given: Parameters<typeof setInterval>) {
+      const timer = real.setInterval(...given)
+      const [, file = 'else'] = /\/src\/([^:]+):/.exec(String(new Error('who').stack)) ?? []
+      // The library of metrics looks at the event loop until the process ends.
+      if (file !== 'admin/metrics/metrics.ts') running.set(timer, file)
+      return timer
+    },
+    clearInterval(timer: NodeJS.Timeout) {
+      running.delete(timer)
+      real.clearInterval(timer)
+    },
+  })
+  t.teardown(() => Object.assign(globalThis, real))
+  return () => [...running.values()]
+}
+
+const page = async (rig: ServiceRig, path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+/** Where files are in memory, the start warns of that. */
+const firstEvents = (rig: ServiceRig) =>
+  rig.events().filter(({ message }) => !String(message).includes('the store is on '))
+const ALARM = { type: '8', productName: 'Freezer T2', username: 'Lin', time: '2026-11-20 14:32:05' }
+
+t.test('with everything on each part does its work, and after the end nothing of it is left', async t => {
+  const { two, imap, receiver, emulator, posts, settings } = await startEnds(t)
+  const intervals = watchIntervals(t)
+  const rig = await startRig(t, settings)
+  const { publicUrl, adminUrl, urls } = rig.service()
+  await until(() => imap.count(/ SELECT INBOX/) > 0 && receiver.told().length === 4, 'all has begun')
+  t.same(
+    firstEvents(rig)
+      .slice(0, 4)
+      .map(({ time: _time, pid: _pid, ...event }) => event),
+    [
+      {
+        level: 40,
+        event: 'setting',
+        message:
+          'ADMIN_TOKENS is not set: every user of this machine can read console and metrics, and send, retry and cancel messages: `callback-courier token` makes one; without it URLs and backups are not given out',
+      },
+      {
+        level: 40,
+        event: 'templates',
+        file: 'templates.yaml',
+        reason: 'is no name of a template, so nothing reads it',
+        is: 'warning',
+        message: 'template problem',
+      },
+      { level: 30, event: 'ddq', leads: true, message: 'this process watches the devices' },
+      {
+        level: 30,
+        event: 'started',
+        version: '1.1.0',
+        commit: '',
+        public: publicUrl,
+        admin: adminUrl,
+        message: 'started',
+      },
+    ],
+  )
+  t.match([publicUrl, adminUrl], [/^https:\/\/127\.0\.0\.1:\d+$/, /^http:\/\/127\.0\.0\.1:\d+$/])
+  t.match(urls, {
+    email: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/email$/,
+    sms: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms$/,
+  })
+  t.match(await page(rig, '/console'), 'Words: templates.yaml: is no name of a template, so nothing reads it')
+  t.match(await page(rig, '/console'), 'Addresses left out')
+
+  // A mail goes out, comes back, and is found in the mailbox.
+  await rig.post('email', mailBody())
+  const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
+  imap.mails.set(1, FORMS['postfix']?.({ id, to: 'ann@example.com', status: '5.1.1' }) ?? '')
+  imap.mails.set(2, 'Subject: hello\r\nMessage-ID: <1@example.com>\r\n\r\nno report')
+  imap.say('* 2 EXISTS\r\n')
+  await until(() => imap.moved.length > 0, 'the report is read')
+  t.same(imap.moved, [1])
+  t.match(await page(rig, `/console/messages/${id}`), 'It did not arrive: 5.1.1')
+
+  // A device alert is mailed, and what is asked for and not here is counted.
+  emulator.devices.perform('1144502133', 'alarm', 'rule-door')
+  await until(() => rig.smtp.mails.length === 2, 'the alarm')
+  t.equal((await rig.ask('/nowhere')).status, 404)
+  t.equal((await rig.ask('/%zz')).status, 404)
+  const metrics = await page(rig, '/metrics')
+  t.match(metrics, 'callback_courier_strays_total{err_code="4041001"} 2\n')
+  t.match(metrics, 'callback_courier_ddq_subscribed 1\n')
+  t.match(metrics, 'callback_courier_bounce_mailbox_failing_seconds 0\n')
+  t.match(metrics, /callback_courier_event_posts_total\{result="delivered"\} [1-9]/)
+  t.match(metrics, /callback_courier_store_commit_seconds_count [1-9]/)
+  const reporting = [...metrics.matchAll(/receipts_total\{[^}]*provider="(\w+)"/g)].map(([, name]) => name)
+  t.same(new Set(reporting), new Set(['smtp', 'twilio', 'aliyun', 'tencent']))
+
+  // What becomes of messages and carriers is told elsewhere.
+  const told = () => receiver.told().map(({ type, data }) => [type, data['provider']].join(' '))
+  await until(() => told().length === 7, 'both mails and the report')
+  await two.aliyun.standIn.close()
+  for (let n = 0; n < 5; n += 1) await rig.post('sms', smsBody({ to: `1380013800${n}` }, { type: 4 }))
+  await until(() => told().length === 13, 'a carrier is gone')
+  t.same([...told()].sort(), [
+    'message.ended smtp',
+    'message.ended smtp',
+    'message.ended tencent',
+    'message.ended tencent',
+    'message.ended tencent',
+    'message.ended tencent',
+    'message.ended tencent',
+    'message.reported smtp',
+    'provider.down aliyun',
+    'provider.up aliyun',
+    'provider.up smtp',
+    'provider.up tencent',
+    'provider.up twilio',
+  ])
+
+  t.equal((await rig.post('email', mailBody({ to: 'bob@example.com', email_param: ALARM }))).errCode, 0)
+  await rig.service().close()
+  t.match(posts.join('\n'), /Door left open[^]*Freezer T2/, 'alarms are told before the end')
+  t.same(
+    rig
+      .events()
+      .slice(rig.events().findIndex(({ event }) => event === 'ending'))
+      .filter(({ event }) => event !== 'final' && event !== 'robot')
+      .map(({ event, message }) => [event, message]),
+    [
+      ['ending', 'ending: what is in flight is finished or given back'],
+      ['ddq', 'another process watches the devices'],
+      ['ended', 'ended'],
+    ],
+  )
+  t.same(intervals(), [])
+  await until(() => imap.connections() === 0 && emulator.ddq.statistics().connections === 0, 'all hang up')
+  for (const url of [publicUrl, adminUrl]) await t.rejects(fetch(url), url)
+})
+
+t.test('what nobody has set up is not there', async t => {
+  const rig = await startRig(t, { TLS: 'off', EMAIL_TOKEN: '', ADMIN_TOKENS: 'a-password-for-the-console' })
+  t.same(
+    firstEvents(rig).map(({ event }) => event),
+    ['started'],
+  )
+  const headers = { authorization: `Basic ${btoa('admin:a-password-for-the-console')}` }
+  const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`, { headers })).text()
+  const metrics = await read('/metrics')
+  t.notMatch(metrics, /courier_(?:ddq|alerts|event)/)
+  t.notMatch(metrics, 'courier_certificate_remaining_seconds 1')
+  const overview = await read('/console')
+  t.notMatch(overview, /Device alerts|Events waiting|E-mail callbacks/)
+  const urls = await read('/console/urls')
+  t.match(urls, /http:\/\/127\.0\.0\.1:0\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms/)
+  t.notMatch(urls, '/email')
+  const { headers: answered } = await rig.validate('sms')
+  t.equal(answered['cache-control'], 'no-store')
+  t.notOk('strict-transport-security' in answered, 'a proxy speaks for its own TLS')
+  const sent = await fetch(`${rig.service().adminUrl}/console/send`, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      origin: rig.service().adminUrl,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ kind: 'sms/login-code', to: '+8613800138000' }),
+    redirect: 'manual',
+  })
+  t.match(await sent.text(), /[0-9a-f]{32}/)
+  t.equal(rig.twilio.messages.length, 1)
+})
+
+t.test('a message is held to the limits of the settings', async t => {
+  const claims: unknown[] = []
+  const rig = await startRig(
+    t,
+    {
+      ...NO_QUOTAS,
+      MAX_RECIPIENTS: '2',
+      LINKS_HTTPS_ONLY: 'on',
+      LINK_HOSTS: 'www.example.com,plain.example.com',
+      PLATFORM_WORDS: 'email',
+      SMS_MAX_SEGMENTS: '1',
+      ALLOWED_SOURCES: '192.0.2.0/24',
+      TRUSTED_PROXIES: '127.0.0.1',
+      POST_SIGNATURE: 'required',
+      SIGNATURE_MAX_AGE_SECONDS: '60',
+    },
+    {
+      startStoreThread(settings) {
+        const thread = serveHere(settings)
+        const { postMessage } = thread
+        thread.postMessage = (message, transfer) => {
+          if (typeof message === 'object' && 'calls' in message)
+            claims.push(...message.calls.filter(([name]) => name === 'claim').map(([, given]) => given))
+          postMessage(message, transfer)
+        }
+        return thread
+      },
+    },
+  )
+  const ask = async (channel: 'email' | 'sms', body: object, from = '192.0.2.7', ageS = 0) => {
+    const query = rig.sign(channel, String(Math.floor(Date.now() / 1000) - ageS))
+    const { errCode, errMsg } = await rig.ask(`${rig.path(channel)}?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
+      body: JSON.stringify(body),
+    })
+    return [errCode, errMsg]
+  }
+  const linked = (url: string) => mailBody({}, { url })
+  const inMany = (count: number) =>
+    mailBody({ to: Array.from({ length: count }, (_, n) => `p${n}@example.com`).join(',') })
+  const long = { to: '13800138000', sms_param: { type: 99 }, plain_sms: 'x'.repeat(200) }
+  const plain = mailBody({ to: 'eve@example.com', plain_email: 'Words of the platform.' })
+  for (const [what, asked, expected] of [
+    ['two recipients', ask('email', inMany(2)), [0, '']],
+    ['three recipients', ask('email', inMany(3)), [4002012, '/to: more than 2 recipients']],
+    [
+      'a link without TLS',
+      ask('email', linked('http://www.example.com/')),
+      [4002011, '/email_param/url: is not an https link (LINKS_HTTPS_ONLY)'],
+    ],
+    [
+      'a link elsewhere',
+      ask('email', linked('https://evil.example.com/')),
+      [4002011, '/email_param/url: leads to a host that is not allowed (LINK_HOSTS)'],
+    ],
+    ['a link to the second host', ask('email', linked('https://plain.example.com/')), [0, '']],
+    ['a long SMS', ask('sms', long), [4002001, '/plain_sms: is longer than SMS_MAX_SEGMENTS (1) allows']],
+    ['words of the platform', ask('email', plain), [0, '']],
+    [
+      'another source',
+      ask('email', mailBody(), '198.51.100.7'),
+      [4031003, 'the caller is not among the allowed sources'],
+    ],
+    ['signed 50 s ago', ask('email', mailBody({ subject: 'again' }), '192.0.2.7', 50), [0, '']],
+    [
+      'signed 65 s ago',
+      ask('email', mailBody({ subject: 'late' }), '192.0.2.7', 65),
+      [4031003, /^the timestamp is too old/],
+    ],
+  ] as const)
+    t.match(await asked, expected, what)
+  t.match(
+    String(rig.smtp.mails.find(({ to }) => to[0] === 'eve@example.com')?.data),
+    'Words of the platform.',
+  )
+  // The longest attempt by SMTP takes 390 s; 10 s are spare, and 120 s for the wait before it.
+  t.match(claims, [
+    { channel: 'email', leaseMs: 520_000 },
+    { channel: 'sms', leaseMs: 520_000 },
+  ])
+})

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t from 'tap'
+import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
+import { bounceUrl, callbackUrls, reportUrls } from '../../src/service/callback-urls.ts'
+import {
+  authenticationOptions,
+  openOutbox,
+  openRecipientReader,
+  openSmsTemplates,
+  openStoreKeys,
+  requireTemplates,
+} from '../../src/service/factories.ts'
+import { enough, load } from '../config/settings.ts'
+import { SECRET } from '../webhooks/receiver.ts'
+
+const silent = pino({ level: 'silent' })
+const OWN = { now: 'an-own-key-for-the-sms-url', before: 'the-key-of-the-sms-url-before' }
+
+t.test('who calls is known by the Tokens, keys and networks of the settings', t => {
+  const { sources, wall, ...said } = authenticationOptions(
+    load({
+      ...enough,
+      EMAIL_TOKEN_PREVIOUS: 'an-old-token-of-the-mails',
+      CALLBACK_KEYS: `sms:${OWN.now} sms-previous:${OWN.before}`,
+      POST_SIGNATURE: 'required',
+      SIGNATURE_MAX_AGE_SECONDS: '77',
+      ALLOWED_SOURCES: '192.0.2.0/24',
+      TRUSTED_PROXIES: '198.51.100.7',
+    }),
+    () => 5,
+  )
+  t.same(said, {
+    corpId: '100fa4b2',
+    channels: {
+      email: {
+        tokens: ['kbXvWqzRtYpLmNhJgFdS', 'an-old-token-of-the-mails'],
+        keys: ['cf4808697195d60ef3fa98d1ae509e5b', '969d15d5f30c29582f4cd2b45f4db506'],
+      },
+      sms: { tokens: ['tGmZwHcYsBxKrVjNdQpF'], keys: [OWN.now, OWN.before] },
+    },
+    postSignature: 'required',
+    signatureMaxAgeSeconds: 77,
+  })
+  t.equal(wall(), 5)
+  t.equal(sources.isAllowed('192.0.2.3', undefined), true)
+  t.equal(sources.isAllowed('203.0.113.9', '192.0.2.3'), false)
+  t.equal(sources.isAllowed('198.51.100.7', '192.0.2.3'), true, 'a trusted proxy speaks for others')
+  const mailOnly = authenticationOptions(load({ ...enough, SMS_TOKEN: '' }), () => 5)
+  t.equal(mailOnly.channels.sms, undefined)
+  t.end()
+})
+
+t.test('the URLs are those that are served, of the channels that are on', async t => {
+  const base = 'https://courier.example.com/iot'
+  const config = load({
+    ...enough,
+    CALLBACK_KEYS: `sms:${OWN.now} sms-previous:${OWN.before}`,
+    ALIYUN_ACCESS_KEY_ID: 'LTAItest',
+    ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
+    SMS_ROUTES: '*=twilio,aliyun',
+  })
+  const email = {
+    channel: 'email',
+    url: `${base}/callback/100fa4b2/cf4808697195d60ef3fa98d1ae509e5b/email`,
+    setting: 'EMAIL_TOKEN',
+    token: 'kbXvWqzRtYpLmNhJgFdS',
+  }
+  t.same(callbackUrls(config, base), [
+    email,
+    {
+      channel: 'sms',
+      url: `${base}/callback/100fa4b2/${OWN.now}/sms`,
+      setting: 'SMS_TOKEN',
+      token: 'tGmZwHcYsBxKrVjNdQpF',
+    },
+  ])
+  t.same(callbackUrls(load({ ...enough, SMS_TOKEN: '' }), base), [email])
+  t.same(await reportUrls(config, base), [
+    { carrier: 'aliyun', url: `${base}/receipt/aliyun/792367c25fad0340123a2e9f26dbc360` },
+  ])
+  t.equal(bounceUrl(config, base), `${base}/receipt/bounce/6728f3f1177f3b4e8aeea4124977f513`)
+  t.equal(bounceUrl(load({ ...enough, EMAIL_TOKEN: '' }), base), null)
+})
+
+t.test('an SMS may go to the listed countries, or to the one at home, and only where a route leads', t => {
+  const CHINA = '+8613800138000'
+  const GERMANY = '+4915123456789'
+  const BRITAIN = '+447400123456'
+  const all = [CHINA, GERMANY, BRITAIN]
+  for (const [given, may] of [
+    [{}, [CHINA]],
+    [{ SMS_COUNTRIES: 'DE' }, [GERMANY]],
+    [{ SMS_COUNTRIES: '*' }, all],
+    [{ SMS_COUNTRIES: '*', SMS_ROUTES: 'CN,DE=twilio' }, [CHINA, GERMANY]],
+    [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN,DE=twilio' }, [GERMANY]],
+    [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN=twilio;*=twilio' }, [GERMANY, BRITAIN]],
+  ] as const) {
+    const { valid, invalid, why } = openRecipientReader(load({ ...enough, ...given }))(
+      'sms',
+      all.join(','),
+      undefined,
+    )
+    t.same([valid.map(({ to }) => to), invalid], [may, 3 - may.length], JSON.stringify(given))
+    t.equal(why, may.length === 3 ? 'recipient' : 'country')
+  }
+  const home = openRecipientReader(load({ ...enough, DEFAULT_AREA_CODE: '49' }))
+  t.match(home('sms', '015123456789', undefined).valid, [{ to: GERMANY, country: 'DE' }])
+  for (const [given, count] of [
+    [{}, 0],
+    [{ ROUTED_ADDRESSES: 'on' }, 1],
+  ] as const) {
+    const read = openRecipientReader(load({ ...enough, ...given }))
+    t.equal(read('email', 'ann%example.com@example.org', undefined).valid.length, count)
+  }
+  t.end()
+})
+
+t.test('the store is given its limits, whose it is, and whether it keeps events', async t => {
+  const path = join(t.testdir(), 'outbox.db')
+  const given = { DATABASE_URL: `file:${path}`, STORE_SECRET: 'a-store-secret-of-some-length' }
+  const storeOf = async (more: Readonly<Record<string, string>>) => {
+    const config = load({ ...enough, ...given, ...more })
+    let settings: object | undefined
+    const opened = openOutbox(config, { now: () => 7 }, await openStoreKeys(config), silent, {
+      formerly: 'old-corp',
+      startThread(seen) {
+        settings = seen
+        throw new Error('enough is seen')
+      },
+    })
+    await t.rejects(opened, /enough is seen/)
+    return settings
+  }
+  const usual = {
+    path,
+    enterprise: { corpId: '100fa4b2', formerly: 'old-corp' },
+    maxBacklog: 1_000_000,
+    retentionDays: 30,
+    keepsEvents: false,
+    now: 7,
+    emptyWalEveryMs: 60_000,
+  }
+  const { payloadKeys: _, ...seen } = { payloadKeys: null, ...(await storeOf({})) }
+  t.same(seen, usual)
+  t.match(
+    await storeOf({
+      MAX_BACKLOG: '4711',
+      RETENTION_DAYS: '5',
+      EVENTS_URL: 'https://hooks.example.com/',
+      EVENTS_SECRET: SECRET,
+    }),
+    { ...usual, maxBacklog: 4711, retentionDays: 5, keepsEvents: true },
+  )
+})
+
+t.test('an address is known by its mailbox, and by STORE_SECRET or a secret beside the store', async t => {
+  const folder = t.testdir()
+  const keysOf = (name: string, STORE_SECRET = '') =>
+    openStoreKeys(load({ ...enough, DATABASE_URL: `file:${join(folder, name, 'outbox.db')}`, STORE_SECRET }))
+  const made = await keysOf('a')
+  const again = await keysOf('a')
+  const other = await keysOf('b')
+  const hash = made.recipientHash('email', 'ann@example.com')
+  t.equal(made.recipientHash('email', 'Ann+shop@Example.COM'), hash)
+  t.equal(again.recipientHash('email', 'ann@example.com'), hash)
+  t.not(other.recipientHash('email', 'ann@example.com'), hash)
+  t.not(made.recipientHash('sms', '+8613800138000'), made.recipientHash('sms', '+8613800138001'))
+  t.match(readFileSync(join(folder, 'a', 'store.secret'), 'utf8'), /^\S{22,}\n?$/)
+  const set = 'a-store-secret-of-some-length'
+  const [one, two] = [await keysOf('a', set), await keysOf('b', set)]
+  t.equal(one.recipientHash('email', 'a@b.cc'), two.recipientHash('email', 'a@b.cc'))
+})
+
+t.test('a start needs one carrier that has templates, if any carrier needs them', async t => {
+  const path = join(t.testdir({ 'templates.yaml': 'tencent: {}\n' }), 'templates.yaml')
+  const carriers = {
+    ALIYUN_ACCESS_KEY_ID: 'LTAItest',
+    ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
+    ALIYUN_SMS_SIGN_NAME: '示例',
+    SMS_ROUTES: '*=twilio,aliyun',
+  }
+  const config = load({ ...enough, ...carriers })
+  const sms = (...names: readonly string[]) => names.map(name => ({ name, channel: 'sms' }) as const)
+  const refused = (providers: readonly { readonly name: string; readonly channel: 'email' | 'sms' }[]) => {
+    try {
+      requireTemplates(config, providers, NO_TEMPLATES)
+      return []
+    } catch (error) {
+      return (error as { readonly faults: readonly { readonly name: string }[] }).faults.map(
+        ({ name }) => name,
+      )
+    }
+  }
+  t.same(refused(sms('aliyun')), ['SMS_TEMPLATES_FILE'])
+  t.same(refused(sms('aliyun', 'twilio')), [])
+  t.same(refused([]), [])
+  t.same(refused([{ name: 'aliyun', channel: 'email' }]), [])
+  const unread = await openSmsTemplates(load({ ...enough, SMS_TOKEN: '', SMS_TEMPLATES_FILE: path }), silent)
+  t.same(unread.faults(), [], 'without SMS nobody reads the file')
+  unread.close()
+})
