@@ -152,12 +152,11 @@ function note({ latest }: HealthRecord, { nth }: HealthAttempt, failed: boolean)
   if (latest.length > LATEST.count) latest.shift()
 }
 
-function noteEnd(record: HealthRecord, now: number): void {
+function noteEnd(record: HealthRecord): void {
   record.latest = []
   record.fault = null
   record.rests = 0
   record.triedBy = null
-  record.until = now
 }
 
 export interface HealthOptions {
@@ -274,7 +273,7 @@ export function createHealth(
       note(whole, attempt, false)
       return null
     }
-    noteEnd(whole, now)
+    noteEnd(whole)
     // What failed with the carrier is tried now, too.
     for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
     return 'closed'

@@ -205,7 +205,22 @@ t.test('a validity may have decimals; an invalid one counts as not stated', asyn
     ).validityMs
   t.equal(life(1, '0.5'), HOUR / 2)
   t.equal(life(1, 720), 720 * HOUR)
-  for (const nonsense of [undefined, '', 'soon', 0, '0', -1, 720.1, '1,5', 'NaN', '0x10', true, '1e2']) {
+  for (const nonsense of [
+    undefined,
+    '',
+    'soon',
+    0,
+    '0',
+    -1,
+    720.1,
+    '1,5',
+    'NaN',
+    '0x10',
+    true,
+    '1e2',
+    '0.0166666667',
+    '1234567890',
+  ]) {
     t.equal(life(1, nonsense), 24 * HOUR)
     t.equal(life(7, nonsense), 24 * HOUR)
     t.equal(life(8, nonsense), 24 * HOUR)

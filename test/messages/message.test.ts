@@ -7,5 +7,5 @@ t.test('ids are 32 hex digits, in the order of arrival, and never the same', asy
   t.equal(new Set(ids).size, 2000)
   for (const id of ids) t.match(id, /^[0-9a-f]{32}$/)
   t.ok(newMessageId(at + 1) > (ids.sort().at(-1) ?? ''))
-  t.equal(newMessageId(5).length, 32)
+  t.match(newMessageId(0x123), /^000000000123[0-9a-f]{20}$/)
 })
