@@ -74,7 +74,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
     },
-    receipt({ channel, provider, id, providerId, status, errorCode, fault, result }) {
+    receipt({ channel, provider, id, providerId, status, errorCode, fault, reply, result }) {
       if (result === 'forged') {
         rarely.warn(
           `receipt/forged/${provider}`,
@@ -83,7 +83,8 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         )
         return
       }
-      const said = { status, code: errorCode, ...(fault !== undefined && { whose: fault.verdict }) }
+      const whose = fault !== undefined && { whose: fault.verdict }
+      const said = { status, code: errorCode, ...whose, ...(reply !== undefined && { reply }) }
       // A report on a mail names it by our id alone.
       const named = channel === 'email' ? { id } : { provider_id: providerId }
       const line = { event: 'receipt', provider, ...named, ...said, result }

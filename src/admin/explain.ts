@@ -250,7 +250,8 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, providerId, receip
   if (channel === 'sms')
     return {
       what: [taken, 'There is no delivery report.'],
-      next: '“check” says whether reports come, and why not. Look for the provider’s id in its console.',
+      next: '“check” says whether reports come, and why not. Look for {queueId} in the carrier’s console.',
+      values: { queueId: providerId ?? '–' },
     }
   return {
     what: [taken],
@@ -263,11 +264,11 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, providerId, receip
 }
 
 function explainReport(
-  { status, errorCode, fault, at }: NonNullable<MessageView['receipt']>,
+  { status, errorCode, fault, reply: said, at }: NonNullable<MessageView['receipt']>,
   channel: Channel,
 ): Found {
   const reply = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
-  const values = { at: clockTime(at), status: reply, what: reply }
+  const values = { at: clockTime(at), status: reply, what: reply, said: said ?? '' }
   if (status === 'delivered' || status === 'read')
     return {
       what: ['The phone has it, since {at}.'],
@@ -288,7 +289,10 @@ function explainReport(
       values,
     }
   return {
-    what: ['It did not arrive: {what}.'],
+    what: [
+      'It did not arrive: {what}.',
+      said === undefined ? null : 'In the words of the other side: {said}',
+    ],
     next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault),
     values,
   }
@@ -296,7 +300,8 @@ function explainReport(
 
 const LOOK_UP = {
   sms: 'Look the code up in the provider’s list of errors: an unreachable phone, a wrong number, or a filter.',
-  email: 'The report that came to the address of MAIL_BOUNCE_TO has the server’s own words.',
+  email:
+    'Act on the words of the other side; “check” looks at SPF, DKIM and DMARC. The whole report came to MAIL_BOUNCE_TO.',
 } as const
 
 /** What to do about a message that its provider took, and that did not arrive. */
@@ -304,11 +309,16 @@ function mendReport(
   channel: Channel,
   { verdict, scope }: { readonly verdict: ReportFault['verdict']; readonly scope: FaultScope },
 ): SentenceKey {
-  if (channel === 'email')
-    return verdict === 'recipient' ? 'Compare the address with what the person says.' : LOOK_UP.email
+  if (channel === 'email') return MEND_MAIL[verdict] ?? LOOK_UP.email
   return isOursToMend({ verdict, scope }) ? (MEND_OURS[scope] ?? LOOK_AT_CODE) : MEND[verdict]
 }
 
+const MEND_MAIL: { readonly [V in ReportFault['verdict']]?: SentenceKey } = {
+  recipient: 'Compare the address with what the person says.',
+  limit: 'The person makes room in the mailbox, and asks again.',
+  later:
+    'The person asks again later. When mails to many domains come back so, look into the log of your mail server, and whether it may send (port 25).',
+}
 const ALLOW_COUNTRY =
   'Allow the country in the provider’s console, or send it by another carrier (SMS_ROUTES).'
 const LOOK_AT_CODE =
@@ -364,10 +374,11 @@ const UNREADABLE: Found = {
 function lastReply({ timeline }: MessageView): Sentence | null {
   const last = timeline.at(-1)
   if (last === undefined) return null
-  return say('The last reply, of {provider}: {reply}', {
-    provider: last.provider,
-    reply: describeReply(last),
-  })
+  const { provider } = last
+  // Nobody was asked: the reason is one of ours.
+  if (last.outcome === 'skipped' || last.code === 'RENDER')
+    return say('{provider} was not asked: {reply}', { provider, reply: translateText(last.reply) })
+  return say('The last reply, of {provider}: {reply}', { provider, reply: describeReply(last) })
 }
 
 /** Answers the same question when there is no message to a recipient at all: what is known of the platform's calls. */

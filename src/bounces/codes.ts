@@ -22,6 +22,11 @@ const FAULTS: Readonly<Record<string, ReportFault>> = {
   },
   '5.1.10': noMail('the address takes no mail'),
   '5.2.1': noMail('the mailbox is disabled'),
+  // It takes mail again one day, so nobody is left out for it.
+  '5.2.2': { verdict: 'limit', scope: 'recipient', reason: 'the mailbox is full' },
+  '4.2.2': { verdict: 'limit', scope: 'recipient', reason: 'the mailbox is full' },
+  '4.4.1': { verdict: 'later', scope: 'recipient', reason: 'the recipient’s mail server does not answer' },
+  '4.4.7': { verdict: 'later', scope: 'recipient', reason: 'your mail server tried for days and gave up' },
   complaint: { verdict: 'ours', scope: 'message', reason: 'the recipient complained of it' },
 }
 const POLICY: ReportFault = {
@@ -32,5 +37,5 @@ const POLICY: ReportFault = {
 
 /** @param code an enhanced status code, or `complaint`. @returns undefined: nobody knows. */
 export function faultOf(code: string): ReportFault | undefined {
-  return FAULTS[code] ?? (code.startsWith('5.7.') ? POLICY : undefined)
+  return FAULTS[code] ?? (/^[45]\.7\./.test(code) ? POLICY : undefined)
 }

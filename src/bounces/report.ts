@@ -9,6 +9,8 @@ export interface BouncedMail {
   readonly recipients: readonly string[]
   /** An enhanced status code (RFC 3463) such as `5.1.1`, or `complaint`. */
   readonly code: string
+  /** What the server that did not take it said of that; empty: nothing. A stranger wrote it. */
+  readonly said: string
 }
 
 /** So much of a report is read: what it says stands before the mail that it gives back, or at its head. */
@@ -176,8 +178,10 @@ function readStatus(fields: FieldReader, { ids }: Original): readonly BouncedMai
     if (group.get('action')?.toLowerCase() !== 'failed') return []
     const code = codeOf(group)
     const recipients = [group.get('original-recipient'), group.get('final-recipient')].flatMap(addressOf)
-    // A full mailbox is one again that takes mail, as what failed for now is.
-    return code === null || code === '5.2.2' || recipients.length === 0 ? [] : [{ id, recipients, code }]
+    const reply = group.get('diagnostic-code')?.replace(/^[\w-]+;\s*/, '') ?? ''
+    // In a reply of several lines a hyphen follows the number.
+    const said = decodeWords(reply).replace(/\b(\d{3})-(?=[45]\.)/g, '$1 ')
+    return code === null || recipients.length === 0 ? [] : [{ id, recipients, code, said }]
   })
 }
 
@@ -185,7 +189,9 @@ function readComplaint(report: Fields, { ids, to }: Original): readonly BouncedM
   const id = findId([report.get('original-envelope-id'), ...ids])
   const recipients = addressOf(report.get('original-rcpt-to') ?? to)
   if (id === undefined || recipients.length === 0) return []
-  return report.get('feedback-type')?.toLowerCase() === 'abuse' ? [{ id, recipients, code: 'complaint' }] : []
+  return report.get('feedback-type')?.toLowerCase() === 'abuse'
+    ? [{ id, recipients, code: 'complaint', said: '' }]
+    : []
 }
 
 /** Finds our id: in the envelope id, our own header, the Message-ID, or what the report is an answer to. */
@@ -197,13 +203,35 @@ function findId(ids: readonly (string | undefined)[]): string | undefined {
   return undefined
 }
 
-/** The code of what failed for good; null: it may work later, or nobody says. The server's own is taken where the status says nothing more. */
+/**
+ * The code of what failed for good, which may be of the class that speaks of a fault for now: then the queue gave up. The server's own
+ * is taken where the status says nothing more. @returns null: it has none, or one of success
+ */
 function codeOf(group: Fields): string | null {
   const status = /^([245])\.(\d{1,3})\.(\d{1,3})\b/.exec(group.get('status') ?? '')
-  const said = /\b5\d\d[- ](5\.\d{1,3}\.\d{1,3})\b/.exec(group.get('diagnostic-code') ?? '')?.[1]
+  const said = /\b[45]\d\d[- ]([45]\.\d{1,3}\.\d{1,3})\b/.exec(group.get('diagnostic-code') ?? '')?.[1]
   if (status === null) return said ?? null
-  if (status[1] !== '5') return null
+  if (status[1] === '2') return null
   return status[2] === '0' && said !== undefined ? said : status[0]
+}
+
+/** Decodes the words of a text that are encoded (RFC 2047), of any charset that Node knows. */
+function decodeWords(text: string): string {
+  return text.replace(/=\?([\w-]{1,40})\?([bq])\?([^?\s]*)\?=/gi, (whole, charset, form, data) => {
+    const bytes =
+      form.toLowerCase() === 'b'
+        ? Buffer.from(data, 'base64')
+        : Buffer.from(unescapeBytes(data.replaceAll('_', ' ')), 'latin1')
+    try {
+      return new TextDecoder(charset).decode(bytes)
+    } catch {
+      return whole
+    }
+  })
+}
+
+function unescapeBytes(text: string): string {
+  return text.replace(/=([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 /** The address of a field such as `rfc822; <ann@example.com>`, or none. */

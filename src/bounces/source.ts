@@ -1,4 +1,5 @@
 import { type BounceSource, type CarrierReport, receiptKeys, receiptPath } from '../providers/receipts.ts'
+import { createRedactor } from '../providers/redact.ts'
 import { faultOf } from './codes.ts'
 
 /** Reads a mail that came back. */
@@ -16,11 +17,12 @@ export function createBounceReader(
   return async message => {
     const { readBounces } = await import('./report.ts')
     const read = () =>
-      readBounces(message).map(({ id, recipients, code }) => ({
+      readBounces(message).map(({ id, recipients, code, said }) => ({
         id,
         status: code === 'complaint' ? 'complained' : 'undelivered',
         errorCode: code,
         fault: faultOf(code),
+        reply: createRedactor({ to: recipients[0] ?? '' }).reply(said) || undefined,
         recipients: recipients.flatMap(each => hashOf(each) ?? []),
       }))
     return new Promise(resolve => inSlices(() => resolve(Promise.try(read))))

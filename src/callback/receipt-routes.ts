@@ -166,8 +166,8 @@ export async function keepReports(
       ...(await Promise.all(
         written.map(async report => {
           const { is: result, ...about } = await writeReceipt({ channel, ...report, at: now() })
-          const { id, providerId = '', status, errorCode, fault } = report
-          const said = { id, providerId, status, errorCode, fault, result }
+          const { id, providerId = '', status, errorCode, fault, reply } = report
+          const said = { id, providerId, status, errorCode, fault, reply, result }
           emit({ type: 'receipt', channel, provider, ...said, ...about })
           return result
         }),

@@ -61,7 +61,7 @@ type CallbackEvent =
   /** A newer code ended a message. */
   | (MessageName & { readonly type: 'superseded' })
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
-  | (Pick<DeliveryReport, 'channel' | 'id' | 'status' | 'errorCode' | 'fault'> & {
+  | (Pick<DeliveryReport, 'channel' | 'id' | 'status' | 'errorCode' | 'fault' | 'reply'> & {
       readonly type: 'receipt'
       readonly provider: string
       /** Empty when the report names our id alone. */

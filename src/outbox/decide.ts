@@ -253,7 +253,7 @@ export function settleMessage(
 export function keepReport(
   work: UnitOfWork,
   row: Row | undefined,
-  { status, errorCode, fault, at, providerId, recipients }: DeliveryReport,
+  { status, errorCode, fault, reply, happenedAt, at, providerId, recipients }: DeliveryReport,
   notes: Map<string, string> = new Map(),
   isRepeated = false,
 ): KeptReport {
@@ -262,13 +262,16 @@ export function keepReport(
   if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
   const { kind, masked, recipientHash: recipient } = row
   const recorded = { is: 'recorded', kind, masked, recipient } as const
-  if (!isLaterReceipt(row.receiptStatus, status)) {
+  const isNewer = row.reportedFor !== null && (happenedAt ?? 0) > Number(row.reportedFor)
+  if (!isLaterReceipt(row.receiptStatus, status, isNewer)) {
     // What this unit of work has kept is an earlier report.
     const isKept = isRepeated && row.receiptStatus === status && !work.receipts.has(row)
     return isKept ? recorded : { is: 'stale' }
   }
-  const receipt = { status, errorCode, ...(fault !== undefined && { fault }), at }
+  const said = { ...(fault && { fault }), ...(reply && { reply }), ...(happenedAt && { happenedAt }) }
+  const receipt = { status, errorCode, ...said, at }
   row.receiptStatus = status
+  row.reportedFor = happenedAt ?? null
   row.reported = true
   // The next report of this unit of work may name it by this id alone, or not bring the id.
   row.providerId ??= providerId ?? null

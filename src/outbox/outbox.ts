@@ -51,6 +51,10 @@ export interface DeliveryReport {
   readonly errorCode: string | null
   /** Absent: it arrived, or is on its way. */
   readonly fault?: ReportFault | undefined
+  /** Why it did not arrive, in the other side's words, redacted. */
+  readonly reply?: string | undefined
+  /** When it came about, as the carrier says, ms since the epoch; absent: the carrier does not say. */
+  readonly happenedAt?: number | undefined
   /** When it came, ms since the epoch. */
   readonly at: number
   /** Of a mail that came back: hashes of the recipients that the report names. It counts only when the message's is one of them. */
@@ -415,7 +419,10 @@ export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | '
   readonly dueAt: number | null
   readonly finalAt: number | null
   readonly providerId: string | null
-  readonly receipt: Pick<DeliveryReport, 'status' | 'errorCode' | 'fault' | 'at'> | null
+  readonly receipt: Pick<
+    DeliveryReport,
+    'status' | 'errorCode' | 'fault' | 'reply' | 'happenedAt' | 'at'
+  > | null
   readonly timeline: readonly AttemptRecord[]
 }
 

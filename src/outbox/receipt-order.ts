@@ -23,7 +23,10 @@ export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)
 /**
  * Says whether a status takes the place of the known one.
  * @param known null when there is none. A status that is not listed counts as the earliest.
+ * @param isNewer the carrier says of both when they came about, and of this one a later time.
  */
-export function isLaterReceipt(known: string | null, next: string): boolean {
-  return known === null || (STAGES[next] ?? 0) > (STAGES[known] ?? 0)
+export function isLaterReceipt(known: string | null, next: string, isNewer = false): boolean {
+  if (known === null) return true
+  const cameAfterAll = isNewer && next === 'delivered' && (known === 'undelivered' || known === 'failed')
+  return cameAfterAll || (STAGES[next] ?? 0) > (STAGES[known] ?? 0)
 }

@@ -8,7 +8,7 @@ import { CHINA_OFFSET_MS, createCodeTable, faultOfReport, type Judgement, judgeS
 import type { HttpLimits } from './http-client.ts'
 import { objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
-import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
 import type { ValueRules } from './sms-templates.ts'
 import {
@@ -213,13 +213,17 @@ function readReport(report: JsonObject): CarrierReport | null {
   const providerId = textOf(report[abroad ? 'MessageId' : 'biz_id'])
   if (providerId === '') return null
   const id = readOurId(textOf(report[abroad ? 'TaskId' : 'out_id']))
+  const happenedAt = abroad
+    ? Date.parse(textOf(report['ReceiveDate'])) || undefined
+    : timeInChina(report['report_time'])
   const delivered = abroad ? textOf(report['Status']) === '1' : report['success'] === true
-  if (delivered) return { providerId, id, status: 'delivered', errorCode: null }
+  if (delivered) return { providerId, id, status: 'delivered', errorCode: null, happenedAt }
   const errorCode = reportCodeOf(report[abroad ? 'ErrorCode' : 'err_code'])
   const fault = faultOfReport(codesOfReceipts(errorCode ?? ''))
   // Handed to the phone's carrier, of which nothing was heard: the phone may be off.
   const status = fault.verdict === 'ambiguous' ? 'sent' : 'undelivered'
-  return { providerId, id, status, errorCode, fault }
+  const reply = repliedBy(report[abroad ? 'ErrorDescription' : 'err_msg'])
+  return { providerId, id, status, errorCode, fault, reply, happenedAt }
 }
 
 // Check

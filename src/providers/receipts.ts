@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { DeliveryReport } from '../outbox/outbox.ts'
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import { textOf } from './json-answer.ts'
+import { createRedactor, NO_MESSAGE } from './redact.ts'
 
 /**
  * A provider's delivery report on a message, which it names by its own id, and by ours where we could give it one.
@@ -57,6 +58,16 @@ interface ReceiptTokens {
 /** The settings that say where reports come, and which keys open the way. */
 export interface ReceiptSettings extends ReceiptTokens {
   readonly PUBLIC_URL: string | undefined
+}
+
+/** What a carrier says why a message did not arrive, as it may be kept. */
+export function repliedBy(text: unknown): string | undefined {
+  return createRedactor(NO_MESSAGE).reply(textOf(text)) || undefined
+}
+
+/** The time of a report in China's zone, such as `2017-01-01 00:00:00`, ms since the epoch; undefined: it has none. */
+export function timeInChina(text: unknown): number | undefined {
+  return Date.parse(`${textOf(text).replace(' ', 'T')}+08:00`) || undefined
 }
 
 /** Says where a provider reports what became of a message, below PUBLIC_URL. @param name the provider's. */

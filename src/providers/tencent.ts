@@ -7,7 +7,7 @@ import { createCodeTable, faultOfReport, type Judgement, msUntilChinaMidnight } 
 import type { HttpLimits } from './http-client.ts'
 import { type JsonAnswer, objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
-import { type CarrierReport, readOurId, reportCodeOf } from './receipts.ts'
+import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
 import { readWord } from './redact.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
 import type { ValueRules } from './sms-templates.ts'
@@ -231,10 +231,13 @@ function readReport(report: JsonObject): CarrierReport | null {
   const providerId = textOf(report['sid'])
   if (providerId === '') return null
   const id = readOurId(textOf(report['ext']))
-  if (report['report_status'] === 'SUCCESS') return { providerId, id, status: 'delivered', errorCode: null }
+  const happenedAt = timeInChina(report['user_receive_time'])
+  if (report['report_status'] === 'SUCCESS')
+    return { providerId, id, status: 'delivered', errorCode: null, happenedAt }
   const errorCode = reportCodeOf(report['errmsg'])
   const fault = faultOfReport(codesOfReceipts(errorCode ?? ''))
-  return { providerId, id, status: 'undelivered', errorCode, fault }
+  const reply = repliedBy(report['description'])
+  return { providerId, id, status: 'undelivered', errorCode, fault, reply, happenedAt }
 }
 
 // Check

@@ -114,6 +114,27 @@ const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...Provider
   'reported: later': [report('failed', '1', ['later', 'recipient'])],
   'a mail came back for its recipient': [bounce('recipient')],
   'a mail came back for its content': [bounce('content')],
+  'a mail came back: the mailbox is full': [bounce('limit')],
+  'a mail came back: its server did not answer': [bounce('later')],
+  'a report with words of the other side': [
+    {
+      receipt: {
+        ...report('undelivered', 'MK:0001', ['limit', 'recipient']).receipt,
+        reply: '手机关机',
+      } as never,
+    },
+  ],
+  'expired, and no carrier fitted': [
+    {
+      state: 'expired',
+      ...last({
+        provider: 'aliyun',
+        outcome: 'skipped',
+        code: 'no-carrier-fits',
+        reply: 'no template for it',
+      }),
+    },
+  ],
   'waits for its first attempt': [{ ...waits, attempts: 0, dueAt: NOW }],
   'waits for its time': [
     { ...waits, ...last({ provider: 'smtp', code: '535', reply: '535 5.7.8 no' }), dueAt: NOW + 5000 },

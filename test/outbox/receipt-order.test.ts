@@ -7,6 +7,12 @@ t.test('receipts: each status counts only after earlier ones', t => {
   t.equal(isLaterReceipt('delivered', 'sent'), false)
   t.equal(isLaterReceipt('delivered', 'undelivered'), false, 'the first end counts')
   t.equal(isLaterReceipt('delivered', 'read'), true)
+  for (const failed of ['undelivered', 'failed']) {
+    t.equal(isLaterReceipt(failed, 'delivered'), false, 'nobody knows which came about first')
+    t.equal(isLaterReceipt(failed, 'delivered', true), true, 'it arrived after all')
+  }
+  t.equal(isLaterReceipt('delivered', 'undelivered', true), false)
+  t.equal(isLaterReceipt('read', 'delivered', true), false)
   t.equal(isLaterReceipt('sent', 'a-new-status'), false)
   t.equal(isLaterReceipt('a-new-status', 'queued'), true)
   const order = [

@@ -12,7 +12,7 @@ async function sending({ outbox, clock, view }: Fresh) {
   await outbox.accept([given])
   return {
     id,
-    report: async (status: string, more: Partial<Pick<DeliveryReport, 'id' | 'providerId'>> = {}) => {
+    report: async (status: string, more: Partial<DeliveryReport> = {}) => {
       const kept = await outbox.writeReceipt({
         channel: 'sms',
         providerId: 'SM1',
@@ -103,6 +103,23 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     t.match(await view(), { state: 'sent', finalAt: at, receipt: { status: 'delivered', at } })
     t.equal((await store.outbox.claim('sms', 10, 1000)).settled.length, 1)
   })
+
+  await t.test(
+    'what was undelivered and is delivered later, by the times of its carrier, ends as delivered',
+    async t => {
+      const { report, view } = await sending(await fresh(t, create))
+      const failed = { errorCode: 'MK:0001', reply: '手机关机', happenedAt: 1000 }
+      t.equal(await report('undelivered', failed), 'recorded')
+      t.match(await view(), { receipt: { status: 'undelivered', ...failed } })
+      t.equal(await report('delivered', { happenedAt: 999 }), 'stale')
+      t.equal(await report('delivered'), 'stale', 'nobody says which came about first')
+      t.equal(await report('delivered', { happenedAt: 1001 }), 'recorded')
+      t.match(await view(), {
+        receipt: { status: 'delivered', errorCode: null, reply: undefined, happenedAt: 1001 },
+      })
+      t.equal(await report('undelivered', { ...failed, happenedAt: 2000 }), 'stale', 'it has arrived')
+    },
+  )
 
   await t.test("the provider's id that one brings finds the message for those that come with it", async t => {
     const { report, view } = await sending(await fresh(t, create))

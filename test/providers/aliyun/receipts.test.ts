@@ -61,6 +61,37 @@ t.test('reports in one request, in any order', async t => {
   )
 })
 
+t.test('the words of a report and its time are kept, in both forms', async t => {
+  const mainland = {
+    biz_id: 'b1',
+    out_id: ID,
+    success: false,
+    err_code: 'MK:0001',
+    err_msg: '手机关机，尾号 13711112222',
+  }
+  const abroad = {
+    MessageId: 'm1',
+    TaskId: ID,
+    Status: '2',
+    ErrorCode: '5',
+    ErrorDescription: 'phone is off',
+  }
+  t.match(
+    parse([
+      { ...mainland, report_time: '2026-11-21 10:04:05' },
+      { ...mainland, success: true, err_code: 'DELIVERED', report_time: '2026-11-21 10:04:06' },
+      { ...abroad, ReceiveDate: 'Sat, 21 Nov 2026 10:04:07 +0800' },
+      { ...abroad, Status: '1', ReceiveDate: '' },
+    ]),
+    [
+      { status: 'undelivered', reply: '手机关机，尾号 …', happenedAt: Date.parse('2026-11-21T02:04:05Z') },
+      { status: 'delivered', reply: undefined, happenedAt: Date.parse('2026-11-21T02:04:06Z') },
+      { status: 'undelivered', reply: 'phone is off', happenedAt: Date.parse('2026-11-21T02:04:07Z') },
+      { status: 'delivered', happenedAt: undefined },
+    ],
+  )
+})
+
 t.test(
   'every published code of a report makes a status and a fault, which both languages have words for',
   async t => {

@@ -47,6 +47,20 @@ t.test('reports in one request, with our id or without', async t => {
   ])
 })
 
+t.test('the words of a report and its time are kept', async t => {
+  const report = { sid: 's1', report_status: 'FAIL', errmsg: 'MK:0001', description: '空号' }
+  t.match(
+    parse([
+      { ...report, user_receive_time: '2026-11-21 10:04:05' },
+      { ...report, report_status: 'SUCCESS', user_receive_time: '' },
+    ]),
+    [
+      { status: 'undelivered', reply: '空号', happenedAt: Date.parse('2026-11-21T02:04:05Z') },
+      { status: 'delivered', reply: undefined, happenedAt: undefined },
+    ],
+  )
+})
+
 t.test('every published code of a report makes a status, and is kept as it is', async t => {
   const codes = published.receipt.groups.flatMap(group => group.codes.map(code => [code, group] as const))
   t.ok(codes.length > 200)
