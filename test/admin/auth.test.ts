@@ -1,9 +1,10 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { type AdminAuthOptions, CONSOLE_POLICY } from '../../src/admin/auth.ts'
+import type { AdminAuthOptions } from '../../src/admin/auth.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import { englishIn } from '../language/english.ts'
+import { openRaw } from '../rigs/raw.ts'
 
 const TOKEN = 'a-Token-with:colon-16'
 
@@ -304,11 +305,54 @@ t.test('every answer forbids what a page does not need', async t => {
     await ask('/nowhere', bearer(TOKEN)),
     await ask('/%', bearer(TOKEN)),
   ]) {
-    t.equal(answer.headers['content-security-policy'], CONSOLE_POLICY)
-    t.equal(answer.headers['cache-control'], 'no-store')
-    t.equal(answer.headers['x-content-type-options'], 'nosniff')
-    t.equal(answer.headers['cross-origin-resource-policy'], 'same-origin')
-    t.equal(answer.headers['referrer-policy'], 'same-origin')
+    t.match(answer.headers, {
+      'cache-control': 'no-store',
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+    })
   }
-  t.notMatch(CONSOLE_POLICY, /unsafe|\*|https?:/)
+})
+
+t.test('each refusal has its status and its words, for people and for programs', async t => {
+  const metrics = 'a-Token-of-Prometheus'
+  const status = 'a-Token-of-a-program'
+  const tokens = new Map([
+    ['admin', TOKEN],
+    ['metrics/prometheus', metrics],
+    ['status/shop', status],
+  ])
+  const { ask, port } = await listen(t, { tokens })
+  const password = 'The password is the one of ADMIN_TOKENS, or your own there; any user name will do.'
+  const bearerOf = 'The bearer token is one of ADMIN_TOKENS: with status/, or an operator’s.'
+  const [ofMetrics, ofStatus] = ['metrics', 'api'].map(
+    path => `This token of ADMIN_TOKENS opens /${path} alone.`,
+  )
+  const foreign = { origin: 'http://evil.test', ...bearer(TOKEN) }
+  for (const [headers, page, api, error, text] of [
+    [{ host: 'evil.test' }, 421, 421, 'host', 'This name is not served here. ADMIN_NAMES says which are.'],
+    [foreign, 403, 403, 'cross-site', 'Only pages of this service may ask for this.'],
+    [{}, 401, 401, 'no-token', ''],
+    [bearer('wrong'), 401, 401, 'wrong-token', ''],
+    [bearer(metrics), 401, 403, 'metrics-token', ofMetrics],
+  ] as const) {
+    const method = error === 'cross-site' ? 'POST' : 'GET'
+    const said = await ask('/console/send', headers, method)
+    const isAsked = page === 401
+    t.same([said.status, said.body], [page, `${isAsked ? `${text} ${password}`.trim() : text}\n`], error)
+    t.equal(said.headers['content-type'], 'text/plain; charset=utf-8')
+    t.equal('www-authenticate' in said.headers, isAsked)
+    const told = await ask('/api/v1/causes', headers, method)
+    t.equal(told.status, api)
+    t.same(JSON.parse(told.body), { error, message: isAsked ? `${text} ${bearerOf}`.trim() : text })
+  }
+  const ofProgram = await ask('/console', bearer(status))
+  t.same([ofProgram.status, ofProgram.body], [401, `${ofStatus} ${password}\n`])
+  const raw = await openRaw(`http://127.0.0.1:${port}`)
+  raw.write('GET /console HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\nConnection: close\r\n\r\n')
+  t.match(await raw.ended(), /^HTTP\/1\.1 400 [^]*\r\n\r\nThe request names two hosts\.\n$/)
 })

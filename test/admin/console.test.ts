@@ -134,26 +134,6 @@ t.test('what servers and browsers say is text on every page, never HTML', async 
 })
 
 t.test(
-  'a message that is tried now has its channel tried, so that it does not wait for the next poll',
-  async t => {
-    const page = messagePages.find(({ method, path }) => method === 'POST' && path.endsWith(':id'))
-    const events: unknown[] = []
-    const options = {
-      view: { queries: { findMessage: async (id: string) => ({ id, channel: 'sms', kind: 'login-code' }) } },
-      actions: { retryMessage: async () => true },
-      tryNow: (channel: string) => events.push(`try ${channel}`),
-      emit: ({ type }: { readonly type: string }) => events.push(type),
-    } as unknown as ConsoleOptions
-    const response = await page?.handle(
-      { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {}, fields: { do: 'retry' } },
-      options,
-    )
-    t.same(response, { is: 'redirect', to: '/console/messages/a1' })
-    t.same(events, ['try sms', 'operator-action'])
-  },
-)
-
-t.test(
   'what an operator does to a message is told once it is done, and not when the store declines',
   async t => {
     const page = messagePages.find(({ method, path }) => method === 'POST' && path.endsWith(':id'))
@@ -170,7 +150,8 @@ t.test(
           events.push(`${event.type} ${event.action ?? event.state}`),
       } as unknown as ConsoleOptions
       const asked = { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {} } as const
-      await page?.handle({ ...asked, fields: { do: action } }, options)
+      const response = await page?.handle({ ...asked, fields: { do: action } }, options)
+      t.same(response, { is: 'redirect', to: '/console/messages/a1' })
       return events
     }
     t.same(await done(true, 'retry'), ['try sms', 'operator-action retry'])
@@ -353,21 +334,6 @@ t.test('while a Token is replaced, the page says whether the old URL is still us
   t.equal(answer.errCode, 0)
   t.match(await used(), /^<time datetime="/)
   t.ok(rig.events().some(each => each['event'] === 'callback' && each['outdated'] === true))
-})
-
-t.test('words are shown as readers see them, without leave to do anything', async t => {
-  const rig = await startRig(t)
-  t.match(await read(rig, '/console/templates'), 'registration-activation')
-  const words = await read(rig, '/console/templates/sms/login-code/zh-CN')
-  t.match(words, 'billed as 1 segment')
-  t.match(words, /login-code\/zh-CN" aria-current="page"/)
-  t.equal(words.split('aria-current="page"').length, 3, 'one place in the menu, one language')
-  const mail = await fetch(`${rig.service().adminUrl}/console/templates/email/password-reset/en/mail`)
-  t.match(mail.headers.get('content-security-policy'), 'sandbox')
-  t.match(await mail.text(), '<table')
-  t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/nothing/en`)).status, 404)
-  t.equal((await fetch(`${rig.service().adminUrl}/console/templates/email/file/xx`)).status, 404)
-  t.equal((await fetch(`${rig.service().adminUrl}/console/copy.js`)).status, 200)
 })
 
 t.test('who has a password may see the URLs, and take a copy of the store, which the log says', async t => {

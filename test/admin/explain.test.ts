@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
+import { describeReply, formatDuration, showLocalTimes } from '../../src/admin/console/html.ts'
 import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import type { ProviderView } from '../../src/admin/status/status.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
@@ -247,5 +247,24 @@ t.test('where there is no message, the platform’s own calls are what is known'
     }).map(String),
     ['No message of anybody is stored.', 'No caller was refused since the start.'],
   )
+  t.end()
+})
+
+t.test('moments are in the zone of the process', t => {
+  const { TZ = 'UTC' } = process.env
+  t.teardown(() => {
+    process.env['TZ'] = TZ
+  })
+  const cases = {
+    'Asia/Shanghai': '2026-11-22 07:30:05 +08:00',
+    'Asia/Kathmandu': '2026-11-22 05:15:05 +05:45',
+    'America/St_Johns': '2026-11-21 20:00:05 -03:30',
+    UTC: '2026-11-21 23:30:05 UTC',
+  }
+  for (const [zone, expected] of Object.entries(cases)) {
+    process.env['TZ'] = zone
+    t.equal(showLocalTimes('at 2026-11-21 23:30:05 UTC.'), `at ${expected}.`)
+  }
+  t.equal(showLocalTimes('2026-99-99 23:30:05 UTC'), '2026-99-99 23:30:05 UTC')
   t.end()
 })

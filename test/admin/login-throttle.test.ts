@@ -30,3 +30,16 @@ t.test('so many sources are remembered, the latest ones', async t => {
     [0, 60_000, 60_000, 60_000, 60_000],
   )
 })
+
+t.test('the latest uses of right tokens are remembered for an hour, as many', async t => {
+  let now = 0
+  const tries = createLoginThrottle(() => now, limits)
+  for (const address of ['1', '2', '3', '4', '1', '5']) tries.recordUse(address, 'ann')
+  const used = () => ['1', '2', '3', '4', '5'].map(address => tries.wasUsed(address, 'ann'))
+  t.same(used(), [true, false, true, true, true])
+  t.equal(tries.wasUsed('1', 'bob'), false)
+  now = 3_599_999
+  tries.recordUse('3', 'ann')
+  now = 3_600_000
+  t.same(used(), [false, false, true, false, false])
+})

@@ -123,13 +123,6 @@ t.test('who does not wait for an answer is hung up on, unless it has a token', a
   operator.socket.destroy()
 })
 
-t.test('a request that names two hosts is not served', async t => {
-  const rig = await startRig(t)
-  const raw = await openRaw(rig.service().adminUrl)
-  raw.write('GET /console HTTP/1.1\r\nHost: localhost\r\nHost: evil.test\r\nConnection: close\r\n\r\n')
-  t.match(await raw.ended(), /^HTTP\/1\.1 400 /)
-})
-
 t.test(
   'a guesser has ten guesses a minute, whatever the next one is, and the log has one line of it',
   async t => {

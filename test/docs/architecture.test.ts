@@ -43,21 +43,6 @@ t.test('every function that stands behind a file is in it', async t => {
   t.ok(found > 130, `${found} functions`)
 })
 
-t.test('five questions are answered by three files each', async t => {
-  const section = PAGE.slice(PAGE.indexOf('## Five questions'), PAGE.indexOf('## Where is it decided?'))
-  const answers = [...section.matchAll(/^- .*(?:\n {2,}.*)*/gm)].map(([answer]) => answer)
-  for (const asked of [
-    'How often may a message go out',
-    'Why is it slow',
-    'a carrier',
-    'a quota',
-    'an err_code',
-  ]) {
-    const files = new Set(pathsIn(answers.find(answer => answer.includes(asked)) ?? ''))
-    t.ok(files.size >= 1 && files.size <= 3, `${asked}: ${[...files].join(', ')}`)
-  }
-})
-
 t.test('the examples of CONTRIBUTING.md are the code', async t => {
   const examples = [...read('CONTRIBUTING.md').matchAll(/`(src\/[\w./-]+)`:\n\n```ts\n([\s\S]*?)```/g)]
   t.equal(examples.length, 3)

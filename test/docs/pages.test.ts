@@ -54,17 +54,6 @@ t.test('every page is linked, and every picture shown', t => {
   t.end()
 })
 
-t.test('every scope that a fault may have is in the table of what it slows', t => {
-  const [, table = ''] = /^\| scope \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(read('docs/durability.md')) ?? []
-  const rows = table.trim().split('\n')
-  t.same(
-    new Set([...table.matchAll(/^\| `(\w+)`/gm)].map(([, scope]) => scope)),
-    new Set(['message', 'recipient', 'country', 'template', 'sender', 'account', 'transport']),
-  )
-  for (const row of rows) t.match(row, /^(?:\| [^|]+ ){4}\|$/, row)
-  t.end()
-})
-
 t.test('the answers listed for operators are the ones that are given', t => {
   const listed = new Set(READINGS.match(/\b[245]\d{6}\b/g)?.map(Number))
   t.same(listed, new Set(Object.values(ERR_CODES).filter(code => code !== 0)))

@@ -1,0 +1,179 @@
+import t from 'tap'
+import type { ConsoleOptions } from '../../src/admin/console/page.ts'
+import { consoleRoutes } from '../../src/admin/console/routes.ts'
+import { createAdminListener } from '../../src/admin/listener.ts'
+import type { ServiceView } from '../../src/admin/service-view.ts'
+import { type MessageView, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { viewOf } from '../rigs/view.ts'
+import { rendererFor } from '../words/rendering.ts'
+
+const NOW = Date.parse('2026-11-21T02:04:00Z')
+const ID = 'a'.repeat(32)
+
+/** The console of a service that has this, asked as a browser does. */
+async function consoleOf(given: Partial<ServiceView>, more: Partial<ConsoleOptions> = {}) {
+  const guard = { host: '127.0.0.1', tokens: new Map(), names: [], now: () => 0 }
+  const app = createAdminListener(async () => ({ ready: true, degraded: [] }), guard)
+  const options = {
+    view: viewOf({ now: () => NOW, ...given }),
+    renderer: rendererFor(),
+    rotating: [],
+    hashOf: () => null,
+    ...more,
+  } as unknown as ConsoleOptions
+  await app.register(consoleRoutes, options)
+  t.teardown(() => app.close())
+  return async (url: string, body?: string, type = 'application/x-www-form-urlencoded') => {
+    const headers = { host: 'localhost', ...(body !== undefined && { 'content-type': type }) }
+    const {
+      statusCode,
+      headers: head,
+      payload,
+    } = await app.inject({
+      method: body === undefined ? 'GET' : 'POST',
+      url,
+      headers,
+      ...(body !== undefined && { payload: body }),
+    })
+    const [, title = ''] = /<h1>(.*?)<\/h1>/.exec(payload) ?? []
+    return { status: statusCode, head, title, text: payload }
+  }
+}
+
+const row: MessageView = {
+  id: ID,
+  channel: 'email',
+  kind: 'file',
+  purpose: 'file',
+  maskedRecipient: 'a***@example.com',
+  state: 'refused',
+  answer: 'content',
+  attempts: 3,
+  ambiguous: 1,
+  arrivedAt: NOW - 5000,
+  expiresAt: NOW + 60_000,
+  dueAt: null,
+  finalAt: NOW - 4000,
+  providerId: null,
+  receipt: { status: 'undelivered', errorCode: '5.1.1', at: NOW - 1000 },
+  timeline: [
+    { at: NOW - 4500, tookMs: 250, provider: 'smtp', outcome: 'retry', code: '450', reply: '450 later' },
+  ],
+}
+const plain = (page: string) =>
+  page
+    .slice(page.indexOf('<main'), page.indexOf('</main>'))
+    .replace(/<[^>]*>/g, '|')
+    .replace(/[|\s]*\|[|\s]*/g, '|')
+
+t.test('all that is known of a message stands on its page', async t => {
+  const showing = async (more: Partial<MessageView>) => {
+    const queries = { ...viewOf().queries, findMessage: async () => ({ ...row, ...more }) }
+    return plain((await (await consoleOf({ queries }))(`/console/messages/${ID}`)).text)
+  }
+  t.equal(
+    (await showing({})).slice(1),
+    [
+      'Message|refused|(content) The provider refuses the content for good, and the platform was told.',
+      'The reply in the timeline has the reason: reputation, links, SPF or DKIM (“check” looks at them), or a template.',
+      'Timeline|When|Provider|Outcome|Code|Reply|Took',
+      '2026-11-21 02:03:55 UTC|smtp|retry|450|450 later|250 ms',
+      `Recipient|a***@example.com|Kind|E-mail: file|Id|${ID}|Provider’s id|–`,
+      'Arrived|2026-11-21 02:03:55 UTC|Valid until|2026-11-21 02:05:00 UTC|Next attempt|–',
+      'Ended|2026-11-21 02:03:56 UTC|after 1.0 s',
+      'Delivery report|undelivered (error 5.1.1)|2026-11-21 02:03:59 UTC',
+      'Attempts|3, 1 of them ambiguous|',
+    ].join('|'),
+  )
+  t.match(
+    await showing({ state: 'queued', finalAt: null, dueAt: NOW + 5000, receipt: null, timeline: [] }),
+    /Took\|No attempt yet\.\|.*Next attempt\|2026-11-21 02:04:05 UTC\|in 5\.0 s\|Ended\|–\|Delivery report\|none\|/s,
+  )
+})
+
+t.test('what is not there, cannot be read or fails is said on a page, with its status', async t => {
+  let fault: Error | null = null
+  const queries = {
+    ...viewOf().queries,
+    findMessage: async () => {
+      if (fault !== null) throw fault
+      return null
+    },
+  }
+  const ask = await consoleOf({ queries })
+  t.match(await ask('/'), { status: 302, head: { location: '/console' } })
+  const gone = { status: 404, title: 'Not here' }
+  t.match(await ask('/console/nowhere'), { ...gone, text: /There is no such page\.<.*href="\/console"/s })
+  t.match(await ask(`/console/messages/${ID}`), { ...gone, text: 'may have been pruned' })
+  t.match(await ask(`/console/messages/${ID}`, 'do=retry'), { ...gone, text: 'may have been pruned' })
+  t.match(await ask('/console/messages', 'recipient=x'), { ...gone, text: 'neither a mail address' })
+  for (const path of ['email/nothing/en', 'sms/file/en', 'fax/file/en', 'email/file/xx'])
+    t.match(await ask(`/console/templates/${path}`), { ...gone, text: 'There are no such words' })
+  t.match(await ask('/console/templates/sms/login-code/en/mail'), { ...gone, text: 'There is no such mail' })
+  t.match(await ask('/console/urls'), { status: 403, text: 'Without a password every user of this machine' })
+  const unread = { title: 'That cannot be read', text: 'The form was not one of this page’s.' }
+  t.match(await ask('/console/send', 'x'.repeat(8193)), { status: 413, ...unread })
+  t.match(await ask('/console/send', '{}', 'application/json'), { status: 415, ...unread })
+  t.match(await ask('/console/send', 'kind=file&kind=x'), { status: 400, title: 'Test send' })
+  fault = new StoreUnavailable('x')
+  t.match(await ask(`/console/messages/${ID}`), {
+    status: 503,
+    title: 'The store does not answer',
+    text: 'This page works again when the store does.',
+  })
+  fault = new TypeError('canary')
+  const failed = await ask(`/console/messages/${ID}`)
+  t.match(failed, { status: 500, title: 'An unexpected fault', text: 'The log says more.' })
+  t.notMatch(failed.text, 'canary')
+})
+
+t.test('the words’ pages name what is wrong with them, and what is rendered in full', async t => {
+  const renderer = {
+    ...rendererFor(),
+    renderedInFull: () => [{ file: 'layout.txt', line: 2, because: '{{ x }}' }],
+  }
+  const ask = await consoleOf({ templateProblems: () => ['zh-CN.json, line 7: no such kind'] }, { renderer })
+  const list = plain((await ask('/console/templates')).text)
+  t.match(
+    list,
+    '|Words|zh-CN.json, line 7: no such kind; the last good one is used.|layout.txt, line 2: rendered in full for every mail, which takes longer, because of {{ x }}.|Each as a reader gets it, with your name and colour, and with invented codes and links.|Mails|registration-activation|ar|en|es|zh-CN|zh-TW|',
+  )
+  t.match(list, '|SMS|registration-code|ar|')
+  const page = await ask('/console/templates/email/file/ar')
+  t.equal(page.text.split('aria-current="page"').length, 3, 'one place in the menu, one language')
+  t.match(page.text, /email\/file\/ar" aria-current="page"/)
+  t.match(page.title, 'file in ar')
+  t.match(page.text, '<iframe src="/console/templates/email/file/ar/mail" sandbox=""')
+  t.match(await ask('/console/templates/email/file/ar/mail'), {
+    head: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy':
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox",
+    },
+  })
+  const long = rendererFor({ brand: { name: 'x'.repeat(200) } })
+  const sms = await (await consoleOf({}, { renderer: long }))('/console/templates/sms/login-code/en')
+  t.match(sms.text, 'billed as 2 segments')
+})
+
+t.test('what the pages load, and what is saved, has its type', async t => {
+  const listMessages = async () => [row]
+  const ask = await consoleOf({ queries: { ...viewOf().queries, listMessages } })
+  for (const [path, type] of [
+    ['style.css', 'text/css'],
+    ['time.js', 'text/javascript'],
+    ['live.js', 'text/javascript'],
+    ['copy.js', 'text/javascript'],
+    ['messages.csv', 'text/csv'],
+  ])
+    t.match((await ask(`/console/${path}`)).head, {
+      'content-type': `${type}; charset=utf-8`,
+      vary: 'accept-language',
+    })
+  const file = await ask('/console/messages.csv')
+  t.equal(file.head['content-disposition'], 'attachment; filename="messages.csv"')
+  t.equal(
+    file.text.split('\r\n')[1],
+    `"2026-11-21 02:03:55","E-mail","file","a***@example.com","refused","3","2026-11-21 02:03:56","smtp","450","450 later","undelivered","","${ID}"`,
+  )
+})
