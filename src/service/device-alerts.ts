@@ -68,11 +68,12 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
 
 /** Wires device alerts, in the order of their road. */
 export function createDeviceAlerts(
-  options: Omit<AlertsOptions, 'ddq'> & { readonly config: Config; readonly random: () => number },
+  config: Config,
+  random: () => number,
+  options: Omit<AlertsOptions, 'ddq'>,
 ) {
-  const { config, rows, random } = options
   const { close, ...ddq } = openDdq(config)
-  const topics = topicsOf(rows, config.DDQ_URL?.anyProduct)
+  const topics = topicsOf(options.rows, config.DDQ_URL?.anyProduct)
   const alerts = createAlerts({
     ...options,
     ddq: { ...ddq, timings: DDQ_TIMINGS, topics, random, now: monotonic },

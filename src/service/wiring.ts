@@ -202,7 +202,9 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
 
   // From the store to the providers.
   const channels = createChannels({
-    ...options,
+    clock,
+    random,
+    patienceMs: options.patienceMs,
     providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
@@ -212,7 +214,9 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const attemptWithinMs = longestAttemptMs(config, limits) + ATTEMPT_SPARE_MS
   const owner = randomBytes(8).toString('hex')
   const delivery = createDelivery({
-    ...options,
+    clock,
+    random,
+    repeatPausesMs: options.repeatPausesMs,
     outbox,
     channels,
     verdicts,
@@ -282,8 +286,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     })
   }
   const alerts =
-    alerting?.createDeviceAlerts({
-      ...options,
+    alerting?.createDeviceAlerts(config, random, {
       rows,
       outbox,
       storeKeys,
@@ -291,6 +294,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
       render,
       takeLease: leaseOf('alerts'),
       wake: delivery.wake,
+      clock,
       emit,
     }) ?? null
 
