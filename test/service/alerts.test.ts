@@ -121,18 +121,6 @@ t.test('after a cut connection, a restart and a redelivery, no alert is sent twi
   )
 })
 
-t.test('the metrics count messages and alerts', async t => {
-  const { emulator, start, standIns } = await serving(t, 'alert * 0 - ann@example.com')
-  const service = await start()
-  await subscribed(emulator, 1)
-  emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => standIns.mails().length === 1, 'the alarm')
-  const scrape = await (await fetch(`${service.adminUrl}/metrics`)).text()
-  t.match(scrape, /callback_courier_ddq_subscribed 1\n/)
-  t.match(scrape, /callback_courier_ddq_messages_total\{topic="alert"\} 1\n/)
-  t.match(scrape, /callback_courier_alerts_total\{channel="email",kind="device-alert",result="told"\} 1\n/)
-})
-
 t.test('the console shows the subscription, and why it last ended', async t => {
   const { emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
   const service = await start()
@@ -155,14 +143,4 @@ t.test('a wrong table refuses the start, with its lines, before anything is open
   t.type(error, ConfigError)
   t.match((error as Error).message, /ALERTS line 2: the topic must be one of state, event, alert/)
   await t.rejects(readFile(join(directory, 'data/outbox.db')), 'no store was made')
-})
-
-t.test('without DDQ_URL nothing of it runs', async t => {
-  const { start, emulator, log } = await serving(t, 'alert * 0 - ann@example.com', { DDQ_URL: '' })
-  const service = await start()
-  await new Promise(resolve => setTimeout(resolve, 100))
-  t.equal(emulator.ddq.statistics().connections, 0)
-  t.notMatch(await (await fetch(`${service.adminUrl}/metrics`)).text(), /callback_courier_ddq/)
-  t.notMatch(await (await fetch(`${service.adminUrl}/console`)).text(), 'Device alerts')
-  t.ok(log.some(({ message }) => String(message).includes('set DDQ_URL as well')))
 })

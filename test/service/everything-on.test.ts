@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { FORMS } from '../bounces/forms.ts'
+import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { listen } from '../rigs/listen.ts'
 import { serveHere } from '../rigs/serve-here.ts'
@@ -35,7 +36,8 @@ async function startEnds(t: Test) {
     ...NO_QUOTAS,
     ...two.settings,
     ...emulator.settings,
-    ALERTS: 'alert * 0 - ann@example.com',
+    ALERTS: 'alert * 0 - ann@example.com; state * 0 - +12025550123',
+    SMS_COUNTRIES: 'CN,US',
     EVENTS_URL: `http://127.0.0.1:${receiver.port}/hook`,
     EVENTS_SECRET: SECRET,
     BOUNCE_IMAP_URL: `imap://ann:secret@127.0.0.1:${imap.port}?ignoreTLS=true`,
@@ -130,7 +132,8 @@ t.test('with everything on each part does its work, and after the end nothing of
 
   // A device alert is mailed, and what is asked for and not here is counted.
   emulator.devices.perform('1144502133', 'alarm', 'rule-door')
-  await until(() => rig.smtp.mails.length === 2, 'the alarm')
+  emulator.devices.perform('1144502133', 'offline')
+  await until(() => rig.smtp.mails.length === 2 && rig.twilio.messages.length === 1, 'the alarms')
   t.equal((await rig.ask('/nowhere')).status, 404)
   t.equal((await rig.ask('/%zz')).status, 404)
   const metrics = await page(rig, '/metrics')
@@ -144,10 +147,10 @@ t.test('with everything on each part does its work, and after the end nothing of
 
   // What becomes of messages and carriers is told elsewhere.
   const told = () => receiver.told().map(({ type, data }) => [type, data['provider']].join(' '))
-  await until(() => told().length === 7, 'both mails and the report')
+  await until(() => told().length === 8, 'mails, SMS and the report')
   await two.aliyun.standIn.close()
   for (let n = 0; n < 5; n += 1) await rig.post('sms', smsBody({ to: `1380013800${n}` }, { type: 4 }))
-  await until(() => told().length === 13, 'a carrier is gone')
+  await until(() => told().length === 14, 'a carrier is gone')
   t.same([...told()].sort(), [
     'message.ended smtp',
     'message.ended smtp',
@@ -156,6 +159,7 @@ t.test('with everything on each part does its work, and after the end nothing of
     'message.ended tencent',
     'message.ended tencent',
     'message.ended tencent',
+    'message.ended twilio',
     'message.reported smtp',
     'provider.down aliyun',
     'provider.up aliyun',
@@ -166,7 +170,9 @@ t.test('with everything on each part does its work, and after the end nothing of
 
   t.equal((await rig.post('email', mailBody({ to: 'bob@example.com', email_param: ALARM }))).errCode, 0)
   await rig.service().close()
-  t.match(posts.join('\n'), /Door left open[^]*Freezer T2/, 'alarms are told before the end')
+  const posted = posts.join('\n')
+  t.match(posted, /Door left open[^]*Freezer T2/, 'alarms are told before the end')
+  t.match(posted, 'Example: device 1144502133 ')
   t.same(
     rig
       .events()
@@ -182,6 +188,23 @@ t.test('with everything on each part does its work, and after the end nothing of
   t.same(intervals(), [])
   await until(() => imap.connections() === 0 && emulator.ddq.statistics().connections === 0, 'all hang up')
   for (const url of [publicUrl, adminUrl]) await t.rejects(fetch(url), url)
+})
+
+t.test('webhooks and robots take the way that HTTPS_PROXY names', async t => {
+  const proxy = await startHttpProxy(t, 502)
+  const rig = await startRig(t, {
+    EVENTS_URL: 'https://hooks.example.com/',
+    EVENTS_SECRET: SECRET,
+    SMS_GATEWAYS: ROBOT('https://robot.example.com/'),
+    HTTPS_PROXY: proxy.url,
+  })
+  t.equal((await rig.post('email', mailBody({ email_param: ALARM }))).errCode, 0)
+  await rig.service().close()
+  t.same(
+    new Set(proxy.asked.map(({ to }) => to)),
+    new Set(['hooks.example.com:443', 'robot.example.com:443']),
+  )
+  t.match(proxy.asked, [{ as: /^Basic / }])
 })
 
 t.test('what nobody has set up is not there', async t => {

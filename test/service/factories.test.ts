@@ -174,7 +174,8 @@ t.test('an address is known by its mailbox, and by STORE_SECRET or a secret besi
 })
 
 t.test('a start needs one carrier that has templates, if any carrier needs them', async t => {
-  const path = join(t.testdir({ 'templates.yaml': 'tencent: {}\n' }), 'templates.yaml')
+  const folder = t.testdir({ 'templates.yaml': 'tencent: {}\n', 'faulty.yaml': 'twilio:\n  nothing: {}\n' })
+  const [path, faulty] = [join(folder, 'templates.yaml'), join(folder, 'faulty.yaml')]
   const carriers = {
     ALIYUN_ACCESS_KEY_ID: 'LTAItest',
     ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
@@ -200,4 +201,7 @@ t.test('a start needs one carrier that has templates, if any carrier needs them'
   const unread = await openSmsTemplates(load({ ...enough, SMS_TOKEN: '', SMS_TEMPLATES_FILE: path }), silent)
   t.same(unread.faults(), [], 'without SMS nobody reads the file')
   unread.close()
+  await t.rejects(openSmsTemplates(load({ ...enough, SMS_TEMPLATES_FILE: faulty }), silent), {
+    message: /SMS_TEMPLATES_FILE line 2: \w/,
+  })
 })

@@ -70,9 +70,14 @@ t.test('a start that is refused says why, in the reader’s language', async t =
 t.test('a first signal ends it in order, a second one at once', async t => {
   const { settings } = await startSinks(t)
   const env = { ...settings, DRAIN_SECONDS: '10' }
-  const { child, exited, stdout } = await startProcess(t, env)
+  const { child, exited, stdout, adminUrl } = await startProcess(t, env)
   child.kill('SIGTERM')
   await until(() => stdout().includes('told to end'), 'it drains')
+  // For ten seconds it is there, and says that it will not be.
+  for (let n = 0; n < 20; n += 1) {
+    t.equal((await fetch(`${adminUrl}/readyz`)).status, 503)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
   child.kill('SIGINT')
   t.equal(await exited, 'SIGKILL')
 })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { startService } from '../../src/service/service.ts'
 import { command } from '../commands/rig.ts'
 import { LOGIN, SIGN_NAME } from '../providers/aliyun/rig.ts'
-import { type Settings, startRig, startSinks } from '../rigs/service.ts'
+import { type Settings, startSinks } from '../rigs/service.ts'
 
 /** Starts the service, which must refuse, and asks `check` for the same. @returns what each says */
 async function refusalsOf(t: Test, given: Settings) {
@@ -53,12 +53,6 @@ t.test('settings by which no SMS can be sent are refused', async t => {
     nowhere.failures.some(each => each.startsWith('DEFAULT_AREA_CODE is no country')),
     'and check fails',
   )
-})
-
-t.test('a carrier without templates beside one that sends stops nothing', async t => {
-  const { TWILIO_ACCOUNT_SID: _sid, TWILIO_AUTH_TOKEN: _token, TWILIO_FROM: _from, ...aliyun } = byAliyun
-  const rig = await startRig(t, { ...aliyun, SMS_ROUTES: 'CN=aliyun,twilio' })
-  t.equal((await fetch(`${rig.service().adminUrl}/readyz`)).status, 200)
 })
 
 t.test('settings that protect nothing are refused', async t => {

@@ -1,7 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { readSigningKeys, signPayload } from '../../src/webhooks/post.ts'
-import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
 import { SECRET, startReceiver, type ToldEvent } from './receiver.ts'
 
@@ -70,17 +69,6 @@ t.test(
     t.notMatch(rig.log.join(''), 'as=courier', 'the URL may hold a key: it is in no log')
   },
 )
-
-t.test('they take the way that HTTPS_PROXY names', async t => {
-  const proxy = await startHttpProxy(t, 502)
-  await startRig(t, {
-    EVENTS_URL: 'https://hooks.example.com/',
-    EVENTS_SECRET: SECRET,
-    HTTPS_PROXY: proxy.url,
-  })
-  await until(() => proxy.asked.length > 0, 'a tunnel is asked for')
-  t.match(proxy.asked, [{ to: 'hooks.example.com:443', as: /^Basic / }])
-})
 
 t.test('a receiver that fails gets the same POST again, and one that says 410 none', async t => {
   const receiver = await startReceiver(t)

@@ -8,7 +8,7 @@ import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
 import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createRobots, type RobotPost } from '../../../src/providers/http-gateway/robots.ts'
 import { listen } from '../../rigs/listen.ts'
-import { mailBody, smsBody, startRig, until } from '../../rigs/service.ts'
+import { until } from '../../rigs/until.ts'
 import { gatewayOf } from './rig.ts'
 
 const SECRETS = {
@@ -295,26 +295,4 @@ t.test('what a robot does not have is refused at its line', async t => {
   t.match(parseGateways(`r:\n  ${request}\n  check: https://robot.example.com/`), {
     fault: 'line 6: r/check is of an SMS carrier, and not of a robot',
   })
-})
-
-t.test('an alarm is mailed and posted once for all its recipients; a code never is', async t => {
-  const group = await startGroup(t, 'dingtalk')
-  const rig = await startRig(t, {
-    SMS_GATEWAYS: exampleOf('dingtalk', group.url),
-    SMS_GATEWAY_SECRETS: JSON.stringify(SECRETS),
-  })
-  const params = { type: '8', productName: 'Freezer T2', username: 'Lin', time: '2026-11-20 14:32:05' }
-  const alarm = mailBody({ to: 'a@example.com,b@example.com', subject: 'Device alarm', email_param: params })
-  t.equal((await rig.post('email', alarm)).errCode, 0)
-  t.equal((await rig.post('email', alarm)).errCode, 0, 'the same again')
-  t.equal((await rig.post('sms', smsBody({ to: '13800138001' }, { code: '607182' }))).errCode, 0)
-  await rig.service().close()
-  t.equal(group.texts.length, 1)
-  t.match(group.texts[0], /Freezer T2/)
-  t.notMatch(group.texts[0], /607182|example\.com/)
-  t.match(
-    rig.events().filter(each => each['event'] === 'robot'),
-    [{ robot: 'dingtalk', alarms: 1, outcome: 'sent' }],
-  )
-  for (const line of rig.log) for (const secret of Object.values(SECRETS)) t.notOk(line.includes(secret))
 })
