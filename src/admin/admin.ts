@@ -12,6 +12,7 @@ import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
 import type { ConsoleOptions } from './console/page.ts'
 import { consoleRoutes } from './console/routes.ts'
+import { createFactWatch } from './facts.ts'
 import { failureOf, NO_OPERATOR, sendFailure } from './failure.ts'
 import { createAdminListener } from './listener.ts'
 import type { Metrics } from './metrics/metrics.ts'
@@ -32,7 +33,10 @@ interface AdminOptions {
   readonly keys: ReceiverOptions['keys']
 }
 
-/** The private listener with all that is on it: health, metrics, console. */
+/** How often it is looked which facts have begun and which are over, ms. */
+const LOOK_EVERY_MS = 10_000
+
+/** The private listener with all that is on it: health, metrics, console; and what the log says of facts. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
   const { config, view, outbox, metrics, renderer, urls, testSend, emit } = options
   const app = createAdminListener(createReadiness(view, monotonic), guardOf(config, view.now, emit))
@@ -57,6 +61,8 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       return hasOldKey || config[`${name}_TOKEN_PREVIOUS`] !== undefined
     }),
   }
+  const looking = setInterval(createFactWatch(view, emit), LOOK_EVERY_MS).unref()
+  app.addHook('onClose', async () => clearInterval(looking))
   await app.register(statusRoutes, shown)
   await app.register(consoleRoutes, shown)
   return app

@@ -63,6 +63,15 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         { event: 'near-quota', channel, quota, to },
         'more than half of a brake is used up: look whether these messages are wanted, or raise it',
       ),
+    fact({ is, kind, level, about, scope, whose }) {
+      const line = { event: 'fact', is, kind, about, ...scope, whose }
+      if (is === 'over') log.info(line, 'this is over')
+      else
+        log[level === 'fail' ? 'error' : 'warn'](
+          line,
+          'this is so now: the console and `callback-courier check` say what to do',
+        )
+    },
     duplicate: ({ channel, kind, is }) =>
       log.debug(
         { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },

@@ -1,6 +1,6 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
-import type { EventType } from '../events/events.ts'
+import type { Emit, EventType } from '../events/events.ts'
 import {
   type Places,
   type Said,
@@ -22,7 +22,7 @@ import type { ServiceView } from './service-view.ts'
 /** Who has to mend something: the operator, or those whom this service asks. */
 type Whose = 'ours' | 'theirs'
 
-/** Where a kind of fact is told. Log and counters hear of it by its event, each time. */
+/** Where a kind of fact is told. Log and counters hear of it by its event, each time; the log also when it begins and when it is over. */
 interface Telling {
   /** `fail`: callbacks or messages fail. */
   readonly level: 'fail' | 'warn' | 'ok'
@@ -40,6 +40,8 @@ interface Telling {
   readonly degradedAfterMs?: number
   /** `/readyz` has its sentence under `partial`. */
   readonly isPartial?: true
+  /** False: the log has lines of its own about when it begins and when it is over. */
+  readonly isLogged?: false
 }
 
 /** A connection that is lost, and a server that starts again, is back within a minute; what takes longer needs somebody. */
@@ -48,11 +50,17 @@ export const DAY = 86_400_000
 
 /** Every kind of fact. A new one is an entry here, its sentence, and where `findFacts` finds it. */
 const KINDS = {
-  ending: { level: 'warn' },
+  ending: { level: 'warn', isLogged: false },
   'store-content': { level: 'fail', about: 'store content', event: 'unreadable' },
   'store-silent': { level: 'fail', about: 'store', gauge: 'store_up', check: false },
   'store-failed': { level: 'fail', about: 'store', event: 'store-failed', check: false },
-  'store-loss': { level: 'fail', about: 'store loss', event: 'store-loss', gauge: 'store_lost_messages' },
+  'store-loss': {
+    level: 'fail',
+    about: 'store loss',
+    event: 'store-loss',
+    gauge: 'store_lost_messages',
+    isLogged: false,
+  },
   'provider-down': { level: 'fail', event: 'attempt', gauge: 'provider_up', degraded: 'channel' },
   'provider-rests': {
     level: 'fail',
@@ -62,13 +70,20 @@ const KINDS = {
     lineAfterMs: null,
   },
   'asked-second': { level: 'warn', event: 'carrier-order', gauge: 'carrier_second', lineAfterMs: null },
-  'part-refused': { level: 'fail', event: 'partial-fault', gauge: 'partial_fault', isPartial: true },
+  'part-refused': {
+    level: 'fail',
+    event: 'partial-fault',
+    gauge: 'partial_fault',
+    isPartial: true,
+    isLogged: false,
+  },
   'not-delivered': {
     level: 'fail',
     event: 'partial-fault',
     gauge: 'partial_fault',
     degraded: 'channel',
     isPartial: true,
+    isLogged: false,
   },
   'locked-out': {
     level: 'fail',
@@ -79,6 +94,7 @@ const KINDS = {
   },
   // A code that waits this long is one that somebody gave up on.
   'messages-wait': { level: 'warn', about: '{channel} waits', lineAfterMs: LONG_MS },
+  'quota-near': { level: 'warn', about: '{channel} {quota} near', event: 'near-quota' },
   'quota-used-up': { level: 'warn', about: '{channel} {quota}', event: 'over-quota' },
   'url-invalid': { level: 'warn', about: '{channel} URL', event: 'callback' },
   'certificate-expired': { level: 'fail', about: 'certificate', degraded: 'certificate', check: false },
@@ -88,8 +104,9 @@ const KINDS = {
     about: 'renewal',
     gauge: 'certificate_renewal_refused',
     degraded: 'certificate',
+    isLogged: false,
   },
-  'certificate-flaw': { level: 'warn', about: 'certificate', check: false },
+  'certificate-flaw': { level: 'warn', about: 'certificate', check: false, isLogged: false },
   'alerts-away': { level: 'fail', about: 'device alerts', event: 'ddq-ended', lineAfterMs: LONG_MS },
   'topic-refused': { level: 'warn', about: 'device alerts', event: 'ddq-topic-refused' },
   'receiver-gone': { level: 'warn', about: 'events', event: 'webhooks-posted' },
@@ -103,9 +120,10 @@ const KINDS = {
     lineAfterMs: LONG_MS,
     degraded: 'bounces',
     degradedAfterMs: 5 * LONG_MS,
+    isLogged: false,
   },
   'mails-came-back': { level: 'warn', about: 'mails that came back', event: 'receipt' },
-  words: { level: 'warn', check: false },
+  words: { level: 'warn', check: false, isLogged: false },
   // When there is no other.
   well: { level: 'ok', about: 'all', check: false },
 } as const satisfies Readonly<Record<string, Telling>>
@@ -131,6 +149,8 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'provider-down': '{provider} has failed for {time}: {what}.',
   'asked-second': 'It is asked second, because its delivery reports are late or bad, or have stopped.',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
+  'quota-near':
+    'More than half of the quota {quota} is used up, as seen last at {at}. Look whether these messages are wanted; if they are, raise it in QUOTAS before it holds any back.',
   'url-invalid':
     'The last validation of the {channel} URL failed at {at}: {reason}. Paste URL and Token again (URLs), and validate once more.',
   'certificate-expired':
@@ -224,12 +244,35 @@ export function listFacts(view: ServiceView, summary?: Summary | null): readonly
  * @param summary of the last day; null: the store does not answer.
  */
 export function firstLines(view: ServiceView, summary: Summary | null): readonly Fact[] {
-  const lines = listFacts(view, summary).filter(fact => {
+  const lines = listLines(view, summary)
+  if (lines.length === 0) return [tell({ kind: 'well' }, view.now())]
+  return lines.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+function listLines(view: ServiceView, summary?: Summary | null): Fact[] {
+  return listFacts(view, summary).filter(fact => {
     const { lineAfterMs = 0 } = FACT_KINDS[fact.kind]
     return lineAfterMs !== null && lasts(fact, lineAfterMs, view.now())
   })
-  if (lines.length === 0) return [tell({ kind: 'well' }, view.now())]
-  return lines.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
+}
+
+/**
+ * Makes the function that looks what has begun since the last look, and what is over. The store is not asked: what only it knows
+ * is told by whoever asks it.
+ */
+export function createFactWatch(view: ServiceView, emit: Emit): () => void {
+  let before = new Map<string, Fact>()
+  const tellNew = (is: 'begun' | 'over', facts: typeof before, known: typeof before) => {
+    for (const [name, { kind, level, about, scope, whose }] of facts)
+      if (!known.has(name)) emit({ type: 'fact', is, kind, level, about, scope, whose })
+  }
+  return () => {
+    const logged = listLines(view).filter(({ kind }) => FACT_KINDS[kind].isLogged !== false)
+    const now = new Map(logged.map(fact => [`${fact.kind} ${fact.about}`, fact]))
+    tellNew('begun', now, before)
+    tellNew('over', before, now)
+    before = now
+  }
 }
 
 /** Says whether a fact has lasted for so long, ms. */
@@ -350,7 +393,7 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
 }
 
 /** A quota is shown as long as the alert CallbackCourierQuota lasts, ms. */
-const HELD_BACK_MS = 15 * 60_000
+const QUOTA_SHOWN_MS = 15 * 60_000
 /** Somebody who asks for a code six times is nobody's fault to mend, and happens daily. */
 const OF_ONE_PERSON: ReadonlySet<string> = new Set(quotasOf('email', 'recipient'))
 
@@ -384,7 +427,7 @@ function* channelFacts(
   summary: Summary | null,
   now: number,
 ): Facts {
-  const { lockedOut, heldBack, validation } = health.ofChannel(channel)
+  const { lockedOut, nearing, heldBack, validation } = health.ofChannel(channel)
   const { quota: quotaText, waits, wait } = OF_CHANNEL[channel]
   const scope = { channel }
   if (lockedOut !== null) {
@@ -404,8 +447,12 @@ function* channelFacts(
       more: own.map(each => ownFault(each, since)),
     }
   }
-  for (const { quota, count, lastAt } of heldBack)
-    if (!OF_ONE_PERSON.has(quota) && now - lastAt < HELD_BACK_MS)
+  const usedUp = heldBack.filter(({ lastAt }) => now - lastAt < QUOTA_SHOWN_MS)
+  for (const { quota, lastAt } of nearing)
+    if (now - lastAt < QUOTA_SHOWN_MS && !usedUp.some(each => each.quota === quota))
+      yield { kind: 'quota-near', scope: { channel, quota }, values: { at: clockTime(lastAt) } }
+  for (const { quota, count, lastAt } of usedUp)
+    if (!OF_ONE_PERSON.has(quota))
       yield {
         kind: 'quota-used-up',
         scope: { channel, quota },

@@ -26,6 +26,10 @@ interface Happened {
   readonly lastAt: number
 }
 
+interface QuotaHappened extends Happened {
+  readonly quota: string
+}
+
 /** What became of a channel's callbacks since the start. */
 export interface ChannelHealth {
   /** The platform's last validation of the URL; `reason`: the answer to it, when it failed. */
@@ -45,7 +49,9 @@ export interface ChannelHealth {
     readonly why: 'source' | 'signature' | 'stale'
   } | null
   /** What quotas have held back, in the order in which they first did: callbacks, which were answered 429, and device alerts. */
-  readonly heldBack: readonly (Happened & { readonly quota: string })[]
+  readonly heldBack: readonly QuotaHappened[]
+  /** The quotas of which more than half was used up. */
+  readonly nearing: readonly QuotaHappened[]
   /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
   readonly outdatedAt: number | null
 }
@@ -58,6 +64,7 @@ const unusedChannel = (): Mutable<ChannelHealth> => ({
   refusals: { count: 0, last: null },
   lockedOut: null,
   heldBack: [],
+  nearing: [],
   outdatedAt: null,
 })
 
@@ -100,14 +107,16 @@ export function createServiceHealth(now: () => number): ServiceHealth {
   let unreadable: Happened | null = null
   let storeFailure: StoreFailure | null = null
 
-  const countHeld = ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
-    const health = channels[channel]
-    const before = health.heldBack.find(each => each.quota === quota)
-    const held = { quota, count: (before?.count ?? 0) + 1, lastAt: now() }
-    health.heldBack = before
-      ? health.heldBack.map(each => (each === before ? held : each))
-      : [...health.heldBack, held]
-  }
+  const countIn =
+    (list: 'heldBack' | 'nearing') =>
+    ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
+      const counted = channels[channel][list]
+      const before = counted.find(each => each.quota === quota)
+      const latest = { quota, count: (before?.count ?? 0) + 1, lastAt: now() }
+      channels[channel][list] = before
+        ? counted.map(each => (each === before ? latest : each))
+        : [...counted, latest]
+    }
 
   const handlers: EventHandlers = {
     callback({ channel, method, answer, refusal, knowsKey, isCheck, signature, outdated }) {
@@ -134,8 +143,9 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       if (wasStopped(event.outcome)) return
       providers.set(event.provider, statusAfter(providers.get(event.provider), event, now()))
     },
-    'over-quota': countHeld,
-    'alert-over-quota': countHeld,
+    'over-quota': countIn('heldBack'),
+    'alert-over-quota': countIn('heldBack'),
+    'near-quota': countIn('nearing'),
     'robot-posted'({ robot, outcome }) {
       if (outcome.is === 'sent') return void robots.delete(robot)
       const { code, reply } = outcome

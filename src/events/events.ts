@@ -204,6 +204,16 @@ type SystemEvent =
       readonly doing: 'accept' | 'claim' | 'begin' | 'settle'
       readonly error: Error
     }
+  /** Something began that somebody should know, or is over: src/admin/facts.ts has all of them, and their sentences. */
+  | {
+      readonly type: 'fact'
+      readonly is: 'begun' | 'over'
+      readonly kind: string
+      readonly level: 'fail' | 'warn' | 'ok'
+      readonly about: string
+      readonly scope: Readonly<Record<string, string>>
+      readonly whose: 'ours' | 'theirs'
+    }
   /** At the start: the store lacks what it had stored. */
   | ({ readonly type: 'store-loss' } & StoreLoss)
   /** A commit of the store: how long it took, and how many calls shared it. */

@@ -63,6 +63,26 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   'over-quota': [
     { type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day', to: '+86*******8000' },
   ],
+  fact: [
+    {
+      type: 'fact',
+      is: 'begun',
+      kind: 'provider-down',
+      level: 'fail',
+      about: 'twilio',
+      scope: {},
+      whose: 'theirs',
+    },
+    {
+      type: 'fact',
+      is: 'over',
+      kind: 'provider-down',
+      level: 'fail',
+      about: 'twilio',
+      scope: {},
+      whose: 'theirs',
+    },
+  ],
   'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute', to: '+86*******8000' }],
   duplicate: [
     { type: 'duplicate', channel: 'email', kind: 'activation-code', is: 'in-progress' },

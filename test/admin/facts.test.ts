@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { consoleRoutes } from '../../src/admin/console/routes.ts'
 import { createEventLog } from '../../src/admin/event-log.ts'
-import { FACT_KINDS, type FactKind, firstLines } from '../../src/admin/facts.ts'
+import { createFactWatch, FACT_KINDS, type FactKind, firstLines } from '../../src/admin/facts.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
 import { createReadiness } from '../../src/admin/readiness.ts'
@@ -159,6 +159,7 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   ],
   'locked-out': [ofSms({ lockedOut: { count: 4, since: NOW, why: 'stale' } })],
   'messages-wait': [{}, { backlog: { email: 0, sms: 7 }, oldest: { email: null, sms: NOW - MINUTE } }],
+  'quota-near': [ofSms({ nearing: [{ quota: 'sms-day', count: 2, lastAt: NOW }] })],
   'quota-used-up': [ofSms({ heldBack: [{ quota: 'sms-day', count: 2, lastAt: NOW }] })],
   'url-invalid': [ofSms({ validation: { at: NOW, ok: false, reason: 'key' } })],
   'certificate-expired': [serving(0)],
@@ -242,18 +243,34 @@ function textOf(html: string): string {
   return text.trim()
 }
 
-/** What log and counters say when the events of a kind happen. */
-async function hear(type: string | undefined): Promise<readonly string[]> {
+/** What log and counters say when the events of a kind happen, and the log when it begins and is over. */
+async function hear(type: string | undefined, view: ServiceView): Promise<readonly string[]> {
   const log: string[] = []
   const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: [] })
   const logger = pino({ base: null, level: 'info' }, { write: line => log.push(line) })
   const emit = createEmitter([createEventLog(logger, () => 0), ...metrics.sinks])
   for (const event of everyEvent) if (event.type === type) emit(event)
-  const lines = log.map(line => JSON.parse(line) as { readonly level: number; readonly event: string })
+  let isSo = true
+  const watched = new Proxy(view, {
+    get: (_, name) => Reflect.get(isSo ? view : serviceOf({}), name) as unknown,
+  })
+  const look = createFactWatch(watched, emit)
+  for (const so of [true, true, false]) {
+    isSo = so
+    look()
+  }
+  const lines = log.map(
+    line =>
+      JSON.parse(line) as Record<'is' | 'about', string> & { readonly level: number; readonly event: string },
+  )
   const scraped = (await metrics.scrape(viewOf())).split('\n')
   const counted = scraped.flatMap(line => /^callback_courier_(\w+_total)\S* [1-9]/.exec(line)?.[1] ?? [])
   return [
-    ...new Set(lines.map(({ level, event }) => `log: ${logger.levels.labels[level]} ${event}`)),
+    ...new Set(
+      lines.map(({ level, event, is, about }) =>
+        [`log: ${logger.levels.labels[level]} ${event}`, ...(event === 'fact' ? [is, about] : [])].join(' '),
+      ),
+    ),
     ...new Set(counted.map(name => `counter: ${name}`)),
   ]
 }
@@ -265,12 +282,16 @@ t.test('every kind of fact is told on each surface that it is for, and on no oth
     Object.entries(EACH).map(async ([kind, [given, summary]]) => {
       const said = await surfaces(serviceOf(given, summary))
       const own = said.filter(line => !well.includes(line))
-      return [kind, ...own, ...(await hear(FACT_KINDS[kind as FactKind].event))].join('\n  ')
+      return [
+        kind,
+        ...own,
+        ...(await hear(FACT_KINDS[kind as FactKind].event, serviceOf(given, summary))),
+      ].join('\n  ')
     }),
   )
   const expected = readFileSync(join(import.meta.dirname, '../fixtures/facts.txt'), 'utf8')
   t.same(written.join('\n').split('\n'), expected.trimEnd().split('\n'))
-  t.notMatch(expected, /metrics: .*ann@/, 'what others say may be about a person')
+  t.notMatch(expected, /(metrics|log): .*ann@/, 'what others say may be about a person')
   t.match(well.join('\n'), 'api: All is well. {"kind":"well","level":"ok","about":"all"')
 })
 
@@ -307,6 +328,7 @@ t.test(
       [held(15 * MINUTE)],
       [held(0, 'recipient-10m')],
       [held(0, 'recipient-day')],
+      [ofSms({ nearing: [{ quota: 'sms-day', count: 2, lastAt: NOW - 15 * MINUTE }] })],
       [ofSms({ validation: { at: NOW, ok: true, reason: '' } })],
       [serving(14 * DAY)],
       [{ certificate: () => null, renewalRefused }],
