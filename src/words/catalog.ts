@@ -3,7 +3,6 @@ import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import { compileLanguage, type WordLanguage } from './language.ts'
 import { checkLanguage, type LanguageSource, mergeLanguage, parseJsonFile } from './language-file.ts'
-import { type Dependence, findDependence } from './layout-dependence.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
 import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
 import { type Brand, fixedVariables, layoutVariables, scopeOf } from './template-variables.ts'
@@ -15,18 +14,12 @@ export interface Catalog {
   languageFor(tag: string, kind: string): WordLanguage
   /** The layouts of a kind's mails in a language: the same object at every call. */
   layoutsFor(name: string, tag: string): MailLayouts
-  /** The templates that cannot, which takes more time for each mail. */
-  readonly renderedInFull: readonly RenderedInFull[]
 }
 
 /** Both parts of a mail: a kind's own html or text, in this language's version first, or the layout. */
 export interface MailLayouts extends Readonly<Record<Part, Compiled>> {
-  readonly isPrecompilable: boolean
-}
-
-/** The operator's template that is rendered in full for every mail, and what for. */
-export interface RenderedInFull extends Dependence {
-  readonly file: string
+  /** All of it came with the service: what the built-in layouts do with a message is known (see mails.ts). */
+  readonly isBuiltIn: boolean
 }
 
 interface Loaded {
@@ -43,8 +36,6 @@ type Sources = ReadonlyMap<string, Source>
 interface Source {
   readonly source: string
   readonly engine: Engine
-  /** Why it cannot be precompiled. */
-  readonly dependence: Dependence | undefined
 }
 
 /** Takes the first text of a file that passes: as it is now, as it last was good, the built-in one. */
@@ -90,12 +81,12 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       })
       if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
       const engine = createEngine(escape, { [layout]: layoutSource })
-      sources.set(layout, { source: layoutSource, engine, dependence: findDependence(layoutSource) })
+      sources.set(layout, { source: layoutSource, engine })
       for (const file of files) {
         if (!file.endsWith(`.${part}`)) continue
         const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
         const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
-        if (source !== undefined) sources.set(file, { source, engine, dependence: findDependence(source) })
+        if (source !== undefined) sources.set(file, { source, engine })
       }
     }
     return sources
@@ -134,7 +125,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       const layouts = {
         html: template(files.html, tag),
         txt: template(files.txt, tag),
-        isPrecompilable: used.every(file => sources.get(file)?.dependence === undefined),
+        isBuiltIn: used.every(file => sources.get(file)?.source === ours.get(file)),
       }
       found.set(key, layouts)
       return layouts
@@ -157,9 +148,6 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
         languages,
         languageFor: createLanguageLookup(languages, english),
         layoutsFor: createLayoutLookup(sources, languages),
-        renderedInFull: [...sources].flatMap(([file, { dependence }]) =>
-          dependence === undefined ? [] : [{ file, ...dependence }],
-        ),
       }
       last = { read, loaded: { catalog, problems } }
       return last.loaded

@@ -71,7 +71,7 @@ export function createMailRenderer(options: MailOptions) {
         shared.set(layouts, own)
       }
       const { subject } = scope
-      return layouts.isPrecompilable && scope.words.text === null
+      return layouts.isBuiltIn && scope.words.text === null
         ? { subject, ...encodePrecompiled(layouts, scope, own) }
         : {
             subject,
@@ -113,8 +113,7 @@ const MAX_PRECOMPILED = 200
  * prints is the same in every mail).
  *
  * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what `shape` tells
- * apart, and for an operator's in which `findDependence` finds nothing else. A test compares both over random messages. Any other
- * layout is rendered as it stands, every time.
+ * apart. A test compares both over random messages. An operator's layout is rendered as it stands, every time.
  */
 function encodePrecompiled(
   layouts: MailLayouts,

@@ -10,7 +10,6 @@ import type {
 } from '../messages/message.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
-import type { RenderedInFull } from './catalog.ts'
 import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import type { TemplateProblem } from './template-files.ts'
@@ -61,8 +60,6 @@ export interface Renderer {
   hasWords(locale: string, kind: string): boolean
   /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]
-  /** The operator's templates that are rendered in full for every mail. */
-  renderedInFull(): readonly RenderedInFull[]
   /** Reads the templates again now. @returns their problems */
   reload(): readonly TemplateProblem[]
   /** Stops watching for changes. */
@@ -108,7 +105,6 @@ export function createRenderer(options: RendererOptions): Renderer {
     },
     hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
     problems: templates.problems,
-    renderedInFull: () => templates.current().renderedInFull,
     reload: templates.reload,
     close: templates.close,
   }

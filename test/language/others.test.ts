@@ -16,7 +16,7 @@ const ENGLISH = [
   // What the platform says, as a sample; words that a reply may have; headers of mails; a fault of the SDK's use.
   'src/messages/{kinds,samples}.ts',
   'src/providers/redact.ts',
-  'src/words/{mime,layout-dependence,template-variables}.ts',
+  'src/words/{mime,template-variables}.ts',
   'src/outbox/postgres/heartbeats.ts',
   'src/providers/twilio-sdk.ts',
   'src/providers/smtp/dkim.ts',

@@ -367,8 +367,10 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
   'test/providers/smtp/oauth2.test.ts': [
     ['refreshToken = answer.refreshToken ?? refreshToken', 'refreshToken = answer.refreshToken'],
   ],
-  'test/words/layout-dependence.test.ts': [['isPrecompilable: used.every(', 'isPrecompilable: used.some(']],
-  'test/words/overrides.test.ts': [["if (unreadable.has('.')) return", '']],
+  'test/words/overrides.test.ts': [
+    ["if (unreadable.has('.')) return", ''],
+    ['isBuiltIn: used.every(', 'isBuiltIn: used.some('],
+  ],
   'test/devices/suppression.test.ts': [['alarmAt: latest(memory?.alarmAt ?? null, at)', 'alarmAt: at']],
   'test/runtime/leadership.test.ts': [
     [

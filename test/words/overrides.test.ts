@@ -8,7 +8,7 @@ import { createBrand } from '../../src/words/template-variables.ts'
 import arabic from '../../src/words/templates/locales/ar.json' with { type: 'json' }
 import english from '../../src/words/templates/locales/en.json' with { type: 'json' }
 import { until } from '../rigs/until.ts'
-import { messageOf, rendererFor, smsOf } from './rendering.ts'
+import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
 const BUILT_IN = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
 
@@ -338,10 +338,31 @@ t.test('kinds that have no file of their own share a compiled layout', async t =
   t.not(catalog.layoutsFor('recovery-code', 'es').txt, layout)
   t.not(catalog.layoutsFor('phone-change', 'en').txt, layout)
   t.same(
-    ['recovery-code', 'phone-change'].map(kind => catalog.layoutsFor(kind, 'en').isPrecompilable),
+    ['recovery-code', 'phone-change'].map(kind => catalog.layoutsFor(kind, 'en').isBuiltIn),
     [true, false],
   )
 })
+
+t.test(
+  'a mail whose layout is not the built-in one gets it so, also where its own file extends it',
+  async t => {
+    const own = "{% layout 'layout.txt' %}{% block content %}own{% endblock %}"
+    for (const [name, said] of [
+      ['file.txt', 'ours'],
+      ['phone-change.txt', 'own'],
+    ] as const) {
+      const layout = '{{ code | upcase }} {% block content %}ours{% endblock %}'
+      const files = { 'layout.txt': layout, messages: { [name]: own } }
+      const renderer = rendererFor({ templatesDir: t.testdir(files) })
+      for (const code of ['abc', 'xyz']) {
+        const message = messageOf('email', 'phone-change', { params: { code } })
+        const { text } = await readMail(rawOf(renderer, message))
+        t.equal(text.trim(), `${code.toUpperCase()} ${said}`)
+      }
+      renderer.close()
+    }
+  },
+)
 
 t.test('the encoded lines are made anew after a reload', async t => {
   const { renderer, write } = await withTemplates(t, {}, { pollEveryMs: 60_000 })

@@ -60,9 +60,8 @@ const CHANNELS = [
 ] as const
 
 /** Renders the list of every kind in every language. */
-function wordsList({ locales, renderedInFull }: Renderer, problems: readonly string[]): Html {
+function wordsList({ locales }: Renderer, problems: readonly string[]): Html {
   return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translateText(problem) })}</li>`)}</ul>`}
-${renderedInFull().map(({ file, line, because }) => html`<p class="soft">${say('{file}, line {line}: rendered in full for every mail, which takes longer, because of {because}.', { file, line, because })}</p>`)}
 <p class="soft">${say('Each as a reader gets it, with your name and colour, and with invented codes and links.')}</p>
 <div class="cards">${CHANNELS.map(
     ([channel, title]) => html`<section class="card"><table class="stack"><caption>${title}</caption>

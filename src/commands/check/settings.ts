@@ -110,18 +110,7 @@ export function checkTemplates(config: Config, renderer: Renderer): readonly Che
         )
       : checkWarning('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
   })
-  const inFull = renderer
-    .renderedInFull()
-    .map(({ file, line, because }) =>
-      checkOk(
-        'templates',
-        `${file}:${line}: rendered in full for every mail, which takes longer, because of ${because}`,
-      ),
-    )
-  if (problems.length > 0) return [...problems, ...inFull]
+  if (problems.length > 0) return problems
   const own = config.TEMPLATES_DIR === undefined ? '' : ` and ${config.TEMPLATES_DIR}`
-  return [
-    ...inFull,
-    checkOk('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`),
-  ]
+  return [checkOk('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`)]
 }

@@ -47,12 +47,10 @@ t.test('templates: all is well only where nothing is wrong', async t => {
     ({
       locales: ['en', 'es'],
       problems: () => (is === undefined ? [] : [{ file: 'a.html', line: 3, reason: 'no', is }]),
-      renderedInFull: () => [{ file: 'b.html', line: 4, because: 'now' }],
     }) as unknown as Renderer
   const said = (is?: 'refused' | 'ignored') => linesOf(checkTemplates(load(enough), renderer(is)))
-  const inFull = /^ok templates: b\.html:4: rendered in full .* because of now$/
-  t.match(said(), [inFull, /^ok templates: en \(there are en, es\); built in$/])
-  t.match(said('refused'), [/^fail templates: a\.html:3: no → mend the file/, inFull])
-  t.equal(said('refused').length, 2)
-  t.match(said('ignored'), [/^warn templates: a\.html:3: no/, inFull])
+  t.match(said(), [/^ok templates: en \(there are en, es\); built in$/])
+  t.match(said('refused'), [/^fail templates: a\.html:3: no → mend the file/])
+  t.equal(said('refused').length, 1)
+  t.match(said('ignored'), [/^warn templates: a\.html:3: no/])
 })
