@@ -1,4 +1,4 @@
-import { type MessageKind, messageKinds, PLAIN_KIND, VALIDITY_UNIT } from './kinds.ts'
+import { type MessageKind, messageKinds, PLAIN_KIND } from './kinds.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
 
 /** A message that could have come from the platform: for the validation of templates, the gallery and the console. */
@@ -49,28 +49,6 @@ export function withRequiredOnly(sample: Sample): Sample {
     sample.kind?.required.includes(key),
   )
   return { ...sample, content: { ...sample.content, params: Object.fromEntries(required) } }
-}
-
-/** The sample with every value replaced: the lines that two such mails share do not depend on the message. */
-export function withOtherValues(sample: Sample): Sample {
-  const { content, kind } = sample
-  const other = (key: string, value: string) =>
-    key === VALIDITY_UNIT[sample.channel]
-      ? '17'
-      : key === kind?.linkParam
-        ? `https://other.invalid/${'q'.repeat(40)}`
-        : `~${value.length}~${key}~`
-  return {
-    ...sample,
-    content: {
-      ...content,
-      params: Object.fromEntries(
-        Object.entries(content.params).map(([key, value]) => [key, other(key, value)]),
-      ),
-      ...(content.subject !== undefined && { subject: '~subject~' }),
-      ...(content.plain !== undefined && { plain: '~plain~' }),
-    },
-  }
 }
 
 /** A sample as a message on its way, to somebody who does not exist (RFC 2606, ITU-T E.164 tests in +1 555 01xx). */

@@ -1,8 +1,8 @@
-import { type Sample, samples, withOtherValues } from '../messages/samples.ts'
+import type { Sample } from '../messages/samples.ts'
 import { escapeHtml } from '../runtime/html.ts'
 import type { Catalog, MailLayouts } from './catalog.ts'
 import { fillPieces, type MailWords, type Pieces, piecesOf, placeFor } from './language.ts'
-import { type Body, encodeBody, encodedLine, encodedLines, quotedPrintable } from './mime.ts'
+import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
 import type { Scope } from './template-engine.ts'
 import { type Brand, scopeOf } from './template-variables.ts'
 
@@ -28,17 +28,10 @@ interface MailOptions {
   readonly locale: string
 }
 
-/** What all mails of one kind and language share. */
-interface Shared {
-  /** Lines of the layout, encoded. */
-  readonly known: ReadonlyMap<string, string>
-  /** The precompiled layouts, by what they decide on. */
-  readonly precompiled: Map<string, Precompiled>
-}
-
 /** Renders mails: puts words into layouts. */
 export function createMailRenderer(options: MailOptions) {
-  const shared = new WeakMap<MailLayouts, Shared>()
+  /** The precompiled layouts, by what they decide on. */
+  const precompiled = new WeakMap<MailLayouts, Map<string, Precompiled>>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
     const { language, scope, layouts } = prepare(catalog, sample, options)
@@ -47,37 +40,17 @@ export function createMailRenderer(options: MailOptions) {
     return { subject, html, text, locale: language.tag, dir: language.dir }
   }
 
-  /** Finds the lines of layout and words, which do not depend on a message: those that two invented mails of the kind share. */
-  function sharedLines(catalog: Catalog, name: string, tag: string): ReadonlyMap<string, string> {
-    const sample = samples.find(one => one.channel === 'email' && one.name === name)
-    if (!sample) return new Map()
-    const htmlOf = (one: Sample) => view(catalog, { ...one, content: { ...one.content, locale: tag } }).html
-    try {
-      return encodedLines(htmlOf(sample), htmlOf(withOtherValues(sample)))
-    } catch {
-      // An operator's template need not be fit for invented values.
-      return new Map()
-    }
-  }
-
   return {
     view,
     /** The same as it goes into a message. */
     encode(catalog: Catalog, sample: Sample): EncodedMail {
-      const { language, scope, layouts } = prepare(catalog, sample, options)
-      let own = shared.get(layouts)
-      if (own === undefined) {
-        own = { known: sharedLines(catalog, sample.name, language.tag), precompiled: new Map() }
-        shared.set(layouts, own)
-      }
+      const { scope, layouts } = prepare(catalog, sample, options)
       const { subject } = scope
-      return layouts.isBuiltIn && scope.words.text === null
-        ? { subject, ...encodePrecompiled(layouts, scope, own) }
-        : {
-            subject,
-            html: encodeBody(layouts.html(scope), own.known),
-            text: encodeBody(layouts.txt(scope)),
-          }
+      if (!layouts.isBuiltIn || scope.words.text !== null)
+        return { subject, html: encodeBody(layouts.html(scope)), text: encodeBody(layouts.txt(scope)) }
+      const own = precompiled.get(layouts) ?? new Map<string, Precompiled>()
+      precompiled.set(layouts, own)
+      return { subject, ...encodePrecompiled(layouts, scope, own) }
     },
   }
 }
@@ -118,7 +91,7 @@ const MAX_PRECOMPILED = 200
 function encodePrecompiled(
   layouts: MailLayouts,
   scope: MailScope,
-  { known, precompiled }: Shared,
+  precompiled: Map<string, Precompiled>,
 ): { readonly html: Body; readonly text: Body } {
   const { before, after, details, shows_code, code_length } = scope.words
   const strings: (string | null)[] = []
@@ -130,12 +103,12 @@ function encodePrecompiled(
   })
   let layout = precompiled.get(shape)
   if (layout === undefined) {
-    layout = precompile(layouts, scope, known)
+    layout = precompile(layouts, scope)
     if (precompiled.size < MAX_PRECOMPILED) precompiled.set(shape, layout)
   }
   let html = ''
   for (const part of layout.html)
-    html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml), known)
+    html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml))
   return { html: quotedPrintable(html), text: encodeBody(fillPieces(layout.text, strings)) }
 }
 
@@ -168,7 +141,7 @@ function replaceStrings(scope: MailScope, put: (string: string | null) => string
 }
 
 /** Renders the layouts with a place for each of those strings. */
-function precompile({ html, txt }: MailLayouts, scope: MailScope, known: Shared['known']): Precompiled {
+function precompile({ html, txt }: MailLayouts, scope: MailScope): Precompiled {
   let number = -1
   const places = replaceStrings(scope, string => {
     number += 1
@@ -179,8 +152,8 @@ function precompile({ html, txt }: MailLayouts, scope: MailScope, known: Shared[
     const pieces = piecesOf(line)
     const last = parts.at(-1)
     if (pieces.length > 1) parts.push(pieces)
-    else if (typeof last === 'string') parts[parts.length - 1] = last + encodedLine(line, known)
-    else parts.push(encodedLine(line, known))
+    else if (typeof last === 'string') parts[parts.length - 1] = last + encodedLine(line)
+    else parts.push(encodedLine(line))
   }
   return { html: parts, text: piecesOf(txt(places)) }
 }

@@ -82,32 +82,15 @@ export function createComposer({
   }
 }
 
-/**
- * Encodes once the lines that two mails of one kind and language share: they come from layout and words, not from
- * the message. @param one @param other html of two messages that have every value different
- */
-export function encodedLines(one: string, other: string): ReadonlyMap<string, string> {
-  const shared = new Set(other.split(/\r?\n/))
-  return new Map(
-    one
-      .split(/\r?\n/)
-      .filter(line => shared.has(line))
-      .map(line => [line, encodeLine(line)]),
-  )
-}
-
-/**
- * Encodes a part: quoted-printable, or base64 where that is shorter. Line ends become CRLF.
- * @param known lines that are encoded already
- */
-export function encodeBody(text: string, known?: ReadonlyMap<string, string>): Body {
+/** Encodes a part: quoted-printable, or base64 where that is shorter. Line ends become CRLF. */
+export function encodeBody(text: string): Body {
   const bytes = Buffer.byteLength(text)
   // Quoted-printable takes 3 for each byte that is not ASCII, base64 4 for each 3 of all.
   if ((bytes - text.length) * 2.5 > bytes / 2) {
     const lines = base64.wrap(base64.encode(text.replace(LINE_END, CRLF)), 76)
     return `${PART_HEAD}base64${CRLF}${CRLF}${lines}` as Body
   }
-  return quotedPrintable(encodedLine(text, known))
+  return quotedPrintable(encodedLine(text))
 }
 
 /** A part of lines that `encodedLine` made. */
@@ -116,9 +99,9 @@ export function quotedPrintable(lines: string): Body {
 }
 
 /** A line, or several, in quoted-printable, a line break before each. */
-export function encodedLine(text: string, known?: ReadonlyMap<string, string>): string {
+export function encodedLine(text: string): string {
   let lines = ''
-  for (const line of text.split(LINE_END)) lines += CRLF + (known?.get(line) ?? encodeLine(line))
+  for (const line of text.split(LINE_END)) lines += CRLF + encodeLine(line)
   return lines
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sampleMessage, samples, withOtherValues, withRequiredOnly } from '../../src/messages/samples.ts'
+import { sampleMessage, samples, withRequiredOnly } from '../../src/messages/samples.ts'
 
 const sampleOf = (channel: string, name: string) => {
   const found = samples.find(each => each.channel === channel && each.name === name)
@@ -29,22 +29,9 @@ t.test('a sample is a message to somebody who does not exist', async t => {
   })
 })
 
-t.test('the same with what it must have alone, and with other values', async t => {
+t.test('the same with what it must have alone', async t => {
   const recovery = sampleOf('email', 'member-password-recovery')
   const url = 'https://console.example.com/#!recover/aGVsbG8rd29ybGQ='
   const subject = 'Recover your member password'
   t.same(withRequiredOnly(recovery).content, { params: { url }, subject, words: 'ours' })
-  t.same(withOtherValues(recovery).content, {
-    params: {
-      url: 'https://other.invalid/qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq',
-      username: '~7~username~',
-      email: '~19~email~',
-      verifycode: '~16~verifycode~',
-      time: '~19~time~',
-      hour: '17',
-    },
-    subject: '~subject~',
-    words: 'ours',
-  })
-  t.same(withOtherValues(sampleOf('sms', 'plain')).content, { params: {}, plain: '~plain~', words: 'plain' })
 })

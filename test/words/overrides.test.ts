@@ -364,7 +364,7 @@ t.test(
   },
 )
 
-t.test('the encoded lines are made anew after a reload', async t => {
+t.test('what was made ready once is made anew after a reload', async t => {
   const { renderer, write } = await withTemplates(t, {}, { pollEveryMs: 60_000 })
   const raw = () => {
     const outgoing = renderer.render(code)
