@@ -30,6 +30,8 @@ function openAt(url: string, secret = SECRET, statementTimeoutMs = 5000): Promis
   return createPostgresOutbox({ ...settings, url })
 }
 
+type Sampled = ReturnType<typeof sample>
+
 const wait = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 /** Tries until it is done. */
@@ -321,6 +323,62 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await Promise.all([other.end(), watching.end()])
     t.match(await accepted, [{ is: 'over-quota', quota: 'q' }])
   })
+
+  await t.test('a claim waits for nothing that another replica is changing', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url)
+    t.teardown(() => outbox.close())
+    const names = ['lost', 'outlived', 'later', 'due']
+    const [lost, outlived, later, due] = names.map(name =>
+      sample(clock, {
+        recipient: `${name}@example.com`,
+        ...(name === 'outlived' && { lifeMs: 1000 }),
+        ...(name === 'lost' && { lease: lease(clock, 1000) }),
+        ...(name === 'later' && { lease: lease(clock) }),
+      }),
+    ) as [Sampled, Sampled, Sampled, Sampled]
+    await outbox.accept([lost, outlived, later, due])
+    await outbox.settle(later.message.id, later.lease ?? lease(clock), {
+      to: 'queued',
+      dueAt: clock.now() + 1000,
+    })
+    clock.advance(1000)
+    const other = new pg.Client(url)
+    await other.connect()
+    await other.query('BEGIN; SELECT FROM courier_live FOR UPDATE')
+    t.match(await outbox.claim('email', 10, 60_000), { messages: { length: 0 }, settled: { length: 0 } })
+    await other.query('ROLLBACK')
+    await other.end()
+    const { messages, settled } = await outbox.claim('email', 10, 60_000)
+    t.same(
+      new Set(messages.map(({ id }) => id)),
+      new Set([lost, later, due].map(({ message: { id } }) => id)),
+    )
+    t.match(settled, [{ id: outlived.message.id, state: 'expired' }])
+  })
+
+  await t.test(
+    'a duplicate that ends while its repetition waits for its lock is looked for again',
+    async t => {
+      const url = await rig.url()
+      const outbox = await openAt(url)
+      t.teardown(() => outbox.close())
+      const [older, again] = [sample(clock, { lifeMs: 1000 }), sample(clock)]
+      await outbox.accept([older])
+      clock.advance(1000)
+      const other = new pg.Client(url)
+      await other.connect()
+      await other.query(`BEGIN; DELETE FROM courier_live WHERE id = '${older.message.id}'`)
+      const accepted = outbox.accept([again])
+      const watching = new pg.Client(url)
+      await watching.connect()
+      const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%endable%'"
+      await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
+      await other.query('COMMIT')
+      await Promise.all([other.end(), watching.end()])
+      t.match(await accepted, [{ is: 'stored' }])
+    },
+  )
 
   await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
     const { url, loseNextCommit } = await lossyWay(t, await rig.url())
