@@ -90,16 +90,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     ])
   })
 
-  await t.test('a full backlog fails only the calls that do not fit', async t => {
-    const { outbox, clock } = await fresh(t, create, { maxBacklog: 5 })
-    const calls = Array.from({ length: 20 }, (_, n) =>
-      outbox.accept([sample(clock, { recipient: `r${n}@example.com` })]),
-    )
-    const ends = await Promise.allSettled(calls)
-    t.equal(ends.filter(each => each.status === 'fulfilled').length, 5)
-    t.ok(ends.every(each => each.status === 'fulfilled' || each.reason instanceof BacklogFull))
-  })
-
   await t.test('what is stored one after the other counts, whatever its channel', async t => {
     for (const channel of ['email', 'sms'] as const) {
       const { outbox, clock } = await fresh(t, create, { maxBacklog: 10 })

@@ -4,20 +4,6 @@ import { sample } from '../samples.ts'
 import { fresh, kinds } from './store.ts'
 
 export async function interleavings(t: Test, create: Create): Promise<void> {
-  await t.test('groups are apart: another plugin, recipient, kind or channel supersedes nothing', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    for (const given of [
-      { pluginId: '1' },
-      { pluginId: '2' },
-      { recipient: 'bob@example.com' },
-      { kind: 'recovery-code' },
-      { channel: 'sms' },
-    ] as const) {
-      t.same(await outbox.accept([sample(clock, given)]), [{ is: 'stored', superseded: [] }])
-    }
-    t.equal((await outbox.claim('email', 10, 1000)).messages.length, 4)
-  })
-
   await t.test('the same body given twice at once, to two processes: one message', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const other = await peer()

@@ -80,30 +80,6 @@ export async function settling(t: Test, create: Create): Promise<void> {
     }
   })
 
-  await t.test('a timeline keeps its last 20 lines', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const given = sample(clock)
-    await outbox.accept([given])
-    for (let n = 0; n < 25; n += 1) {
-      const claimed = await claimOne(outbox)
-      await outbox.settle(claimed.id, claimed.lease, {
-        to: 'queued',
-        dueAt: clock.now(),
-        records: [record(clock, 'retry', `try ${n}`)],
-      })
-    }
-    const { timeline, attempts } = await view(given.message.id)
-    t.equal(attempts, 25)
-    t.equal(timeline.length, 20)
-    t.match(timeline.at(-1), { reply: 'try 24' })
-    const last = await claimOne(outbox)
-    const records = [record(clock, 'sent')]
-    t.match(await outbox.settle(last.id, last.lease, { to: 'final', state: 'sent', answer: null, records }), {
-      state: 'sent',
-    })
-    t.match((await view(given.message.id)).timeline, { length: 20, 19: records[0] })
-  })
-
   await t.test('those that are sent together end once each, and are counted', async t => {
     const { outbox, clock, view } = await fresh(t, create)
     const given = Array.from({ length: 5 }, (_, n) =>
