@@ -41,9 +41,9 @@ export function createClaim(
     await ends.find(client)
     if (!uncertain.areGivenUp() && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
-      const { first, nextDueAt, firstEnd } = await lookAt(client, channel, now)
-      const isIdle = first.every(at => at === null) && (nextDueAt ?? Infinity) > now
-      if (isIdle && (firstEnd ?? Infinity) > now)
+      const { first, nextDueAt } = await lookAt(client, channel, now)
+      // What waits is due before its life ends.
+      if (first.every(at => at === null) && (nextDueAt ?? Infinity) > now)
         return { messages: [], settled: ends.take(channel), nextDueAt }
     }
     const { work, writeChanges, commit } = openTransaction(client, options, now)
@@ -90,19 +90,13 @@ interface Waiting {
   readonly first: readonly (number | null)[]
   /** When it is to be claimed again at the latest; null: nothing waits. */
   readonly nextDueAt: number | null
-  /** When the first life ends; null: nothing waits. */
-  readonly firstEnd: number | null
 }
 
 async function lookAt(client: Client, channel: Channel, now: number): Promise<Waiting> {
   const [read] = (await runStatement(client, LOOK, channel)).rows as Record<string, number | null>[]
-  const { codes = null, others = null, next = null, first_end: firstEnd = null } = read ?? {}
+  const { codes = null, others = null, next = null } = read ?? {}
   const isDue = codes !== null || others !== null
-  return {
-    first: [codes, others],
-    nextDueAt: isDue ? now : next === null ? null : Math.max(now, next),
-    firstEnd,
-  }
+  return { first: [codes, others], nextDueAt: isDue ? now : next === null ? null : Math.max(now, next) }
 }
 
 /** Locks the due messages that are to be claimed. @param first when those of each rank became due that came first. */
@@ -181,5 +175,4 @@ const firstOf = (column: string, where: string, order = column) =>
 const LOOK = statement`SELECT ${firstOf('due_at', 'ready = 1 AND rank = 0', 'seq')} AS codes,
     ${firstOf('due_at', 'ready = 1 AND rank = 1', 'seq')} AS others,
     least(${firstOf('due_at', 'ready = 0 AND rank = 0')}, ${firstOf('due_at', 'ready = 0 AND rank = 1')},
-      ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,
-    ${firstOf('expires_at', 'ready IS NOT NULL')} AS first_end`
+      ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next`

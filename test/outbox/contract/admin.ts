@@ -123,6 +123,15 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.equal(await outbox.queries.findMessage('0'.repeat(32)), null)
   })
 
+  await t.test('retry and cancel bring back no message whose life is over', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const given = sample(clock, { lifeMs: 1000 })
+    await outbox.accept([given])
+    clock.advance(1000)
+    t.equal(await outbox.actions.retryMessage(given.message.id), false)
+    t.equal(await outbox.actions.cancelMessage(given.message.id), false)
+  })
+
   await t.test('probe commits', async t => {
     const { outbox } = await fresh(t, create)
     t.equal(await outbox.queries.probeCommit(), true)

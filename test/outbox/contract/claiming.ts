@@ -29,6 +29,26 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test('of all that waits, the earliest is said to be due next', async t => {
+    for (const [purpose, ...pauses] of [
+      ['code', 30_000, 10_000, 20_000],
+      ['link', 30_000, 10_000, 20_000],
+      ['code', 10_000, 30_000, 20_000],
+      ['link', 10_000, 30_000, 20_000],
+    ] as const) {
+      const { outbox, clock } = await fresh(t, create)
+      for (const [n, pause] of pauses.entries()) {
+        const given = sample(clock, { purpose, recipient: `r${n}@example.com`, lease: lease(clock) })
+        await outbox.accept([given])
+        await outbox.settle(given.message.id, given.lease ?? lease(clock), {
+          to: 'queued',
+          dueAt: clock.now() + pause,
+        })
+      }
+      t.equal((await outbox.claim('email', 1, 60_000)).nextDueAt, clock.now() + 10_000)
+    }
+  })
+
   await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const other = await peer()
