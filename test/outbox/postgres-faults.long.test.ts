@@ -302,26 +302,49 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
-  await t.test('who finds that another transaction was the first to count looks again', async t => {
-    const url = await rig.url()
-    const outbox = await openAt(url)
-    t.teardown(() => outbox.close())
-    const other = new pg.Client(url)
-    await other.connect()
-    const windowMs = 600_000
-    const start = clock.now() - (clock.now() % windowMs)
-    await other.query(`BEGIN; INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)
-      VALUES ('ann q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`)
-    const charges = [{ quota: 'q', bucket: 'ann', windowMs, limit: 1 }]
-    const accepted = outbox.accept([sample(clock, { charges })])
-    const watching = new pg.Client(rig.adminUrl)
-    await watching.connect()
-    const waiting =
-      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%courier_quota_counters%'"
+  /** Calls while another transaction holds what the call waits for, and commits then. @param waits of the statement that waits. */
+  async function callBehind<T>(url: string, sql: string, waits: string, call: () => Promise<T>): Promise<T> {
+    const [other, watching] = [new pg.Client(url), new pg.Client(url)]
+    await Promise.all([other.connect(), watching.connect()])
+    await other.query(`BEGIN; ${sql}`)
+    const answer = call()
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${waits}%'`
     await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
     await other.query('COMMIT')
     await Promise.all([other.end(), watching.end()])
-    t.match(await accepted, [{ is: 'over-quota', quota: 'q' }])
+    return answer
+  }
+
+  await t.test('what another transaction does while a call waits for its lock is seen', async t => {
+    const url = await rig.url()
+    const outbox = await openAt(url)
+    t.teardown(() => outbox.close())
+    const windowMs = 600_000
+    const start = clock.now() - (clock.now() % windowMs)
+    const count = `INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)
+      VALUES ('ann q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`
+    const charges = [{ quota: 'q', bucket: 'ann', windowMs, limit: 1 }]
+    const charged = () => outbox.accept([sample(clock, { charges })])
+    const over = [{ is: 'over-quota', quota: 'q' }]
+    t.match(
+      await callBehind(url, count, 'courier_quota_counters', charged),
+      over,
+      'it was the first to count',
+    )
+
+    const older = sample(clock, { lifeMs: 1000 })
+    await outbox.accept([older])
+    clock.advance(1000)
+    const end = `DELETE FROM courier_live WHERE id = '${older.message.id}'`
+    const given = sample(clock)
+    const again = () => outbox.accept([given])
+    t.match(await callBehind(url, end, 'endable', again), [{ is: 'stored' }], 'its duplicate has ended')
+
+    const { id } = given.message
+    const keep = `UPDATE courier_live SET receipt = '{"status":"delivered"}' WHERE id = '${id}'`
+    const report = { channel: 'email', id, status: 'sent', errorCode: null, at: clock.now() } as const
+    const kept = await callBehind(url, keep, 'pg_advisory_xact_lock(key)', () => outbox.writeReceipt(report))
+    t.same(kept, { is: 'stale' }, 'a later report was kept')
   })
 
   await t.test('a claim waits for nothing that another replica is changing', async t => {
@@ -356,29 +379,6 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     )
     t.match(settled, [{ id: outlived.message.id, state: 'expired' }])
   })
-
-  await t.test(
-    'a duplicate that ends while its repetition waits for its lock is looked for again',
-    async t => {
-      const url = await rig.url()
-      const outbox = await openAt(url)
-      t.teardown(() => outbox.close())
-      const [older, again] = [sample(clock, { lifeMs: 1000 }), sample(clock)]
-      await outbox.accept([older])
-      clock.advance(1000)
-      const other = new pg.Client(url)
-      await other.connect()
-      await other.query(`BEGIN; DELETE FROM courier_live WHERE id = '${older.message.id}'`)
-      const accepted = outbox.accept([again])
-      const watching = new pg.Client(url)
-      await watching.connect()
-      const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%endable%'"
-      await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
-      await other.query('COMMIT')
-      await Promise.all([other.end(), watching.end()])
-      t.match(await accepted, [{ is: 'stored' }])
-    },
-  )
 
   await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
     const { url, loseNextCommit } = await lossyWay(t, await rig.url())
