@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Charge } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
-import { fresh, kinds } from './store.ts'
+import { claimOne, fresh, kinds } from './store.ts'
 
 const TEN_MINUTES = 600_000
 
@@ -41,6 +41,31 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       t.equal(answers.filter(each => each === 'stored').length, 7)
     },
   )
+
+  await t.test('what was not sent is given back: expired, superseded, refused', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const one = [charge(1)]
+    await outbox.accept([sample(clock, { code: '1', purpose: 'link', charges: one, lifeMs: 1000 })])
+    clock.advance(1000)
+    await outbox.claim('email', 1, 1000)
+    const held = lease(clock)
+    const second = sample(clock, { code: '2', purpose: 'link', charges: one, lease: held })
+    t.same(kinds(await outbox.accept([second])), ['stored'], 'after one that expired')
+    await outbox.settle(second.message.id, held, { to: 'final', state: 'refused', answer: 'recipient' })
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '3', charges: one })])),
+      ['stored'],
+      'after a refused one',
+    )
+    const cancelled = await claimOne(outbox)
+    await outbox.settle(cancelled.id, cancelled.lease, { to: 'queued', dueAt: clock.now() + 1000 })
+    await outbox.actions.cancelMessage(cancelled.id)
+    t.same(
+      kinds(await outbox.accept([sample(clock, { code: '4', charges: one })])),
+      ['stored'],
+      'after a cancelled one',
+    )
+  })
 
   await t.test('a quota of newcomers counts and refuses only whom nothing was sent to', async t => {
     const { outbox, clock } = await fresh(t, create)
