@@ -4,7 +4,7 @@ import { DDQ_TIMINGS, readAlerts } from '../../src/service/device-alerts.ts'
 import { describeFault, enough, load } from '../config/settings.ts'
 
 t.test('device alerts keep the times of the contract’s client sample', async t => {
-  t.match(DDQ_TIMINGS, { heartbeatMs: 1000, silenceMs: 15_000, reconnectMs: 5000 })
+  t.same(DDQ_TIMINGS, { heartbeatMs: 1000, silenceMs: 15_000, reconnectMs: 5000, answerMs: 10_000 })
 })
 
 t.test('a table that cannot be used says line and row of each fault, and no recipient', async t => {

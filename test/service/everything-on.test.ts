@@ -69,6 +69,8 @@ function watchIntervals(t: Test) {
   return () => [...running.values()]
 }
 
+const LOSS = { messages: 7, from: null, until: Date.UTC(2026, 10, 20), noticedAt: Date.now() }
+
 const page = async (rig: ServiceRig, path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
 /** Where files are in memory, the start warns of that. */
 const firstEvents = (rig: ServiceRig) =>
@@ -259,7 +261,10 @@ t.test('a message is held to the limits of the settings', async t => {
     {
       startStoreThread(settings) {
         const thread = serveHere(settings)
-        const { postMessage } = thread
+        const { postMessage, emit } = thread
+        // It has lost something since the last time.
+        thread.emit = (name, message) =>
+          emit.call(thread, name, message?.is === 'open' ? { ...message, loss: LOSS } : message)
         thread.postMessage = (message, transfer) => {
           if (typeof message === 'object' && 'calls' in message)
             claims.push(...message.calls.filter(([name]) => name === 'claim').map(([, given]) => given))
@@ -316,6 +321,13 @@ t.test('a message is held to the limits of the settings', async t => {
     String(rig.smtp.mails.find(({ to }) => to[0] === 'eve@example.com')?.data),
     'Words of the platform.',
   )
+  t.same(
+    firstEvents(rig)
+      .filter(({ event }) => event === 'store-loss')
+      .map(({ messages, after, until: last }) => [messages, after, last]),
+    [[7, null, '2026-11-20T00:00:00.000Z']],
+  )
+  t.match(await page(rig, '/metrics'), 'callback_courier_store_lost_messages 7\n')
   // The longest attempt by SMTP takes 390 s; 10 s are spare, and 120 s for the wait before it.
   t.match(claims, [
     { channel: 'email', leaseMs: 520_000 },
