@@ -64,6 +64,9 @@ export async function askService(
   const { status } = response
   const answer = (await response.json().catch(() => null)) as { readonly message?: string } | null
   if (status === 200 && answer !== null) return { answer }
+  // All that a command has somebody type is a recipient.
+  if (status === 400)
+    return { why: say('That is neither a mail address nor a phone number in full (+86…).'), status }
   const text = translateText(answer?.message ?? 'not JSON')
   return { why: say('{url} says {status}: {text}', { url, status, text }), status }
 }

@@ -6,7 +6,7 @@ import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { askService } from './ask-service.ts'
-import { type Command, type Io, readArguments, UsageError } from './command.ts'
+import { type Command, failWith, type Io, readArguments, UsageError } from './command.ts'
 import { requestHealth } from './health.ts'
 
 export const find: Command = async (argv, io) => {
@@ -40,18 +40,16 @@ const UNREADY = say(
   'The service accepts no callbacks now: they are answered 503, and not stored. “callback-courier check” says why.',
 )
 
-const NO_RECIPIENT = say('That is neither a mail address nor a phone number in full (+86…).')
-
 async function findMessages(search: object, asJson: boolean, io: Io): Promise<number> {
   const language = asJson ? 'en' : languageOfTerminal(io.env)
   // The store has no trace of callbacks that it could not take, so the service is asked whether it can store.
   if ((await requestHealth(io, '/readyz')).is === 503)
     io[asJson ? 'stderr' : 'stdout'].write(`${UNREADY.in(language)}\n\n`)
   const found = await askService(io, language, '/messages/search', search)
-  if ('why' in found) return fail((found.status === 400 ? NO_RECIPIENT : found.why).in(language), io)
+  if ('why' in found) return failWith(io, found.why)
   const { messages } = found.answer as { readonly messages: readonly MessageView[] }
   const asked = await askService(io, language, messages.length > 0 ? '/providers' : '/calls')
-  if ('why' in asked) return fail(asked.why.in(language), io)
+  if ('why' in asked) return failWith(io, asked.why)
   const now = Date.now()
   const { providers = [], channels = [] } = asked.answer as {
     readonly providers?: readonly ProviderView[]
@@ -72,11 +70,6 @@ function formatAsJson(found: object): string {
   const write = (name: string, value: unknown) =>
     /^at$|At$/.test(name) && typeof value === 'number' ? new Date(value).toISOString() : value
   return JSON.stringify(found, write, 2)
-}
-
-function fail(why: string, io: Io): number {
-  io.stderr.write(`${why}\n`)
-  return 1
 }
 
 function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage): string {

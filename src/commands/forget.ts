@@ -6,10 +6,7 @@ import { type Command, failWith, readArguments, writeLine } from './command.ts'
 export const forget: Command = async (argv, io) => {
   const [recipient] = readArguments(argv, {}, { least: 1, most: 1 }).positionals
   const asked = await askService(io, languageOfTerminal(io.env), '/forget', { recipient })
-  if ('why' in asked) {
-    const typo = say('That is neither a mail address nor a phone number in full (+86…).')
-    return failWith(io, asked.status === 400 ? typo : asked.why)
-  }
+  if ('why' in asked) return failWith(io, asked.why)
   const { messages, live } = asked.answer as { readonly messages: number; readonly live: number }
   writeLine(io, 'stdout', say('{messages} messages are forgotten; what waited is not sent.', { messages }))
   writeLine(
