@@ -105,3 +105,17 @@ t.test('every event has exactly its line: level, fields, words, and how often a 
   const expected = readFileSync(join(import.meta.dirname, '../fixtures/event-log.txt'), 'utf8')
   t.same([...new Set(said)], expected.trimEnd().split('\n'))
 })
+
+t.test('each sink hears what it has a handler for, in the order of the sinks', async t => {
+  const heard: string[] = []
+  const hear = (name: string) => (event: ServiceEvent) => heard.push(`${name} ${event.type}`)
+  const emit = createEmitter([
+    { 'stray-request': hear('one'), fault: hear('one') },
+    { fault: hear('two') },
+    { fault: hear('three'), 'stray-request': hear('three') },
+  ])
+  emit({ type: 'stray-request', answer: { err_code: 0, err_msg: '' } })
+  emit({ type: 'fault', error: new Error('a bug') })
+  emit({ type: 'webhooks-dropped', count: 1 })
+  t.same(heard, ['one stray-request', 'three stray-request', 'one fault', 'two fault', 'three fault'])
+})

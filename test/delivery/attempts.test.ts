@@ -1,7 +1,7 @@
 import t from 'tap'
 import { limiterEndOf } from '../../src/delivery/carrier.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
-import { AMBIGUOUS, GREYLISTED, openRig, pause, SENT, until, verdictOn } from './rig.ts'
+import { AMBIGUOUS, openRig, pause, SENT, until, verdictOn } from './rig.ts'
 
 t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
   const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
@@ -13,25 +13,6 @@ t.test('a message from memory is tried once, sent, and those who wait are told',
   t.match(await view(id), { state: 'sent', attempts: 1, ambiguous: 0, timeline: [{ outcome: 'sent' }] })
   await pause(50)
   t.equal(provider.asked.length, 1, 'and never again')
-})
-
-t.test('a retry waits its backoff; who waits is told that it is pending', async t => {
-  const { delivery, provider, verdicts, accept, view, clock } = await openRig(t)
-  provider.respond = () => GREYLISTED
-  delivery.start()
-  const { acceptance } = await accept()
-  const { id } = acceptance.message
-  t.same(await verdictOn(verdicts, id), { is: 'pending' })
-  await until('it is back in the queue', async () => (await view(id)).state === 'queued')
-  t.match(await view(id), { attempts: 1, dueAt: clock.now() + 500 }, 'half of the first second')
-  provider.respond = () => SENT
-  clock.advance(499)
-  await pause(60)
-  t.equal(provider.asked.length, 1, 'not before it is due')
-  clock.advance(1)
-  await until('it is sent', async () => (await view(id)).state === 'sent')
-  t.equal(provider.asked[1]?.id, id, 'with the same id, and so the same Message-ID')
-  t.match(await view(id), { attempts: 2, ambiguous: 0 })
 })
 
 t.test('an ambiguous mail goes out four times in all, each after a pause; then it is unknown', async t => {
@@ -54,27 +35,6 @@ t.test('an ambiguous mail goes out four times in all, each after a pause; then i
   clock.advance(400_000)
   await pause(60)
   t.equal(provider.asked.length, 4, 'never a fifth time')
-})
-
-t.test('when no further copy may go out, a provider that can be asked is asked until the end', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t)
-  let known = false
-  provider.lookUp = async () =>
-    known ? { is: 'accepted', reply: 'found' } : { is: 'not-known', reply: 'not yet' }
-  provider.respond = () => AMBIGUOUS
-  delivery.start()
-  const { acceptance } = await accept({ lifeMs: 3_600_000 })
-  const { id } = acceptance.message
-  for (let n = 0; n < 20 && (await view(id)).attempts < 7; n += 1) {
-    await until('it waits', async () => (await view(id)).state === 'queued')
-    clock.advance(80_000)
-    await pause(30)
-  }
-  t.equal(provider.asked.length, 4, 'four copies, and no more')
-  known = true
-  clock.advance(80_000)
-  await until('it is sent', async () => (await view(id)).state === 'sent')
-  t.equal(provider.asked.length, 4)
 })
 
 t.test('a final reply that takes its time does not keep new mail from going out', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Acceptance, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until, verdictOn } from './rig.ts'
 
 const health = { inARow: 3 }
@@ -39,60 +39,6 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
   await until('each is said', () => sent() >= 20)
   t.equal(sent(), 20)
   t.equal(events.filter(each => each.startsWith('breaker')).length, 2, 'each change is said once')
-})
-
-t.test('one message tries it; while it does, nothing is claimed or given back', async t => {
-  let claims = 0
-  const { delivery, provider, store, events, clock, outbox, view } = await openRig(t, {
-    concurrency: 5,
-    health,
-    between: outbox => ({
-      claim: (...given) => {
-        claims += 1
-        return outbox.claim(...given)
-      },
-    }),
-  })
-  const stored: Acceptance[] = []
-  for (let n = 0; n < 50; n += 1) stored.push(await store({ code: `c${n}` }))
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  const isBack = async ({ message }: Acceptance) => (await view(message.id)).state === 'queued'
-  await until('all are in the store', async () => (await Promise.all(stored.map(isBack))).every(Boolean))
-  const before = provider.asked.length
-  provider.respond = undefined
-  clock.advance(10_000)
-  await until('one tries', () => provider.asked.length === before + 1)
-  const claimed = claims
-  await pause(100)
-  t.equal(provider.asked.length, before + 1, 'one only')
-  t.equal(claims, claimed, 'the backlog is not turned over meanwhile')
-  provider.respond = () => REFUSED
-  const failed = events.filter(each => each === 'attempt retry').length
-  provider.asked.at(-1)?.answer(REFUSED)
-  await until('it has failed', () => events.filter(each => each === 'attempt retry').length > failed)
-  await pause(100)
-  t.equal(provider.asked.length, before + 1, 'its failure is a longer rest')
-  provider.respond = () => SENT
-  clock.advance(20_000)
-  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
-})
-
-t.test('what outlives its life while the provider rests is ended meanwhile', async t => {
-  const { delivery, provider, store, events, clock, view } = await openRig(t, {
-    concurrency: 1,
-    health: { inARow: 1, firstRestMs: 8000 },
-    leaseMs: 400_050,
-  })
-  provider.respond = () => REFUSED
-  await store()
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  const { message } = await store({ lifeMs: 5000 })
-  clock.advance(5000)
-  await until('it has expired', async () => (await view(message.id)).state === 'expired')
-  t.equal(provider.asked.length, 1)
 })
 
 t.test('a trial that hangs holds nobody up for long', async t => {

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { testClock } from '../outbox/samples.ts'
 import { type FakeCarrier, fakeCarrier, openDelivery, openStore } from './failover-rig.ts'
-import { pause, until } from './rig.ts'
+import { until } from './rig.ts'
 
 const OUTCOMES = {
   sent: { is: 'sent', reply: 'ok', providerId: 'id-1' },
@@ -175,58 +175,6 @@ for (const isRestarted of [false, true])
       await outbox.close()
     },
   )
-
-t.test(
-  'one that is no longer configured may have sent it: another one sends one copy more, and nobody is asked',
-  async t => {
-    const path = join(t.testdir({}), `outbox.db`)
-    const clock = testClock()
-    const outbox = await openStore(path, clock)
-    const before = openDelivery({ outbox, clock }, { gone: carrierThat('ambiguous') })
-    const { id } = await before.accept()
-    await until('the end', async () => (await outbox.queries.findMessage(id))?.state === 'queued')
-    await before.delivery.stop(0, 200)
-    const second = carrierThat('ambiguous')
-    // It would say that it never had it, which is true, and says nothing of the other one.
-    second.lookUp = () => ({ is: 'absent', reply: 'never taken' })
-    const after = openDelivery({ outbox, clock }, { second })
-    after.delivery.start()
-    clock.advance(10_000)
-    after.delivery.wake('sms')
-    await until('the second copy', async () => (await outbox.queries.findMessage(id))?.ambiguous === 2)
-    t.same([second.asked.length, second.lookedUp.length], [1, 0])
-    await after.delivery.stop(0, 200)
-    await outbox.close()
-  },
-)
-
-t.test('a carrier that keeps failing is left alone, and the others are not', async t => {
-  const [first, second] = [carrierThat('unreachable'), carrierThat('sent')]
-  const { accept, settled, breakers, delivery } = await open(t, { first, second })
-  for (let n = 0; n < 8; n += 1) {
-    const { id } = await accept({ recipient: `+861380013800${n}` })
-    t.match(await settled(id), { state: 'sent' })
-  }
-  t.equal(first.asked.length, 5)
-  t.equal(second.asked.length, 8)
-  t.same(breakers, ['first open'])
-  t.match(delivery.status(), [
-    { provider: 'first', breaker: 'open' },
-    { provider: 'second', breaker: 'closed' },
-  ])
-  t.notOk(delivery.isVerdictFar('sms'), 'a verdict is to be had')
-})
-
-t.test('while all are left alone a message waits, and costs nobody anything', async t => {
-  const [first, second] = [carrierThat('unreachable'), carrierThat('unreachable')]
-  const { accept, settled, delivery } = await open(t, { first, second })
-  for (let n = 0; n < 5; n += 1) await settled((await accept({ recipient: `+861380013800${n}` })).id)
-  t.ok(delivery.isVerdictFar('sms'))
-  const { id } = await accept({ recipient: '+8613800138009' })
-  await pause(50)
-  t.match(await settled(id), { state: 'queued', attempts: 0, timeline: [] })
-  t.equal(first.asked.length, 5)
-})
 
 t.test('one that is busy keeps nobody waiting who goes another way', async t => {
   const [first, second] = [carrierThat('sent'), carrierThat('sent')]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Outbox } from '../../src/outbox/outbox.ts'
 import { openRig, pause, SENT, until } from './rig.ts'
 
 const lease = { attemptWithinMs: 100_000, leaseMs: 100_100 }
@@ -51,27 +51,6 @@ t.test('two loops on one store send each message once', async t => {
   const ids = [...rig.provider.asked, ...other.provider.asked].map(each => each.id)
   t.equal(ids.length, 200)
   t.equal(new Set(ids).size, 200)
-})
-
-t.test('nothing is begun that the store could not note as begun; it goes back and comes again', async t => {
-  let failures = 3
-  const rig = await openRig(t, {
-    concurrency: 1,
-    between: outbox => ({
-      beginAttempt: (...given) => {
-        if (failures-- > 0) throw new StoreUnavailable('the journal cannot be written')
-        return outbox.beginAttempt(...given)
-      },
-    }),
-  })
-  rig.delivery.start()
-  const { acceptance } = await rig.accept()
-  const { id } = acceptance.message
-  await until('it is sent', async () => (await rig.view(id)).state === 'sent')
-  t.equal(failures, -1)
-  t.equal(rig.provider.asked.length, 1)
-  t.match(await rig.view(id), { attempts: 1, ambiguous: 0 })
-  t.ok(rig.events.includes('store-failed begin'), rig.events.join())
 })
 
 t.test(

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
-import { openRig, pause, type Rig, SENT, until } from './rig.ts'
+import { openRig, pause, SENT, until } from './rig.ts'
 
 t.test('first come, first served among those that came in the same millisecond as well', async t => {
   const { delivery, provider, store } = await openRig(t, { concurrency: 1 })
@@ -111,45 +111,6 @@ t.test('while codes are due in the store, nothing else takes a place in memory b
   t.equal(provider.asked[1]?.code, 'code 1')
 })
 
-t.test('memory holds a bounded number, whatever comes', async t => {
-  const { delivery, provider, accept, outbox } = await openRig(t, { concurrency: 2 })
-  provider.respond = undefined
-  delivery.start()
-  await Promise.all(Array.from({ length: 1000 }, (_, n) => accept({ code: `c${n}` })))
-  const [lane] = delivery.status()
-  t.ok((lane?.waiting ?? 0) + (lane?.inFlight ?? 0) <= 258, `${lane?.waiting} wait`)
-  provider.respond = () => SENT
-  for (const asked of provider.asked) asked.answer(SENT)
-  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
-  t.equal(provider.asked.length, 1000)
-  t.equal(new Set(provider.asked.map(each => each.id)).size, 1000, 'each once')
-})
-
-t.test('while a backlog is worked off, a code that comes has a place in memory and is next', async t => {
-  const { delivery, provider, store, accept, clock } = await openRig(t, { concurrency: 4 })
-  for (let n = 0; n < 100; n += 1) await store({ purpose: 'link', code: `link ${n}` })
-  await startSlow({ delivery, provider, clock })
-  await until('what has no place any more has gone back to the store', () => {
-    const [lane] = delivery.status()
-    return (lane?.waiting ?? 0) + (lane?.inFlight ?? 0) <= 8
-  })
-  const { acceptance } = await accept({ code: 'code' })
-  t.not(acceptance.lease, undefined, 'it need not go round by the store')
-  provider.asked[4]?.answer(SENT)
-  await until('the next is asked for', () => provider.asked.length === 9)
-  t.equal(provider.asked[8]?.code, 'code')
-})
-
-/** Starts with a provider of four connections that takes half a second each, so that memory has eight places in all. */
-async function startSlow({ delivery, provider, clock }: Pick<Rig, 'delivery' | 'provider' | 'clock'>) {
-  provider.respond = undefined
-  delivery.start()
-  await until('all connections are busy', () => provider.asked.length === 4)
-  clock.advance(500)
-  for (const asked of provider.asked.slice(0, 4)) asked.answer(SENT)
-  await until('the next are asked for', () => provider.asked.length === 8)
-}
-
 /** A loop over a store whose claims take as long as the test says. */
 async function slowToClaim(t: Test, concurrency: number) {
   let wait: Promise<void> | undefined
@@ -221,29 +182,4 @@ t.test('what waits in memory waits on while codes that had no place there are fe
   await until('all are sent', () => provider.asked.length === 305)
   const order = provider.asked.map(each => each.code)
   t.ok(order.slice(1, 301).every(each => each.startsWith('code')))
-})
-
-t.test('when other messages fill memory, a code that comes takes the place of one', async t => {
-  const { delivery, provider, accept, store, clock, outbox } = await slowToClaim(t, 4)
-  for (let n = 0; n < 100; n += 1) await store({ purpose: 'alarm', code: `alarm ${n}` })
-  await startSlow({ delivery, provider, clock })
-  for (let n = 0; n < 12; n += 1) await accept({ purpose: 'alarm', code: `late alarm ${n}` })
-  const leases = []
-  for (let n = 0; n < 3; n += 1) {
-    clock.advance(1)
-    leases.push((await accept({ code: `code ${n}` })).acceptance.lease)
-  }
-  t.notOk(leases.includes(undefined), 'they need not go round by the store')
-  clock.advance(497)
-  for (const asked of provider.asked.slice(4, 7)) asked.answer(SENT)
-  await until('the next are asked for', () => provider.asked.length === 11)
-  t.same(
-    provider.asked.slice(8).map(each => each.code),
-    ['code 0', 'code 1', 'code 2'],
-  )
-  t.ok((delivery.status()[0]?.waiting ?? 0) <= 4, 'memory stays bounded: half a second of work')
-  provider.respond = () => SENT
-  for (const asked of provider.asked.slice(7)) asked.answer(SENT)
-  await until('all are sent', async () => (await outbox.queries.readSummary(0, 60_000)).backlog.email === 0)
-  t.equal(provider.asked.length, 115, 'each once')
 })

@@ -160,6 +160,11 @@ t.test('nor the finished text, whole or in part', async t => {
   t.equal(ofSent.reply(`spam: ${sent.text?.()}`).includes('sign-in'), false)
   t.notMatch(ofSent.reply('filtered: "Xylophone is your sign-in code, valid for 10 minutes"'), /Xylophone/)
   t.equal(ofSent.reply('filtered: Do not share it'), 'filtered: …')
+  for (const sign of '\n.!?。！？') {
+    const text = () => `您的验证码是马上失效的${sign}如果不是本人操作请不要理会`
+    const chinese = createRedactor({ to: '+8613800138000', content: { params: {} }, text })
+    t.equal(chinese.reply('拦截: 如果不是本人操作请不要理会'), '拦截: …', sign)
+  }
 })
 
 t.test('a long text and a long reply take no long time', async () => {
