@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
-import { createObjectSet } from '../runtime/collections.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { type Outcome, PROBE_MS } from './provider.ts'
 
@@ -69,7 +68,7 @@ export interface HttpApi {
   request(request: HttpRequest, signal?: AbortSignal, expiresAt?: number): Promise<Exchanged>
   /** See Provider.probe: connects, TLS and the proxy's tunnel included, and hangs up where a request would be written. */
   probe(): Promise<'up' | 'down'>
-  /** Aborts what is under way and ends all connections. */
+  /** Ends all connections, and with them what is under way. */
   close(): Promise<void>
 }
 
@@ -109,11 +108,9 @@ const MAX_BODY_BYTES = 256 * 1024
 export function createHttpApi({ baseUrl, connections, limits, clock, proxy }: HttpApiOptions): HttpApi {
   const { origin } = new URL(baseUrl)
   const pool = openPool(origin, connections, limits, limits.connectMs, proxy)
-  const running = createObjectSet<AbortController>()
   return {
     async request({ headers, ...request }, signal, expiresAt = Number.POSITIVE_INFINITY) {
       const abort = new AbortController()
-      const forget = running.add(abort)
       let stopped: string | undefined
       const stop = (reason: string): void => {
         stopped ??= reason
@@ -134,7 +131,6 @@ export function createHttpApi({ baseUrl, connections, limits, clock, proxy }: Ht
       } finally {
         clearTimeout(timer)
         signal?.removeEventListener('abort', onAbort)
-        forget()
       }
     },
     async probe() {
@@ -153,10 +149,7 @@ export function createHttpApi({ baseUrl, connections, limits, clock, proxy }: Ht
       await fresh.destroy()
       return isUp ? 'up' : 'down'
     },
-    async close() {
-      for (const abort of running) abort.abort()
-      await pool.destroy()
-    },
+    close: () => pool.destroy(),
   }
 }
 

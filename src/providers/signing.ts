@@ -25,7 +25,7 @@ export function canonicalPost(
 ): { readonly text: string; readonly signedHeaders: string } {
   const names = Object.keys(headers).sort()
   const signedHeaders = names.join(';')
-  const lines = names.map(name => `${name}:${(headers[name] ?? '').trim()}`)
+  const lines = names.map(name => `${name}:${headers[name] ?? ''}`)
   return { text: ['POST', '/', query, ...lines, '', signedHeaders, sha256(body)].join('\n'), signedHeaders }
 }
 

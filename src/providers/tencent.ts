@@ -242,11 +242,8 @@ function readReport(report: JsonObject): CarrierReport | null {
 
 // Check
 
-const REGIONS: Readonly<Record<string, ListedTemplate['region']>> = {
-  '0': 'mainland',
-  '1': 'abroad',
-  '3': 'both',
-}
+/** 0 is the mainland. */
+const REGIONS: Readonly<Record<string, ListedTemplate['region']>> = { '1': 'abroad', '3': 'both' }
 
 /** -1 also means that the signature is not filed with the phone networks. */
 function approvalOf(item: JsonObject): Approval {

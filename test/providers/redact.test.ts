@@ -64,6 +64,7 @@ t.test('where a long reply is cut no half of an address is left', t => {
     const text = `${links}${'x'.repeat(filler)} canary.other@example.org unknown`
     t.notMatch(READER.reply(text), /canary/)
   }
+  t.equal(READER.reply(`554 ${'x'.repeat(700)}`).length, 200, 'where no word ends')
   t.end()
 })
 
@@ -135,7 +136,7 @@ t.test('neither whole nor in words, neither plain nor encoded', async t => {
       Array.from(secret, each => `&#x${each.codePointAt(0)?.toString(16)};`).join(''),
       base64,
       Buffer.from(`x${secret}y ${secret} z`).toString('base64url'),
-      base64.slice(3),
+      ...[1, 2, 3].map(from => base64.slice(from)),
       percent(base64),
       Buffer.from(percent(secret)).toString('base64'),
       `=?utf-8?B?${Buffer.from(secret).toString('base64')}?=`,

@@ -186,6 +186,8 @@ t.test(
       })
     t.equal(got.length, 0)
     t.match(await send('/发送\ud83d a/{{ params.code }}?to={{ params.code }}', '../x?y#z'), { is: 'sent' })
+    t.match(await send('?to=/{{ params.code }}', '1'), { is: 'sent' })
+    t.equal(got[1]?.url, '/?to=/1')
     t.equal(got[0]?.url, '/%E5%8F%91%E9%80%81%EF%BF%BD%20a/..%2Fx%3Fy%23z?to=..%2Fx%3Fy%23z')
   },
 )
@@ -202,6 +204,7 @@ t.test('an answer that makes an expression of the file run wild is given up', as
   t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' })
   t.match(outcome('a'.repeat(4096)), { is: 'ambiguous', code: 'unreadable-answer' })
   t.match(outcome('a b;code=0'), { is: 'sent', providerId: 'm1' }, 'the next is read again')
+  t.equal(findText('code=(1)', { text: `${' '.repeat(4092)}code=1`, json: undefined }), '', 'of 4,096')
   for (const wild of [
     '(?:a|a)+(b)',
     '(?:a|aa){1,99}(b)',

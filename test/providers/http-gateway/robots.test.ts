@@ -238,7 +238,7 @@ t.test('alarms that are too old are said to be dropped though others are tried a
 t.test('an alarm that the robot refuses for its words is not posted again', async t => {
   const { group, posts, tell } = await openRobot(t, 'feishu')
   group.refusals.push({ code: 40021, msg: 'bad words' })
-  tell(['refused'])
+  tell(Array.from({ length: 250 }, (_, n) => `refused ${n}`))
   await until(() => posts.length === 1, 'the refusal')
   t.match(posts, [{ isDropped: true, outcome: { is: 'rejected' } }])
   tell(['next'])

@@ -41,7 +41,7 @@ t.test('each setting reaches the mail server', async t => {
   const provider = await open(t, {
     SMTP_URL: url,
     SMTP_CONNECTIONS: '3',
-    PUBLIC_URL: 'https://courier.example.com/iot',
+    PUBLIC_URL: 'https://courier.example.com:8443/iot',
     MAIL_BOUNCE_TO: 'bounces@example.com',
     DKIM_NAME: 'courier._domainkey.example.com',
     DKIM_KEY_FILE: keyFile,

@@ -73,6 +73,7 @@ t.test('every published code of a report makes a status, and is kept as it is', 
     if (!delivered) t.same(englishIn(recognize(en)), [], code)
   }
   t.match(parse([reportOf(message, 'BWLIST _006')]), [{ errorCode: 'BWLIST_006' }])
+  t.match(parse([reportOf(message, 'x'.repeat(65))]), [{ errorCode: /^x{64}$/ }])
   t.match(parse([reportOf(message, 'MN:0099')]), [{ fault: { verdict: 'recipient' } }], 'of a family')
   t.match(parse([reportOf(message, 'XX:1')]), [{ fault: { verdict: 'later', reason: null } }], 'unknown')
 })
