@@ -49,6 +49,21 @@ t.test(
   },
 )
 
+t.test('a server that cannot move a mail keeps it where it is', async t => {
+  const server = await startImap(t, mailsOf([1]), (verb, tag) =>
+    verb === 'GREETING'
+      ? '* OK hello\r\n'
+      : verb === 'CAPABILITY'
+        ? `* CAPABILITY IMAP4rev1 AUTH=PLAIN\r\n${tag} OK\r\n`
+        : undefined,
+  )
+  const { events } = startMailbox(t, server.port, { take: async () => true })
+  await until(() => events.length > 0, 'it is read')
+  t.match(events, [{ is: 'open' }])
+  t.equal(server.count(/ FETCH /), 2)
+  t.equal(server.count(/MOVE|COPY|STORE|EXPUNGE|CREATE/), 0)
+})
+
 t.test('a report of a server that explains itself at length is read whole', async t => {
   const report = REPORT + 'x'.repeat(100_000)
   const server = await startImap(t, [[1, report]])

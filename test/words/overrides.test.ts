@@ -139,6 +139,11 @@ t.test("one message's own HTML is one file, for all languages or one, in the loo
 t.test('a broken file is named with line and reason, and the built-in one is used', async t => {
   const cases: readonly [file: string, text: string, reason: RegExp][] = [
     ['locales/en.json', '{\n  "sms": {\n    "login-code": "x",,\n  }\n}', /^locales\/en\.json:3 not JSON/],
+    [
+      'locales/en.json',
+      '{"mail": {\n"device-alert": {\n"heading":"h","preheader":"p","details": {\n"nosuch":"x" } } } }',
+      /^locales\/en\.json:4 .*unknown parameter: nosuch/,
+    ],
     ['locales/en.json', 'x\n{\n}', /^locales\/en\.json:1 not JSON: unexpected token$/],
     [
       'locales/en.json',
