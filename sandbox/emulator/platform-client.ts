@@ -44,13 +44,9 @@ export interface Call extends HeaderOptions {
   readonly method: Method
   /** The path from the version on: `/v2/api-gateway/demo`. */
   readonly path: string
-  /** URL parameters, encoded here. */
-  readonly query?: Readonly<Record<string, string>>
   /** Sent as JSON; bigints keep their digits. */
   readonly body?: unknown
   readonly auth?: CallAuthentication
-  /** Sends PUT and DELETE as they are, instead of as POST with XR-Method. */
-  readonly direct?: boolean
   /** Default: `top-level` for version 1, else `envelope`. */
   readonly answers?: AnswerForm
 }
@@ -112,8 +108,10 @@ async function callOnce(
   call: Call,
   token: string | undefined,
 ): Promise<PlatformResult<unknown>> {
-  const { method, proxied } = methodToSend(call.method, call.direct ?? false)
-  const path = `${call.path}${queryOf(call.query)}`
+  const { path } = call
+  // PUT and DELETE go out as POST.
+  const proxied = call.method === 'PUT' || call.method === 'DELETE'
+  const method = proxied ? 'POST' : call.method
   const body = call.body === undefined ? undefined : stringifyExactly(call.body)
   const plain = plainHeaders(call, proxied ? call.method : undefined)
   const proof =
@@ -124,11 +122,6 @@ async function callOnce(
         : { 'access-token': token }
   const form = call.answers ?? (call.path.startsWith('/v1/') ? 'top-level' : 'envelope')
   return resultIn(form, await send({ method, path, headers: { ...plain, ...proof }, body }))
-}
-
-function queryOf(query: Readonly<Record<string, string>> | undefined): string {
-  const text = new URLSearchParams(query).toString()
-  return text === '' ? '' : `?${text}`
 }
 
 /** Environment of a front-end API behind the gateway: production, test, pre-production. */
@@ -154,36 +147,17 @@ export interface Signing {
   /** For `Timestamp`, whose form the contract does not give. */
   readonly timestamp: () => string
   readonly requestId: () => string
-  /** How `Content-MD5` is written: `base64` as RFC 1864 has it (default), or `hex`. */
-  readonly md5?: 'base64' | 'hex'
 }
 
 export interface HeaderOptions {
-  /** Enterprise identifier, for calls made with platform-level permission. */
-  readonly corpId?: string
-  readonly apiVersion?: string
   /** Front-end API identifier, for the gateway. */
   readonly group?: string
   readonly stage?: Stage
 }
 
-/** The method that a call goes out with: POST and XR-Method for PUT and DELETE, unless they are to go as they are. */
-export function methodToSend(
-  method: Method,
-  direct: boolean,
-): { readonly method: Method; readonly proxied: boolean } {
-  const proxied = !direct && (method === 'PUT' || method === 'DELETE')
-  return { method: proxied ? 'POST' : method, proxied }
-}
-
-export function plainHeaders(
-  { corpId, apiVersion, group, stage }: HeaderOptions,
-  proxiedAs?: Method,
-): Record<string, string> {
+function plainHeaders({ group, stage }: HeaderOptions, proxiedAs?: Method): Record<string, string> {
   return {
     'content-type': 'application/json',
-    ...(corpId !== undefined && { 'corp-id': corpId }),
-    ...(apiVersion !== undefined && { 'api-version': apiVersion }),
     ...(group !== undefined && { group }),
     ...(stage !== undefined && { stage }),
     ...(proxiedAs !== undefined && { 'xr-method': proxiedAs }),
@@ -191,7 +165,7 @@ export function plainHeaders(
 }
 
 /** The headers of the signature mechanism, Signature included. Content-MD5 on POST and PUT, as the contract requires. */
-export async function signatureHeaders(
+async function signatureHeaders(
   signing: Signing,
   request: Omit<Signable, 'headers'>,
   headers: Readonly<Record<string, string>>,
@@ -201,7 +175,7 @@ export async function signatureHeaders(
     timestamp: signing.timestamp(),
     'request-id': signing.requestId(),
     ...(request.method === 'POST' || request.method === 'PUT'
-      ? { 'content-md5': contentMd5(request.body, signing.md5 ?? 'base64') }
+      ? { 'content-md5': contentMd5(request.body, 'base64') }
       : {}),
   }
   const signature = await signing.sign({ ...request, headers: { ...headers, ...own } })
@@ -266,7 +240,7 @@ export interface UserLogin extends GrantedToken {
 }
 
 /** The body of a user's login. @throws TypeError unless exactly one of phone and e-mail is given. */
-export function userAuthBody(account: UserAccount): object {
+function userAuthBody(account: UserAccount): object {
   const { corpId, phone, email, phoneZone, password, resource } = account
   if ((phone === undefined) === (email === undefined)) {
     throw new TypeError('a user logs in by phone or by email: give exactly one of them')
@@ -281,7 +255,7 @@ export function userAuthBody(account: UserAccount): object {
   }
 }
 
-export function readCorpLogin(login: PlatformBody): PlatformResult<CorpLogin> {
+function readCorpLogin(login: PlatformBody): PlatformResult<CorpLogin> {
   return readLoginOf(login, (body, granted) => {
     const [corpId, memberId] = [filledTextOf(body['corp_id']), filledTextOf(body['member_id'])]
     if (corpId === undefined) return 'corp_id'
@@ -290,7 +264,7 @@ export function readCorpLogin(login: PlatformBody): PlatformResult<CorpLogin> {
   })
 }
 
-export function readUserLogin(login: PlatformBody): PlatformResult<UserLogin> {
+function readUserLogin(login: PlatformBody): PlatformResult<UserLogin> {
   return readLoginOf(login, (body, granted) => {
     const userId = intOf(body['user_id'])
     return userId === undefined ? 'user_id' : { ...granted, userId }

@@ -103,50 +103,22 @@ t.test('without a credential the gateway says 401, and the failed login is the r
   )
 })
 
-t.test('PUT and DELETE go as POST with XR-Method, or as they are', async t => {
+t.test('PUT and DELETE go as POST with XR-Method', async t => {
   const { client, exchanges } = await emulated(t)
   const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
   for (const method of ['PUT', 'DELETE', 'POST', 'GET'] as const) {
-    for (const direct of [false, true]) {
-      const result = await client.call({ method, path: '/v2/api-gateway/echo', auth, direct })
-      t.match(result, { ok: true, value: { as: method } })
-    }
+    const result = await client.call({ method, path: '/v2/api-gateway/echo', auth })
+    t.match(result, { ok: true, value: { as: method } })
   }
   t.same(
     exchanges.slice(1).map(each => [each.method, each.handledAs]),
     [
       ['POST', 'PUT'],
-      ['PUT', 'PUT'],
       ['POST', 'DELETE'],
-      ['DELETE', 'DELETE'],
       ['POST', 'POST'],
-      ['POST', 'POST'],
-      ['GET', 'GET'],
       ['GET', 'GET'],
     ],
   )
-})
-
-t.test('the headers of the contract, and URL parameters encoded', async t => {
-  const { client } = await emulated(t)
-  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
-  const result = await client.call({
-    method: 'GET',
-    path: '/v2/api-gateway/echo',
-    query: { name: 'a b&c=d', 名: '值' },
-    corpId: corp.corpId,
-    apiVersion: '2.1',
-    group: 'devices',
-    stage: 'PRE_RELEASE',
-    auth,
-  })
-  t.match(result, {
-    ok: true,
-    value: {
-      path: '/v2/api-gateway/echo?name=a+b%26c%3Dd&%E5%90%8D=%E5%80%BC',
-      headers: { 'corp-id': corp.corpId, 'api-version': '2.1', group: 'devices', stage: 'PRE_RELEASE' },
-    },
-  })
 })
 
 t.test('a signed call carries what the mechanism asks for, and no Access-Token', async t => {
@@ -161,18 +133,17 @@ t.test('a signed call carries what the mechanism asks for, and no Access-Token',
     timestamp: () => '1795219200000',
     requestId: () => 'request-1',
   }
-  const call = (method: 'GET' | 'POST' | 'PUT', md5: 'base64' | 'hex') =>
+  const call = (method: 'GET' | 'POST') =>
     client.call({
       method,
       path: '/v2/api-gateway/echo',
       group: 'devices',
       stage: 'RELEASE',
       ...(method === 'GET' ? {} : { body: { a: 1 } }),
-      auth: { by: 'signature', signing: { ...signing, md5 } },
+      auth: { by: 'signature', signing },
     })
-  t.match(await call('POST', 'base64'), { ok: true })
-  t.match(await call('PUT', 'hex'), { ok: true, value: { as: 'PUT' } })
-  t.match(await call('GET', 'base64'), { ok: true })
+  t.match(await call('POST'), { ok: true })
+  t.match(await call('GET'), { ok: true })
   t.match(given[0], {
     method: 'POST',
     path: '/v2/api-gateway/echo',
@@ -187,8 +158,8 @@ t.test('a signed call carries what the mechanism asks for, and no Access-Token',
       'content-md5': 'u2y1xo30ZSlByvZSo2by2A==',
     },
   })
-  t.notMatch(given[2], { headers: { 'content-md5': /./ } }, 'a GET has no content')
-  t.equal(signatures.length, 3)
+  t.notMatch(given[1], { headers: { 'content-md5': /./ } }, 'a GET has no content')
+  t.equal(signatures.length, 2)
   t.notOk(signatures.some(each => 'access-token' in (each as { headers: object }).headers))
 })
 
