@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
@@ -6,6 +8,7 @@ import {
   beginTransaction,
   type Client,
   commitTransaction,
+  createConnections,
   runStatement,
   statement,
 } from '../../src/outbox/postgres/connect.ts'
@@ -119,3 +122,37 @@ t.test('what is asked in one go leaves in one write, and a commit that was a rol
   const [cause, rest] = [Promise.reject(new Error('the cause')), Promise.reject(new Error('for that'))]
   await t.rejects(awaitStatements(Promise.resolve(1), cause, rest), { message: 'the cause' })
 })
+
+t.test(
+  'a database that takes a connection and says nothing: the call ends, and the next one fails at once',
+  async t => {
+    const sockets: Socket[] = []
+    const server = createServer(socket => void sockets.push(socket.on('error', () => {})))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    })
+    const guard = guarded()
+    const connections = createConnections({
+      url: `postgres://courier@127.0.0.1:${(server.address() as AddressInfo).port}/courier`,
+      statementTimeoutMs: 50,
+      connectTimeoutMs: 50,
+      max: 1,
+      guard,
+      // However busy this machine is, the next call comes before the wait is over.
+      random: () => 1e6,
+      log: () => {},
+    })
+    t.teardown(connections.close)
+    const use = () => connections.use(async () => 'lent')
+    await t.rejects(use(), { message: /timeout/ })
+    await t.rejects(use(), {
+      name: 'StoreUnavailable',
+      message: 'the database could not be reached just now',
+    })
+    t.equal(sockets.length, 1)
+    t.throws(() => guard.requireMark({}, 'of another'), StoreUnavailable)
+    await t.rejects(use(), { message: SHARED }, 'nor is one lent that is not ours')
+  },
+)
