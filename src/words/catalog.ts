@@ -5,7 +5,7 @@ import { compileLanguage, type WordLanguage } from './language.ts'
 import { checkLanguage, type LanguageSource, mergeLanguage, parseJsonFile } from './language-file.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
 import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
-import { type Brand, fixedVariables, layoutVariables, scopeOf } from './template-variables.ts'
+import { type Brand, layoutVariables, scopeOf } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
 export interface Catalog {
@@ -92,26 +92,17 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     return sources
   }
 
-  /** Finds the templates of a kind, and compiles them for a language when they are first needed, with the fixed variables printed in. */
-  function createLayoutLookup(
-    sources: Sources,
-    languages: ReadonlyMap<string, WordLanguage>,
-  ): Catalog['layoutsFor'] {
+  /** Finds the templates of a kind, and compiles them when they are first needed. */
+  function createLayoutLookup(sources: Sources): Catalog['layoutsFor'] {
     const found = new Map<string, MailLayouts>()
     const compiled = new Map<string, Compiled>()
 
-    function compile(file: string, tag: string): Compiled {
+    function template(file: string): Compiled {
       const source = sources.get(file)
-      const language = languages.get(tag)
-      if (!source || !language) throw new Error(`no ${file} for ${tag}`)
-      return source.engine.compile(source.source, layoutVariables, fixedVariables(brand, language))
-    }
-
-    function template(file: string, tag: string): Compiled {
-      const key = `${tag}/${file}`
+      if (!source) throw new Error(`there is no ${file}`)
       // Kinds without a file of their own share the layout.
-      const template = compiled.get(key) ?? compile(file, tag)
-      compiled.set(key, template)
+      const template = compiled.get(file) ?? source.engine.compile(source.source, layoutVariables)
+      compiled.set(file, template)
       return template
     }
 
@@ -123,8 +114,8 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       // A file that extends the layout may print everything that the layout prints.
       const used = [files.html, files.txt, 'layout.html', 'layout.txt']
       const layouts = {
-        html: template(files.html, tag),
-        txt: template(files.txt, tag),
+        html: template(files.html),
+        txt: template(files.txt),
         isBuiltIn: used.every(file => sources.get(file)?.source === ours.get(file)),
       }
       found.set(key, layouts)
@@ -147,7 +138,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       const catalog = {
         languages,
         languageFor: createLanguageLookup(languages, english),
-        layoutsFor: createLayoutLookup(sources, languages),
+        layoutsFor: createLayoutLookup(sources),
       }
       last = { read, loaded: { catalog, problems } }
       return last.loaded

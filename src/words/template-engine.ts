@@ -39,10 +39,9 @@ export interface Engine {
   /**
    * @param known the names it may use: a variable, or a variable and its field (`brand.name`); any field of one that
    *   stands alone. A name that is not among them is a fault, wherever it stands.
-   * @param fixed values that never change (brand, locale), by name: printed into the template once.
    * @throws TemplateFault
    */
-  compile(source: string, known: ReadonlySet<string>, fixed?: ReadonlyMap<string, string>): Compiled
+  compile(source: string, known: ReadonlySet<string>): Compiled
 }
 
 /**
@@ -87,10 +86,9 @@ export function createEngine(
       ),
     )
   return {
-    compile(source, known, fixed) {
-      const checked = parse(source)
-      const templates = fixed ? parse(fold(source, fixed, escape)) : checked
-      const variables = names(checked, source)
+    compile(source, known) {
+      const templates = parse(source)
+      const variables = names(templates, source)
       for (const name of variables) {
         if (!known.has(name) && !known.has(name.split('.')[0] ?? '')) {
           throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
@@ -126,19 +124,6 @@ function guard<T>(source: string, work: () => T): T {
 function lineOf(source: string, name: string): number | undefined {
   const at = source.split('\n').findIndex(line => line.includes(name))
   return at < 0 ? undefined : at + 1
-}
-
-/**
- * Prints fixed values into a template before it is compiled. Only plain `{{ name }}`, only values in which nothing
- * could be read as Liquid, and never where Liquid itself is quoted.
- */
-function fold(source: string, fixed: ReadonlyMap<string, string>, escape: Escape): string {
-  if (typeof escape === 'function' || /\{%-?\s*(?:raw|comment|liquid)\b/.test(source)) return source
-  return source.replace(/\{\{ ?([\w.]+) ?\}\}/g, (whole, name: string) => {
-    const value = fixed.get(name)
-    if (value === undefined || /[{}%]/.test(value)) return whole
-    return escape === 'html' ? escapeHtml(value) : value
-  })
 }
 
 /** Running text as HTML: escaped, its links clickable and otherwise untouched, its line ends kept. */

@@ -88,15 +88,6 @@ export function scopeOf(
   }
 }
 
-/** The variables that are the same in every message of one language: brand and locale. */
-export function fixedVariables(brand: Brand, locale: LocaleView): ReadonlyMap<string, string> {
-  const strings = (of: string, view: object) =>
-    Object.entries(view).flatMap(([key, value]) =>
-      typeof value === 'string' ? [[`${of}.${key}`, value] as const] : [],
-    )
-  return new Map([...strings('brand', brand), ...strings('locale', locale)])
-}
-
 export interface BrandSettings {
   readonly name: string
   readonly url?: string
