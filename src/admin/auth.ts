@@ -211,10 +211,10 @@ function isForeign({ method, headers }: FastifyRequest): boolean {
 
 /** The token of an Authorization header: Bearer's, or Basic's password; null when there is none of either. */
 function tokenIn(header: string | undefined): string | null {
-  const [, scheme, rest] = /^(bearer|basic) +(\S+) *$/i.exec(header ?? '') ?? []
-  if (scheme === undefined || rest === undefined) return null
-  if (scheme.toLowerCase() === 'bearer') return rest
-  const pair = Buffer.from(rest, 'base64').toString('utf8')
+  const [, scheme, credential] = /^(bearer|basic) +(\S+) *$/i.exec(header ?? '') ?? []
+  if (scheme === undefined || credential === undefined) return null
+  if (scheme.toLowerCase() === 'bearer') return credential
+  const pair = Buffer.from(credential, 'base64').toString('utf8')
   const colon = pair.indexOf(':')
   return colon < 0 ? null : pair.slice(colon + 1)
 }

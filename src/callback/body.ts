@@ -73,15 +73,15 @@ function measureDepth(text: string): number {
   let deepest = 0
   let inString = false
   for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at)
+    const codeUnit = text.charCodeAt(at)
     if (inString) {
-      if (unit === 0x5c) at += 1
-      else if (unit === 0x22) inString = false
-    } else if (unit === 0x22) inString = true
-    else if (unit === 0x7b || unit === 0x5b) {
+      if (codeUnit === 0x5c) at += 1
+      else if (codeUnit === 0x22) inString = false
+    } else if (codeUnit === 0x22) inString = true
+    else if (codeUnit === 0x7b || codeUnit === 0x5b) {
       depth += 1
       if (depth > deepest) deepest = depth
-    } else if (unit === 0x7d || unit === 0x5d) depth -= 1
+    } else if (codeUnit === 0x7d || codeUnit === 0x5d) depth -= 1
   }
   return deepest
 }

@@ -77,8 +77,8 @@ export function parseAlertTable(
 type ParsedRow = { readonly row: AlertRow } | { readonly problems: readonly string[] }
 
 function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
-  const [source = '', product = '', minutes = '', language = '', ...rest] = text.split(/\s+/)
-  if (rest.length === 0) return { problems: [`something is missing; a row is: ${COLUMNS}`] }
+  const [source = '', product = '', minutes = '', language = '', ...recipientWords] = text.split(/\s+/)
+  if (recipientWords.length === 0) return { problems: [`something is missing; a row is: ${COLUMNS}`] }
   const problems: string[] = []
 
   const topic = SOURCES.find(each => each === source)
@@ -97,7 +97,7 @@ function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
     problems.push('there are no words in that language; - means the usual one')
 
   const recipients: AlertRecipient[] = []
-  const names = rest.join(' ').split(',')
+  const names = recipientWords.join(' ').split(',')
   names.forEach((name, at) => {
     const recipient = parseRecipientOf(name.trim(), deps)
     if (typeof recipient !== 'string') recipients.push(recipient)

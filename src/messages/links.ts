@@ -318,10 +318,10 @@ function* findOthers(
       from = done + dot + 1
       if (dot < 0 || !text.slice(from, to).includes('.')) continue
     }
-    const rest = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
-    rest.lastIndex = to
-    if (!rest.test(text)) continue
-    done = rest.lastIndex
+    const following = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
+    following.lastIndex = to
+    if (!following.test(text)) continue
+    done = following.lastIndex
     if (is === 'name' && !isHost(text.slice(from, to))) continue
     yield { is, index: from, raw: text.slice(from, done) }
   }

@@ -6,7 +6,7 @@ import type { Mistake } from './place.ts'
  */
 const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, instead: string])[]>> = {
   'test/callback/body.test.ts': [
-    ['if (unit === 0x5c) at += 1', 'if (unit === 0x5c) at += 0'],
+    ['if (codeUnit === 0x5c) at += 1', 'if (codeUnit === 0x5c) at += 0'],
     [
       "key === '__proto__' || key === 'constructor' || hasForbiddenKey(each)",
       "key === '__proto__' || hasForbiddenKey(each)",
