@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { dirname } from 'node:path'
+import { type ConnectionOptions, connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { FORMS } from '../bounces/forms.ts'
@@ -72,6 +73,17 @@ function watchIntervals(t: Test) {
 const LOSS = { messages: 7, from: null, until: Date.UTC(2026, 10, 20), noticedAt: Date.now() }
 
 const page = async (rig: ServiceRig, path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+/** @returns protocol and cipher of a connection to the public listener, or that it was refused. */
+function shakeHands(rig: ServiceRig, options: ConnectionOptions): Promise<string> {
+  const { hostname, port } = new URL(rig.service().publicUrl)
+  return new Promise(resolve => {
+    const socket = connect({ host: hostname, port: Number(port), ca: rig.ca, ...options }, () => {
+      resolve(`${socket.getProtocol()} ${socket.getCipher().name}`)
+      socket.destroy()
+    }).on('error', () => resolve('refused'))
+  })
+}
+
 /** Where files are in memory, the start warns of that. */
 const firstEvents = (rig: ServiceRig) =>
   rig.events().filter(({ message }) => !String(message).includes('the store is on '))
@@ -131,6 +143,11 @@ t.test('with everything on each part does its work, and after the end nothing of
   await until(() => imap.moved.length > 0, 'the report is read')
   t.same(imap.moved, [1])
   t.match(await page(rig, `/console/messages/${id}`), 'It did not arrive: 5.1.1')
+  const receipt = { provider: 'smtp', id, status: 'undelivered', code: '5.1.1' }
+  t.match(
+    rig.events().filter(({ event }) => event === 'receipt'),
+    [{ ...receipt, result: 'recorded' }],
+  )
 
   // A device alert is mailed, and what is asked for and not here is counted.
   emulator.devices.perform('1144502133', 'alarm', 'rule-door')
@@ -146,6 +163,9 @@ t.test('with everything on each part does its work, and after the end nothing of
   t.match(metrics, /callback_courier_store_commit_seconds_count [1-9]/)
   const reporting = [...metrics.matchAll(/receipts_total\{[^}]*provider="(\w+)"/g)].map(([, name]) => name)
   t.same(new Set(reporting), new Set(['smtp', 'twilio', 'aliyun', 'tencent']))
+
+  t.match(await shakeHands(rig, { maxVersion: 'TLSv1.2' }), /^TLSv1\.2 ECDHE-/)
+  t.match(await shakeHands(rig, { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' }), 'refused')
 
   // What becomes of messages and carriers is told elsewhere.
   const told = () => receiver.told().map(({ type, data }) => [type, data['provider']].join(' '))

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
 import { type Outbox, StoreUnusable } from '../../src/outbox/outbox.ts'
@@ -75,4 +76,8 @@ t.test('a database that is not there yet is waited for, and who asks meanwhile l
   t.same(await waitFor(wrong), { seen: [], opened: wrong }, 'what time does not mend')
   t.equal((await waitFor(away, wrong)).opened, wrong)
   await t.rejects(ask('/healthz'), 'and then nobody listens any more')
+  const other = createServer()
+  await new Promise<void>(resolve => other.listen(port, '127.0.0.1', resolve))
+  t.match((await waitFor(away)).opened, { code: 'EADDRINUSE' }, 'a port that is taken')
+  other.close()
 })
