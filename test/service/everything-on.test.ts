@@ -132,7 +132,8 @@ t.test('with everything on each part does its work, and after the end nothing of
     sms: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms$/,
   })
   t.match(await page(rig, '/console'), 'Words: templates.yaml: is no name of a template, so nothing reads it')
-  t.match(await page(rig, '/console'), 'Addresses left out')
+  for (const what of ['Addresses left out', 'Events waiting', 'Device alerts'])
+    t.match(await page(rig, '/console'), what)
 
   // A mail goes out, comes back, and is found in the mailbox.
   await rig.post('email', mailBody())
