@@ -33,7 +33,7 @@ export interface RobotPost {
 const COLLECT_MS = 10_000
 /** An alarm that no post has taken for so long, ms, is no news any more; its mail or SMS has gone its own way. */
 const STALE_MS = 15 * 60_000
-/** WeCom takes 2,048 octets of text, DingTalk and Feishu 20,000. */
+/** WeCom takes 2,048 octets of text, DingTalk and Feishu 20,000; how many more there are comes on top. */
 const MOST_OCTETS = 2000
 const MOST_OF_ONE = 400
 /** The most alarms that one robot has waiting: beyond them the post says how many more there are. */
@@ -175,7 +175,7 @@ function joinTexts(alarms: readonly Waiting[], unnamed: number): string {
   for (const { text } of alarms) {
     const own = shorten(text.replace(/<(?=\/?at\b)/gi, '‹'))
     octets += Buffer.byteLength(own) + 2
-    if (octets > MOST_OCTETS - 20) break
+    if (octets > MOST_OCTETS) break
     texts.push(own)
   }
   const left = alarms.length - texts.length + unnamed

@@ -171,6 +171,9 @@ t.test('what does not fit is not sent', async t => {
   const provider = openAliyun(server.url)
   for (const code of ['1234', 'AB12', '123456']) t.equal(provider.fits?.(sms({ params: { code } })), null)
   await provider.close()
+  const longest = openAliyun(server.url, { templates: named({ name: 'x'.repeat(35) }) })
+  t.equal(longest.fits?.(sms()), null)
+  await longest.close()
 })
 
 t.test('after a lost answer the details tell that it was accepted, and never that it was not', async t => {
@@ -210,6 +213,8 @@ t.test('both days around midnight are asked for, of China’s clock and of UTC',
   t.same(await daysAsked(midnight - 1000, midnight + 1000), both)
   const night = Date.UTC(2026, 0, 15, 20)
   t.same(await daysAsked(night, night), both, 'whichever zone it counts in')
+  const days = ['20260117', '20260116', '20260115']
+  t.same(await daysAsked(midnight + 240_000, midnight + 86_280_000), days, 'our clock may be late by 5 min')
   t.same(await daysAsked(noon - 2 * 86_400_000, noon), ['20260115', '20260114', '20260113'])
 })
 
