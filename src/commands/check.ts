@@ -146,12 +146,11 @@ async function checkProviders(config: Config, clock: Clock): Promise<readonly Ch
     return error.faults.map(({ name, problem }) => checkFailure(name, problem, 'see docs/sms.md'))
   }
   const checks = modulesOf(config).map(async module => {
-    const provider = await module.open(config, { clock, templates, limits: module.limits })
-    if (provider === undefined) return []
+    const providers = await module.open(config, { clock, templates, limits: module.limits })
     try {
-      return await module.check(config, provider, templates)
+      return (await Promise.all(providers.map(each => module.check(config, each, templates)))).flat()
     } finally {
-      await provider.close()
+      await Promise.all(providers.map(each => each.close()))
     }
   })
   try {

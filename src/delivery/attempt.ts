@@ -13,6 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import {
   type Carrier,
+  type CarrierAttempt,
   type CarrierEnd,
   describeRenderFault,
   findMisfit,
@@ -21,8 +22,8 @@ import {
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
-import { type HealthChange, NOT_KNOWN_YET, OVERDUE } from './health.ts'
-import { combineOutcomes, decideSettlement, mayAskNext } from './retry.ts'
+import { type HealthChange, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
+import { combineOutcomes, decideSettlement, GIVE_UP_MS, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job extends ClaimOfMessage {
@@ -133,6 +134,7 @@ export function createAttempts(
     outcome: Outcome,
     records: readonly AttemptRecord[],
     asked?: Carrier,
+    overdueAt?: number,
   ): AttemptResult {
     const now = clock.now()
     // We stopped the attempt before anything was written, so it does not count.
@@ -140,9 +142,44 @@ export function createAttempts(
       return { settlement: { to: 'queued', dueAt: now, uncounted: true }, ran: true }
     const { purpose, expiresAt } = message
     const canBeAsked = asked?.provider.lookUp !== undefined
-    const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked }
+    const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked, overdueAt }
     const settlement = decideSettlement(outcome, attempted, now, random, records, options.repeatPausesMs)
     return { settlement, ran: true }
+  }
+
+  /** Says how long a mail goes on to wait whose server hangs, ms; Infinity: as long as that may take. What it may have sent is a code's copy. */
+  function patienceLeft({ purpose, expiresAt }: NewMessage, isHandedOver: boolean, now: number): number {
+    if (!isHandedOver) return 0
+    return purpose === 'code' ? Math.min(GIVE_UP_MS, (expiresAt - now) / 2) : Infinity
+  }
+
+  /** Sends a message by a carrier. A mail whose server hangs is given up for one that may be asked now. */
+  async function send(
+    { provider }: Carrier,
+    attempt: CarrierAttempt,
+    message: NewMessage,
+    outgoing: Outgoing,
+    others: readonly Carrier[],
+  ): Promise<{ readonly said: Outcome; readonly overdueAt: number | undefined }> {
+    let overdueAt: number | undefined
+    const said = await calls.run<Outcome>(
+      (signal, endWithin) => {
+        attempt.whenOverdue(isHandedOver => {
+          const now = clock.now()
+          const leftMs = patienceLeft(message, isHandedOver, now)
+          if (message.channel !== 'email' || leftMs === Infinity) return
+          if (others.every(each => each.mayAsk(outgoing, now) !== null)) return
+          overdueAt = now
+          endWithin(leftMs)
+        })
+        return provider.send(outgoing, signal, attempt.awaitReply)
+      },
+      OVERDUE,
+      { is: 'ambiguous', code: 'FAULT', reply: FAULT },
+    )
+    const isGivenUp = overdueAt !== undefined && wasStopped(said)
+    if (!isGivenUp || (said.is !== 'retry' && said.is !== 'ambiguous')) return { said, overdueAt }
+    return { said: { ...said, code: OVERDUE.code, reply: OVERDUE.reply }, overdueAt }
   }
 
   /** Asks a provider what became of the latest copy of a message. */
@@ -175,6 +212,7 @@ export function createAttempts(
         return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
       let { ambiguous } = job
       let asked: Carrier | undefined
+      let overdueAt: number | undefined
       const ends: CarrierEnd[] = []
       const timeline = createTimeline(clock)
       if (job.demotion !== undefined) timeline.addSkipped(job.demotion.provider, job.demotion)
@@ -220,8 +258,10 @@ export function createAttempts(
         }
         const sendingAt = clock.now()
         if (said === null) {
-          const send = (signal: AbortSignal) => provider.send(outgoing, signal, attempt.awaitReply)
-          said = await calls.run<Outcome>(send, OVERDUE, { is: 'ambiguous', code: 'FAULT', reply: FAULT })
+          const others = inOrder.filter(each => each !== carrier)
+          const sent = await send(carrier, attempt, message, outgoing, others)
+          said = sent.said
+          overdueAt = sent.overdueAt
         }
 
         timeline.addReply(provider.name, said, sendingAt)
@@ -234,7 +274,7 @@ export function createAttempts(
         onCarrierEnd(end)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
-        if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome)) break
+        if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break
         if (options.run.isStopping && carrier !== inOrder.at(-1)) {
           askableAt.push(clock.now())
           break
@@ -245,7 +285,7 @@ export function createAttempts(
       if (last !== undefined) {
         const now = clock.now()
         const tried = { ...job, ambiguous }
-        if (!mayAskNext(last)) return settle(tried, last, timeline.records, asked)
+        if (!mayAskNext(last, channel)) return settle(tried, last, timeline.records, asked, overdueAt)
         // A carrier that could not be asked now may take the message later, whatever the others said.
         const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: at - now }))
         const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
@@ -288,19 +328,29 @@ function createBoundedCalls(limitMs: number, emit: Emit) {
   return {
     /**
      * Runs one call to a provider.
+     * @param call may shorten the time that it has.
      * @param overdue is its result when the provider does not come back.
      * @param afterFault is its result after a bug of the provider's: nobody knows what it did before it threw.
      */
-    async run<T>(call: (signal: AbortSignal) => Promise<T>, overdue: T, afterFault: T) {
+    async run<T>(
+      call: (signal: AbortSignal, endWithin: (ms: number) => void) => Promise<T>,
+      overdue: T,
+      afterFault: T,
+    ): Promise<T> {
       const controller = new AbortController()
       const { promise: limit, resolve } = Promise.withResolvers<T>()
-      let timer = setTimeout(() => {
-        controller.abort()
-        timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
-      }, limitMs).unref()
+      let timer: NodeJS.Timeout | undefined
+      const endWithin = (ms: number): void => {
+        clearTimeout(timer)
+        timer = setTimeout(() => {
+          controller.abort()
+          timer = setTimeout(() => resolve(overdue), LAST_WORD_MS).unref()
+        }, ms).unref()
+      }
+      endWithin(limitMs)
       const remove = running.add(controller)
       try {
-        return await Promise.race([call(controller.signal), limit])
+        return await Promise.race([call(controller.signal, endWithin), limit])
       } catch (error) {
         emit({ type: 'fault', error: error instanceof Error ? error : new Error('unknown fault') })
         return afterFault

@@ -2,6 +2,7 @@ import type { Outgoing } from '../messages/message.ts'
 import {
   faultScopeOf,
   isOperatorFault,
+  isUnanswered,
   MOST_AWAITING_REPLY,
   type Outcome,
   type Provider,
@@ -74,8 +75,10 @@ export const LEFT_ALONE = {
 
 /** An attempt of a message with a carrier, in a place of it. */
 export interface CarrierAttempt {
-  /** See Provider.send: called once for each server that the message is with; after the reply of the first there may be a fallback. */
+  /** See Provider.send. */
   awaitReply(stopCounting: () => void): void
+  /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
+  whenOverdue(tell: (isHandedOver: boolean) => void): void
   /** The attempt never began. */
   forget(): void
   end(said: Outcome): CarrierEnd
@@ -184,6 +187,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       let isOverdue = false
       let looks = 0
       let stopCountingThere: (() => void) | undefined
+      let tellOverdue: ((isHandedOver: boolean) => void) | undefined
       let timer = setTimeout(noteOverdue, patience.ms()).unref()
 
       /** It has waited for longer than it may: it counts as failed, and as long as there are some to spare its place is another's. */
@@ -198,6 +202,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         isOverdue = true
         giveUpPlace()
         onOverdue?.(health.record(OVERDUE, attempt, now))
+        tellOverdue?.(stopCountingThere !== undefined)
       }
 
       function giveUpPlace(): void {
@@ -224,6 +229,9 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
           if (!isOverdue) return
           giveUpPlace()
           onOverdue?.(UNCHANGED)
+        },
+        whenOverdue(tell) {
+          tellOverdue = tell
         },
         forget() {
           releasePlace({ is: 'void' }, clock.now())
@@ -334,17 +342,12 @@ export function describeRenderFault(error: unknown): { readonly code: string; re
 
 /** Says what an outcome tells the limiter about the number of attempts at once. */
 export function limiterEndOf(outcome: Outcome): AttemptEnd {
-  if (outcome.overload === 'connections') return { is: 'refused-connection', accepted: outcome.accepted }
-  const retryAfterMs = outcome.is === 'retry' ? outcome.retryAfterMs : undefined
-  if (outcome.overload === 'requests') return { is: 'throttled', retryAfterMs }
-  return isAnswer(outcome) ? { is: 'answered' } : { is: 'void' }
-}
-
-/** Says whether the provider has dealt with a message, which an empty connection, a login or silence does not show. */
-function isAnswer(outcome: Outcome): boolean {
-  if (outcome.is === 'limit') return outcome.scope === 'recipient'
-  if (outcome.is !== 'retry') return outcome.is !== 'ambiguous'
-  const { whose, code, untouched } = outcome
-  if (whose === 'ours' || untouched === true || code.endsWith('-limit')) return false
-  return !isOwnDoing(outcome) && code !== NOT_KNOWN_YET.code
+  if (outcome.is === 'limit') return { is: outcome.scope === 'recipient' ? 'answered' : 'void' }
+  if (outcome.is !== 'retry') return { is: outcome.is === 'ambiguous' ? 'void' : 'answered' }
+  const { whose, code, overload, accepted, retryAfterMs } = outcome
+  if (overload === 'connections') return { is: 'refused-connection', accepted }
+  if (overload === 'requests') return { is: 'throttled', retryAfterMs }
+  // A wrong password is no sign of how many it takes, nor is what a look-up does not find yet.
+  const saysNothing = whose === 'ours' || isOwnDoing(outcome) || code === NOT_KNOWN_YET.code
+  return { is: saysNothing || isUnanswered(outcome) ? 'void' : 'answered' }
 }

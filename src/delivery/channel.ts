@@ -140,6 +140,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   let claimTimer: NodeJS.Timeout | undefined
   /** The timer for the end of a pause. */
   let pauseTimer: NodeJS.Timeout | undefined
+  /** When an attempt began last, ms since the epoch. */
+  let attemptedAt = Number.NEGATIVE_INFINITY
   /** Whether the carriers had asked for a pause when attempts were begun last. */
   let wasPaused = false
 
@@ -175,12 +177,11 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const demotion = reports?.findDemotion(inOrder, job.message)
     const ordered = reports?.orderCarriers(inOrder) ?? inOrder
     const usual = demotion === undefined ? ordered : putLast(demotion.provider, ordered)
-    // A mail that may have arrived twice harms nobody; a second SMS is paid for, so only who may have the first is asked.
     const before =
-      job.ambiguous === 0 || channel === 'email'
-        ? undefined
-        : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
+      job.ambiguous === 0 ? undefined : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
     if (before === undefined) return { ...job, carriers: usual, ...(demotion && { demotion }) }
+    // A mail that arrives twice harms nobody, so its copy goes another way; a second SMS is paid for, so only who may have the first is asked.
+    if (channel === 'email') return { ...job, carriers: putLast(before.provider.name, usual) }
     return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
   }
 
@@ -208,7 +209,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       const job = takeNext(standing, now)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
-      else void track(attempt(job))
+      else {
+        attemptedAt = now
+        void track(attempt(job))
+      }
       standing = look(now)
     }
     clearTimeout(pauseTimer)
@@ -276,9 +280,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   /**
-   * Shortens the rests of carriers for the messages that wait for them. A last trial is made before the first code expires, a carrier
-   * that can be reached again is tried at once, and so is what a carrier approves of again. Without such messages nobody is asked
-   * anything.
+   * Shortens the rests of carriers for the messages that wait for them, or go another way meanwhile. A last trial is made before the
+   * first code expires, a carrier that can be reached again is tried at once, and so is what a carrier approves of again. Without such
+   * messages nobody is asked anything.
    */
   function watchRests(): void {
     const now = clock.now()
@@ -295,11 +299,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       clearInterval(watcher)
       watcher = undefined
     }
-    if (firstEnd < Infinity)
-      for (const carrier of resting) {
-        carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
-        void tryWhenBack(carrier)
-      }
+    if (firstEnd < Infinity) for (const carrier of resting) carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
+    // Codes wait for one that rests, or messages go past it to the next.
+    const isMissed = firstEnd < Infinity || (carriers.length > 1 && now - attemptedAt < 2 * WATCH_MS)
+    if (isMissed) for (const carrier of resting) void tryWhenBack(carrier)
     if (areWaiting) for (const carrier of carriers) void tryWhenApproved(carrier)
     if (resting.some(carrier => (carrier.standing(now).openUntil ?? Infinity) <= now))
       bringForward(TRIAL_CHOICE)

@@ -1,4 +1,4 @@
-import type { FaultScope, Purpose } from '../messages/message.ts'
+import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
 import { faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './health.ts'
@@ -17,17 +17,21 @@ const SOON_TRIES = 2
  * Pauses before a message goes out again that may have been sent n times, ms. Each outlasts a hiccup: of 40 codes
  * under a hiccup of 3 s, 31 to 36 met it twice when the second attempt followed within a second.
  */
-const CODE_PAUSES = [5 * SECOND, 20 * SECOND, MINUTE]
+const CODE_PAUSES = [5 * SECOND, 20 * SECOND, MINUTE] as const
+/** A code that is with a mail server which does not answer is given up so long after its patience, ms: the pause before its copy is over then. */
+export const GIVE_UP_MS = CODE_PAUSES[0]
 const SLOW_PAUSES = [MINUTE, 10 * MINUTE, 30 * MINUTE]
 /** A message whose life would end within its pause goes out again after half of what is left. No sooner than this, ms. */
 const SHORTEST_PAUSE = SECOND
 
 /**
  * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
- * says nothing of the recipient: what this service stopped would end alike with the next one. A country, words or a template that one carrier refuses another one may take.
+ * says nothing of the recipient: what this service stopped would end alike with the next one. A country, words or a template that one
+ * carrier refuses another one may take; a mail that one server refuses for good only where it lacks what the mail needs.
  */
-export function mayAskNext(outcome: Outcome): boolean {
-  if (outcome.is === 'rejected') return outcome.scope !== 'recipient'
+export function mayAskNext(outcome: Outcome, channel: Channel): boolean {
+  if (outcome.is === 'rejected')
+    return channel === 'sms' ? outcome.scope !== 'recipient' : outcome.incapable === true
   return outcome.is === 'limit' || (outcome.is === 'retry' && !wasStopped(outcome))
 }
 
@@ -75,6 +79,8 @@ export interface AttemptedMessage {
   readonly expiresAt: number
   /** Whether its provider can be asked later what became of it. */
   readonly canBeAsked: boolean
+  /** Since when this attempt was no longer expected to be answered, ms since the epoch: the pause before a copy began then. */
+  readonly overdueAt?: number | undefined
 }
 
 /**
@@ -154,13 +160,13 @@ function afterAmbiguous(
   records: readonly AttemptRecord[],
   pausesMs: readonly number[],
 ): Settlement {
-  const copies = message.ambiguous + 1
-  const lifeMs = message.expiresAt - now
+  const { ambiguous, expiresAt, canBeAsked, overdueAt = now } = message
+  const copies = ambiguous + 1
   const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
-  const pause = Math.min(usual * (1 + random() / 5), lifeMs / 2)
+  const pause = Math.min(usual * (1 + random() / 5), (expiresAt - overdueAt) / 2)
   if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
-  const { canBeAsked } = message
-  return { to: 'queued', dueAt: now + Math.round(pause), ambiguous: copies, canBeAsked, records }
+  const dueAt = Math.max(now, overdueAt + Math.round(pause))
+  return { to: 'queued', dueAt, ambiguous: copies, canBeAsked, records }
 }
 
 /**

@@ -56,7 +56,7 @@ export async function openProviders(
   const opened = modulesOf(config).map(module =>
     module.open(config, { clock, templates, limits: limitsOf(module, limits) }),
   )
-  return (await Promise.all(opened)).filter(provider => provider !== undefined)
+  return (await Promise.all(opened)).flat()
 }
 
 /** The longest that an attempt may take, ms: of an SMS with all the carriers of its route, one after the other. */

@@ -45,14 +45,14 @@ export interface ProviderModule<
   findFaults(settings: Partial<Values<S>>): Iterable<SettingFault>
   /** The longest that an attempt may take, ms: a lease must outlive it. */
   longestAttemptMs(config: Values<S>, limits: L): number
-  /** @returns undefined when its channel is off or it is not configured. */
+  /** @returns none when its channel is off or it is not configured; else in the order in which they are asked */
   open(
     config: Values<S> & ChannelSettings,
     options: { readonly clock: Clock; readonly limits: L; readonly templates: SmsTemplates },
-  ): Promise<Provider | undefined>
+  ): Promise<readonly Provider[]>
   /** Why it can send nothing at all with these templates; null: it can. Absent: it needs none. */
   findTemplateFault?(config: Values<S>, templates: SmsTemplates): SettingFault | null
-  /** Its lines of `callback-courier check`, once it is opened; sends nothing. */
+  /** Its lines of `callback-courier check` on one that it has opened; sends nothing. */
   check(
     config: Values<S> & ChannelSettings,
     provider: Provider,

@@ -1,24 +1,12 @@
 import type { Channel, FaultScope, Outgoing } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 
-/** A sign of overload that an attempt met beside its outcome: with a fallback, a mail may be sent all the same. */
-interface Overload {
-  /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
-  readonly overload?: 'connections' | 'requests'
-  /** How many connections it had that count against `concurrency` when it refused one more, where that is known. */
-  readonly accepted?: number
-}
-
 /**
  * The outcome of an attempt. An expected outcome is a value; a provider throws only for a bug.
  * `reply` is what the provider said, cut to 200 characters, without recipient, code or link (an SMTP server repeats
  * the address it refuses), safe to log, store and show.
  */
-export type Outcome = Overload & Ending
-/** An outcome that is not `sent`. Its scope is read by {@link faultScopeOf}. */
-export type Fault = Exclude<Outcome, { is: 'sent' }>
-
-type Ending =
+export type Outcome =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */
   | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
   /** Refused for good by this provider. Of `recipient` it is taken to be true of every provider, of what the message says it is not. */
@@ -43,6 +31,10 @@ type Ending =
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
+      /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
+      readonly overload?: 'connections' | 'requests'
+      /** How many connections it had that count against `concurrency` when it refused one more, where that is known. */
+      readonly accepted?: number
     }
   /**
    * Surely not sent: a limit is used up, of the recipient's number (three codes an hour) or, in any other scope, of ours.
@@ -63,16 +55,19 @@ type Ending =
       readonly reply: string
     }
 
+/** An outcome that is not `sent`. Its scope is read by {@link faultScopeOf}. */
+export type Fault = Exclude<Outcome, { is: 'sent' }>
+
 /**
  * Says what a fault concerns. Where the provider has not said it, a fault without an answer is the transport's, one that asks for
  * fewer requests is the account's, and any other is its message's alone.
  */
 export function faultScopeOf(fault: Fault): FaultScope {
   if (fault.scope !== undefined) return fault.scope
-  if (fault.overload !== undefined) return 'account'
-  const isUnanswered =
+  if (fault.is === 'retry' && fault.overload !== undefined) return 'account'
+  const isSilent =
     fault.is === 'ambiguous' || (fault.is === 'retry' && fault.whose === 'later' && fault.untouched === true)
-  return isUnanswered ? 'transport' : 'message'
+  return isSilent ? 'transport' : 'message'
 }
 
 /** The names of what a message would use at a provider, by the scope that a fault of it has. Where a name is absent, all messages share one. */
@@ -181,6 +176,11 @@ export function isProviderDown(outcome: Outcome): boolean {
   return (
     outcome.is === 'ambiguous' ||
     isOperatorFault(outcome) ||
-    (outcome.is === 'retry' && outcome.untouched === true)
+    (outcome.is === 'retry' && isUnanswered(outcome))
   )
+}
+
+/** Says whether the provider gave no answer to a message: none of it left, or a limit of ours ended the wait. */
+export function isUnanswered({ untouched, code }: Outcome & { is: 'retry' }): boolean {
+  return untouched === true || code.endsWith('-limit')
 }

@@ -342,8 +342,9 @@ export function defineTemplateCarrier<
     longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
     async open(config, { clock, limits: used, templates }) {
       const settings = settingsOf(config, clock, used, templates)
-      return (
-        settings && {
+      if (settings === undefined) return []
+      return [
+        {
           ...createProvider(settings),
           async findHindrance(scope, name) {
             const [signatures, templates] = await listAccount(settings)
@@ -354,8 +355,8 @@ export function defineTemplateCarrier<
             if (found === undefined) return undefined
             return found.approval === 'approved' ? null : STATE[found.approval][0]
           },
-        }
-      )
+        },
+      ]
     },
     async check(config, provider, templates) {
       const login = await checkLogin(provider, carrier.lookAt)

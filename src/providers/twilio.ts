@@ -437,9 +437,9 @@ export const twilio: ProviderModule<'twilio', 'sms', typeof twilioSettings, Http
   // It may be asked first what became of an earlier copy.
   longestAttemptMs: (_config, limits) => 2 * longestExchangeMs(limits),
   async open(config, { clock, limits }) {
-    if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return undefined
+    if (config.SMS_TOKEN === undefined || config.TWILIO_ACCOUNT_SID === undefined) return []
     const receipts = receiptUrl(config)
-    return createTwilioProvider({
+    const provider = createTwilioProvider({
       accountSid: config.TWILIO_ACCOUNT_SID,
       login: config.TWILIO_API_KEY ?? { authToken: config.TWILIO_AUTH_TOKEN ?? '' },
       sender: config.TWILIO_FROM,
@@ -450,6 +450,7 @@ export const twilio: ProviderModule<'twilio', 'sms', typeof twilioSettings, Http
       clock,
       limits,
     })
+    return [provider]
   },
   async check(config, provider) {
     const next =

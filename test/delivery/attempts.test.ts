@@ -199,10 +199,6 @@ t.test('what each outcome tells of how many attempts may be under way', async t 
       { is: 'refused-connection', accepted: 5 },
     ],
     [
-      { ...SENT, ...refused },
-      { is: 'refused-connection', accepted: 5 },
-    ],
-    [
       { ...retry, code: '429', overload: 'requests', retryAfterMs: 700 },
       { is: 'throttled', retryAfterMs: 700 },
     ],

@@ -39,8 +39,12 @@ interface Load {
   readonly canProbe?: boolean
   /** Each message has one carrier alone, and only the server of the first is gone. */
   readonly apart?: boolean
+  /** Only the server of the first is gone. */
+  readonly firstAlone?: boolean
   /** Says whether a request to the carrier of this place in the route is swallowed, by its number and the moment, ms. */
   readonly swallows?: (carrier: number, to: string, at: number) => boolean
+  /** Where a mail server hangs that swallows; after the dot unless given, as a carrier does. */
+  readonly silentAfter?: 'RCPT' | 'dot'
   /** The number of the code that comes as the n-th; one in China, and never the same, unless given. */
   readonly numberOf?: (n: number) => string
   /** `sms` unless given. */
@@ -72,7 +76,13 @@ const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', re
 /** Plays one load of codes by SMS, with 20 s after it for what is left. */
 async function play(load: Load): Promise<Result> {
   const { seed, perSecond, forMs, lifeMs, limitMs, gone = [0, 0], canProbe = false, apart = false } = load
-  const { channel = 'sms', swallows, numberOf = n => `+86138${n}` } = load
+  const {
+    channel = 'sms',
+    silentAfter = 'dot',
+    firstAlone = apart,
+    swallows,
+    numberOf = n => `+86138${n}`,
+  } = load
   const render = (message: NewMessage) => ({ ...rendered(message), channel }) as unknown as Outgoing
   const time: Timeline = createTimeline()
   const timers = installTimers(time)
@@ -96,14 +106,14 @@ async function play(load: Load): Promise<Result> {
   const refusals: number[] = []
   const codes = new Map<string, Code>()
   const isGoneAt = (at: number): boolean =>
-    (!apart || at === 0) && time.now() >= gone[0] && time.now() < gone[1]
+    (!firstAlone || at === 0) && time.now() >= gone[0] && time.now() < gone[1]
   const providers = load.carriers.map(
     ({ refused, cut, hang }, at): Provider => ({
       name: `carrier ${at}`,
       channel,
       concurrency: 200,
       scopesOf: ({ to }) => (channel === 'sms' ? { country: to.slice(0, 3) } : {}),
-      async send(_outgoing, signal) {
+      async send(_outgoing, signal, onAwaitingReply) {
         codes.get(_outgoing.id)?.asked.push(at)
         if (isGoneAt(at)) {
           refusals.push(time.now())
@@ -113,15 +123,19 @@ async function play(load: Load): Promise<Result> {
         const ms = 100 + 200 * random()
         if (dice < refused) return after(20, () => REFUSED)
         if (dice < refused + cut) return after(ms, () => ({ is: 'ambiguous', code: 'ECONNRESET', reply: '' }))
-        if (dice < refused + cut + hang || swallows?.(at, _outgoing.to, time.now()) === true)
+        if (dice < refused + cut + hang || swallows?.(at, _outgoing.to, time.now()) === true) {
+          if (silentAfter === 'dot') onAwaitingReply?.(() => {})
+          const silence = (code: string): Outcome =>
+            silentAfter === 'dot'
+              ? { is: 'ambiguous', code, reply: '' }
+              : { is: 'retry', whose: 'later', scope: 'transport', code, reply: '' }
           return Promise.race([
-            after<Outcome>(limitMs, () => ({ is: 'ambiguous', code: 'answer-limit', reply: '' })),
+            after(limitMs, () => silence('command-limit')),
             new Promise<Outcome>(resolve =>
-              signal.addEventListener('abort', () =>
-                resolve({ is: 'ambiguous', code: 'aborted', reply: '' }),
-              ),
+              signal.addEventListener('abort', () => resolve(silence('aborted'))),
             ),
           ])
+        }
         return after(ms, () => {
           takenAt.push(time.now())
           const code = codes.get(_outgoing.id)
@@ -165,7 +179,7 @@ async function play(load: Load): Promise<Result> {
         }),
       },
     ],
-    leaseMs: 120 * SECOND,
+    leaseMs: limitMs + 90 * SECOND,
     attemptWithinMs: limitMs + SECOND,
     pollMs: 5 * SECOND,
     leaseToken: () => `lease ${(leases += 1)}`,
@@ -352,6 +366,49 @@ t.test('one that hangs for China alone: the same, and what goes elsewhere stays 
     'the first is well for them',
   )
   t.ok(codes.every(({ asked }) => new Set(asked).size < 2))
+})
+
+for (const [silentAfter, copies, withinS] of [
+  ['RCPT', 1, 3],
+  ['dot', 2, 9],
+] as const)
+  t.test(
+    `a mail server that hangs after ${silentAfter}: 6 s later each new code is with the fallback within 2 s`,
+    async t => {
+      const { codes, late } = await hang({ channel: 'email', silentAfter, limitMs: 300 * SECOND })
+      const trials = late.filter(({ asked }) => asked.includes(0))
+      t.ok(trials.length <= 6, `${trials.length} of ${late.length} codes tried the first`)
+      const soon = late.filter(code => !trials.includes(code))
+      t.ok(
+        soon.length >= 60 && soon.every(code => wait(code) < 2 * SECOND),
+        `${Math.max(...soon.map(wait))} ms`,
+      )
+      const hung = codes.filter(({ cameAt, asked }) => cameAt >= 10 * SECOND && asked[0] === 0)
+      t.ok(hung.length >= 5 && hung.every(({ asked }) => asked.join() === '0,1'), 'the others follow')
+      t.ok(Math.max(...codes.map(wait)) < withinS * SECOND, `${Math.max(...codes.map(wait))} ms`)
+      t.equal(
+        Math.max(...codes.map(({ asked }) => asked.filter(at => at === 0 || silentAfter === 'dot').length)),
+        copies,
+      )
+    },
+  )
+
+t.test('a mail server that was gone is used again within 3 s of its return', async t => {
+  const { codes } = await play({
+    seed: SEED,
+    channel: 'email',
+    carriers: [WELL, WELL],
+    perSecond: 2,
+    forMs: 80 * SECOND,
+    lifeMs: 300 * SECOND,
+    limitMs: 300 * SECOND,
+    gone: [10 * SECOND, 60 * SECOND],
+    canProbe: true,
+    firstAlone: true,
+  })
+  t.ok(Math.max(...codes.map(wait)) < SECOND, 'nobody waits for it')
+  const back = codes.filter(({ cameAt }) => cameAt >= 63 * SECOND)
+  t.ok(back.length >= 30 && back.every(({ asked }) => asked.join() === '0'))
 })
 
 for (const [every, pauseS, asked] of [

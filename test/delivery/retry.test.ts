@@ -155,7 +155,7 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
     later,
     limit,
   ] as const
-  for (const outcome of asksNext) t.ok(mayAskNext(outcome), JSON.stringify(outcome))
+  for (const outcome of asksNext) t.ok(mayAskNext(outcome, 'sms'), JSON.stringify(outcome))
   const stopped = ['expired', 'aborted', 'closed'].map(code => ({ ...later, code }))
   const isEnd = [
     { ...refused, scope: 'recipient' },
@@ -163,7 +163,15 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
     ambiguous,
     ...stopped,
   ] as const
-  for (const outcome of isEnd) t.notOk(mayAskNext(outcome), JSON.stringify(outcome))
+  for (const outcome of isEnd) t.notOk(mayAskNext(outcome, 'sms'), JSON.stringify(outcome))
+  t.ok(mayAskNext(later, 'email'))
+  for (const scope of ['recipient', 'message', 'template'] as const) {
+    t.notOk(
+      mayAskNext({ ...refused, scope }, 'email'),
+      'what a mail server refuses for good the fallback is not asked',
+    )
+    t.ok(mayAskNext({ ...refused, scope, incapable: true }, 'email'), 'but what it lacks')
+  }
   const untouched = { ...later, untouched: true } as const
   t.match(combineOutcomes([untouched, untouched]), { untouched: true })
   t.notOk('untouched' in combineOutcomes([untouched, later]), 'a carrier that was reached is no outage')

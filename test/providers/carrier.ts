@@ -88,7 +88,7 @@ export async function openAndCheck(
   templates: SmsTemplates,
 ) {
   const config = load(settings)
-  const provider = await module.open(config, { clock: { now: Date.now }, limits: module.limits, templates })
+  const [provider] = await module.open(config, { clock: { now: Date.now }, limits: module.limits, templates })
   if (provider === undefined) throw new Error('SMS is on')
   t.teardown(() => provider.close())
   return { provider, results: await module.check(config, provider, templates) }

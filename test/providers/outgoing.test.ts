@@ -107,7 +107,7 @@ t.test(
       ['smtp', smtp.open(config, { ...options, limits: smtp.limits })] as const,
     ]
     for (const [name, opening] of opened) {
-      const provider = await opening
+      const [provider] = await opening
       t.match(await provider?.verify(), { ok: false }, name)
       await provider?.close()
       t.equal(asked.at(-1)?.to, `${name}.invalid:443`)

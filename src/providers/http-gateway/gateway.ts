@@ -202,12 +202,12 @@ function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewa
     findFaults: () => [],
     longestAttemptMs: (_config, used) => longestExchangeMs(used),
     async open(config, { clock, limits: used, templates }) {
-      if (config.SMS_TOKEN === undefined) return undefined
+      if (config.SMS_TOKEN === undefined) return []
       const [key] = receiptKeys(name, config)
       const { PUBLIC_URL: base, SMS_GATEWAY_SECRETS: secrets = new Map() } = config
       const reportUrl =
         base === undefined || reports === undefined ? undefined : `${base}${receiptPath(name)}/${key}`
-      return createGatewayProvider({
+      const provider = createGatewayProvider({
         gateway,
         secrets: new Map(gateway.secrets.map(each => [each, secrets.get(each) ?? ''])),
         templates,
@@ -216,6 +216,7 @@ function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewa
         limits: used,
         proxy: proxyOf(config),
       })
+      return [provider]
     },
     async check(config, provider) {
       const login = await checkLogin(

@@ -3,7 +3,6 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Values } from '../../settings/setting.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from '../module.ts'
-import { withFallback } from './fallback.ts'
 import type { AccessTokens } from './oauth2.ts'
 import {
   findSmtpFaults,
@@ -28,7 +27,7 @@ export const smtp: ProviderModule<'smtp', 'email', typeof smtpSettings, SmtpLimi
   },
   async open(config, { clock, limits }) {
     const { SMTP_URL: url, SMTP_FALLBACK_URL: fallbackUrl } = config
-    if (config.EMAIL_TOKEN === undefined || url === undefined) return undefined
+    if (config.EMAIL_TOKEN === undefined || url === undefined) return []
     const bounceTo = config.MAIL_BOUNCE_TO ?? config.MAIL_FROM?.address
     if (bounceTo === undefined) throw new Error('MAIL_FROM is needed')
     const dkim = await readDkimKey(config)
@@ -49,10 +48,8 @@ export const smtp: ProviderModule<'smtp', 'email', typeof smtpSettings, SmtpLimi
         limits,
         clock,
       })
-    const primary = open('smtp', url)
-    return fallbackUrl === undefined
-      ? primary
-      : withFallback(primary, open('smtp-fallback', fallbackUrl), clock)
+    const first = open('smtp', url)
+    return fallbackUrl === undefined ? [first] : [first, open('smtp-fallback', fallbackUrl)]
   },
   async check(_config, provider) {
     const next =

@@ -65,9 +65,8 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
         // Between its turn and now nobody listened to the signal.
         if (signal.aborted) return ABORTED
         const outcome = await connection.send(message, signal, () => onAwaitingReply?.(stopCounting))
-        return outcome.overload === undefined
-          ? outcome
-          : { ...outcome, accepted: pool.countTaken(connection) }
+        if (outcome.is !== 'retry' || outcome.overload === undefined) return outcome
+        return { ...outcome, accepted: pool.countTaken(connection) }
       } finally {
         isLent = false
         pool.giveBack(connection)

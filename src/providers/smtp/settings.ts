@@ -27,7 +27,8 @@ export const smtpSettings = {
   }),
   SMTP_FALLBACK_URL: settingWithReader(readSmtpUrlText, {
     secret: true,
-    meaning: 'A second mail server, used when the first one refuses or cannot be reached.',
+    meaning:
+      'A second mail server, the next carrier of each mail that the first one does not take: it cannot be reached, hangs, or refuses for another reason than recipient or content. The first is used again when it is back.',
     example: 'smtps://courier:password@mail2.example.com:465',
   }),
   SMTP_OAUTH2_TOKEN_URL: settingWithReader(readApiUrl, {

@@ -6,7 +6,7 @@ import { linesOf } from './lines.ts'
 
 async function look(settings: Record<string, string>) {
   const config = load({ ...enough, ...settings, TWILIO_API_URL: 'http://127.0.0.1:9' })
-  const provider = await twilio.open(config, {
+  const [provider] = await twilio.open(config, {
     clock: { now: Date.now },
     templates: NO_TEMPLATES,
     limits: twilio.limits,

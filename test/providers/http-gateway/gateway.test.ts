@@ -465,7 +465,7 @@ t.test('check says whether the login works, or that nobody can know', async t =>
     })
     const [module] = httpGateway.members(config)
     const options = { clock: { now: Date.now }, templates: NO_TEMPLATES, limits: module?.limits ?? {} }
-    const provider = await module?.open(config, options)
+    const [provider] = (await module?.open(config, options)) ?? []
     if (module === undefined || provider === undefined) throw new Error('no gateway')
     const results = await module.check(config, provider, NO_TEMPLATES)
     await provider.close()

@@ -16,14 +16,14 @@ import { createSmtpServer, mail } from './rig.ts'
 
 async function open(t: Test, settings: Readonly<Record<string, string>>) {
   const config = load({ ...enough, ...settings })
-  const provider = await smtp.open(config, {
+  const [provider, fallback] = await smtp.open(config, {
     clock: { now: Date.now },
     templates: NO_TEMPLATES,
     limits: smtp.limits,
   })
   if (provider === undefined) throw new Error('e-mail is on')
-  t.teardown(async () => provider.close())
-  return provider
+  t.teardown(async () => Promise.all([provider.close(), fallback?.close()]))
+  return { ...provider, fallback }
 }
 
 async function start(t: Test) {
@@ -122,12 +122,13 @@ t.test('without them: from the address of MAIL_FROM, unsigned', async t => {
   t.notMatch(server.mails[0]?.data.toString(), /DKIM-Signature/)
 })
 
-t.test('the fallback gets what the first server cannot take', async t => {
+t.test('the fallback is a provider of its own, the second one', async t => {
   const { server, url } = await start(t)
-  const provider = await open(t, { SMTP_URL: 'smtp://127.0.0.1:9?ignoreTLS=true', SMTP_FALLBACK_URL: url })
-  t.match(await provider.send(mail(), new AbortController().signal), {
-    is: 'sent',
-    reply: /^smtp-fallback: /,
+  const { name, fallback } = await open(t, {
+    SMTP_URL: 'smtp://127.0.0.1:9?ignoreTLS=true',
+    SMTP_FALLBACK_URL: url,
   })
+  t.same([name, fallback?.name], ['smtp', 'smtp-fallback'])
+  t.match(await fallback?.send(mail(), new AbortController().signal), { is: 'sent' })
   t.equal(server.mails.length, 1)
 })

@@ -15,7 +15,7 @@ async function sendWith(t: Test, settings: Readonly<Record<string, string>>) {
     TWILIO_API_URL: server.url,
     ...settings,
   })
-  const provider = await twilio.open(config, {
+  const [provider] = await twilio.open(config, {
     clock: { now: Date.now },
     templates: NO_TEMPLATES,
     limits: twilio.limits,
