@@ -104,6 +104,7 @@ t.test('a platform that cannot be reached is said, and tried again', async t => 
     DDQ_AUTH_URL: 'http://127.0.0.1:1',
   })
   await until(() => /ECONNREFUSED.*again in/.test(err()), 'it tries again')
+  t.match(err(), /; again in [1-9]?\d\.\d s\n/)
   end()
   t.equal(await code, 0)
 })

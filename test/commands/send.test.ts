@@ -66,16 +66,20 @@ t.test('says what went wrong', async t => {
   )
 })
 
-t.test('err_code 0 with another status than 200 is no success', async t => {
+t.test('err_code 0 with another status than 200 is no success, nor is an answer without one', async t => {
   const { env } = await standInsFor(t)
+  const bodies = ['{"err_code":0,"err_msg":""}', `gateway ${'x'.repeat(300)}`]
   const server = createServer((_request, response) => {
-    response.writeHead(500, { 'content-type': 'application/json' }).end('{"err_code":0,"err_msg":""}')
+    response.writeHead(500, { 'content-type': 'application/json' }).end(bodies.shift())
   })
   const port = await listen(t, server)
   const base = `http://127.0.0.1:${port}`
   const { code, out } = await command(['send', 'email', '--validate-only', '--base', base], env)
   t.match(out, /^validate {2}HTTP 500 {2}err_code 0/)
   t.equal(code, 1)
+  const other = await command(['send', 'email', '--validate-only', '--base', base], env)
+  t.match(other.out, /^validate {2}HTTP 500 {2}no err_code in: gateway x{192} {2}\d+ ms\n$/)
+  t.equal(other.code, 1)
 })
 
 t.test('each option stands in the body, and the base is the one that was named', async t => {

@@ -29,7 +29,11 @@ t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
   }
   const findings = await checkAlerts(load(wrong), locales)
   t.match(findings, [
-    { is: 'fail', what: /ALERTS line 1: the topic must be/ },
+    {
+      is: 'fail',
+      what: /^ALERTS line 1: the topic must be/,
+      next: /^docs\/alerts\.md shows what a row is$/,
+    },
     { is: 'fail', what: /refused: HTTP 403, code 4031003/, next: /DDQ_APP_SECRET/ },
   ])
   t.notMatch(JSON.stringify(findings), /a@example\.com|wrong-secret/)
