@@ -74,6 +74,10 @@ const LINKS: Readonly<Record<string, readonly [defused: string, found: string]>>
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-evil. com',
     '(http://evil.com)',
   ],
+  'Site:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.com': [
+    'Site:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx. com',
+    '(http://xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.com)',
+  ],
   'mail lin.wei@example.com or www.evil.com': [
     'mail lin.wei@example.com or www. evil. com',
     '(http://www.evil.com)',
