@@ -30,6 +30,7 @@ interface Time {
 
 async function open(t: Test, url: string, time: Time, heartbeats = LIMITS) {
   const log: string[] = []
+  const commits: object[] = []
   const outbox = await createPostgresOutbox({
     url,
     clock,
@@ -38,12 +39,13 @@ async function open(t: Test, url: string, time: Time, heartbeats = LIMITS) {
     retentionDays: 30,
     heartbeats,
     monotonic: () => time.at,
+    onCommit: each => commits.push(each),
     log: ({ doing, message }) => log.push(`${doing}: ${message}`),
   })
   let ended: Promise<void> | undefined
   const end = () => (ended ??= outbox.close())
   t.teardown(end)
-  return { outbox, log, end }
+  return { outbox, log, commits, end }
 }
 
 /** A lease as the delivery makes them on a shared store, for a message whose attempt begins at once. */
@@ -157,13 +159,14 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
     'however much a process leaves, all of it is taken over before the next heartbeat',
     async t => {
       const url = await rig.url()
-      const time = { at: 0 }
+      const time = { at: 7 }
       const { outbox, log } = await open(t, url, time)
-      const { outbox: other, end } = await open(t, url, time)
+      const { outbox: other, commits, end } = await open(t, url, time)
       const left = Array.from({ length: 501 }, (_, n) =>
         sample(clock, { lease: ownLease(other), recipient: `r${n}@example.com` }),
       )
       await other.accept(left)
+      t.same(commits, [{ ms: 0, calls: 1 }])
       await end()
       time.at += 2 * HOUR
       for (let n = 0; n < 3; n += 1) await claim(outbox)
