@@ -302,13 +302,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     },
   )
 
-  /** Calls while another transaction holds what the call waits for, and commits then. @param waits of the statement that waits. */
+  /** Calls while another transaction holds what the call waits for, and commits then. @param waits how the statement begins that waits: the server shows no more of it. */
   async function callBehind<T>(url: string, sql: string, waits: string, call: () => Promise<T>): Promise<T> {
     const [other, watching] = [new pg.Client(url), new pg.Client(url)]
     await Promise.all([other.connect(), watching.connect()])
     await other.query(`BEGIN; ${sql}`)
     const answer = call()
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${waits}%'`
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '${waits}%'`
     await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
     await other.query('COMMIT')
     await Promise.all([other.end(), watching.end()])
@@ -327,7 +327,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const charged = () => outbox.accept([sample(clock, { charges })])
     const over = [{ is: 'over-quota', quota: 'q' }]
     t.match(
-      await callBehind(url, count, 'courier_quota_counters', charged),
+      await callBehind(url, count, 'INSERT INTO courier_quota_counters', charged),
       over,
       'it was the first to count',
     )
@@ -338,12 +338,12 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const end = `DELETE FROM courier_live WHERE id = '${older.message.id}'`
     const given = sample(clock)
     const again = () => outbox.accept([given])
-    t.match(await callBehind(url, end, 'endable', again), [{ is: 'stored' }], 'its duplicate has ended')
+    t.match(await callBehind(url, end, 'WITH newest', again), [{ is: 'stored' }], 'its duplicate has ended')
 
     const { id } = given.message
     const keep = `UPDATE courier_live SET receipt = '{"status":"delivered"}' WHERE id = '${id}'`
     const report = { channel: 'email', id, status: 'sent', errorCode: null, at: clock.now() } as const
-    const kept = await callBehind(url, keep, 'pg_advisory_xact_lock(key)', () => outbox.writeReceipt(report))
+    const kept = await callBehind(url, keep, 'WITH found', () => outbox.writeReceipt(report))
     t.same(kept, { is: 'stale' }, 'a later report was kept')
   })
 
