@@ -2,17 +2,6 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { createAdaptiveLifo, type QueueEntry } from '../../src/delivery/adaptive-lifo.ts'
-import { createLimiter } from '../../src/delivery/limiter.ts'
-import {
-  createScheduler,
-  createTimeline,
-  hiccups,
-  jitter,
-  keepSending,
-  percentile,
-  seededRandom,
-  steadyServer,
-} from './simulation.ts'
 
 /** Another one each time, and printed; given to repeat a run. */
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9))
@@ -193,73 +182,4 @@ t.test('whatever happens, it does what its description says', async t => {
     { seed: SEED, numRuns: RUNS },
   )
   t.pass()
-})
-
-t.test('at saturation nobody is overtaken: p99 within three times p50', async t => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 20 }),
-      fc.constantFrom(0, 0.3, 0.5),
-      fc.integer({ min: 20, max: 200 }),
-      fc.nat(),
-      (ms, variation, callers, seed) => {
-        const time = createTimeline()
-        const random = seededRandom(seed)
-        const server = steadyServer(time, () => ms * jitter(random, variation))
-        const scheduler = createScheduler(time, server, createLimiter({ most: 10 }))
-        keepSending(scheduler, callers)
-        time.runUntil(ms * 500)
-        const took = scheduler.took.link.slice(callers)
-        return percentile(took, 0.99) <= 3 * percentile(took, 0.5)
-      },
-    ),
-    { seed: SEED, numRuns: 40 },
-  )
-  t.pass()
-})
-
-t.test(
-  'a hiccup of 3 s under lasting saturation: those who waited through it are served soon after',
-  async t => {
-    const time = createTimeline()
-    const server = hiccups(
-      time,
-      steadyServer(time, () => 20),
-      [[5000, 8000]],
-    )
-    const scheduler = createScheduler(time, server, createLimiter({ most: 10 }))
-    keepSending(scheduler, 50)
-    time.runUntil(20_000)
-    t.ok(Math.max(...scheduler.took.link) < 5000, 'within 2 s')
-    const after = scheduler.took.link.slice(scheduler.answeredAt.findIndex(at => at > 10_000))
-    t.ok(percentile(after, 0.99) <= 3 * percentile(after, 0.5), 'and it is fair again')
-  },
-)
-
-t.test('codes wait for no link, and in an overload the new ones come first', async t => {
-  const time = createTimeline()
-  const scheduler = createScheduler(
-    time,
-    steadyServer(time, () => 20),
-    createLimiter({ most: 10 }),
-  )
-  keepSending(scheduler, 300)
-  // A code every 3 ms, of 500 a second that there is room for.
-  const send = (): void => {
-    scheduler.send('code')
-    time.after(3, send)
-  }
-  send()
-  time.runUntil(20_000)
-  t.ok(Math.max(...scheduler.took.code) <= 50, 'a place becomes free and the code is sent')
-  t.ok(scheduler.took.link.length > 1500, 'links have the rest')
-  // Twice as many as there is room for.
-  const flood = (): void => {
-    scheduler.send('code')
-    time.after(1, flood)
-  }
-  flood()
-  time.runUntil(40_000)
-  const late = scheduler.took.code.slice(-5000)
-  t.ok(percentile(late, 0.5) <= 50, `half of those that are sent waited ${percentile(late, 0.5)} ms`)
 })

@@ -127,20 +127,6 @@ export function ratedServer(time: Timeline, inner: Server, perSecond: number, re
   }
 }
 
-/** Hangs in these spans of time: what would be answered within one is answered at its end. */
-export function hiccups(
-  time: Timeline,
-  inner: Server,
-  spans: readonly (readonly [number, number])[],
-): Server {
-  return over =>
-    inner(end => {
-      const span = spans.find(([from, to]) => time.now() >= from && time.now() < to)
-      if (span === undefined) over(end)
-      else time.after(span[1] - time.now(), () => over(end))
-    })
-}
-
 interface Mail extends QueueEntry {
   readonly beganWaiting: number
   readonly answered: () => void
@@ -156,7 +142,6 @@ export interface Scheduler {
   readonly answeredAt: number[]
   /** When attempts were refused or throttled. */
   readonly refusedAt: number[]
-  readonly waiting: number
 }
 
 /** @throws when something waits although a place is free. */
@@ -201,9 +186,6 @@ export function createScheduler(time: Timeline, server: Server, limiter: Limiter
     took,
     answeredAt,
     refusedAt,
-    get waiting() {
-      return queue.length
-    },
   }
 }
 

@@ -98,10 +98,10 @@ export interface Evidence {
   readonly arrivals: readonly Arrival[]
   readonly rows: readonly Row[]
   readonly recipientHash: (channel: Channel, recipient: string) => string
-  /** How far the sinks' clock may be ahead of the service's, ms. */
-  readonly clockSlackMs?: number
 }
 
+/** How far the sinks' clock may be ahead of the service's. */
+const CLOCK_SLACK_MS = 50
 const MOST_COPIES = { email: 4, sms: 2 }
 const LIVE: readonly State[] = ['queued', 'sending']
 /** States that say that nothing was sent, unless an attempt was ambiguous. */
@@ -119,7 +119,7 @@ const UNSENT: readonly State[] = ['expired', 'superseded', 'refused']
  * Everything must have come to rest. Messages are known by channel, recipient and code; those of one recipient are
  * matched with rows in the order in which they were first posted.
  */
-export function judge({ answers, arrivals, rows, recipientHash, clockSlackMs = 50 }: Evidence): Judgement {
+export function judge({ answers, arrivals, rows, recipientHash }: Evidence): Judgement {
   const breaches: string[] = []
   const arrived = grouped(arrivals, arrival => keyOf(arrival.channel, arrival.to, arrival.code))
   const asked = grouped(answers, ({ callback: { channel, to, code } }) => keyOf(channel, to, code))
@@ -138,7 +138,7 @@ export function judge({ answers, arrivals, rows, recipientHash, clockSlackMs = 5
       continue
     }
     if (lost) breaches.push(`I1 ${key}: answered 0, ${row.state} in the store, arrived ${got.length} times`)
-    breaches.push(...copies(key, row, got), ...late(key, row, got, clockSlackMs))
+    breaches.push(...copies(key, row, got), ...late(key, row, got))
   }
   for (const key of arrived.keys())
     if (!asked.has(key)) breaches.push(`${key}: arrived, and nobody asked for it`)
@@ -187,10 +187,10 @@ function ambiguousAttempts({ timeline }: Row): number {
 }
 
 /** I3 */
-function late(key: string, row: Row, got: readonly Arrival[], slackMs: number): string[] {
+function late(key: string, row: Row, got: readonly Arrival[]): string[] {
   return [
     ...got
-      .filter(each => each.at > row.expiresAt + slackMs)
+      .filter(each => each.at > row.expiresAt + CLOCK_SLACK_MS)
       .map(each => `I3 ${key}: arrived ${each.at - row.expiresAt} ms after its validity`),
     ...row.timeline
       .filter(({ outcome, at }) => outcome !== 'lease-lost' && at >= row.expiresAt)

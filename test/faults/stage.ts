@@ -83,7 +83,7 @@ export function mailsOf(smtp: Pick<SmtpServer, 'mails'>): readonly Arrival[] {
   })
 }
 
-export function smsOf(twilio: Pick<TwilioServer, 'messages'>): readonly Arrival[] {
+function smsOf(twilio: Pick<TwilioServer, 'messages'>): readonly Arrival[] {
   return twilio.messages.map(({ to, body, at }) => ({
     channel: 'sms',
     to,
@@ -108,22 +108,6 @@ async function atRest(rig: ServiceRig): Promise<void> {
 /** What a server does instead of what it should, at some moments. */
 type Fault<T, A> = (moment: T) => A | undefined
 
-/** Counts how often a fault was met, so that a test does not end it before anybody has seen it. */
-export function counting<T, A>(fault: Fault<T, A>) {
-  let count = 0
-  return {
-    asked(moment: T): A | undefined {
-      const act = fault(moment)
-      if (act !== undefined) count += 1
-      return act
-    },
-    async met(times: number): Promise<void> {
-      // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
-      while (count < times) await pause(10)
-    },
-  }
-}
-
 /** Posts a load while a server has a fault, which passes a second after it was met; resolves when all is at rest. */
 export async function loadUnder<T, A>(
   { driver, atRest }: Pick<Stage, 'driver' | 'atRest'>,
@@ -131,10 +115,15 @@ export async function loadUnder<T, A>(
   fault: Fault<T, A>,
   put: (fault: Fault<T, A> | undefined) => void,
 ): Promise<void> {
-  const { asked, met } = counting(fault)
-  put(asked)
+  let met = 0
+  put(moment => {
+    const act = fault(moment)
+    if (act !== undefined) met += 1
+    return act
+  })
   const answers = driver.load(load, 20)
-  await met(5)
+  // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
+  while (met < 5) await pause(10)
   await pause(1000)
   put(undefined)
   await answers

@@ -25,7 +25,6 @@ const MEASURING: readonly string[] = [
   'test/faults/callers.long.test.ts',
   'test/faults/connections.long.test.ts',
   'test/faults/overload.long.test.ts',
-  'test/faults/scopes.long.test.ts',
   'test/service/idle.long.test.ts',
   'test/service/memory.long.test.ts',
   'test/service/silent-dns.long.test.ts',
