@@ -99,34 +99,17 @@ t.test('every answer keeps the URL to itself', async t => {
   }
 })
 
-t.test('only allowed networks get in; a forged X-Forwarded-For changes nothing', async t => {
-  const rig = await startRig(t, { ALLOWED_SOURCES: '192.0.2.0/24, 2001:db8::/32' })
-  const forged = ['192.0.2.1', '192.0.2.1, 127.0.0.1', '2001:db8::1', '127.0.0.1, 192.0.2.1']
-  for (const value of forged) {
-    const headers = { 'x-forwarded-for': value, forwarded: `for=${value}`, 'x-real-ip': value }
-    const answer = await rig.ask(rig.path('email'), {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(mailBody()),
-    })
-    t.equal(answer.errCode, 4031003, value)
-    t.equal(answer.status, 403)
+t.test('only allowed networks get in, by what the nearest proxy says', async t => {
+  const rig = await startRig(t, { ALLOWED_SOURCES: '192.0.2.0/24', TRUSTED_PROXIES: '127.0.0.0/8' })
+  for (const [forwarded, code] of [
+    ['192.0.2.1, 198.51.100.1', 4031003],
+    ['198.51.100.1, 192.0.2.1', 0],
+  ] as const) {
+    const headers = { 'x-forwarded-for': forwarded, forwarded: 'for=192.0.2.1', 'x-real-ip': '192.0.2.1' }
+    const body = JSON.stringify(mailBody())
+    t.equal((await rig.ask(rig.path('email'), { method: 'POST', headers, body })).errCode, code, forwarded)
+    t.equal(rig.smtp.mails.length, code === 0 ? 1 : 0)
   }
-  t.equal(rig.smtp.mails.length, 0)
-
-  await rig.restart({ TRUSTED_PROXIES: '127.0.0.0/8' })
-  const through = (value: string) =>
-    rig.ask(rig.path('email'), {
-      method: 'POST',
-      headers: { 'x-forwarded-for': value },
-      body: JSON.stringify(mailBody()),
-    })
-  t.equal((await through('192.0.2.1, 198.51.100.1')).errCode, 4031003, 'what is on the left is forged')
-  t.equal((await through('198.51.100.1')).errCode, 4031003)
-  t.equal((await through('junk')).errCode, 4031003)
-  t.equal(rig.smtp.mails.length, 0)
-  t.equal((await through('198.51.100.1, 192.0.2.1')).errCode, 0, 'the proxy says who called')
-  t.equal((await through('2001:db8:1::5')).errCode, 0)
 })
 
 /**

@@ -1,7 +1,5 @@
 import fc from 'fast-check'
-import { getCountries, getExampleNumber } from 'libphonenumber-js/max'
 import metadata from 'libphonenumber-js/max/metadata'
-import examples from 'libphonenumber-js/mobile/examples'
 import t from 'tap'
 import { NO_QUOTAS, type ServiceRig, smsBody, startRig } from '../rigs/service.ts'
 
@@ -68,25 +66,4 @@ t.test('a number of no country is never sent to: satellites, international premi
     'satellite phones, which the library calls mobile',
   )
   t.ok(await sendsNothing(rig, numbers))
-})
-
-t.test('SMS go to the country of DEFAULT_AREA_CODE only, until others are named', async t => {
-  const rig = await startRig(t)
-  const mobiles = getCountries().flatMap(country => {
-    const number = getExampleNumber(country, examples)
-    return number?.isValid() === true ? [[country, number.number] as const] : []
-  })
-  t.ok(mobiles.length > 200)
-  for (const [country, number] of mobiles.filter(([, number]) => !number.startsWith('+86'))) {
-    const answer = await rig.post('sms', smsBody({ to: number, area_code: null }))
-    if (answer.errCode !== 4002003 && answer.errCode !== 4002002) t.fail(`${country} ${answer.text}`)
-  }
-  t.equal(rig.twilio.requests.length, 0)
-  t.equal((await rig.post('sms', smsBody({ to: '+8613800138000', area_code: null }))).errCode, 0)
-  t.equal((await rig.post('sms', smsBody({ area_code: '44' }))).errCode, 4002002, 'no such British number')
-  t.equal((await rig.post('sms', smsBody({ to: '+8613800138000', area_code: '44' }))).errCode, 4002003)
-
-  await rig.restart({ SMS_COUNTRIES: 'HK, SG' })
-  t.equal((await rig.post('sms', smsBody({ to: '13900139000' }))).errCode, 4002003, 'the default is replaced')
-  t.equal((await rig.post('sms', smsBody({ to: '+85251234567', area_code: null }))).errCode, 0)
 })
