@@ -71,9 +71,28 @@ export function countOctets(stated: number, body: Readable, hasRoom = (_octets: 
   return body.pipe(count.on('error', () => body.resume()))
 }
 
-export type Admission = ReturnType<typeof createAdmission>
+export interface Admission {
+  /** Says whether callbacks wait: what nobody waits for comes after them. */
+  hasUnstored(): boolean
+  /** @param given octets of its body; Infinity: not known, and counted as they come. @returns null: it is refused. */
+  admit(given: number): AdmittedCallback | null
+  /** A commit of the store took so long, ms, with so many calls in it. */
+  recordCommit(commit: { readonly ms: number; readonly calls: number }): void
+}
+
 /** A callback that was admitted. */
-export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>
+export interface AdmittedCallback {
+  /** Notes how many octets of its body have come. @returns false: there is no memory for as many. */
+  noteOctets(come: number): boolean
+  /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
+  noteBodyRead(): boolean
+  /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
+  noteStored(): number
+  /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
+  end(): void
+  /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
+  withdraw(): void
+}
 
 /**
  * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
@@ -87,7 +106,10 @@ export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>
  *
  * @param monotonic ms, never set.
  */
-export function createAdmission(monotonic: () => number, memory: RequestMemory = createRequestMemory()) {
+export function createAdmission(
+  monotonic: () => number,
+  memory: RequestMemory = createRequestMemory(),
+): Admission {
   /** The admitted callbacks that are not stored yet, the oldest first. */
   const unstored = new Set<{ readonly since: number }>()
   /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
@@ -158,10 +180,8 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
   }
 
   return {
-    /** Says whether callbacks wait: what nobody waits for comes after them. */
-    hasUnstored: (): boolean => unstored.size > 0,
-    /** @param given octets of its body; Infinity: not known, and counted as they come. @returns null: it is refused. */
-    admit(given: number) {
+    hasUnstored: () => unstored.size > 0,
+    admit(given) {
       let octets = given === Number.POSITIVE_INFINITY ? 0 : Math.min(given, BODY_LIMIT)
       const now = monotonic()
       const hold = memory()
@@ -171,14 +191,12 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
       const body = { since: now }
       unstored.add(body)
       incoming.add(body)
-      /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
-      const noteStored = (): number => {
+      const noteStored = () => {
         const at = monotonic()
         if (unstored.delete(body)) countStored(at)
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
-      /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
-      const end = (): void => {
+      const end = () => {
         if (!isInside) return
         isInside = false
         incoming.delete(body)
@@ -186,13 +204,11 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
         noteStored()
       }
       return {
-        /** Notes how many octets of its body have come. @returns false: there is no memory for as many. */
-        noteOctets(come: number): boolean {
+        noteOctets(come) {
           octets = come
           return hold(MEMORY_EACH + octets)
         },
-        /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
-        noteBodyRead(): boolean {
+        noteBodyRead() {
           incoming.delete(body)
           if (!hold(MEMORY_EACH + octets * MEMORY_PER_OCTET)) return false
           if (!unstored.has(body)) {
@@ -203,15 +219,13 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
         },
         noteStored,
         end,
-        /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
-        withdraw(): void {
+        withdraw() {
           unstored.delete(body)
           end()
         },
       }
     },
-    /** A commit of the store took so long, ms, with so many calls in it. */
-    recordCommit({ ms, calls }: { readonly ms: number; readonly calls: number }): void {
+    recordCommit({ ms, calls }) {
       const latest = Math.max(0, ms - calls * CALL_MS)
       if (commitMs === undefined || latest < commitMs) commitMs = latest
       else commitMs += (latest - commitMs) * LONGER

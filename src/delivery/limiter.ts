@@ -44,7 +44,18 @@ const PAUSE_MS = 100
 /** The same when a single request was too much, unless the provider asked for another one; beyond the longest one that holds for its message alone. */
 const REFUSED_PAUSE_MS = { usual: 1000, most: 2000 }
 
-export type Limiter = ReturnType<typeof createLimiter>
+export interface Limiter {
+  /** How many attempts are under way. */
+  readonly inFlight: number
+  /** Says how many may be under way now. */
+  standing(now: number): LimiterStanding
+  /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
+  takePlace(now: number): Place
+  /** An attempt has ended, or shall count no longer. */
+  releasePlace(place: Place, end: AttemptEnd, now: number): void
+  /** Says why the limit is what it is. */
+  explain(now: number): { readonly reason: LimitReason; readonly why: string }
+}
 
 /**
  * Limits how many attempts may be under way at once with one provider, by one rule: one more for each answered attempt while all places
@@ -54,7 +65,7 @@ export type Limiter = ReturnType<typeof createLimiter>
  * @param options.most the upper bound, by the settings.
  * @param options.start the first limit, when not 10.
  */
-export function createLimiter({ most, start = START }: { most: number; start?: number }) {
+export function createLimiter({ most, start = START }: { most: number; start?: number }): Limiter {
   let limit = Math.min(start, most)
   let changed: 'start' | 'raised' | 'throttled' = 'start'
   /** The most connections that the provider took when it refused one more, and until when none is tried beyond them. */
@@ -99,18 +110,14 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   }
 
   const limiter = {
-    /** How many attempts are under way. */
     inFlight: 0,
-    /** Says how many may be under way now. */
     standing(now: number): LimiterStanding {
       return now < pausedUntil ? { limit: 0, pausedUntil } : { limit, pausedUntil: null }
     },
-    /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
     takePlace(now: number): Place {
       limiter.inFlight += 1
       return { beganAt: now, nth: limiter.inFlight }
     },
-    /** An attempt has ended, or shall count no longer. */
     releasePlace(place: Place, end: AttemptEnd, now: number): void {
       const allInUse = limiter.inFlight >= limit
       limiter.inFlight -= 1
@@ -118,7 +125,6 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       else if (end.is === 'refused-connection') noteRefusedConnection(place, end.accepted, allInUse, now)
       else if (end.is === 'throttled') noteThrottled(place, end.retryAfterMs, now)
     },
-    /** Says why the limit is what it is. */
     explain(now: number): { readonly reason: LimitReason; readonly why: string } {
       if (now < pausedUntil)
         return {
