@@ -90,6 +90,15 @@ t.test('a mail that came back counts by whose fault it is; an SMS or a complaint
     )
     t.equal(work.memos.length, memos, `${channel} ${status} ${given?.verdict}`)
   }
+  const notes = new Map<string, string>()
+  for (const at of [0, 23, 46, 47])
+    keepReport(
+      begin(),
+      storedBefore(),
+      { channel: 'email', status: 'undelivered', errorCode: null, fault, at: at * 3_600_000 },
+      notes,
+    )
+  t.same([...notes.values()], ['[0,165600000,169200000]'], 'the first within two days, and the latest two')
   const nobodys = {
     channel: 'email',
     status: 'undelivered',

@@ -121,22 +121,6 @@ t.test('after a cut connection, a restart and a redelivery, no alert is sent twi
   )
 })
 
-t.test('the console shows the subscription, and why it last ended', async t => {
-  const { emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
-  const service = await start()
-  await subscribed(emulator, 1)
-  const page = async () => (await fetch(`${service.adminUrl}/console`)).text()
-  const shows = (what: RegExp) => until(async () => what.test(await page()), String(what))
-  await shows(/Device alerts<\/h2><p><span class="state s-sent">subscribed<\/span>/)
-  await shows(/Last end<\/dt><dd>none</)
-  emulator.ddq.proxy.setDown(true)
-  await shows(/s-unknown">not subscribed<\/span>/)
-  await shows(/Last end<\/dt><dd>(?:closed|unreachable), \w/)
-  t.notMatch(await page(), 'No device alert has come', 'not after a second: it may come back')
-  emulator.ddq.proxy.setDown(false)
-  await shows(/s-sent">subscribed<\/span>/)
-})
-
 t.test('a wrong table refuses the start, with its lines, before anything is opened', async t => {
   const { start, directory } = await serving(t, 'alert * 0 - ann@example.com\nalarm * 0 - ann@example.com\n')
   const error = await start().catch((reason: unknown) => reason)

@@ -1,10 +1,8 @@
 import t from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { reportOf } from '../../sandbox/carriers/aliyun.ts'
 import { deriveReceiptKey } from '../../src/providers/receipts.ts'
 import { command } from '../commands/rig.ts'
 import { NO_QUOTAS, SMS_TOKEN, smsBody, startRig } from '../rigs/service.ts'
-import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
 import { startTwoCarriers } from '../rigs/two-carriers.ts'
 
 const PUBLIC_URL = 'https://courier.example.com'
@@ -88,26 +86,3 @@ t.test(
     t.match(faults().at(-1), { level: 30 })
   },
 )
-
-t.test('so are Twilio’s: a number without a campaign, an unverified one, and what is filtered', async t => {
-  const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL })
-  const { adminUrl } = rig.service()
-  for (const [n, code] of ['30034', '30032', '30007'].entries()) {
-    await rig.post('sms', smsBody({ to: `1380013800${n}` }, { type: LOGIN_CODE }))
-    const fields = {
-      MessageSid: rig.twilio.messages.at(-1)?.sid ?? '',
-      MessageStatus: 'undelivered',
-      ErrorCode: code,
-    }
-    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
-    const headers = {
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-twilio-signature': signature,
-    }
-    const body = new URLSearchParams(fields).toString()
-    await rig.ask('/receipt/twilio', { method: 'POST', headers, body })
-    const ready = await (await fetch(`${adminUrl}/readyz`)).text()
-    t.match(ready, new RegExp(`twilio took messages that did not arrive, [^"]*: ${code} [a-z]`), code)
-    t.match(ready, '"degraded":["sms"]')
-  }
-})

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { DeliveryReport, FinalAnswer } from '../../../src/outbox/outbox.ts'
+import type { FinalAnswer } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { FINAL_STATES, lease, record, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
@@ -175,30 +175,4 @@ export async function settling(t: Test, create: Create): Promise<void> {
       t.ok((await bytes()).includes(given.recipientHash), 'its hash stays')
     },
   )
-
-  await t.test('receipts: the later status counts, whatever comes first', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    const held = lease(clock)
-    const given = sample(clock, { channel: 'sms', lease: held })
-    const { id } = given.message
-    await outbox.accept([given])
-    await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: 'SM1' })
-    const at = clock.now()
-    const fault = { verdict: 'recipient', scope: 'recipient', reason: 'no such number' } as const
-    const report = (status: string, more: Partial<DeliveryReport> = {}) =>
-      outbox.writeReceipt({ channel: 'sms', providerId: 'SM1', status, errorCode: null, at, ...more })
-    t.match(await report('queued'), { is: 'recorded' })
-    const failed = { errorCode: '30005', fault, at: at + 5 }
-    t.match(
-      await report('undelivered', failed),
-      { is: 'recorded', kind: given.message.kind, masked: given.message.masked },
-      'of whom and of what it is',
-    )
-    t.match(await report('sent', { at: at + 9 }), { is: 'stale' })
-    t.match(await report('undelivered', { ...failed, at: at + 9 }), { is: 'stale' }, 'the same again')
-    t.same((await view(id)).receipt, { status: 'undelivered', ...failed })
-    t.equal((await view(id)).state, 'sent', 'the state stays')
-    t.match(await report('delivered', { providerId: 'SM2' }), { is: 'unknown' })
-    t.match(await report('delivered', { channel: 'email' }), { is: 'unknown' }, 'of the other channel')
-  })
 }
