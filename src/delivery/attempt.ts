@@ -34,10 +34,12 @@ export interface Job extends ClaimOfMessage {
 
 /** A job that waits or is under way. */
 export interface RoutedJob extends Job {
-  /** The carriers that an attempt may ask, in order; after an ambiguous one, that carrier is the first. */
+  /** The carriers that an attempt may ask, in order. */
   readonly carriers: readonly Carrier[]
+  /** The first of them, when it may have the latest copy: it is asked what became of it, and no other one until it surely has none. */
+  readonly holder?: Carrier | undefined
   /** The carrier that was put last, because a code before this one is not known to have come by it. */
-  readonly demotion?: Demotion
+  readonly demotion?: Demotion | undefined
 }
 
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
@@ -63,6 +65,14 @@ export interface ChannelSpec {
   readonly reports?: CarrierReports
 }
 
+/** Hears of carriers while an attempt goes on. */
+export interface AttemptsListener {
+  /** A carrier's part of an attempt has ended; the attempt may go on with another one. */
+  onCarrierEnd(end: CarrierEnd): void
+  /** A carrier has had a message for longer than it may: its place may be free though it goes on. */
+  onOverdue(change: HealthChange): void
+}
+
 export interface AttemptsOptions {
   readonly outbox: Outbox
   readonly clock: Clock
@@ -79,7 +89,7 @@ export interface AttemptsOptions {
   readonly run: { readonly isStopping: boolean }
 }
 
-/** While all carriers rest, a code is due again so soon, ms: only trials are claimed, so that costs little, and a rest may end early. */
+/** While all carriers rest, a code is due again so soon, ms: only trials are claimed, so that costs little, and another replica may send it. */
 const RESTING_MS = 500
 /** A message that waits for a carrier is due so long before its life ends at the latest, ms. */
 const LAST_DUE_MS = 1000
@@ -88,14 +98,11 @@ const RETURN_SPREAD_MS = 1000
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
 
-/**
- * Makes the attempts of one channel.
- * @param onCarrierEnd called when a carrier's part of an attempt has ended; the attempt may go on with another one.
- */
+/** Makes the attempts of one channel: decides who is asked in which order, and asks. */
 export function createAttempts(
-  { carriers, route, render, reports }: ChannelSpec,
+  { channel, carriers, route, render, reports }: ChannelSpec,
   options: AttemptsOptions,
-  onCarrierEnd: (end: CarrierEnd) => void,
+  { onCarrierEnd, onOverdue }: AttemptsListener,
 ) {
   const { clock, random, emit, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
@@ -167,7 +174,7 @@ export function createAttempts(
         attempt.whenOverdue(isHandedOver => {
           const now = clock.now()
           const leftMs = patienceLeft(message, isHandedOver, now)
-          if (message.channel !== 'email' || leftMs === Infinity) return
+          if (channel !== 'email' || leftMs === Infinity) return
           if (others.every(each => each.mayAsk(outgoing, now) !== null)) return
           overdueAt = now
           endWithin(leftMs)
@@ -191,13 +198,29 @@ export function createAttempts(
 
   return {
     /**
+     * Decides who is asked for a message, in which order: those of its route, but behind the others who reports badly, and last whom a
+     * code before it may not have come by. An SMS that may have been sent is sent again by its carrier and by no other; a mail, whose
+     * second copy harms nobody, goes another way, unless its server can be asked. A carrier that is not configured any more cannot be
+     * asked. A process that died without a note is taken to have asked the first one of the route.
+     */
+    route(job: Job): RoutedJob {
+      const inOrder = route(job.message)
+      const demotion = reports?.findDemotion(inOrder, job.message)
+      const ordered = reports?.orderCarriers(inOrder) ?? inOrder
+      const usual = demotion === undefined ? ordered : putLast(demotion.provider, ordered)
+      const name = job.ambiguousAt || inOrder[0]?.provider.name
+      const before = job.ambiguous === 0 ? undefined : carriers.find(({ provider }) => provider.name === name)
+      if (before === undefined) return { ...job, carriers: usual, demotion }
+      if (channel === 'email' && before.provider.lookUp === undefined)
+        return { ...job, carriers: putLast(before.provider.name, usual), demotion }
+      return { ...job, carriers: [before, ...usual.filter(each => each !== before)], holder: before }
+    },
+    /**
      * Makes one attempt of a message: its carriers are asked one after the other, until one took it, may have taken it, or refused
-     * it for good. A carrier that may have taken it in an earlier attempt is asked first what became of that copy, and no other
-     * one is asked until it says that it surely has not.
+     * it for good. The holder is asked first what became of its copy.
      */
     async run(job: RoutedJob): Promise<AttemptResult> {
-      const { message, attempts } = job
-      const { channel } = message
+      const { message, attempts, holder, carriers: inOrder } = job
       let outgoing: Outgoing
       try {
         outgoing = job.outgoing ?? render(message)
@@ -207,7 +230,6 @@ export function createAttempts(
         const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...fault }
         return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
       }
-      const holder = job.ambiguous === 0 ? undefined : findHolder(job, outgoing, route)
       if (!mayGoOn(channel, job.ambiguous, holder?.provider.lookUp !== undefined))
         return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
       let { ambiguous } = job
@@ -219,8 +241,6 @@ export function createAttempts(
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
 
-      const inOrder =
-        holder === undefined ? job.carriers : [holder, ...job.carriers.filter(each => each !== holder)]
       for (const carrier of inOrder) {
         const { provider } = carrier
         const now = clock.now()
@@ -235,7 +255,10 @@ export function createAttempts(
           continue
         }
 
-        const attempt = carrier.begin(now, message, outgoing)
+        const attempt = carrier.begin(now, message, outgoing, change => {
+          emitHealthChange(emit, provider, change, OVERDUE.reply)
+          onOverdue(change)
+        })
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
           attempt.forget()
@@ -309,7 +332,7 @@ export function createAttempts(
 }
 
 /** Tells what has changed with the health of a provider. */
-export function emitHealthChange(
+function emitHealthChange(
   emit: Emit,
   { channel, name: provider }: Provider,
   { circuit, faults }: HealthChange,
@@ -317,6 +340,12 @@ export function emitHealthChange(
 ): void {
   if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
   for (const { is, fault } of faults) emit({ type: 'partial-fault', channel, provider, is, ...fault })
+}
+
+/** Rotates the carriers so that this one is the last. */
+function putLast(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
+  const at = carriers.findIndex(({ provider }) => provider.name === name)
+  return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }
 
 /** How long an aborted provider has to say how far it came, ms. */
@@ -384,23 +413,6 @@ async function markBegun(
     emit({ type: 'store-failed', doing: 'begin', error })
     return false
   }
-}
-
-/**
- * Finds the holder: the carrier that may have the latest copy. It is asked first what became of it, and sends the next one. An SMS
- * that may have been sent is sent again by the same carrier and by no other; a mail goes to any server that takes it, unless its
- * server can be asked. A carrier that is not configured any more cannot be asked. A process that died without a note is taken to
- * have asked the first one of the route that the message fits.
- */
-function findHolder(
-  { message, ambiguousAt, carriers }: RoutedJob,
-  outgoing: Outgoing,
-  route: Route,
-): Carrier | undefined {
-  const carrier = ambiguousAt
-    ? carriers.find(({ provider }) => provider.name === ambiguousAt)
-    : route(message).find(({ provider }) => findMisfit(provider, outgoing) === null)
-  return message.channel === 'sms' || carrier?.provider.lookUp !== undefined ? carrier : undefined
 }
 
 /** Finds what a message waits for that no carrier took; undefined: only for its due time. */

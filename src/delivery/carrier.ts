@@ -92,10 +92,16 @@ export interface Carrier {
    * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
    */
   mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
-  /** Has a function called whenever an attempt is overdue: its place may be free though it goes on. */
-  onOverdue(tell: (change: HealthChange) => void): void
-  /** Takes a place for an attempt of a message. */
-  begin(startedAt: number, message: MessageOfAttempt, outgoing: Outgoing): CarrierAttempt
+  /**
+   * Takes a place for an attempt of a message.
+   * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
+   */
+  begin(
+    startedAt: number,
+    message: MessageOfAttempt,
+    outgoing: Outgoing,
+    onOverdue?: (change: HealthChange) => void,
+  ): CarrierAttempt
   /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
   allowTrialNow(now: number): void
   /** Lets rests end at that moment at the latest, ms since the epoch. */
@@ -122,8 +128,6 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   let begun = 0
   /** Attempts that go on and have no place any more: they count against no limit. */
   let awaitingReply = 0
-  /** Called when an attempt is overdue, so that another one may begin. */
-  let onOverdue: ((change: HealthChange) => void) | undefined
   let isProbing = false
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
@@ -176,10 +180,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until === null ? null : { until, ...LEFT_ALONE }
     },
-    onOverdue(tell) {
-      onOverdue = tell
-    },
-    begin(startedAt, { kind, recipient }, outgoing) {
+    begin(startedAt, { kind, recipient }, outgoing, onOverdue) {
       const attempt = { kind, recipient, names: namesOf(outgoing), startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
       const place = limiter.takePlace(startedAt)

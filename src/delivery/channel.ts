@@ -7,12 +7,11 @@ import {
   type AttemptsOptions,
   type ChannelSpec,
   createAttempts,
-  emitHealthChange,
   type Job,
   type RoutedJob,
 } from './attempt.ts'
 import type { Carrier, CarrierEnd, Standing } from './carrier.ts'
-import { type HealthChange, OVERDUE } from './health.ts'
+import type { HealthChange } from './health.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
 
@@ -106,17 +105,17 @@ export interface DeliveryChannel {
  * is attempted (attempt.ts) when a carrier has a place, and is settled or given back.
  */
 export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
-  const { channel, carriers, route, reports } = spec
+  const { channel, carriers, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
-  const attempts = createAttempts(spec, options, noteCarrierEnd)
-  for (const carrier of carriers)
-    carrier.onOverdue(change => {
-      emitHealthChange(emit, carrier.provider, change, OVERDUE.reply)
+  const attempts = createAttempts(spec, options, {
+    onCarrierEnd: noteCarrierEnd,
+    onOverdue(change) {
       noteHealth(change)
       fill()
-    })
+    },
+  })
   /** Places kept for messages that are about to be accepted. */
   let reserved = 0
   /** The mean duration of an attempt, ms. */
@@ -142,8 +141,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   let pauseTimer: NodeJS.Timeout | undefined
   /** When an attempt began last, ms since the epoch. */
   let attemptedAt = Number.NEGATIVE_INFINITY
-  /** Whether the carriers had asked for a pause when attempts were begun last. */
-  let wasPaused = false
 
   // ---- What may be done now
 
@@ -151,12 +148,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
   function look(now: number): ChannelStanding {
-    let standing: Standing | undefined
-    for (const carrier of carriers) {
-      const each = carrier.standing(now)
-      standing = standing === undefined ? each : combineStandings(standing, each)
-    }
-    if (standing === undefined) throw new TypeError('a channel has a carrier at least')
+    const standing = carriers.map(carrier => carrier.standing(now)).reduce(combineStandings)
     const attemptsAtOnce = Math.max(1, standing.limit)
     const capacity = attemptsAtOnce + countWaitingPlaces(attemptsAtOnce, paceMs)
     const free = capacity - standing.inFlight - reserved
@@ -171,26 +163,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   // ---- Into memory
 
-  /** Finds the carriers for a job. */
-  function routeJob(job: Job): RoutedJob {
-    const inOrder = route(job.message)
-    const demotion = reports?.findDemotion(inOrder, job.message)
-    const ordered = reports?.orderCarriers(inOrder) ?? inOrder
-    const usual = demotion === undefined ? ordered : putLast(demotion.provider, ordered)
-    const before =
-      job.ambiguous === 0 ? undefined : carriers.find(({ provider }) => provider.name === job.ambiguousAt)
-    if (before === undefined) return { ...job, carriers: usual, ...(demotion && { demotion }) }
-    // A mail that arrives twice harms nobody, so its copy goes another way; a second SMS is paid for, so only who may have the first is asked.
-    if (channel === 'email') return { ...job, carriers: putLast(before.provider.name, usual) }
-    return { ...job, carriers: [before, ...usual.filter(each => each !== before)] }
-  }
-
   /** Takes a message into memory; an older code of its group that waits there is superseded. */
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
     inStore.delete(job.message.id)
-    const older = queue.add(routeJob(job), waitingSince)
+    const older = queue.add(attempts.route(job), waitingSince)
     if (older !== undefined) endWaiting(older, 'superseded')
   }
 
@@ -200,10 +178,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   function fill(): void {
     const now = clock.now()
     let standing = look(now)
-    const isPaused = standing.pausedUntil !== null
-    // Nothing was claimed during a pause, and what became due may be codes.
-    if (wasPaused && !isPaused && (isClaiming || (dueAt !== null && dueAt <= now))) expectCodes(now)
-    wasPaused = isPaused
     // While every carrier is tried by a message, nothing else begins: how that ends says whether the rest goes out, or back.
     while (!isHalted() && standing.inFlight < standing.limit && standing.circuit !== 'half-open') {
       const job = takeNext(standing, now)
@@ -429,11 +403,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const mayHideCode = dueAt !== null && queue.length > queue.codes && standing.circuit === 'closed'
     if (places === 0 && !mayHideCode) return
     clearTimeout(claimTimer)
-    const worthWhileAt = Math.max(
-      places === 0 ? claimedAt + PEEK_MS : 0,
-      standing.openUntil ?? 0,
-      standing.pausedUntil ?? 0,
-    )
+    const worthWhileAt = Math.max(places === 0 ? claimedAt + PEEK_MS : 0, standing.openUntil ?? 0)
     const at = dueAt === null ? now + idlePollMs : Math.max(dueAt, worthWhileAt)
     if (dueAt !== null && at <= now) {
       isClaiming = true
@@ -513,8 +483,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       if (isHalted()) return undefined
       const now = clock.now()
       const standing = look(now)
-      // During a pause that the provider asked for, a message is better left to the store, where people can see and cancel it.
-      if (standing.circuit !== 'closed' || standing.pausedUntil !== null) return undefined
+      // While it rests, a message is better left to the store, where people can see and cancel it.
+      if (standing.circuit !== 'closed') return undefined
       if (purpose === 'code') {
         if (standing.freeForCode < 1) return undefined
       } else {
@@ -596,12 +566,6 @@ function combineStandings(one: Standing, other: Standing): Standing {
     openUntil: earliestOfAll(one.openUntil, other.openUntil),
     pausedUntil: earliestOfAll(one.pausedUntil, other.pausedUntil),
   }
-}
-
-/** Rotates the carriers so that this one is the last. */
-function putLast(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
-  const at = carriers.findIndex(({ provider }) => provider.name === name)
-  return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }
 
 /** Finds the first moment; null when one of them is null. */

@@ -34,7 +34,7 @@ interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'chann
 
 /** Makes one attempt by these carriers. @returns all that comes of it; moments are ms from now */
 async function attempt(says: readonly Says[], given: Given = {}) {
-  const { begins = {}, isStopping = false, cannotRender = false, lifeMs = 600_000, ...job } = given
+  const { begins = {}, isStopping = false, cannotRender = false, lifeMs = 600_000, demotion, ...job } = given
   const { channel = 'sms', purpose = 'code' } = given
   const clock = { now: () => 0 }
   const log: string[] = []
@@ -79,6 +79,13 @@ async function attempt(says: readonly Says[], given: Given = {}) {
         if (cannotRender) throw new TypeError('no such template')
         return rendered(message)
       },
+      reports: {
+        findDemotion: () => demotion,
+        orderCarriers: (inOrder: readonly Carrier[]) => inOrder,
+        noteAsked() {},
+        noteSent() {},
+        noteUnsent() {},
+      } as never,
     },
     {
       outbox: {
@@ -99,11 +106,11 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       attemptWithinMs: 60_000,
       run: { isStopping },
     },
-    () => {},
+    { onCarrierEnd() {}, onOverdue() {} },
   )
   const { message } = sample(clock, { channel, purpose, lifeMs })
   const lease = { token: 'begun', until: 120_000 }
-  const result = await attempts.run({ message, lease, attempts: 1, ambiguous: 0, carriers: all, ...job })
+  const result = await attempts.run(attempts.route({ message, lease, attempts: 1, ambiguous: 0, ...job }))
   const { records = [], ...settlement } = result.settlement
   const timeline = records.map(
     ({ provider, outcome, code, reply }) => `${provider} ${outcome} ${code} ${reply}`,
@@ -143,7 +150,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'the first is asked last': [
     [{}, { send: LATER }],
     { demotion: { provider: 'a', code: 'code-undelivered', reply: 'r' } },
-    "begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a skipped code-undelivered r, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a skipped code-undelivered r, b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'the second takes it': [
     [{ send: LATER }, {}],
@@ -301,14 +308,14 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     "begun by a, a is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'no-carrier-fits', reply: 'no template', untouched: true } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a looked-up absent never taken, a retry no-carrier-fits no template, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'one SMS of which nobody knows by whom': [
-    [{ fits: 'no template' }, { send: LATER }, {}],
-    { ambiguous: 1 },
-    "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | b retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 1 }, ran: true }",
-  ],
-  'one mail by the first, which is busy': [
     [{ send: LATER }, {}],
+    { ambiguous: 1 },
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 1 }, ran: true }",
+  ],
+  'one mail by the first, and the second is busy': [
+    [{}, { send: LATER }],
     { channel: 'email', ambiguous: 1, ambiguousAt: 'a' },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a retry 451 busy, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
 }
 

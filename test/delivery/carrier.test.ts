@@ -297,8 +297,8 @@ function openInTime(t: Test, concurrency: number, most = concurrency) {
     { clock: { now: time.now }, random: () => 0.5, limiter: createLimiter({ most, start: most }) },
   )
   const overdue: HealthChange[] = []
-  carrier.onOverdue(change => overdue.push(change))
-  const begin = (names: ScopeNames = {}) => carrier.begin(time.now(), ANN, using(names))
+  const begin = (names: ScopeNames = {}) =>
+    carrier.begin(time.now(), ANN, using(names), change => overdue.push(change))
   return { carrier, begin, overdue, pass: (ms: number) => time.runUntil(time.now() + ms), now: time.now }
 }
 
@@ -359,8 +359,7 @@ t.test('an answer that may have come while this process stood still is looked fo
   t.teardown(timers.uninstall)
   const carrier = createCarrier(PROVIDER, { clock: { now: () => now }, random: () => 0.5 })
   let overdue = 0
-  carrier.onOverdue(() => void (overdue += 1))
-  const [answered] = [carrier.begin(0, ANN, PLAIN), carrier.begin(0, ANN, PLAIN)]
+  const [answered] = [1, 2].map(() => carrier.begin(0, ANN, PLAIN, () => void (overdue += 1)))
   now = 9000
   time.runUntil(5000)
   t.equal(overdue, 0)
