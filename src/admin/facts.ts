@@ -371,10 +371,15 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
       ],
     }
   }
-  for (const { channel, provider, breakerUntil, isSecond, partialFaults } of carriers) {
+  for (const { channel, provider, breakerUntil, fault: rest, isSecond, partialFaults } of carriers) {
     const whole = { about: provider, scope: { channel, provider } }
     if (resting.has(provider))
-      yield { kind: 'provider-rests', ...whole, text: describeRest(provider, breakerUntil, now) }
+      yield {
+        kind: 'provider-rests',
+        ...whole,
+        since: rest?.since ?? null,
+        text: describeRest(provider, breakerUntil, now),
+      }
     if (isSecond) yield { kind: 'asked-second', ...whole }
     for (const fault of partialFaults) {
       const { scope, name, since, recipients } = fault

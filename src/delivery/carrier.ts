@@ -282,6 +282,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         limitWhy: why,
         breaker: health.state(),
         breakerUntil: health.openUntil(),
+        fault: health.fault(),
         partialFaults: health.faults(),
       }
     },

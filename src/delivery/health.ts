@@ -367,6 +367,8 @@ export function createHealth(
       }
       return hindrance === null
     },
+    /** What the carrier itself rests for; null: it is well. */
+    fault: (): PartialFault | null => whole.fault && { ...whole.fault, until: whole.until },
     faults(): readonly PartialFault[] {
       const told = [...parts.values()].flatMap(({ fault, isTold, until }) =>
         fault === null || !isTold ? [] : { ...fault, until },

@@ -69,6 +69,8 @@ export interface ChannelStatus {
   readonly limitWhy: string
   readonly breaker: CircuitState
   readonly breakerUntil: number | null
+  /** What the carrier itself is left alone for, since when and until when; null: it is well. */
+  readonly fault: PartialFault | null
   /** What it refuses though it takes the rest. */
   readonly partialFaults: readonly PartialFault[]
   /** It is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. */

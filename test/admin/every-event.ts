@@ -261,6 +261,15 @@ export const view = viewOf({
       limitWhy: 'not measured yet',
       breaker: 'open',
       breakerUntil: 5000,
+      fault: {
+        scope: 'carrier',
+        name: '',
+        kind: 'activation-code',
+        since: 1000,
+        until: 5000,
+        code: '421',
+        reply: 'not now',
+      },
       isSecond: false,
       partialFaults: [
         {
@@ -286,6 +295,7 @@ export const view = viewOf({
       limitWhy: 'not measured yet',
       breaker: 'closed',
       breakerUntil: null,
+      fault: null,
       isSecond: true,
       partialFaults: [
         {

@@ -42,6 +42,7 @@ const works: ProviderView = {
   provider: 'twilio',
   breaker: 'closed',
   breakerUntil: null,
+  fault: null,
   limitReason: 'start',
   limitWhy: '',
   lastError: null,

@@ -37,6 +37,7 @@ const lane: ChannelStatus = {
   limitWhy: '',
   breaker: 'closed',
   breakerUntil: null,
+  fault: null,
   isSecond: false,
   partialFaults: [],
 }
