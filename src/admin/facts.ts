@@ -15,6 +15,7 @@ import { quotasOf } from '../messages/quotas.ts'
 import type { StoreLoss, Summary } from '../outbox/outbox.ts'
 import type { WebhooksStatus } from '../webhooks/webhooks.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
+import { findNoneArrives } from './ends.ts'
 import { describePartialFault, describeRest } from './explain.ts'
 import type { ProviderStatus } from './service-health.ts'
 import type { ServiceView } from './service-view.ts'
@@ -85,6 +86,12 @@ const KINDS = {
     isPartial: true,
     isLogged: false,
   },
+  'none-arrives': {
+    level: 'fail',
+    gauge: 'none_arrives',
+    degraded: 'channel',
+    isPartial: true,
+  },
   'locked-out': {
     level: 'fail',
     about: '{channel} callbacks',
@@ -148,6 +155,8 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'store-loss': '{count} messages that were stored {when} are gone.',
   'provider-down': '{provider} has failed for {time}: {what}.',
   'asked-second': 'It is asked second, because its delivery reports are late or bad, or have stopped.',
+  'none-arrives':
+    'The last {count} {channel} messages by {who} all failed, to five people or more, since {at}. The latest reason: {what}. “Messages” has the reason of each; this line ends when one is sent.',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
   'quota-near':
     'More than half of the quota {quota} is used up, as seen last at {at}. Look whether these messages are wanted; if they are, raise it in QUOTAS before it holds any back.',
@@ -428,7 +437,7 @@ const OF_CHANNEL = {
 
 function* channelFacts(
   channel: Channel,
-  { health }: ServiceView,
+  { health, channelStatus }: ServiceView,
   summary: Summary | null,
   now: number,
 ): Facts {
@@ -451,6 +460,22 @@ function* channelFacts(
       text: count === 1 ? waits : wait,
       more: own.map(each => ownFault(each, since)),
     }
+  }
+  const ended = summary?.ended.filter(each => each.channel === channel) ?? []
+  const carriers = channelStatus().filter(each => each.channel === channel)
+  for (const provider of [undefined, ...carriers.map(each => each.provider)]) {
+    const found = findNoneArrives(ended, provider, now)
+    if (found === null) continue
+    const values = { who: provider ?? say('any carrier'), what: describeReply(found.told) }
+    yield {
+      kind: 'none-arrives',
+      about: `${provider ?? channel} ends`,
+      scope: { channel, ...(provider !== undefined && { provider }) },
+      since: found.since,
+      count: found.count,
+      values,
+    }
+    if (provider === undefined) break
   }
   const usedUp = heldBack.filter(({ lastAt }) => now - lastAt < QUOTA_SHOWN_MS)
   for (const { quota, lastAt } of nearing)

@@ -1,8 +1,10 @@
 import type { Sentence } from '../language/sentence.ts'
+import type { Summary } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
 import { FACT_KINDS, lasts, listFacts } from './facts.ts'
 import { CHANNELS } from './metrics/table.ts'
 import type { ServiceView } from './service-view.ts'
+import { readSummaryIfUp } from './status/status.ts'
 
 /** What may be degraded, in the order in which it is said. */
 const DEGRADED = [...CHANNELS, 'bounces', 'certificate'] as const
@@ -17,7 +19,7 @@ export type Readiness =
   | {
       readonly ready: true
       readonly degraded: readonly (typeof DEGRADED)[number][]
-      /** What a provider refuses though it takes the rest, in sentences; absent when there is nothing. */
+      /** What a provider refuses though it takes the rest, and where nobody gets anything, in sentences; absent when there is nothing. */
       readonly partial?: readonly Sentence[]
       readonly lost?: { readonly messages: number }
     }
@@ -77,7 +79,9 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     const now = monotonic()
     if (reliedOnFrom === Number.POSITIVE_INFINITY) reliedOnFrom = now + RECOVERED_AFTER_MS
     if (now < reliedOnFrom) return { ready: false, reason: 'the store could not commit just now' }
-    return { ready: true, ...describeFacts(view) }
+    // What ended last is the store's to tell, and nothing else of it is asked.
+    const summary = await withTimeout(WITHIN_MS, readSummaryIfUp(view, view.now(), 60_000))
+    return { ready: true, ...describeFacts(view, summary ?? undefined) }
   }
 
   return () => {
@@ -89,12 +93,12 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   }
 }
 
-function describeFacts(view: ServiceView) {
+function describeFacts(view: ServiceView, summary: Summary | undefined) {
   const now = view.now()
   const words = new Set<string>()
   const partial: Sentence[] = []
   let lost: number | null = null
-  for (const fact of listFacts(view)) {
+  for (const fact of listFacts(view, summary)) {
     const { degraded, degradedAfterMs = 0, isPartial } = FACT_KINDS[fact.kind]
     const word = degraded === 'channel' ? fact.scope['channel'] : degraded
     if (word !== undefined && lasts(fact, degradedAfterMs, now)) words.add(word)

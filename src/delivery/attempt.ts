@@ -8,7 +8,7 @@ import {
   StoreUnavailable,
 } from '../outbox/outbox.ts'
 import { mayGoOn } from '../outbox/rules.ts'
-import type { LookUp, Outcome, Provider } from '../providers/provider.ts'
+import { isOperatorFault, type LookUp, type Outcome, type Provider } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import {
@@ -459,16 +459,23 @@ function createTimeline(clock: Clock) {
     /** @param said as its provider has redacted it. @param startedAt ms since the epoch. */
     addReply(
       provider: string,
-      {
-        is: outcome,
-        code = '',
-        reply,
-      }: { readonly is: string; readonly code?: string; readonly reply: string },
+      said: Outcome | { readonly is: 'looked-up'; readonly code: string; readonly reply: string },
       startedAt: number,
     ): void {
       const tookMs = clock.now() - startedAt
+      const code = 'code' in said ? said.code : ''
+      const isOfRecipient =
+        'scope' in said && /^(recipient|country)$/.test(said.scope ?? '') && !isOperatorFault(said)
       // It may have been cut in the middle of an emoji, which no store could hold.
-      records.push({ at: startedAt, tookMs, provider, outcome, code, reply: reply.toWellFormed() })
+      const line = {
+        at: startedAt,
+        tookMs,
+        provider,
+        outcome: said.is,
+        code,
+        reply: said.reply.toWellFormed(),
+      }
+      records.push({ ...line, ...(isOfRecipient && { ofRecipient: true }) })
     },
     /** Adds the line about a carrier that was not asked, which is why the next one was. */
     addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: string }): void {

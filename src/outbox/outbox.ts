@@ -183,6 +183,8 @@ export interface AttemptRecord {
   /** SMTP or provider's code, or a reason of ours. */
   readonly code: string
   readonly reply: string
+  /** Another recipient would not have met it, and the operator has nothing to mend. */
+  readonly ofRecipient?: true
 }
 
 /** The instruction how to settle a claimed message. `records`: lines for its timeline. */
@@ -426,6 +428,9 @@ export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | '
   readonly timeline: readonly AttemptRecord[]
 }
 
+/** A message that has ended. `recipient`: the hash by which two are to the same one. */
+export type EndedMessage = MessageView & { readonly recipient: string; readonly finalAt: number }
+
 export interface ListFilter {
   readonly channel?: Channel
   readonly state?: State
@@ -454,6 +459,8 @@ export interface Summary {
   }[]
   /** The same per minute-aligned step, for the plot. */
   readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
+  /** Of each channel the messages that ended, 50 at most of the 5,000 that came last, whenever that was. */
+  readonly ended: readonly EndedMessage[]
   /** How many mails came back since that moment. */
   readonly bounced: number
   /** Addresses that mails came back from lately: as many as some mails may be left out to now. */

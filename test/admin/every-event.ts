@@ -241,6 +241,7 @@ export const view = viewOf({
     readSummary: async () => ({
       counts: [],
       series: [],
+      ended: [],
       backlog: { email: 1, sms: 0 },
       oldest: { email: 1000, sms: null },
       bounced: 0,

@@ -16,7 +16,7 @@ import { find } from '../../src/commands/find.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
 import type { ChannelStatus } from '../../src/delivery/port.ts'
 import { createEmitter } from '../../src/events/events.ts'
-import { StoreUnavailable, type Summary } from '../../src/outbox/outbox.ts'
+import { type EndedMessage, StoreUnavailable, type Summary } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 import { everyEvent } from './every-event.ts'
 
@@ -157,6 +157,20 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'part-refused': [carrier({ partialFaults: [template] })],
   'not-delivered': [
     carrier({ partialFaults: [{ ...template, scope: 'sender', name: '30034', recipients: 5 }] }),
+  ],
+  'none-arrives': [
+    carrier({}),
+    {
+      ended: ['ann', 'bob', 'cat', 'dan', 'eve'].map((recipient, at) => ({
+        ...(waiting as unknown as EndedMessage),
+        recipient,
+        state: 'refused',
+        finalAt: NOW - at * MINUTE,
+        timeline: [
+          { at: NOW, tookMs: 1, provider: 'twilio', outcome: 'rejected', code: '30007', reply: SAID },
+        ],
+      })),
+    },
   ],
   'locked-out': [ofSms({ lockedOut: { count: 4, since: NOW, why: 'stale' } })],
   'messages-wait': [{}, { backlog: { email: 0, sms: 7 }, oldest: { email: null, sms: NOW - MINUTE } }],

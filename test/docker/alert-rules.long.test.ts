@@ -146,6 +146,9 @@ ManyRefused | a third is refused, for twenty minutes | 20 | 60
 ManyRefused | the first one ever, among few |  | 10 20
   messages_total{channel="sms",kind="login-code",state="sent"} 0x40
   messages_total{channel="sms",kind="login-code",state="refused"} 0x9 1x30
+NoneArrives | five in a row, told by two replicas, until one is sent | 18 30 | 8 50
+  none_arrives{channel="sms",provider="",instance="a"} _x5 5x10 6x20 _x20
+  none_arrives{channel="sms",provider="",instance="b"} _x5 5x10 6x20 _x20
 Quota | the first message ever that is held back | 11 | 8 30
   over_quota_total{channel="sms",quota="sms-minute"} 0x9 1x30
 Strangers | two a second, for forty minutes | 30 | 5 12 60

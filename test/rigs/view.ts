@@ -19,6 +19,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
       readSummary: async () => ({
         counts: [],
         series: [],
+        ended: [],
         backlog: { email: 0, sms: 0 },
         oldest: { email: null, sms: null },
         bounced: 0,

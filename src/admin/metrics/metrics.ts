@@ -150,6 +150,12 @@ const SCRAPED: readonly ScrapedRow[] = [
     () => [],
   ),
   ofFacts(
+    'none_arrives',
+    'How many messages have ended since one was sent, where the last ones to five different people all failed; of a carrier, or of the channel (no provider).',
+    ['channel', 'provider'],
+    () => [],
+  ),
+  ofFacts(
     'carrier_second',
     'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
     ['provider'],

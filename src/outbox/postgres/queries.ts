@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, endedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
@@ -12,7 +12,7 @@ import {
   runStatement,
   statement,
 } from './connect.ts'
-import { isText } from './schema.ts'
+import { isText, WITH_REPORTS } from './schema.ts'
 
 export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {
   const { rows } = await runStatement(client, FIND, withoutNul(id))
@@ -58,11 +58,12 @@ export async function readSummary(
 ): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
   const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, waiting, counts, series, leftOut, bytes] = await awaitStatements(
+  const [backlog, waiting, counts, series, ended, leftOut, bytes] = await awaitStatements(
     runStatement(client, BACKLOG),
     runStatement(client, WAITING),
     runStatement(client, COUNTS, from),
     runStatement(client, SERIES, from, minutes),
+    runStatement(client, ENDED),
     runStatement(client, LEFT_OUT, now),
     runStatement(client, BYTES),
   )
@@ -73,6 +74,7 @@ export async function readSummary(
     waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
     counts: counts.rows as unknown as Summary['counts'],
     series: series.rows as unknown as Summary['series'],
+    ended: ended.rows.map(viewOfRow) as Gives<'readSummary'>['ended'][number][],
     leftOut: Number(leftOut.rows[0]?.['count']),
     bytes: Number(bytes.rows[0]?.['bytes']),
   }
@@ -84,12 +86,18 @@ function waitingOf(channel: Channel): string {
       ORDER BY arrived_at LIMIT ${LOOKED_AT}) AS ${channel}`
 }
 
+function endedOf(channel: Channel): string {
+  return `SELECT ${VIEW_COLUMNS}, recipient_hash AS recipient FROM
+    (SELECT ${WITH_REPORTS} ${endedIn('courier_finished AS m', `'${channel}'`)}) AS ${channel}`
+}
+
 const BACKLOG = statement`SELECT coalesce(sum(email), 0)::bigint AS email, coalesce(sum(sms), 0)::bigint AS sms FROM courier_backlog`
 const WAITING = statement`${waitingOf('email')} UNION ALL ${waitingOf('sms')}`
 const COUNTS = statement`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
     GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`
 const SERIES = statement`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
     FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`
+const ENDED = statement`${endedOf('email')} UNION ALL ${endedOf('sms')}`
 const LEFT_OUT = statement`SELECT count(*) FROM courier_memos WHERE ${leftOutAt('$1::bigint')}`
 const BYTES = statement`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
     WHERE relname LIKE 'courier\\_%' AND relkind = 'r' AND relnamespace = current_schema()::regnamespace`

@@ -6,7 +6,7 @@ export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, att
   answer, provider_id, receipt, charges, timeline, payload`
 
 /** The same with what was reported since a message ended, of the table called `m`. */
-const WITH_REPORTS = COLUMNS.replace(
+export const WITH_REPORTS = COLUMNS.replace(
   'provider_id, receipt',
   `coalesce(provider_id, (SELECT r.provider_id FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at)) AS provider_id,
   coalesce((SELECT r.receipt FROM courier_reports r WHERE r.id = m.id AND r.final_at = m.final_at), receipt) AS receipt`,

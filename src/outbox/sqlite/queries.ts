@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, endedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type Summary } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
@@ -68,6 +68,9 @@ export function createReadSummary(
     `SELECT minute / CAST(?1 AS INTEGER) * CAST(?1 AS INTEGER) * ${MINUTE} AS at, state, sum(count) AS count FROM counts
        WHERE minute >= ?2 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
   )
+  const ended = db.prepare(
+    `SELECT ${VIEW_COLUMNS}, recipient_hash AS recipient ${endedIn('messages INDEXED BY message_arrival', '?1')}`,
+  )
   const leftOut = db.prepare(`SELECT count(*) AS count FROM memos WHERE ${leftOutAt('?1')}`)
 
   return ({ now, since, stepMs }) => {
@@ -80,6 +83,9 @@ export function createReadSummary(
       waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
       counts: counts.all(from) as unknown as Summary['counts'],
       series: series.all(minutes, from) as unknown as Summary['series'],
+      ended: [...ended.all('email'), ...ended.all('sms')].map(
+        viewOfRow,
+      ) as Gives<'readSummary'>['ended'][number][],
       leftOut: Number(leftOut.get(now)?.['count']),
       bytes: fileSize(path) + fileSize(`${path}-wal`),
     }

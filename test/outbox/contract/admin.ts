@@ -111,6 +111,41 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.same(await waiting(), { email: 1, sms: 200 }, 'as many as are looked at')
   })
 
+  await t.test('a summary has what ended last, each with its recipient and what was reported', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const end = async (channel: 'email' | 'sms', recipient: string, report = false) => {
+      const held = lease(clock)
+      const given = sample(clock, { channel, recipient, lease: held })
+      const { id } = given.message
+      await outbox.accept([given])
+      await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null, providerId: id })
+      const status = { channel, id, providerId: id, status: 'undelivered', errorCode: '1', at: clock.now() }
+      if (report) await outbox.writeReceipt(status)
+      clock.advance(1000)
+    }
+    for (let n = 0; n < 52; n += 1) await end('email', `${n}@example.com`)
+    await end('sms', '+8613800138000', true)
+    await outbox.accept([sample(clock, { channel: 'sms', recipient: '+8613800138001' })])
+    clock.advance(30 * DAY)
+    const { ended } = await outbox.queries.readSummary(clock.now(), 60_000)
+    t.match(
+      ended.filter(({ channel }) => channel === 'sms'),
+      [
+        {
+          recipient: recipientHashOf('sms', '+8613800138000'),
+          state: 'sent',
+          finalAt: NOON + 52_000,
+          receipt: { status: 'undelivered' },
+          timeline: [],
+        },
+      ],
+    )
+    const mails = ended.filter(({ channel }) => channel === 'email').map(({ recipient }) => recipient)
+    t.equal(mails.length, 50)
+    t.ok(mails.includes(recipientHashOf('email', '51@example.com')))
+    t.notOk(mails.includes(recipientHashOf('email', '1@example.com')), 'the oldest are not among them')
+  })
+
   await t.test('an empty store has an empty summary', async t => {
     const { outbox } = await fresh(t, create)
     t.match(await outbox.queries.readSummary(NOON, 60_000), {
@@ -119,6 +154,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
       waitingRecipients: { email: 0, sms: 0 },
       counts: [],
       series: [],
+      ended: [],
     })
     t.equal(await outbox.queries.findMessage('0'.repeat(32)), null)
   })
