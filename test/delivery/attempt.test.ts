@@ -138,6 +138,7 @@ t.test('an end of somebody else’s fault brings nothing forward whose carrier n
 })
 
 const LIMIT: Outcome = { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60_000 }
+const COUNTRY = { is: 'rejected', scope: 'country', code: 'country', reply: '' } as const
 const ABSENT: LookUp = { is: 'absent', reply: 'never taken' }
 const NOT_KNOWN: LookUp = { is: 'not-known', reply: 'not there yet' }
 
@@ -156,6 +157,41 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     [{ send: LATER }, {}],
     {},
     "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a retry 451 busy, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+  ],
+  'both refuse it for good, each for a reason of its own': [
+    [{ send: { is: 'rejected', scope: 'message', code: 'words', reply: '' } }, { send: COUNTRY }],
+    {},
+    "begun by a, a gets it, attempt 1 { is: 'rejected', scope: 'message', code: 'words', reply: '' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 0 ms | a rejected words , b rejected country  | { settlement: { to: 'final', state: 'refused', answer: 'country' }, ran: true }",
+  ],
+  'the first is busy, the second refuses it for good': [
+    [{ send: LATER }, { send: COUNTRY }],
+    {},
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 0 ms | a retry 451 busy, b rejected country  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+  ],
+  'the recipient may have no more by either': [
+    [{ send: LIMIT }, { send: LIMIT }],
+    {},
+    "begun by a, a gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms, begun by b, b gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms | a limit hour , b limit hour  | { settlement: { to: 'queued', dueAt: 60500, ambiguous: 0 }, ran: true }",
+  ],
+  'the first is busy, and by the second the recipient may have no more': [
+    [{ send: LATER }, { send: LIMIT }],
+    {},
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms | a retry 451 busy, b limit hour  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+  ],
+  'the recipient is refused by the first': [
+    [{ send: { ...COUNTRY, scope: 'recipient' } }, {}],
+    {},
+    "begun by a, a gets it, attempt 1 { is: 'rejected', scope: 'recipient', code: 'country', reply: '' } after 0 ms | a rejected country  | { settlement: { to: 'final', state: 'refused', answer: 'recipient' }, ran: true }",
+  ],
+  'it does not fit the first, and nobody knows what became of it at the second': [
+    [{ fits: 'no template' }, { send: AMBIGUOUS }],
+    {},
+    "begun by b, b gets it, attempt 1 { is: 'ambiguous', code: 'reply-limit', reply: '' } after 0 ms | a skipped no-carrier-fits no template, b ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 5500, ambiguous: 1, canBeAsked: false }, ran: true }",
+  ],
+  'one SMS by the second, which never came, and nobody takes now': [
+    [{ send: LATER }, { lookUp: ABSENT, send: LATER }],
+    { ambiguous: 1, ambiguousAt: 'b' },
+    "begun by b, b is asked about it since 0, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | b looked-up absent never taken, b retry 451 busy, a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'it cannot be rendered': [
     [{}, {}],

@@ -172,6 +172,14 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
     )
     t.ok(mayAskNext({ ...refused, scope, incapable: true }, 'email'), 'but what it lacks')
   }
+  const ours = { is: 'retry', whose: 'ours', code: '535', reply: '' } as const
+  t.match(combineOutcomes([ours, later]), { is: 'retry', whose: 'ours', code: '535' }, 'it is told')
+  t.match(
+    combineOutcomes([later, asksNext[0]]),
+    { is: 'retry', code: 'ECONNREFUSED' },
+    'one may take it later',
+  )
+  t.match(combineOutcomes([limit, { ...limit, code: '2', retryAfterMs: 5 }]), { ...limit, retryAfterMs: 1 })
   const untouched = { ...later, untouched: true } as const
   t.match(combineOutcomes([untouched, untouched]), { untouched: true })
   t.notOk('untouched' in combineOutcomes([untouched, later]), 'a carrier that was reached is no outage')

@@ -25,7 +25,6 @@ export const REFUSED: Outcome = {
   reply: 'connect ECONNREFUSED',
   untouched: true,
 }
-export const GREYLISTED: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '450 later' }
 
 export const ABORTED: Outcome = {
   is: 'retry',

@@ -16,15 +16,6 @@ export const QUICK: NonNullable<ServiceOptions['limits']> = {
   twilio: { connectMs: 1000, answerMs: 1000, bodyMs: 700 },
 }
 
-/**
- * The same where no attempt may become ambiguous: an answer that a busy machine holds up is waited for. What stalls
- * before there is anything to be answered still ends soon.
- */
-export const PATIENT: typeof QUICK = {
-  smtp: { ...QUICK.smtp, replyMs: 15_000 },
-  twilio: { ...QUICK.twilio, answerMs: 15_000, bodyMs: 15_000 },
-}
-
 /** The service with a platform in front and recording sinks behind, and the judge of it all. */
 export interface Stage extends ServiceRig {
   readonly driver: Driver

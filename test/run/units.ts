@@ -23,7 +23,6 @@ const MEASURING: readonly string[] = [
   'test/chaos/chaos.long.test.ts',
   'test/faults/burst.long.test.ts',
   'test/faults/callers.long.test.ts',
-  'test/faults/connections.long.test.ts',
   'test/faults/overload.long.test.ts',
   'test/service/idle.long.test.ts',
   'test/service/memory.long.test.ts',
