@@ -65,14 +65,6 @@ export interface ChannelSpec {
   readonly reports?: CarrierReports
 }
 
-/** Hears of carriers while an attempt goes on. */
-export interface AttemptsListener {
-  /** A carrier's part of an attempt has ended; the attempt may go on with another one. */
-  onCarrierEnd(end: CarrierEnd): void
-  /** A carrier has had a message for longer than it may: its place may be free though it goes on. */
-  onOverdue(change: HealthChange): void
-}
-
 export interface AttemptsOptions {
   readonly outbox: Outbox
   readonly clock: Clock
@@ -98,11 +90,15 @@ const RETURN_SPREAD_MS = 1000
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
 
-/** Makes the attempts of one channel: decides who is asked in which order, and asks. */
+/**
+ * Makes the attempts of one channel: decides who is asked in which order, and asks.
+ * @param onFreed called when a carrier's part of an attempt has ended, with how long that took, or has lasted longer than it may: its
+ *   place may be another message's, though the attempt may go on.
+ */
 export function createAttempts(
   { channel, carriers, route, render, reports }: ChannelSpec,
   options: AttemptsOptions,
-  { onCarrierEnd, onOverdue }: AttemptsListener,
+  onFreed: (change: HealthChange, tookMs?: number) => void,
 ) {
   const { clock, random, emit, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
@@ -257,7 +253,7 @@ export function createAttempts(
 
         const attempt = carrier.begin(now, message, outgoing, change => {
           emitHealthChange(emit, provider, change, OVERDUE.reply)
-          onOverdue(change)
+          onFreed(change)
         })
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
@@ -294,7 +290,7 @@ export function createAttempts(
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         if (outcome.is === 'sent') reports?.noteSent(message, provider.name, outcome.providerId)
         else if (outcome.is !== 'ambiguous' && ambiguous === 0) reports?.noteUnsent(message)
-        onCarrierEnd(end)
+        onFreed(end, tookMs)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break

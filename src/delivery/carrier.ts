@@ -107,8 +107,9 @@ export interface Carrier {
   /** Lets rests end at that moment at the latest, ms since the epoch. */
   allowTrialBy(at: number): void
   /**
-   * Looks by a connection without a message whether a provider that is left alone can be reached again.
-   * @returns whether it can, and could not when this was asked last: a login that is refused is no reason for a trial
+   * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
+   * can, and could not when this was asked last: a login that is refused is no reason for a trial.
+   * @returns whether it is tried now
    */
   isBack(): Promise<boolean>
   /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
@@ -254,6 +255,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       isProbing = false
       const isBack = wasDown && found === 'up'
       wasDown = found === 'down'
+      if (isBack) health.allowTrialNow(clock.now())
       return isBack
     },
     async hasApproved() {

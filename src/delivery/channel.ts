@@ -10,7 +10,7 @@ import {
   type Job,
   type RoutedJob,
 } from './attempt.ts'
-import type { Carrier, CarrierEnd, Standing } from './carrier.ts'
+import type { Standing } from './carrier.ts'
 import type { HealthChange } from './health.ts'
 import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
 import type { Settler } from './settle.ts'
@@ -109,13 +109,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
-  const attempts = createAttempts(spec, options, {
-    onCarrierEnd: noteCarrierEnd,
-    onOverdue(change) {
-      noteHealth(change)
-      fill()
-    },
-  })
+  const attempts = createAttempts(spec, options, noteFreed)
   /** Places kept for messages that are about to be accepted. */
   let reserved = 0
   /** The mean duration of an attempt, ms. */
@@ -233,20 +227,18 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     return Math.round(latestRepairAt)
   }
 
-  function noteCarrierEnd({ tookMs, ...change }: CarrierEnd): void {
-    const countedMs = Math.min(tookMs, MOST_COUNTED_MS)
-    paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
-    giveBackSurplus()
-    noteHealth(change)
-    // The attempt may go on with a carrier that is slow: its place here is for the next message at once.
-    if (carriers.length > 1) fill()
-  }
-
-  function noteHealth({ circuit, faults }: HealthChange): void {
+  function noteFreed({ circuit, faults }: HealthChange, tookMs?: number): void {
+    if (tookMs !== undefined) {
+      const countedMs = Math.min(tookMs, MOST_COUNTED_MS)
+      paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
+      giveBackSurplus()
+    }
     // Nothing was claimed while it was open.
     if (circuit === 'closed') expectCodes(clock.now())
     if (circuit === 'open') watch()
     if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(MOST_BROUGHT)
+    // The attempt may go on for long: its place is for the next message at once.
+    if (carriers.length > 1 || tookMs === undefined) fill()
   }
 
   function watch(): void {
@@ -276,22 +268,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (firstEnd < Infinity) for (const carrier of resting) carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
     // Codes wait for one that rests, or messages go past it to the next.
     const isMissed = firstEnd < Infinity || (carriers.length > 1 && now - attemptedAt < 2 * WATCH_MS)
-    if (isMissed) for (const carrier of resting) void tryWhenBack(carrier)
-    if (areWaiting) for (const carrier of carriers) void tryWhenApproved(carrier)
+    if (isMissed) for (const carrier of resting) void tryAfter(carrier.isBack())
+    if (areWaiting) for (const carrier of carriers) void tryAfter(carrier.hasApproved())
     if (resting.some(carrier => (carrier.standing(now).openUntil ?? Infinity) <= now))
       bringForward(TRIAL_CHOICE)
     fill()
   }
 
-  async function tryWhenBack(carrier: Carrier): Promise<void> {
-    if (!(await carrier.isBack())) return
-    carrier.allowTrialNow(clock.now())
+  async function tryAfter(look: Promise<boolean>): Promise<void> {
+    if (!(await look)) return
     bringForward(TRIAL_CHOICE)
     wake()
-  }
-
-  async function tryWhenApproved(carrier: Carrier): Promise<void> {
-    if (await carrier.hasApproved()) bringForward(TRIAL_CHOICE)
   }
 
   /** A carrier may be asked again: makes due what waits for one. Codes come first, and of them those that none has refused. */

@@ -106,7 +106,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       attemptWithinMs: 60_000,
       run: { isStopping },
     },
-    { onCarrierEnd() {}, onOverdue() {} },
+    () => {},
   )
   const { message } = sample(clock, { channel, purpose, lifeMs })
   const lease = { token: 'begun', until: 120_000 }
