@@ -18,7 +18,6 @@ export interface Wanted {
   /** Whose message; another one each time unless given. */
   readonly person?: number
   readonly code?: string
-  readonly pluginId?: string
 }
 
 /** What a code looks like, wherever it stands. */
@@ -37,7 +36,6 @@ export function createCallbacks(): (channel: Channel, wanted?: Wanted) => Callba
         to: number,
         area_code: '86',
         sms_param: { type: 1, code, minute: (lifeMs / 60_000).toFixed(9) },
-        ...(wanted.pluginId === undefined ? {} : { plugin_id: wanted.pluginId }),
       }
       return { channel, code, to: `+86${number}`, lifeMs, body: JSON.stringify(body) }
     }

@@ -17,11 +17,8 @@ export interface Answered {
 export interface Driver {
   readonly record: readonly Answered[]
   post(callback: Callback): Promise<Answered>
-  /**
-   * Posts all of them, `atOnce` at a time, each as soon as an earlier one was answered.
-   * @param overMs the first ones are spread over so much time; without it they come in the same moment.
-   */
-  load(callbacks: readonly Callback[], atOnce: number, overMs?: number): Promise<readonly Answered[]>
+  /** Posts all of them, `atOnce` at a time, each as soon as an earlier one was answered. */
+  load(callbacks: readonly Callback[], atOnce: number): Promise<readonly Answered[]>
   close(): Promise<void>
 }
 
@@ -77,11 +74,10 @@ export function createDriver(options: DriverOptions): Driver {
   return {
     record,
     post,
-    async load(callbacks, atOnce, overMs = 0) {
+    async load(callbacks, atOnce) {
       const answers: Answered[] = []
       let next = 0
-      const one = async (_: unknown, nth: number) => {
-        if (overMs > 0) await new Promise(resolve => setTimeout(resolve, (nth * overMs) / atOnce))
+      const one = async () => {
         for (let callback = callbacks[next++]; callback !== undefined; callback = callbacks[next++])
           answers.push(await post(callback))
       }

@@ -21,7 +21,6 @@ const MEASURING: readonly string[] = [
   'test/attack/floods.long.test.ts',
   'test/attack/newcomers.long.test.ts',
   'test/chaos/chaos.long.test.ts',
-  'test/faults/burst.long.test.ts',
   'test/faults/callers.long.test.ts',
   'test/faults/overload.long.test.ts',
   'test/service/idle.long.test.ts',
