@@ -14,7 +14,6 @@ export interface ChannelsOptions {
   readonly render: Renderer['render']
   readonly clock: Clock
   readonly random: () => number
-  readonly patienceMs?: number | undefined
   readonly reports: CarrierReports
 }
 

@@ -35,7 +35,7 @@ export interface Service {
 }
 
 export interface ServiceOptions
-  extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs' | 'patienceMs'>>,
+  extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs'>>,
     Pick<WiringOptions, 'startStoreThread'> {
   readonly log?: DestinationStream
   readonly dotenvPath?: string

@@ -73,8 +73,6 @@ export interface WiringOptions {
   readonly limits?: ProviderLimits
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
   readonly repeatPausesMs?: readonly number[] | undefined
-  /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from the others. */
-  readonly patienceMs?: number
   /** Starts what serves an embedded store; a thread unless given. */
   readonly startStoreThread?: SqliteOutboxOptions['startThread']
 }
@@ -204,7 +202,6 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const channels = createChannels({
     clock,
     random,
-    patienceMs: options.patienceMs,
     providers,
     routes: config.SMS_ROUTES,
     render: renderer.render,
