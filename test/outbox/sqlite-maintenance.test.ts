@@ -107,8 +107,10 @@ t.test('no statement walks through the messages, however many there are', t => {
     .map(({ detail }) => String(detail))
     .filter(detail => /^SCAN (?:m|messages|quota_counters|memos|counts)\b|TEMP B-TREE FOR ORDER/.test(detail))
   t.same(walks, [
-    // Whether there is any; what is noted of a recipient who is forgotten; a page of all there are; what one recipient got.
+    // Whether there is any; the times of those that came last, so many at most; what is noted of a recipient who is forgotten; a page of
+    // all there are; what one recipient got.
     'SCAN messages USING COVERING INDEX message_id',
+    'SCAN messages USING COVERING INDEX message_arrival',
     'SCAN memos',
     'SCAN messages USING INDEX message_arrival',
     'USE TEMP B-TREE FOR ORDER BY',
