@@ -89,10 +89,10 @@ export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "ma
   arrived_at AS "arrivedAt", expires_at AS "expiresAt", due_at AS "dueAt", final_at AS "finalAt", provider_id AS "providerId",
   receipt, timeline`
 
-/** The end of the statement that reads what has ended of a channel, 50 messages at most of the 5,000 that came last. */
+/** The end of the statement that reads what has ended of a channel, 50 messages at most of the 2,000 that came last. */
 export function endedIn(table: string, channel: string): string {
   return `FROM ${table} WHERE channel = ${channel} AND final_at IS NOT NULL AND arrived_at >=
-    (SELECT min(arrived_at) FROM (SELECT arrived_at FROM ${table} ORDER BY arrived_at DESC LIMIT 5000) AS newest)
+    (SELECT min(arrived_at) FROM (SELECT arrived_at FROM ${table} ORDER BY arrived_at DESC LIMIT 2000) AS newest)
     ORDER BY arrived_at DESC LIMIT 50`
 }
 

@@ -459,7 +459,7 @@ export interface Summary {
   }[]
   /** The same per minute-aligned step, for the plot. */
   readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
-  /** Of each channel the messages that ended, 50 at most of the 5,000 that came last, whenever that was. */
+  /** Of each channel the messages that ended, 50 at most of the 2,000 that came last, whenever that was. */
   readonly ended: readonly EndedMessage[]
   /** How many mails came back since that moment. */
   readonly bounced: number
