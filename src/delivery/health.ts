@@ -414,10 +414,18 @@ function createSuspicion() {
       if (outcome.is === 'sent') {
         const fault = suspected
         refused.clear()
+        if (fault?.scope === 'template' && fault.kind !== part.kind) return { outcome, change: null }
         suspected = null
         return { outcome, change: fault === null ? null : { is: 'over', fault } }
       }
       const scope = faultScopeOf(outcome)
+      // A value does not fit the operator's own template: nothing waits for it, and the next of its kind may fit.
+      if (outcome.is === 'rejected' && scope === 'template' && suspected === null) {
+        const { code, reply } = outcome
+        const name = part.names().template ?? ''
+        suspected = { scope, name, kind: part.kind, since: now, until: null, code, reply }
+        return { outcome, change: { is: 'begun', fault: suspected } }
+      }
       const isOfOneMessage = scope === 'message' || scope === 'recipient'
       if (!isOfOneMessage || outcome.is !== 'retry' || outcome.whose !== 'ours')
         return { outcome, change: null }

@@ -235,3 +235,30 @@ t.test('what could not be connected says nothing of a country', async t => {
   for (let n = 0; n < 3; n += 1) attempt(REFUSED, 0, CHINA)
   t.equal(health.records().length, 1)
 })
+
+t.test(
+  'a value that does not fit a template is told at once, until one of its kind is sent; nothing waits',
+  async t => {
+    const health = createHealth(() => 0.5)
+    const misfit: Outcome = {
+      is: 'rejected',
+      scope: 'template',
+      code: 'isv.TEMPLATE_PARAMS_ILLEGAL',
+      reply: 'no',
+    }
+    const names = () => ({ template: 'SMS_1' })
+    const judge = (outcome: Outcome, kind: string) => {
+      const attempt = { kind, recipient: 'ann', names, startedAt: 0, nth: 1 }
+      return health.judge(outcome, attempt, 7).change?.is
+    }
+    t.equal(judge(misfit, 'login-code'), 'begun')
+    t.equal(judge(misfit, 'login-code'), undefined)
+    t.match(health.faults(), [
+      { scope: 'template', name: 'SMS_1', kind: 'login-code', since: 7, until: null },
+    ])
+    t.equal(health.findFault(names, 8), null)
+    t.equal(judge(SENT, 'forgotten-password'), undefined)
+    t.equal(judge(SENT, 'login-code'), 'over')
+    t.same(health.faults(), [])
+  },
+)

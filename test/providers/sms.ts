@@ -27,7 +27,7 @@ export function judgementOf(outcome: Outcome): { readonly verdict: string; reado
   const scope = faultScopeOf(outcome)
   switch (outcome.is) {
     case 'rejected':
-      return { verdict: scope === 'message' ? 'content' : scope, scope }
+      return { verdict: scope === 'recipient' || scope === 'country' ? scope : 'content', scope }
     case 'retry':
       return { verdict: outcome.whose, scope }
     default:
