@@ -116,6 +116,8 @@ export async function describeCarriers(
 function whatIsSent(provider: Provider, outgoing: OutgoingSms, templates: SmsTemplates): string {
   const why = provider.fits?.(outgoing) ?? null
   if (why !== null) return `NOT SENT: ${why}`
+  const request = provider.requestOf?.(outgoing) ?? null
+  if (request !== null) return `request ${request}`
   const use = templates.templateFor(provider.name, outgoing)
   if ('why' in use) return `text ${JSON.stringify(outgoing.text())}`
   const signature = use.signature === undefined ? '' : ` signature ${use.signature}`

@@ -1,4 +1,4 @@
-import type { Channel, FaultScope, Outgoing } from '../messages/message.ts'
+import type { Channel, FaultScope, Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 
 /**
@@ -115,6 +115,8 @@ export interface Provider {
    * @throws what `text()` of the message throws, when the provider sends text
    */
   fits?(message: Outgoing): string | null
+  /** What is sent of a message where that is neither its text nor a template, for `preview`; null: it is one of them. Pure. */
+  requestOf?(message: OutgoingSms): string | null
   /** Names what a message would use here, as far as the provider has it: two messages with the same name share its faults. Pure. */
   scopesOf?(message: Outgoing): ScopeNames
   /**

@@ -74,6 +74,25 @@ t.test(
   },
 )
 
+t.test('of a gateway that sends no text it shows the request, and no secret', async t => {
+  const json = '{"key": "{{ secrets.key }}", "to": "{{ number }}", "code": "{{ params.code }}"}'
+  const request = { url: 'https://sms.example.com/send', json }
+  const settings = {
+    ...enough,
+    SMS_GATEWAYS: JSON.stringify({ mine: { request } }),
+    SMS_GATEWAY_SECRETS: '{"key": "canary-51d0"}',
+    SMS_ROUTES: '*=mine',
+  }
+  const { code, err } = await command(['preview', '--locale', 'en', '--out', t.testdir()], settings)
+  t.equal(code, 0, err)
+  const lines = readFileSync(join(t.testdirName, 'sms-carriers.txt'), 'utf8')
+  t.match(
+    lines,
+    /CN {2}login-code {2}mine {2}request POST https:\/\/sms\.example\.com\/send \{"key": ?"secrets\.key", ?"to": ?"8613800138000", ?"code": ?"\d+"\}/,
+  )
+  t.notMatch(lines, 'canary-51d0')
+})
+
 t.test('a folder is made with those around it; where none can be made, a line says so', async t => {
   const out = join(t.testdir(), 'of/several')
   const asked = ['preview', '--locale', 'en', '--out']

@@ -89,7 +89,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
   const { gateway, secrets, clock, limits, proxy } = settings
   const { name, origin, concurrency } = gateway
   const api = createHttpApi({ baseUrl: origin, connections: concurrency, clock, limits, proxy })
-  return createSmsProvider({
+  const provider = createSmsProvider({
     name,
     concurrency,
     clock,
@@ -105,6 +105,18 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     verify: () => verifyLogin(api, settings),
     close: api.close,
   })
+  return {
+    ...provider,
+    requestOf(message) {
+      if (['text', 'unicode', 'template'].some(each => usesVariable(gateway.request, each))) return null
+      // The names of the secrets stand for them.
+      const names = new Map([...secrets.keys()].map(each => [each, `secrets.${each}`]))
+      const request = packMessage({ ...settings, secrets: names }, message)
+      return 'why' in request
+        ? request.why
+        : `${request.method} ${origin}${request.path} ${request.body ?? ''}`
+    },
+  }
 }
 
 /** The template and the sender that a message brings along; another one stands in the file. */
