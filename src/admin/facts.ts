@@ -118,7 +118,7 @@ const KINDS = {
   'topic-refused': { level: 'warn', about: 'device alerts', event: 'ddq-topic-refused' },
   'receiver-gone': { level: 'warn', about: 'events', event: 'webhooks-posted' },
   'receiver-fails': { level: 'warn', about: 'events', event: 'webhooks-posted', lineAfterMs: LONG_MS },
-  'group-not-told': { level: 'warn', about: '{robot}', event: 'robot-posted', lineAfterMs: LONG_MS },
+  'group-not-told': { level: 'warn', about: '{robot}', event: 'robot-posted' },
   'bounces-unread': {
     level: 'warn',
     about: 'bounces',
@@ -176,7 +176,7 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'receiver-fails':
     'EVENTS_URL has taken nothing for {time} ({reason}). Events that wait: {count}. Look at the receiver, and at EVENTS_URL and EVENTS_SECRET.',
   'group-not-told':
-    'The group of {robot} has been told of no alarm for {time}: {reply}. Look at it in SMS_GATEWAYS_FILE. Mails and SMS go their own way.',
+    'The group of {robot} has been told of no alarm since {at}: {reply}. Look at it in SMS_GATEWAYS_FILE. Mails and SMS go their own way.',
   'bounces-unread':
     'The mailbox that mails come back to cannot be read for {time}: {reason}. Look at BOUNCE_IMAP_URL.',
   'mails-came-back':
@@ -297,9 +297,9 @@ function* findFacts(view: ServiceView, summary: Summary | null | undefined, now:
   yield* certificateFacts(view)
   yield* deviceFacts(view.deviceAlerts(), now)
   yield* webhookFacts(view.webhooks())
-  // A group that takes too many posts takes them again soon; and after a day without an alarm nobody knows.
-  for (const { robot, since, lastAt, code, reply } of view.health.failingRobots())
-    if (now - lastAt <= DAY)
+  // What is refused is told at once; a group that takes too many posts takes them again soon; and after a day without an alarm nobody knows.
+  for (const { robot, since, lastAt, code, reply, isRefused } of view.health.failingRobots())
+    if (now - lastAt <= DAY && (isRefused || now - since >= LONG_MS))
       yield {
         kind: 'group-not-told',
         scope: { robot },

@@ -74,6 +74,8 @@ export interface FailingRobot {
   /** The first post that was not taken since one was, ms since the epoch. */
   readonly since: number
   readonly lastAt: number
+  /** It does not pass by itself. */
+  readonly isRefused: boolean
   readonly code: string
   readonly reply: string
 }
@@ -149,7 +151,9 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     'robot-posted'({ robot, outcome }) {
       if (outcome.is === 'sent') return void robots.delete(robot)
       const { code, reply } = outcome
-      robots.set(robot, { robot, since: robots.get(robot)?.since ?? now(), lastAt: now(), code, reply })
+      const isRefused = outcome.is === 'rejected' || (outcome.is === 'retry' && outcome.whose === 'ours')
+      const since = robots.get(robot)?.since ?? now()
+      robots.set(robot, { robot, since, lastAt: now(), isRefused, code, reply })
     },
     unreadable() {
       unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }

@@ -1,19 +1,30 @@
 import { networkInterfaces } from 'node:os'
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
+import { describeReply } from '../admin/console/html.ts'
 import { CHECKED_KINDS, type Fact } from '../admin/facts.ts'
 import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
-import { languageOfTerminal } from '../language/choose.ts'
+import { languageOfBrowser, languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
+import { PLAIN_KIND } from '../messages/kinds.ts'
+import { sampleMessage, samples } from '../messages/samples.ts'
+import type { MessageView } from '../outbox/outbox.ts'
 import { modulesOf } from '../providers/list.ts'
+import type { Outcome } from '../providers/provider.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { padColumn } from '../runtime/terminal.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
-import { openOutbox, openRenderer, openSmsTemplates, openStoreKeys } from '../service/factories.ts'
+import {
+  openOutbox,
+  openRenderer,
+  openRobots,
+  openSmsTemplates,
+  openStoreKeys,
+} from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
@@ -37,9 +48,9 @@ import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
 export const check: Command = async (argv, io) => {
-  const { values } = readArguments(argv, { json: { type: 'boolean' } })
+  const { values } = readArguments(argv, { json: { type: 'boolean' }, robots: { type: 'boolean' } })
   const language = values.json === true ? 'en' : languageOfTerminal(io.env)
-  const results = await runChecks(io, { language })
+  const results = await runChecks(io, { language, robots: values.robots === true })
   io.stdout.write(values.json === true ? formatAsJson(results) : formatAsText(results, language))
   return results.some(({ is }) => is === 'fail') ? 1 : 0
 }
@@ -51,6 +62,8 @@ export interface CheckDependencies {
   readonly machine?: MachineLimits
   /** The language that the running service answers in; English unless given. */
   readonly language?: ReaderLanguage
+  /** A test is posted to the groups; it is not unless asked for. */
+  readonly robots?: boolean
 }
 
 /** Runs all checks at the same time. @returns their results in the order in which they stand here. */
@@ -95,7 +108,13 @@ export async function runChecks(
     ),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('service', () => askForFacts(io, dependencies.language ?? 'en')),
+    attempt('reports', () => askForReports(io, clock.now())),
     attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
+    attempt('robots', () =>
+      dependencies.robots === true
+        ? withRenderer(config, renderer => checkRobots(config, renderer, clock))
+        : [],
+    ),
     attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
     attempt('BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)),
   ]
@@ -183,6 +202,25 @@ export async function askForFacts(io: Io, language: ReaderLanguage): Promise<rea
     .map(({ about, level, text }) => ({ about, is: level, what: text, next: FROM_SERVICE }))
 }
 
+/** Names the carriers that have reported on none of the SMS that they took last, ten minutes ago or earlier. */
+export async function askForReports(io: Io, now: number): Promise<readonly CheckResult[]> {
+  const asked = await askService(io, 'en', '/messages?channel=sms&state=sent')
+  const { messages = [] } = ('answer' in asked ? asked.answer : {}) as { messages?: readonly MessageView[] }
+  const taken = new Map<string, number>()
+  const reported = new Set<string>()
+  for (const { timeline, receipt, finalAt } of messages) {
+    const provider = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider
+    if (provider === undefined) continue
+    if (receipt !== null) reported.add(provider)
+    if (now - (finalAt ?? now) >= 600_000) taken.set(provider, (taken.get(provider) ?? 0) + 1)
+  }
+  return [...taken].flatMap(([provider, count]) => {
+    const what = say('has sent no report on the last {count} SMS that it took', { count })
+    return reported.has(provider) ? [] : checkWarning(provider, what, SWITCH_ON)
+  })
+}
+
+const SWITCH_ON = say('switch its delivery reports on, here and at the carrier: docs/sms.md')
 const FROM_SERVICE = say('the running service says so; its console has the rest')
 
 async function withRenderer(
@@ -220,6 +258,31 @@ async function checkPublicUrls(config: Config, ca: string | undefined): Promise<
 async function checkDeviceAlerts({ locales }: Renderer, config: Config): Promise<readonly CheckResult[]> {
   const { checkAlerts } = await import('./check/alerts.ts')
   return await checkAlerts(config, locales)
+}
+
+/** Posts a text to each group that says that it is a test. */
+async function checkRobots(config: Config, renderer: Renderer, clock: Clock): Promise<CheckResult[]> {
+  const outcomes = new Map<string, Outcome>()
+  const robots = openRobots(config, renderer, clock, event => {
+    if (event.type === 'robot-posted') outcomes.set(event.robot, event.outcome)
+  })
+  const plain = say('This is a test by “check”, and no alarm.').in(languageOfBrowser(config.LOCALE))
+  const [sample] = samples.filter(({ channel, name }) => channel === 'sms' && name === PLAIN_KIND)
+  if (robots === null || sample === undefined) return []
+  const content = { params: {}, plain, words: 'plain' } as const
+  const message = { ...sampleMessage(sample, config.LOCALE), purpose: 'alarm', content } as const
+  robots.note(
+    [{ message, dedupeKey: '', recipientHash: '', charges: [] }],
+    [{ is: 'stored', superseded: [] }],
+  )
+  await robots.close()
+  return (config.SMS_GATEWAYS ?? []).flatMap(({ channel, name }) => {
+    const outcome = outcomes.get(name)
+    if (channel !== 'chat') return []
+    if (outcome?.is === 'sent') return checkOk(name, 'took a test: look whether the group shows it')
+    const what = outcome === undefined ? say('it does not answer') : describeReply(outcome)
+    return checkFailure(name, what, 'look at it in SMS_GATEWAYS_FILE')
+  })
 }
 
 /** Logs in at the mailbox that mails come back to, and reads none: the running service does. */

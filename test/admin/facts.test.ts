@@ -135,7 +135,14 @@ const devices = {
   received: 0,
   malformed: 0,
 } as const
-const robot = { robot: 'dingtalk', since: NOW - MINUTE, lastAt: NOW, code: '310000', reply: SAID }
+const robot = {
+  robot: 'dingtalk',
+  since: NOW - MINUTE,
+  lastAt: NOW,
+  isRefused: false,
+  code: '310000',
+  reply: SAID,
+}
 const mailbox = (ms: number, leads = true): Given => ({
   bounceMailbox: () => ({ leads, failing: { since: NOW - ms, reason: SAID } }),
 })
@@ -333,7 +340,7 @@ t.test(
       [telling({ leads: false })],
       [telling({ isGone: true, leads: false })],
       [{ health: { failingRobots: () => [{ ...robot, since }] } }],
-      [{ health: { failingRobots: () => [{ ...robot, lastAt: NOW - DAY - 1 }] } }],
+      [{ health: { failingRobots: () => [{ ...robot, isRefused: true, lastAt: NOW - DAY - 1 }] } }],
       [{ deviceAlerts: () => ({ ...away, forMs: MINUTE - 1 }) }],
       [{ deviceAlerts: () => ({ ...away, leads: false }) }],
       [{ deviceAlerts: () => null }],
@@ -420,6 +427,8 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
     'warn email waits: 1 mail has waited for 1 min 0 s.',
     'warn sms waits: 1 SMS has waited for 1 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
   ])
+  const refused = { ...robot, since: NOW, isRefused: true }
+  t.match(lines({ health: { failingRobots: () => [refused] } }), [/^warn dingtalk: .*310000/], 'at once')
   for (const other of [{ at: NOW - 2 * MINUTE }, { whose: 'later' }])
     t.match(waits(other), [/./, /for 1 min 0 s\.$/], 'it says nothing of what waits')
 })

@@ -148,7 +148,7 @@ t.test('a failure of the store is over when a callback is stored, not when one i
 t.test('a robot fails from the first post that its group did not take until it takes one', async t => {
   const { post } = createRecord()
   const refused = { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' } as const
-  const failing = { robot: 'dingtalk', code: '310000', reply: 'sign not match' }
+  const failing = { robot: 'dingtalk', isRefused: true, code: '310000', reply: 'sign not match' }
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 1000 }])
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 2000 }])
   t.same(post({ is: 'sent', reply: 'ok' }), [])

@@ -1,0 +1,55 @@
+import { createServer } from 'node:http'
+import t from 'tap'
+import { askForReports } from '../../../src/commands/check.ts'
+import { enough } from '../../config/settings.ts'
+import { listen } from '../../rigs/listen.ts'
+import { command } from '../rig.ts'
+
+t.test('a test is posted to each group when it is asked for, and what the group refuses is said', async t => {
+  const posts: string[] = []
+  const group = createServer((request, response) => {
+    let body = ''
+    request.on('data', chunk => (body += String(chunk)))
+    request.on('end', () => {
+      posts.push(body)
+      response.end(
+        request.url === '/well' ? '{"errcode":0}' : '{"errcode":310000,"errmsg":"keywords not in content"}',
+      )
+    })
+  })
+  const url = `http://127.0.0.1:${await listen(t, group)}`
+  const robot = (path: string) => ({
+    channel: 'chat',
+    request: { url: `${url}${path}`, json: '{"text": "{{ text }}"}' },
+    answer: { code: '/errcode', words: '/errmsg', codes: { '0': 'ok', '*': 'ours' } },
+  })
+  const env = { ...enough, SMS_GATEWAYS: JSON.stringify({ dingtalk: robot('/well'), wecom: robot('/') }) }
+  t.notMatch((await command(['check'], env)).out, 'took a test')
+  t.same(posts, [])
+  const { out } = await command(['check', '--robots'], env)
+  t.match(out, /ok +dingtalk +took a test: look whether the group shows it/)
+  t.match(out, /fail +wecom +310000 keywords not in content/)
+  t.match(posts, [/This is a test by “check”, and no alarm\./, /and no alarm/])
+})
+
+t.test('carriers that have reported on none of their SMS are named', async t => {
+  const message = (provider: string, receipt: object | null, finalAt = 0) => ({
+    timeline: [{ outcome: 'sent', provider }],
+    receipt,
+    finalAt,
+  })
+  const messages = [
+    message('aliyun', null),
+    message('twilio', {}),
+    message('twilio', null),
+    message('tencent', null, 1),
+  ]
+  const service = createServer((_request, response) => response.end(JSON.stringify({ messages })))
+  const env = { ADMIN_PORT: String(await listen(t, service)) }
+  const io = { env, readFile: () => '', dotenvPath: '/nowhere/.env' }
+  const found = await askForReports(io as never, 600_000)
+  t.same(
+    found.map(({ is, about, what }) => `${is} ${about}: ${String(what)}`),
+    ['warn aliyun: has sent no report on the last 1 SMS that it took'],
+  )
+})
