@@ -153,7 +153,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'none_arrives',
     'How many messages have ended since one was sent, where the last ones to five different people all failed; of a carrier, or of the channel (no provider).',
     ['channel', 'provider'],
-    () => [],
+    () => CHANNELS.map(channel => [{ channel, provider: '' }, 0]),
   ),
   ofFacts(
     'carrier_second',
