@@ -32,6 +32,8 @@ const WITHIN_MS = 2000
 const RECOVERED_AFTER_MS = 2000
 /** The least between the beginnings of two probes, ms: each writes and syncs 64 KB, and no question needs a password. */
 const PACE_MS = 100
+/** How often what ended last is read, ms. */
+const ENDS_EACH_MS = 30_000
 
 /**
  * Looks whether a callback would be accepted: the store commits, and this process is not ending. A provider that is
@@ -46,6 +48,8 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   let resting: Promise<void> | undefined
   /** The time from which the store is relied on; Infinity: it failed at last. */
   let reliedOnFrom = Number.NEGATIVE_INFINITY
+  let ends: Summary | undefined
+  let endsReadAt = Number.NEGATIVE_INFINITY
 
   function beginProbe(): Promise<boolean> {
     resting = new Promise(resolve => {
@@ -79,9 +83,15 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     const now = monotonic()
     if (reliedOnFrom === Number.POSITIVE_INFINITY) reliedOnFrom = now + RECOVERED_AFTER_MS
     if (now < reliedOnFrom) return { ready: false, reason: 'the store could not commit just now' }
-    // What ended last is the store's to tell, and nothing else of it is asked.
-    const summary = await withTimeout(WITHIN_MS, readSummaryIfUp(view, view.now(), 60_000))
-    return { ready: true, ...describeFacts(view, summary ?? undefined) }
+    return { ready: true, ...describeFacts(view, await readEnds(now)) }
+  }
+
+  /** What ended last is the store's to tell; the question is a dear one, and what asks may be a flood. */
+  async function readEnds(now: number): Promise<Summary | undefined> {
+    if (now - endsReadAt < ENDS_EACH_MS) return ends
+    endsReadAt = now
+    ends = (await withTimeout(WITHIN_MS, readSummaryIfUp(view, view.now(), 60_000))) ?? undefined
+    return ends
   }
 
   return () => {

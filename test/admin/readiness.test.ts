@@ -21,6 +21,18 @@ async function ask(rig: ServiceRig, path: string) {
   return { status: response.status, body: await response.json() }
 }
 
+t.test('however often it is asked, what ended last is read twice a minute', async t => {
+  let [now, read] = [0, 0]
+  const { queries } = viewOf()
+  const readSummary: typeof queries.readSummary = async (...given) => {
+    read += 1
+    return queries.readSummary(...given)
+  }
+  const ask = readinessOf({ queries: { ...queries, readSummary } }, () => now)
+  for (; now < 60_000; now += 1000) t.match(await ask(), { ready: true, degraded: [] })
+  t.equal(read, 2)
+})
+
 t.test('a service that accepts callbacks is ready', async t => {
   const rig = await startRig(t)
   t.same(await ask(rig, '/readyz'), { status: 200, body: { status: 'ready', degraded: [] } })
