@@ -265,6 +265,7 @@ t.test('what nobody has set up is not there', async t => {
 
 t.test('a message is held to the limits of the settings', async t => {
   const claims: unknown[] = []
+  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   const rig = await startRig(
     t,
     {
@@ -354,4 +355,5 @@ t.test('a message is held to the limits of the settings', async t => {
     { channel: 'email', leaseMs: 520_000 },
     { channel: 'sms', leaseMs: 520_000 },
   ])
+  t.ok(timers().some(({ args: [, ms] }) => ms === 400_000))
 })

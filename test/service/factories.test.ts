@@ -60,6 +60,8 @@ t.test('the URLs are those that are served, of the channels that are on', async 
     ALIYUN_ACCESS_KEY_ID: 'LTAItest',
     ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
     SMS_ROUTES: '*=twilio,aliyun',
+    // With it Twilio reports, too; it signs, and its URL needs no key.
+    PUBLIC_URL: base,
   })
   const email = {
     channel: 'email',
@@ -174,8 +176,12 @@ t.test('an address is known by its mailbox, and by STORE_SECRET or a secret besi
 })
 
 t.test('a start needs one carrier that has templates, if any carrier needs them', async t => {
-  const folder = t.testdir({ 'templates.yaml': 'tencent: {}\n', 'faulty.yaml': 'twilio:\n  nothing: {}\n' })
-  const [path, faulty] = [join(folder, 'templates.yaml'), join(folder, 'faulty.yaml')]
+  const folder = t.testdir({
+    'templates.yaml': 'tencent: {}\n',
+    'faulty.yaml': 'twilio:\n  nothing: {}\n',
+    'mail.yaml': 'twilio:\n  activation-code: { mainland: { template: SMS_1, params: { code: code } } }\n',
+  })
+  const path = join(folder, 'templates.yaml')
   const carriers = {
     ALIYUN_ACCESS_KEY_ID: 'LTAItest',
     ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
@@ -201,7 +207,12 @@ t.test('a start needs one carrier that has templates, if any carrier needs them'
   const unread = await openSmsTemplates(load({ ...enough, SMS_TOKEN: '', SMS_TEMPLATES_FILE: path }), silent)
   t.same(unread.faults(), [], 'without SMS nobody reads the file')
   unread.close()
-  await t.rejects(openSmsTemplates(load({ ...enough, SMS_TEMPLATES_FILE: faulty }), silent), {
-    message: /SMS_TEMPLATES_FILE line 2: \w/,
-  })
+  for (const [file, message] of [
+    ['faulty.yaml', /SMS_TEMPLATES_FILE line 2: \w/],
+    // Of a mail, though.
+    ['mail.yaml', /SMS_TEMPLATES_FILE line 2: names a kind that there is not: choose from \w/],
+  ] as const) {
+    const given = load({ ...enough, SMS_TEMPLATES_FILE: join(folder, file) })
+    await t.rejects(openSmsTemplates(given, silent), { message })
+  }
 })

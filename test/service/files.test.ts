@@ -114,6 +114,8 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
     'DEFAULT_AREA_CODE is no country calling code: set one such as 86 or 1',
   ])
   t.same(findFileFaults(area, readFile), [], 'without SMS nobody reads it')
+  const elsewhere = { TEMPLATES_DIR: path('absent'), DATABASE_URL: { kind: 'postgres', url: '' } } as const
+  t.match(findFileFaults(elsewhere, readFile), [{ name: 'TEMPLATES_DIR' }], 'wherever the store is')
   t.same(findFileFaults({ ...files, TLS: false }, readFile), [], 'what is not used is not tried')
   writeFileSync(path('key.pem'), one.key)
   mkdirSync(path('words'))
