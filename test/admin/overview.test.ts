@@ -81,6 +81,10 @@ t.test(
         ofChannel: channel => ({
           ...health.ofChannel(channel),
           signatures: { right: 1, stale: 4, wrong: 2, absent: 3 },
+          heldBack: [
+            { quota: 'sms-minute', count: 6, lastAt: NOW },
+            { quota: 'sms-day', count: 8, lastAt: NOW - 60_000 },
+          ],
         }),
       },
     })
@@ -89,6 +93,7 @@ t.test(
       '<dt>Store</dt><dd>3.0 MiB</dd>',
       '<dt>Events waiting</dt><dd>9</dd>',
       '1 h 0 min so far',
+      '<dd>sms-minute: 6, the last at 2026-11-21 02:04:30 UTC<br>sms-day: 8, the last at 2026-11-21 02:03:30 UTC<br></dd>',
       '<dd>1 right, 4 too old, 2 wrong, 3 unsigned</dd>',
       '<dt>Previous URL last used</dt><dd>not since the start</dd>',
     ])

@@ -8,7 +8,7 @@ import { createAdmission, createRequestMemory } from '../../src/callback/admissi
 import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
-import type { ReceiptSource } from '../../src/providers/receipts.ts'
+import type { BounceSource, ReceiptSource } from '../../src/providers/receipts.ts'
 import { receiptKeys } from '../../src/providers/receipts.ts'
 import { until } from '../rigs/until.ts'
 
@@ -16,7 +16,7 @@ const TOKENS = { SMS_TOKEN: 'token-of-the-channel', SMS_TOKEN_PREVIOUS: 'the-tok
 const KEYS = receiptKeys('made-up', TOKENS)
 
 /** A carrier that posts arrays of `[id, status]`. */
-async function start(t: Test, source: Partial<ReceiptSource> = {}) {
+async function start(t: Test, source: Partial<ReceiptSource> | BounceSource = {}) {
   const app = fastify()
   t.teardown(async () => app.close())
   const written: DeliveryReport[] = []
@@ -262,4 +262,17 @@ t.test('so are short ones that do not say how long they are', async t => {
   )
   t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200])
   t.equal(written.length, 40)
+})
+
+t.test('of a mail that comes in many pieces the first 128 kilobytes are read', async t => {
+  const read: unknown[] = []
+  const parseReports = async ({ body }: { readonly body: unknown }) => {
+    read.push((body as Buffer).length)
+    return []
+  }
+  const { app } = await start(t, { path: '/receipt/bounce', keys: KEYS, format: 'mail', parseReports })
+  const payload = Readable.from(Array.from({ length: 9 }, () => Buffer.alloc(30_000, 'x')))
+  const headers = { 'content-type': 'message/rfc822' }
+  await app.inject({ method: 'POST', url: `/receipt/bounce/${KEYS[0]}`, headers, payload })
+  t.same(read, [131_072])
 })

@@ -44,6 +44,7 @@ async function listen(
     signature: 'absent',
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
+  const authenticateKey = ({ key }: Credentials) => (key === 'key' ? accepted : refused)
   const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
   const { app, unauthenticated } = createPublicListener({
     tls: undefined,
@@ -54,9 +55,9 @@ async function listen(
   })
   callbackRoutes(app, {
     authentication: {
-      authenticateKey: ({ key }: Credentials) => (key === 'key' ? accepted : refused),
+      authenticateKey,
       authenticatePost: () => (authenticate() ? accepted : refused),
-      authenticateValidation: () => accepted,
+      authenticateValidation: authenticateKey,
     } as unknown as Authentication,
     admission: { admit } as never,
     descriptors,
@@ -190,8 +191,10 @@ t.test(
     t.equal(looks, 2)
     t.equal(asked, 22, 'admission is asked once for each')
     isFull = true
-    stranger.write(post)
+    stranger.write('GET /callback/corp/other/sms HTTP/1.1\r\nHost: localhost\r\n\r\n')
     await stranger.says(/HTTP\/1\.1 403 /)
+    stranger.write(post)
+    await stranger.says(/HTTP\/1\.1 403 [^]*HTTP\/1\.1 403 /)
     isFull = false
     known.write(post)
     await known.says(/HTTP\/1\.1 403 /)

@@ -57,7 +57,7 @@ t.test('a fault of an option shows the option, not the page', async t => {
     ['send email --to', /: --to needs its value behind it\n\n {2}--to RECIPIENT {2}an/],
     [
       'send email --to a@b.c --type 99',
-      /: type 99 is not known: .*\n\n {2}--type TYPE .*\n.* email 1 {2}registration-/,
+      /: type 99 is not known: .*\n\n {2}--type TYPE .*\n {17}email 1 {2}registration-/,
     ],
     ['urls --json=1', /: --json takes no value\n\n {2}--json {2}as JSON\n/],
     [

@@ -58,6 +58,7 @@ t.test('a wrong value is named with what a right one looks like', async t => {
     ['DDQ_URL', 'ddq.example.com'],
     ['DDQ_URL', 'http://ddq.example.com/subscribe'],
     ['DDQ_URL', 'http://ddq.example.com?auth=auth'],
+    ['DDQ_URL', 'http://ddq.example.com?any-product='],
     ['DDQ_URL', 'http://ddq.example.com?heartbeat=pong'],
     ['DDQ_URL', 'http://ddq.example.com?port=80'],
     ['DDQ_AUTH_URL', 'http://api.example.com'],

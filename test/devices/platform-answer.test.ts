@@ -61,7 +61,7 @@ t.test('an answer that the contract does not describe is unreadable', async t =>
 t.test('a message of the platform becomes one short line', async t => {
   const { failure } = readAnswer(
     200,
-    JSON.stringify({ code: 1, msg: `a\nb\u202e${'x'.repeat(500)}` }),
+    JSON.stringify({ code: 1, msg: `\n a\nb\u202e${'x'.repeat(500)}` }),
     'envelope',
   ) as {
     failure: { message: string }

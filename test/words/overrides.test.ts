@@ -37,7 +37,7 @@ t.test('a language file may hold only what it changes', async t => {
   const { renderer } = await withTemplates(t, {
     'locales/en.json': JSON.stringify({
       mail: { 'phone-change': { heading: 'Here is your code' } },
-      sms: { 'login-code': '\n {{ code }} opens {{ brand.name }} ' },
+      sms: { 'login-code': '\n {{ code }} opens \t\n{{ brand.name }} ' },
     }),
   })
   t.same(renderer.problems(), [])
@@ -45,7 +45,7 @@ t.test('a language file may hold only what it changes', async t => {
   t.match(view.html, /Here is your code/)
   t.match(view.text, /valid for 1 hour/)
   t.match(renderer.viewMail(link).html, /Your file is ready/)
-  t.equal(smsOf(renderer, login), '1234 opens Northwind')
+  t.equal(smsOf(renderer, login), '1234 opens\nNorthwind')
 })
 
 t.test('a new language is one file', async t => {
