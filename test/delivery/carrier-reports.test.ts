@@ -541,6 +541,7 @@ for (const [what, changes, ...steps] of [
   ['eighteen of twenty', ['0 second 0', '11 first 90'], [0, 'bbbb'], [11, `bb${GOOD.slice(2)}`]],
   ['seventeen of twenty', ['0 second 0'], [0, 'bbbb'], [11, `bbb${GOOD.slice(3)}`]],
   ['not within ten minutes', ['0 second 0', '10 first 100'], [0, 'bbbb'], [9, GOOD], [10, 'g']],
+  ['by a report after them', ['0 second 0', '12 first 100'], [0, 'bbbb'], [8, `${GOOD}l`]],
   [
     'forgiven after an hour, and then after two',
     ['0 second 0', '61 first 0', '80 second 0', '201 first 0'],

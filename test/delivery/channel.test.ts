@@ -34,6 +34,8 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
   /** When the store was asked for messages, ms from the start, and for how many. */
   const claimed: number[] = []
   const limits: number[] = []
+  /** When it was asked for messages of the other channel, which gets none. */
+  const claimedSms: number[] = []
   /** When it was asked to end what is over. */
   const tidied: number[] = []
   const signals: AbortSignal[] = []
@@ -69,6 +71,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
           claimed.push(time.now())
           limits.push(limit)
         }
+        if (channel === 'sms' && limit > 0) claimedSms.push(time.now())
         if (channel === 'email' && limit === 0) tidied.push(time.now())
         return outbox.claim(channel, limit, leaseMs)
       },
@@ -91,7 +94,9 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
         'partial-fault': ({ provider, is, scope }) => note(`${provider} ${scope} ${is}`),
       },
     ]),
-    channels: [{ channel: 'email', carriers, route: () => carriers, render: rendered }],
+    channels: (['email', 'sms'] as const).map(channel => {
+      return { channel, carriers, route: () => carriers, render: rendered }
+    }),
     leaseMs: 120_000,
     attemptWithinMs: 60_000,
     pollMs: 500,
@@ -121,6 +126,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
     delivery,
     claimed,
     limits,
+    claimedSms,
     tidied,
     taken,
     signals,
@@ -385,6 +391,18 @@ t.test('with two carriers the second goes on while the first is busy or rests', 
     '4700 a is closed',
   ])
   await delivery.stop(0, 0)
+})
+
+t.test('when the store has taken the ends that waited, the other channel looks again', async t => {
+  const { time, delivery, accept, store, claimedSms } = open(t, { smtp: { says: () => [SENT, 400] } })
+  delivery.start()
+  await time.pass(100)
+  await accept()
+  store.fails = true
+  await time.pass(1200)
+  store.fails = false
+  await time.pass(1500)
+  t.same(claimedSms, [0, 2050])
 })
 
 t.test('a store that fails is asked again after a second, and what is in memory goes on', async t => {

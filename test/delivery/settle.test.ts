@@ -132,6 +132,16 @@ t.test('an end is told when the store has it, however late, and as the store has
   ])
 })
 
+t.test('of two ends that wait, the store is caught up with the last', async t => {
+  const { time, settler, log, settle } = open(t, 3, { state: 'queued' } as Settled)
+  const both = [settle(true), settle(true)]
+  await time.pass(60)
+  t.equal(settler.isBehind, true)
+  await time.pass(1000)
+  await Promise.all(both)
+  t.same(log.slice(-4), ['asked at 50', 'asked at 50', 'asked at 150', 'caught up'])
+})
+
 t.test('what only waited took no time, and what goes on or was lost is no end', async t => {
   const { id, channel, kind, log, settle } = open(t, 0, { state: 'expired', answer: null })
   await settle(false, { to: 'final', state: 'expired', answer: null })

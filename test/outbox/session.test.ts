@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import {
   awaitStatements,
@@ -123,28 +123,50 @@ t.test('what is asked in one go leaves in one write, and a commit that was a rol
   await t.rejects(awaitStatements(Promise.resolve(1), cause, rest), { message: 'the cause' })
 })
 
+/** Connections to a database that answers the first words so, and nothing after. */
+async function openConnections(t: Test, guard: ReturnType<typeof guarded>, limitMs: number, says = '') {
+  const sockets: Socket[] = []
+  const server = createServer(socket => {
+    sockets.push(socket.on('error', () => {}))
+    socket.once('data', () => socket.write(says))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const connections = createConnections({
+    url: `postgres://courier@127.0.0.1:${(server.address() as AddressInfo).port}/courier`,
+    statementTimeoutMs: limitMs,
+    connectTimeoutMs: limitMs,
+    max: 1,
+    guard,
+    // However busy this machine is, the next call comes before the wait is over.
+    random: () => 1e6,
+    log: () => {},
+  })
+  t.teardown(connections.close)
+  return { connections, sockets }
+}
+
+t.test('no session is lent before it is set up', async t => {
+  const log: string[] = []
+  const setUp = async () => {
+    await new Promise(resolve => setTimeout(resolve, 50))
+    log.push('set up')
+  }
+  // AuthenticationOk and ReadyForQuery.
+  const says = 'R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I'
+  const { connections } = await openConnections(t, { ...guarded(), setUp }, 30_000, says)
+  await connections.use(async () => log.push('lent'))
+  t.same(log, ['set up', 'lent'])
+})
+
 t.test(
   'a database that takes a connection and says nothing: the call ends, and the next one fails at once',
   async t => {
-    const sockets: Socket[] = []
-    const server = createServer(socket => void sockets.push(socket.on('error', () => {})))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    t.teardown(() => {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-    })
     const guard = guarded()
-    const connections = createConnections({
-      url: `postgres://courier@127.0.0.1:${(server.address() as AddressInfo).port}/courier`,
-      statementTimeoutMs: 50,
-      connectTimeoutMs: 50,
-      max: 1,
-      guard,
-      // However busy this machine is, the next call comes before the wait is over.
-      random: () => 1e6,
-      log: () => {},
-    })
-    t.teardown(connections.close)
+    const { connections, sockets } = await openConnections(t, guard, 50)
     const use = () => connections.use(async () => 'lent')
     await t.rejects(use(), { message: /timeout/ })
     await t.rejects(use(), {

@@ -14,11 +14,14 @@ t.test('each code of a failed connection has its cause', t => {
     [/does not speak HTTP/, 'NOT_HTTP'],
     [/takes the connection, and hangs up/, 'UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ClosedAfterConnectTLS'],
     [/has expired/, 'CERT_HAS_EXPIRED'],
-    [/is not for the name/, 'ERR_TLS_CERT_ALTNAME_INVALID'],
     [/not trusted here/, 'SELF_SIGNED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER', 'CRL'],
   ]
   for (const [what, ...codes] of causes)
     for (const cause of codes) t.match(diagnoseConnection({ cause, ...at }), { what }, cause)
+  t.same(diagnoseConnection({ cause: 'ERR_TLS_CERT_ALTNAME_INVALID', ...at }), {
+    what: 'the certificate is not for the name api.example.com',
+    next: 'write the name into AN_API_URL that is in the certificate',
+  })
   t.equal(diagnoseConnection({ cause: 'EOTHER', ...at }), null)
   t.end()
 })

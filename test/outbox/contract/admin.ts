@@ -104,11 +104,12 @@ export async function admin(t: Test, create: Create): Promise<void> {
       await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
     t.same(await waiting(), { email: 1, sms: 0 })
     const many = Array.from({ length: 201 }, (_, n) => ({
-      ...sample(clock, { channel: 'sms', purpose: 'link' }),
+      ...sample(clock, { channel: 'sms', purpose: 'link', arrivedAt: NOON + n }),
       recipientHash: `r${n}`,
     }))
     await outbox.accept(many)
     t.same(await waiting(), { email: 1, sms: 200 }, 'as many as are looked at')
+    t.match((await outbox.queries.readSummary(NOON, 60_000)).oldest, { sms: NOON }, 'the oldest among them')
   })
 
   await t.test('a summary has what ended last, each with its recipient and what was reported', async t => {

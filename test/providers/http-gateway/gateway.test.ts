@@ -245,6 +245,7 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request, answer: { codes: { '1': { limit: 'number' } } } }), /minutes|must/],
     [file({ request, answer: { id: 'no group' } }), /g\/answer\/id needs a group/],
     [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
+    [file({ request, answer: { words: '(' } }), /g\/answer\/words is neither/],
     [file({ request, reports: { id: '/id' } }), /required property 'state'/],
     [
       file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }),

@@ -85,8 +85,8 @@ t.test('in the place of one that is not counted another is lent at once', async 
   const waiting = pool.take(never)
   pool.stopCounting(slow)
   t.equal(await waiting, made[1])
+  const next = pool.take(never)
   pool.giveBack(slow)
-  const [next] = [pool.take(never)]
   t.equal(made[0]?.closed, 1, 'one more than are lent at a time is closed')
   pool.giveBack(made[1] as FakeConnection)
   t.equal(await next, made[1])
