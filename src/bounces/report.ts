@@ -174,11 +174,12 @@ function readStatus(fields: FieldReader, { ids }: Original): readonly BouncedMai
   const envelopeId = groups.find(each => each.has('original-envelope-id'))?.get('original-envelope-id')
   const id = findId([envelopeId, ...ids])
   if (id === undefined) return []
-  return groups.flatMap(group => {
-    if (group.get('action')?.toLowerCase() !== 'failed') return []
+  const failed = groups.filter(group => group.get('action')?.toLowerCase() === 'failed')
+  return failed.flatMap((group, at) => {
     const code = codeOf(group)
     const recipients = [group.get('original-recipient'), group.get('final-recipient')].flatMap(addressOf)
-    const reply = group.get('diagnostic-code')?.replace(/^[\w-]+;\s*/, '') ?? ''
+    // Each of our mails has one recipient: a hundred replies, made to take long to decode, cost no more than one.
+    const reply = at === 0 ? (group.get('diagnostic-code')?.replace(/^[\w-]+;\s*/, '') ?? '') : ''
     // In a reply of several lines a hyphen follows the number.
     const said = decodeWords(reply).replace(/\b(\d{3})-(?=[45]\.)/g, '$1 ')
     return code === null || recipients.length === 0 ? [] : [{ id, recipients, code, said }]

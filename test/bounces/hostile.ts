@@ -65,6 +65,11 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
     'quoted-printable of per cent': encoded('quoted-printable', fill('%=')),
     'a status of empty lines': inStatus(fill('\r\n')),
     'a status of groups': inStatus(fill('a: b\r\n\r\n')),
+    'replies of unknown charsets': inStatus(
+      fill(
+        `Final-Recipient: rfc822; ${given.to}\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp; ${fill('=?x?b?08o=?= ', 970)}\r\n\r\n`,
+      ),
+    ),
     'a status of recipients': inStatus(
       fill(`Final-Recipient: rfc822; ${given.to}\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n`),
     ),
