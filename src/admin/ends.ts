@@ -3,7 +3,7 @@ import type { AttemptRecord, EndedMessage } from '../outbox/outbox.ts'
 /** So many people in a row who got nothing are more than chance. */
 const PEOPLE = 5
 /** For so long a message that was taken may still be reported undelivered, where reports come, ms. */
-const REPORTED_WITHIN_MS = 10 * 60_000
+export const REPORTED_WITHIN_MS = 10 * 60_000
 /** What a carrier answers that took the message, or surely did not. */
 const DECIDED: ReadonlySet<string> = new Set(['sent', 'rejected', 'retry', 'limit'])
 

@@ -250,8 +250,8 @@ function explainSent({ channel, finalAt, arrivedAt, timeline, providerId, receip
   if (channel === 'sms')
     return {
       what: [taken, 'There is no delivery report.'],
-      next: '“check” says whether reports come, and why not. Look for {queueId} in the carrier’s console.',
-      values: { queueId: providerId ?? '–' },
+      next: '“check” says whether reports come, and why not. Look for {id} in the carrier’s console.',
+      values: { id: providerId ?? '–' },
     }
   return {
     what: [taken],

@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
 import { describeReply } from '../admin/console/html.ts'
+import { REPORTED_WITHIN_MS } from '../admin/ends.ts'
 import { CHECKED_KINDS, type Fact } from '../admin/facts.ts'
 import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
@@ -212,7 +213,7 @@ export async function askForReports(io: Io, now: number): Promise<readonly Check
     const provider = timeline.findLast(({ outcome }) => outcome === 'sent')?.provider
     if (provider === undefined) continue
     if (receipt !== null) reported.add(provider)
-    if (now - (finalAt ?? now) >= 600_000) taken.set(provider, (taken.get(provider) ?? 0) + 1)
+    if (now - (finalAt ?? now) >= REPORTED_WITHIN_MS) taken.set(provider, (taken.get(provider) ?? 0) + 1)
   }
   return [...taken].flatMap(([provider, count]) => {
     const what = say('has sent no report on the last {count} SMS that it took', { count })

@@ -18,11 +18,10 @@ import {
   describeRenderFault,
   findMisfit,
   LEFT_ALONE,
-  NO_CARRIER_FITS,
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
-import { type HealthChange, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
+import { type HealthChange, NO_CARRIER_FITS, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
 import { combineOutcomes, decideSettlement, GIVE_UP_MS, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */

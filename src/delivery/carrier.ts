@@ -16,6 +16,7 @@ import {
   type HealthOptions,
   isOwnDoing,
   type MessageOfAttempt,
+  NO_CARRIER_FITS,
   NOT_KNOWN_YET,
   OVERDUE,
   UNCHANGED,
@@ -322,8 +323,6 @@ function createPatience(givenMs: number | undefined) {
     },
   }
 }
-
-export const NO_CARRIER_FITS = 'no-carrier-fits'
 
 /** Says why a provider cannot send a message at all; null: it can. */
 export function findMisfit(

@@ -93,10 +93,12 @@ const LONGEST_LOOK_MS = 15_000
 /** It is asked so long before a message would try it, ms. */
 const LOOK_AHEAD_MS = 1500
 
+/** The code where no carrier can send a message before the operator has mended something. */
+export const NO_CARRIER_FITS = 'no-carrier-fits'
 /** Codes of attempts that this service stopped itself. */
 const STOPPED: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
 /** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
-const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', 'no-carrier-fits'])
+const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', NO_CARRIER_FITS])
 
 /** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
 export function wasStopped(outcome: Outcome): boolean {

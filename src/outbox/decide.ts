@@ -262,7 +262,7 @@ export function keepReport(
   if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
   const { kind, masked, recipientHash: recipient } = row
   const recorded = { is: 'recorded', kind, masked, recipient } as const
-  const isNewer = row.reportedFor !== null && (happenedAt ?? 0) > Number(row.reportedFor)
+  const isNewer = row.receiptHappenedAt !== null && (happenedAt ?? 0) > Number(row.receiptHappenedAt)
   if (!isLaterReceipt(row.receiptStatus, status, isNewer)) {
     // What this unit of work has kept is an earlier report.
     const isKept = isRepeated && row.receiptStatus === status && !work.receipts.has(row)
@@ -271,7 +271,7 @@ export function keepReport(
   const said = { ...(fault && { fault }), ...(reply && { reply }), ...(happenedAt && { happenedAt }) }
   const receipt = { status, errorCode, ...said, at }
   row.receiptStatus = status
-  row.reportedFor = happenedAt ?? null
+  row.receiptHappenedAt = happenedAt ?? null
   row.reported = true
   // The next report of this unit of work may name it by this id alone, or not bring the id.
   row.providerId ??= providerId ?? null

@@ -36,8 +36,8 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'content'> {
   providerId: string | null
   /** The latest delivery report; null when none has come. */
   receiptStatus: string | null
-  /** The time for which the carrier reported it, ms since the epoch; Postgres has it as text. */
-  reportedFor: number | string | null
+  /** `happenedAt` of that report, ms since the epoch; Postgres has it as text. */
+  receiptHappenedAt: number | string | null
   reported: boolean
   /** JSON as text until somebody asks for it (SQLite), or read already. */
   charges: string | ChargedWindows | null
@@ -49,7 +49,7 @@ export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_
   m.arrived_at AS "arrivedAt", m.expires_at AS "expiresAt", m.due_at AS "dueAt", m.final_at AS "finalAt",
   m.lease_until AS "leaseUntil", m.lease_token AS "leaseToken", m.recipient_hash AS "recipientHash", m.group_key AS "groupKey",
   m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
-  m.receipt ->> 'status' AS "receiptStatus", m.receipt ->> 'happenedAt' AS "reportedFor", m.charges, m.timeline`
+  m.receipt ->> 'status' AS "receiptStatus", m.receipt ->> 'happenedAt' AS "receiptHappenedAt", m.charges, m.timeline`
 
 /** @param read with ROW_COLUMNS, a truth as 1 (SQLite) or true (Postgres); it becomes the Row. */
 export function rowOf(read: Record<string, unknown>): Row & { seq: number } {

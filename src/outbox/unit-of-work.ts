@@ -124,7 +124,7 @@ export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: 
     leaseToken: lease?.token ?? null,
     providerId: null,
     receiptStatus: null,
-    reportedFor: null,
+    receiptHappenedAt: null,
     reported: false,
     charges: windows.length === 0 ? null : windows,
     timeline: null,
