@@ -9,12 +9,10 @@ import { sampleMessage, samples } from '../messages/samples.ts'
 import { openProviders } from '../providers/list.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { SmsTemplates } from '../providers/sms-templates.ts'
-import { type CheckResult, checkFailure } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { openRenderer, openSmsTemplates } from '../service/factories.ts'
 import { routeOf } from '../settings/senders.ts'
-import { lintTemplates } from '../words/lint.ts'
-import { writeGallery } from '../words/preview.ts'
+import { writePreviews } from '../words/preview.ts'
 import type { Renderer } from '../words/render.ts'
 import { checkTemplates } from './check/settings.ts'
 import { formatAsText } from './check.ts'
@@ -24,10 +22,10 @@ export const preview: Command = async (argv, io) => {
   const { values } = readArguments(argv, {
     out: { type: 'string' },
     locale: { type: 'string', multiple: true },
-    lint: { type: 'boolean', default: false },
   })
-  const { out, locale, lint } = values
-  if (out === undefined && !lint) throw new UsageError(say('say --out DIR or --lint'), 'out')
+  const { out, locale } = values
+  if (out === undefined)
+    throw new UsageError(say('{option} needs its value behind it', { option: '--out' }), 'out')
   const config = loadConfig(io)
   // What is longer than allowed is to be seen here, not refused.
   const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
@@ -42,13 +40,11 @@ export const preview: Command = async (argv, io) => {
         }),
         'locale',
       )
-    if (out !== undefined) {
-      const index = await writeGallery(renderer, out, locale, languageOfTerminal(io.env))
-      writeLine(io, 'stdout', say('look at {index}', { index }))
-      if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
-    }
-    const results = [...checkTemplates(config, renderer), ...(lint ? checkMessages(config, renderer) : [])]
-    if (lint || results.some(({ is }) => is !== 'ok'))
+    await writePreviews(renderer, out, locale)
+    writeLine(io, 'stdout', say('look at {index}', { index: out }))
+    if (config.SMS_TOKEN !== undefined) await writeCarriers(config, renderer, out)
+    const results = checkTemplates(config, renderer)
+    if (results.some(({ is }) => is !== 'ok'))
       io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
     return results.some(({ is }) => is === 'fail') ? 1 : 0
   } finally {
@@ -65,20 +61,6 @@ async function writeCarriers(config: Config, renderer: Renderer, out: string): P
   } finally {
     templates.close()
   }
-}
-
-/** Checks what a reader would notice in a message. Problems of templates are left out: `checkTemplates` reports them. */
-function checkMessages(config: Config, renderer: Renderer): readonly CheckResult[] {
-  const { WEBOTP_DOMAIN: webotpDomain, PLUGIN_SENDERS: senders, SMS_MAX_SEGMENTS: maxSegments } = config
-  return lintTemplates({ renderer, pluginIds: senders.keys(), webotpDomain, maxSegments })
-    .filter(({ check }) => check !== 'template')
-    .map(({ check, where, line, reason }) =>
-      checkFailure(
-        check,
-        `${where}${line === undefined ? '' : `:${line}`}: ${reason}`,
-        'mend the words or layout in TEMPLATES_DIR',
-      ),
-    )
 }
 
 /** Numbers that nobody has (ITU-T E.164 tests in +1 555 01xx), or that are in every example. */

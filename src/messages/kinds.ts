@@ -17,7 +17,7 @@ export interface MessageKind {
   readonly optional: readonly string[]
   /** The parameter that is the link behind the button. */
   readonly linkParam?: string
-  /** A message of this kind: for the sandbox, the gallery and tests. A mail without a subject has its heading for one. */
+  /** A message of this kind: for the sandbox, the command `preview` and tests. A mail without a subject has its heading for one. */
   readonly sample: { readonly subject?: string; readonly params: Readonly<Record<string, string>> }
 }
 

@@ -1,7 +1,7 @@
 import { type MessageKind, messageKinds, PLAIN_KIND } from './kinds.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
 
-/** A message that could have come from the platform: for the validation of templates, the gallery and the console. */
+/** A message that could have come from the platform: for the validation of templates, the command `preview` and the console. */
 export interface Sample {
   readonly channel: Channel
   /** Name of the kind, or `plain`. */

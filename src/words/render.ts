@@ -52,7 +52,7 @@ export interface Renderer {
    * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
    */
   render(message: NewMessage, country?: string): Outgoing
-  /** The same without the envelope of MIME, for the gallery and the console. */
+  /** The same without the envelope of MIME, for a folder and the console. */
   viewMail(message: NewMessage): MailView
   /** Tags of the languages there are. */
   readonly locales: readonly string[]

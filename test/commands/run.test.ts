@@ -103,7 +103,7 @@ t.test('commands answer in the language of the terminal, or of the dotenv file',
 })
 
 t.test('says all that is wrong with the settings, and stops', async t => {
-  for (const name of ['urls', 'check', 'send email --to a@example.com', 'preview --lint']) {
+  for (const name of ['urls', 'check', 'send email --to a@example.com', 'preview --out no-such-folder']) {
     const { code, out, err } = await command(name.split(' '))
     t.equal(code, 1, name)
     for (const setting of ['CORP_ID', 'EMAIL_TOKEN', 'TLS_CERT_FILE']) t.match(out + err, setting)

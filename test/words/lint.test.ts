@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Check, lintTemplates } from '../../src/words/lint.ts'
 import type { RendererOptions } from '../../src/words/render.ts'
+import { type Check, lintTemplates } from './lint.ts'
 import { rendererFor } from './rendering.ts'
 
 /** @param locales looked at: to render every kind in all of them, over and over, takes seconds. All unless given. */

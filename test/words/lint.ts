@@ -1,10 +1,10 @@
-import { VALIDITY_UNIT } from '../messages/kinds.ts'
-import { hostOf } from '../messages/links.ts'
-import type { NewMessage } from '../messages/message.ts'
-import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
-import { countSegments } from '../messages/sms-segments.ts'
-import type { MailView } from './mails.ts'
-import type { Renderer } from './render.ts'
+import { VALIDITY_UNIT } from '../../src/messages/kinds.ts'
+import { hostOf } from '../../src/messages/links.ts'
+import type { NewMessage } from '../../src/messages/message.ts'
+import { type Sample, sampleMessage, samples } from '../../src/messages/samples.ts'
+import { countSegments } from '../../src/messages/sms-segments.ts'
+import type { MailView } from '../../src/words/mails.ts'
+import type { Renderer } from '../../src/words/render.ts'
 
 /** The kind of a finding. */
 export type Check =
