@@ -144,7 +144,7 @@ function parseDomain(text: string): string | null {
     return null
   }
   const labels = domain.split('.')
-  if (labels.length < 2 || domain.length > 253) return null
+  if (labels.length < 2) return null
   for (const label of labels) if (!LABEL.test(label)) return null
   // A last label of digits only is an IPv4 address or nonsense, never a top-level domain (RFC 3696 2).
   return /^\d+$/.test(labels[labels.length - 1] ?? '') ? null : domain
@@ -308,7 +308,6 @@ export function createPhoneParser(
     const { country } = parsed
     if (country === undefined) return 'country'
     if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return 'recipient'
-    if (parsed.ext !== undefined) return 'recipient'
     if (rules.countries !== '*' && !rules.countries.has(country)) return 'country'
     return { number: parsed.number, country }
   }

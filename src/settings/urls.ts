@@ -10,7 +10,7 @@ const ENCODE = 'write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %
 
 function parseUrl(text: string, ...protocols: readonly string[]): URL | null {
   const url = URL.parse(text.trim())
-  return url !== null && protocols.includes(url.protocol) && url.hostname !== '' ? url : null
+  return url !== null && protocols.includes(url.protocol) ? url : null
 }
 
 /** The service as the platform reaches it: https, perhaps a path in front of ours; without the last slash. */

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { tryMailbox } from '../../src/bounces/mailbox.ts'
-import { readImapUrl } from '../../src/settings/urls.ts'
 import { command, standInsFor } from '../commands/rig.ts'
 import { type Act, startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
@@ -132,31 +131,6 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
   t.equal(code, 1)
   t.match(out, /fail {2}BOUNCE_IMAP_URL {2}the login is refused/)
   t.notMatch(out, 'canary-password')
-})
-
-t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', async t => {
-  const given = { host: 'imap.example.com', user: 'ann@example.com', pass: 'p/w', mailbox: 'INBOX' }
-  t.same(readImapUrl('imaps://ann%40example.com:p%2Fw@imap.example.com'), {
-    value: { ...given, port: 993, secure: true, startTls: true },
-  })
-  t.same(readImapUrl('imap://ann%40example.com:p%2Fw@imap.example.com:1143/Post%20box'), {
-    value: { ...given, port: 1143, secure: false, startTls: true, mailbox: 'Post box' },
-  })
-  t.match(readImapUrl('imap://ann@[::1]/?ignoreTLS=true'), {
-    value: { host: '::1', port: 143, secure: false, startTls: false, pass: '' },
-  })
-  for (const wrong of [
-    'imap.example.com',
-    'https://ann:pw@imap.example.com',
-    'imaps://imap.example.com/INBOX',
-    'imap://ann:canary@imap.example.com?ignoreTLS=true',
-    'imaps://ann:canary@imap.example.com?tls=off',
-    'imaps://ann:can%ary@imap.example.com',
-  ]) {
-    const read = readImapUrl(wrong)
-    t.ok('fault' in read, wrong)
-    t.notMatch(JSON.stringify(read), 'can')
-  }
 })
 
 t.test('the end of the process waits neither for a mail server nor for a token that do not come', async t => {

@@ -130,6 +130,7 @@ t.test('what servers route by is an address only where the operator says so', as
     '"victim@example.org"@example.com',
     '""@example.com',
     '=?utf-8?q?victim=40example.org=3e?=@example.com',
+    '=?UTF-8?B?dmljdGlt?=@example.com',
   ]) {
     t.equal(parseAddress(routed), null, routed)
     t.equal(parseAddress(routed, true), routed)
@@ -156,6 +157,7 @@ t.test('a mailbox is one, however its address is written', async t => {
     'anna@proton.me': ['an-na@pm.me', 'an_n.a+x@protonmail.com'],
     'anna-lee@yandex.ru': ['anna.lee@ya.ru', 'Anna.Lee+x@yandex.com', 'anna-lee@yandex.kz'],
     'anna@fastmail.com': ['anna+x@fastmail.com', 'anything@anna.fastmail.com', 'x+y@Anna.Fastmail.com'],
+    'anna@fastmail.fm': ['anything@anna.fastmail.fm'],
     'anna b@example.com': ['"anna b"@example.com', '"Anna B+x"@example.com'],
     'anna@icloud.com': ['anna@me.com', 'anna+x@mac.com'],
     'üser@example.com': ['Üser@example.com', 'u\u0308ser@example.com'],

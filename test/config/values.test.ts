@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
 import { allSettings } from '../../src/config/settings.ts'
+import { readAdminTokens, readCallbackKeys, readDkimName } from '../../src/settings/readers.ts'
+import { readImapUrl } from '../../src/settings/urls.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 /** What each text is read as; a fault for those that cannot be. */
@@ -15,7 +17,12 @@ function reads(t: Test, name: string, right: Record<string, unknown>, wrong: rea
 }
 
 t.test('switches', t => {
-  reads(t, 'LINKS_HTTPS_ONLY', { on: true, TRUE: true, '1': true, off: false, no: false }, ['maybe', '2'])
+  reads(
+    t,
+    'LINKS_HTTPS_ONLY',
+    { ' on ': true, TRUE: true, yes: true, '1': true, off: false, False: false, no: false, '0': false },
+    ['maybe', '2'],
+  )
   t.end()
 })
 
@@ -48,9 +55,19 @@ t.test('quotas', t => {
     'QUOTAS',
     {
       'sms-day=off': { ...usual, 'sms-day': 0 },
+      'sms-day=999999999': { ...usual, 'sms-day': 999_999_999 },
       'sms-day=500,\temail-day=OFF sms-day=500': { ...usual, 'sms-day': 500, 'email-day': 0 },
     },
-    ['sms-day=-5', 'sms-day=many', 'sms-day=1.5', 'sms-day', 'sms_day=5', 'sms-day=5 sms-day=6', '500'],
+    [
+      'sms-day=-5',
+      'sms-day=many',
+      'sms-day=1.5',
+      'sms-day',
+      'sms_day=5',
+      'sms-day=5 sms-day=6',
+      '500',
+      'sms-day=1234567890',
+    ],
   )
   t.end()
 })
@@ -76,13 +93,21 @@ t.test('host names', t => {
     '*.*.example.com',
     '-x.example.com',
   ])
-  reads(t, 'WEBOTP_DOMAIN', { 'Example.com': 'example.com' }, ['example', 'https://example.com'])
+  const label = 'a'.repeat(63)
+  reads(t, 'WEBOTP_DOMAIN', { 'Example.com': 'example.com', [`${label}.com`]: `${label}.com` }, [
+    'example',
+    'https://example.com',
+    `a${label}.com`,
+  ])
   t.end()
 })
 
 t.test('languages, area codes and countries', t => {
-  reads(t, 'LOCALE', { en: 'en', zh_cn: 'zh-CN', AR: 'ar' }, ['english please', '-'])
-  reads(t, 'DEFAULT_AREA_CODE', { '86': '86', '+86': '86', '0086': '86', '1': '1' }, ['0', '12345', 'CN'])
+  reads(t, 'LOCALE', { en: 'en', zh_cn: 'zh-CN', zh_hans_cn: 'zh-Hans-CN', AR: 'ar' }, [
+    'english please',
+    '-',
+  ])
+  reads(t, 'DEFAULT_AREA_CODE', { '86': '86', '+86': '86', '0086': '86', '1': '1' }, ['0', '1684', 'CN'])
   reads(t, 'SMS_COUNTRIES', { '*': '*', 'cn, HK': ['CN', 'HK'] }, ['China', 'UK', 'EU', 'CN;HK', 'XX'])
   t.end()
 })
@@ -97,6 +122,7 @@ t.test('senders of mails', t => {
       '"Example, Inc." <a@example.com>': { name: 'Example, Inc.', address: 'a@example.com' },
       '设备云 <a@例子.测试>': { name: '设备云', address: 'a@xn--fsqu00a.xn--0zwm56d' },
       '<a@localhost>': { address: 'a@localhost' },
+      [`a@${'example.'.repeat(31)}tests`]: { address: `a@${'example.'.repeat(31)}tests` },
       [`${'a'.repeat(64)}@example.com`]: { address: `${'a'.repeat(64)}@example.com` },
     },
     [
@@ -109,7 +135,7 @@ t.test('senders of mails', t => {
       'Example\r\nBcc: x <a@example.com>',
       '@example.com',
       `${'a'.repeat(65)}@example.com`,
-      `a@${'example.'.repeat(31)}example`,
+      `a@${'example.'.repeat(31)}testes`,
     ],
   )
   reads(t, 'MAIL_BOUNCE_TO', { 'b@example.com': 'b@example.com' }, ['Bounces <b@example.com>', 'b@'])
@@ -148,6 +174,7 @@ t.test('addresses of servers', t => {
       'courier.example.com',
       'https://u:p@example.com',
       'https://example.com/?a=b',
+      'https://example.com/#a',
     ],
   )
   reads(
@@ -302,6 +329,59 @@ t.test('where events are sent, and the secrets they are signed with', t => {
 
 t.test('replaced secrets', t => {
   const [one, other] = ['kbXvWqzRtYpLmNhJgFdSac', 'Yv7gQm2sLp9rTzKxHd4wNc']
-  reads(t, 'STORE_SECRET_PREVIOUS', { [`${one} ${other}`]: [one, other] }, [`${one} short`])
+  reads(t, 'STORE_SECRET_PREVIOUS', { [`${one} ${other}`]: [one, other] }, [`${one} ${other.slice(1)}`])
+  t.end()
+})
+
+t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', t => {
+  const given = { host: 'imap.example.com', user: 'ann@example.com', pass: 'p/w', mailbox: 'INBOX' }
+  t.same(readImapUrl('imaps://ann%40example.com:p%2Fw@imap.example.com'), {
+    value: { ...given, port: 993, secure: true, startTls: true },
+  })
+  t.same(readImapUrl('imap://ann%40example.com:p%2Fw@imap.example.com:1143/Post%20box'), {
+    value: { ...given, port: 1143, secure: false, startTls: true, mailbox: 'Post box' },
+  })
+  t.match(readImapUrl('imap://ann@[::1]/?ignoreTLS=true'), {
+    value: { host: '::1', port: 143, secure: false, startTls: false, pass: '' },
+  })
+  for (const wrong of [
+    'imap.example.com',
+    'https://ann:pw@imap.example.com',
+    'imaps://imap.example.com/INBOX',
+    'imaps://ann:canary@imap.example.com/INBOX#canary',
+    'imap://ann:canary@imap.example.com?ignoreTLS=true',
+    'imaps://ann:canary@imap.example.com?tls=off',
+    'imaps://ann:can%ary@imap.example.com',
+  ]) {
+    const read = readImapUrl(wrong)
+    t.ok('fault' in read, wrong)
+    t.notMatch(JSON.stringify(read), 'can')
+  }
+  t.end()
+})
+
+t.test('keys, passwords and the name of a key in the DNS, each as short and as long as it may be', t => {
+  for (const length of [22, 128])
+    t.same(readCallbackKeys(`email:${'a'.repeat(length)}\nsms-previous:${'b'.repeat(length)}`), {
+      value: new Map([
+        ['email', 'a'.repeat(length)],
+        ['sms-previous', 'b'.repeat(length)],
+      ]),
+    })
+  for (const length of [21, 129])
+    t.same(readCallbackKeys(`email:${'a'.repeat(length)}`), {
+      fault:
+        'must be email:KEY or sms:KEY, or both with a space between them; a key has 22 to 128 characters, each a letter, a digit or one of . _ ~ -',
+    })
+  const token = 'x'.repeat(256)
+  const name = 'n'.repeat(64)
+  t.same(readAdminTokens(`status/${name}:${token}`), { value: new Map([[`status/${name}`, token]]) })
+  for (const wrong of [`n${name}:${token}`, `ann:x${token}`]) t.ok('fault' in readAdminTokens(wrong))
+  for (const selector of ['s', 's'.repeat(63)])
+    t.same(readDkimName(` ${selector}._domainkey.Example.com `), {
+      value: { selector, domain: 'example.com' },
+    })
+  for (const wrong of [`${'s'.repeat(64)}._domainkey.example.com`, 's._domainkey.example', 'example.com'])
+    t.same(readDkimName(wrong), { fault: 'must be a name such as courier._domainkey.example.com' })
   t.end()
 })
