@@ -90,7 +90,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
   async function readEnds(now: number): Promise<Summary | undefined> {
     if (now - endsReadAt < ENDS_EACH_MS) return ends
     endsReadAt = now
-    ends = (await withTimeout(WITHIN_MS, readSummaryIfUp(view, view.now(), 60_000))) ?? undefined
+    ends = (await withTimeout(WITHIN_MS, readSummaryIfUp(view, view.now()))) ?? undefined
     return ends
   }
 

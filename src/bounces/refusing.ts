@@ -25,7 +25,7 @@ export function refuseBounced(outbox: Outbox, now: () => number): Outbox['accept
       return isRefused(message, times, now())
     })
     if (refused.length === 0) return new Set()
-    return new Set(isOurFault(await outbox.queries.readSummary(now() - HOUR_MS, MINUTE_MS)) ? [] : refused)
+    return new Set(isOurFault(await outbox.queries.readSummary(now() - HOUR_MS)) ? [] : refused)
   }
 
   return async messages => {

@@ -35,7 +35,7 @@ export interface Operations {
   readEvents: { takes: { limit: number }; gives: EventBatch }
   writeMemo: { takes: Memo; gives: void }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
-  readSummary: { takes: { now: number; since: number; stepMs: number }; gives: Omit<Summary, 'bounced'> }
+  readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }

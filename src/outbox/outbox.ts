@@ -457,8 +457,6 @@ export interface Summary {
     readonly state: State
     readonly count: number
   }[]
-  /** The same per minute-aligned step, for the plot. */
-  readonly series: readonly { readonly at: number; readonly state: State; readonly count: number }[]
   /** Of each channel the messages that ended, 50 at most of the 2,000 that came last, whenever that was. */
   readonly ended: readonly EndedMessage[]
   /** How many mails came back since that moment. */
@@ -488,7 +486,7 @@ export interface StoreLoss {
 }
 
 export interface AdminQueries {
-  readSummary(since: number, stepMs: number): Promise<Summary>
+  readSummary(since: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
   findMessage(id: string): Promise<MessageView | null>
   /** Says whether a commit works right now: writes random bytes (PROBE_BYTES), and commits them. */

@@ -73,11 +73,11 @@ export function createPort(
       },
     }),
     queries: {
-      async readSummary(since, stepMs) {
-        const { counts, series, ...summary } = await call('readSummary', { now: clock.now(), since, stepMs })
+      async readSummary(since) {
+        const { counts, ...summary } = await call('readSummary', { now: clock.now(), since })
         const isMessage = ({ state }: { readonly state: string }) => state !== BOUNCED
         const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
-        return { ...summary, counts: counts.filter(isMessage), series: series.filter(isMessage), bounced }
+        return { ...summary, counts: counts.filter(isMessage), bounced }
       },
       listMessages: filter => call('listMessages', { filter }),
       findMessage: id => call('findMessage', { id }),

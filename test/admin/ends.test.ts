@@ -106,7 +106,7 @@ async function startDesk(test: Test) {
         channels: ['email', 'sms'],
         channelStatus: () => lanes.map(each => ({ partialFaults: [], ...each }) as unknown as ChannelStatus),
       })
-      const facts = listFacts(view, await outbox.queries.readSummary(clock.now(), MINUTE))
+      const facts = listFacts(view, await outbox.queries.readSummary(clock.now()))
       return facts.flatMap(({ kind, scope, count }) =>
         kind === 'none-arrives' ? `${scope['provider'] ?? scope['channel']} ${count}` : [],
       )

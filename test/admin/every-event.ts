@@ -240,7 +240,6 @@ export const view = viewOf({
     ...viewOf().queries,
     readSummary: async () => ({
       counts: [],
-      series: [],
       ended: [],
       backlog: { email: 1, sms: 0 },
       oldest: { email: 1000, sms: null },

@@ -59,7 +59,7 @@ const template: PartialFault = {
   code: '7',
   reply: SAID,
 }
-const quiet = await viewOf().queries.readSummary(0, 1)
+const quiet = await viewOf().queries.readSummary(0)
 /** A message that waits, and what it uses. */
 const waiting = {
   id: 'a'.repeat(32),

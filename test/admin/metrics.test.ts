@@ -80,7 +80,7 @@ t.test('a store that does not answer is down, and what is not known has no sampl
 
 t.test('while the store does not answer, its figures stay, and a fault that is over is over', async t => {
   const metrics = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
-  const summary = await view.queries.readSummary(0, 1)
+  const summary = await view.queries.readSummary(0)
   const seen = async (given: Partial<ServiceView>) =>
     (await metrics.scrape({ ...view, ...given }))
       .split('\n')
@@ -164,9 +164,9 @@ t.test('only the replica that tells says how many events wait; a backlog is aske
   ])
   t.same(await waiting(false), [])
   let since = 0
-  const readSummary: ServiceView['queries']['readSummary'] = (at, step) => {
+  const readSummary: ServiceView['queries']['readSummary'] = at => {
     since = at
-    return view.queries.readSummary(at, step)
+    return view.queries.readSummary(at)
   }
   await scrape([], { queries: { ...view.queries, readSummary } })
   t.equal(since, view.now(), 'what ended is not counted again at each scrape')

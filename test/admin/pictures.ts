@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { testBody } from '../../src/admin/console/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { openBrowser } from '../rigs/browser.ts'
-import { startRig, until } from '../rigs/service.ts'
+import { startRig } from '../rigs/service.ts'
 
 /**
  * Takes the pictures of docs/console.md: `node test/admin/pictures.ts docs/images`. The real service lives through a day
@@ -130,10 +130,5 @@ await rows.nth(most).getByRole('link').click()
 await page.getByRole('button', { name: 'Try now' }).waitFor()
 await page.screenshot({ path: path('console-message'), clip: { x: 0, y: 0, width: 1240, height: 800 } })
 
-await liveUntil(EVENING)
-const finals = () => rig.events().filter(each => each['event'] === 'final').length
-const accepted = () => rig.events().flatMap(each => (each['event'] === 'callback' ? (each['ids'] ?? []) : []))
-await until(() => finals() >= accepted().length, 'the end of all messages')
-await take('console-evening', '/console?period=day', 1180)
 await browser.close()
 for (const end of ends.reverse()) await end()

@@ -54,7 +54,7 @@ t.test('what is refused, how long after the mails that came back', async t => {
 
 const { readSummary } = viewOf().queries
 const summaryOf = async (sent: number, bounced: number) => ({
-  ...(await readSummary(0, 1)),
+  ...(await readSummary(0)),
   counts: [
     { ...LINK, state: 'sent', count: sent - 5 },
     { ...ALARM, state: 'sent', count: 5 },
@@ -93,13 +93,13 @@ t.test('each message of several has its own answer; while a fifth comes back, al
   const answers = async (sent: number, bounced: number) =>
     (await acceptWhen(sent, bounced)(given)).map(each => (each.is === 'in-progress' ? each.id : each.is))
   t.same(await answers(20, 4), ['bob', 'bounced', 'eve', 'bounced'])
-  t.same(asked, [2, [NOW - HOUR, MINUTE]])
+  t.same(asked, [2, [NOW - HOUR]])
   t.same(await answers(20, 5), ['bob', 'ann', 'eve', 'ann'])
   t.same(await answers(19, 19), ['bob', 'bounced', 'eve', 'bounced'], 'so few prove nothing')
   asked.length = 0
   t.match(await acceptWhen(20, 4)(given.slice(0, 1)), [{ id: 'bob' }])
   t.match(await acceptWhen(20, 4)(given.slice(2, 3)), [{ is: 'bounced' }])
-  t.same(asked, [1, [NOW - HOUR, MINUTE]], 'nothing is asked about a code')
+  t.same(asked, [1, [NOW - HOUR]], 'nothing is asked about a code')
   t.equal(countLeftOut(await summaryOf(20, 4)), 3)
   t.equal(countLeftOut(await summaryOf(20, 5)), 0)
 })

@@ -36,18 +36,11 @@ t.test(
     clock.advance(1000)
     const { messages } = await outbox.claim('email', 1, 60_000)
     t.match(messages, [{ arrivedAt: NOON - HOUR, content: { params: { code: '222222' } } }])
-    const { counts, series } = await outbox.queries.readSummary(NOON - 24 * HOUR, 60_000)
+    const { counts } = await outbox.queries.readSummary(NOON - 24 * HOUR)
     const inState = (state: string) =>
       counts.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
     t.same([inState('queued'), inState('sending')], [1, 1])
     t.ok(counts.every(each => each.count >= 0))
-    t.same(
-      series.map(({ at, state, count }) => [at, state, count]),
-      [
-        [NOON - HOUR, 'queued', 1],
-        [NOON - HOUR, 'sending', 1],
-      ],
-    )
     await outbox.close()
   },
 )

@@ -18,7 +18,6 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
       listMessages: async () => [],
       readSummary: async () => ({
         counts: [],
-        series: [],
         ended: [],
         backlog: { email: 0, sms: 0 },
         oldest: { email: null, sms: null },

@@ -25,8 +25,8 @@ async function showOverview({ query }: PageRequest, options: ConsoleOptions): Pr
   const { view } = options
   const now = view.now()
   const period = periodOf(query['period'])
-  const summary = await readSummaryIfUp(view, now - period.lengthMs, period.stepMs)
-  const readOf = (ms: number) => (period.lengthMs === ms ? summary : readSummaryIfUp(view, now - ms, ms))
+  const summary = await readSummaryIfUp(view, now - period.lengthMs)
+  const readOf = (ms: number) => (period.lengthMs === ms ? summary : readSummaryIfUp(view, now - ms))
   const [day, hour] = [await readOf(DAY), await readOf(DAY / 24)]
   const causes = firstLines(view, day)
   const devices = view.deviceAlerts()
@@ -39,7 +39,7 @@ ${recipientSearch}
 <section class="card">${house(view, summary, now)}</section>
 ${devices === null ? '' : devicesCard(devices)}
 </div>
-${renderFigures(summary, period, view.channels, now)}`
+${renderFigures(summary, period, view.channels)}`
   return { is: 'page', content, liveMs: LIVE_MS }
 }
 

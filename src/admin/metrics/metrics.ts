@@ -306,7 +306,7 @@ export function createMetrics(on: {
   return {
     sinks: [...counters, ...histograms],
     async scrape(view) {
-      const store = await view.queries.readSummary(view.now(), 60_000).catch(() => null)
+      const store = await view.queries.readSummary(view.now()).catch(() => null)
       const seen = { ...view, store, facts: listFacts(view, store) }
       for (const { gauge, read } of scraped) {
         const samples = read(seen)

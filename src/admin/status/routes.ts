@@ -139,7 +139,7 @@ function createHandlers({
     async readCounts({ query }) {
       const { minutes } = query as { readonly minutes: number }
       const since = Math.floor(view.now() / 60_000 - minutes) * 60_000
-      const { backlog, oldest, bytes, counts } = await view.queries.readSummary(since, minutes * 60_000)
+      const { backlog, oldest, bytes, counts } = await view.queries.readSummary(since)
       return { since, backlog, oldest, bytes, outcomes: counts }
     },
     async listProviders() {
@@ -149,7 +149,7 @@ function createHandlers({
       return { channels: await readCalls(view) }
     },
     async readCauses({ headers }) {
-      const summary = await readSummaryIfUp(view, view.now() - DAY, DAY)
+      const summary = await readSummaryIfUp(view, view.now() - DAY)
       const language = languageOfBrowser(headers['accept-language'])
       return {
         causes: firstLines(view, summary).map(line => ({ ...line, text: line.text.in(language) })),

@@ -30,13 +30,9 @@ export interface MessagePage {
 }
 
 /** Reads what waits and what became of messages; null: the store does not answer. */
-export async function readSummaryIfUp(
-  { queries }: ServiceView,
-  since: number,
-  stepMs: number,
-): Promise<Summary | null> {
+export async function readSummaryIfUp({ queries }: ServiceView, since: number): Promise<Summary | null> {
   try {
-    return await queries.readSummary(since, stepMs)
+    return await queries.readSummary(since)
   } catch (error) {
     if (error instanceof StoreUnavailable) return null
     throw error

@@ -54,15 +54,13 @@ const MINUTE = 60_000
 /** Adds up the counts, to the minute; reads no message but the oldest. */
 export async function readSummary(
   client: Client,
-  { now, since, stepMs }: Takes<'readSummary'>,
+  { now, since }: Takes<'readSummary'>,
 ): Promise<Gives<'readSummary'>> {
   const from = Math.floor(since / MINUTE)
-  const minutes = Math.max(1, Math.round(stepMs / MINUTE))
-  const [backlog, waiting, counts, series, ended, leftOut, bytes] = await awaitStatements(
+  const [backlog, waiting, counts, ended, leftOut, bytes] = await awaitStatements(
     runStatement(client, BACKLOG),
     runStatement(client, WAITING),
     runStatement(client, COUNTS, from),
-    runStatement(client, SERIES, from, minutes),
     runStatement(client, ENDED),
     runStatement(client, LEFT_OUT, now),
     runStatement(client, BYTES),
@@ -73,7 +71,6 @@ export async function readSummary(
     oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
     waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
     counts: counts.rows as unknown as Summary['counts'],
-    series: series.rows as unknown as Summary['series'],
     ended: ended.rows.map(viewOfRow) as Gives<'readSummary'>['ended'][number][],
     leftOut: Number(leftOut.rows[0]?.['count']),
     bytes: Number(bytes.rows[0]?.['bytes']),
@@ -95,8 +92,6 @@ const BACKLOG = statement`SELECT coalesce(sum(email), 0)::bigint AS email, coale
 const WAITING = statement`${waitingOf('email')} UNION ALL ${waitingOf('sms')}`
 const COUNTS = statement`SELECT channel, kind, state, sum(count)::bigint AS count FROM courier_counts WHERE minute >= $1
     GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`
-const SERIES = statement`SELECT minute / $2::bigint * $2::bigint * ${MINUTE} AS at, state, sum(count)::bigint AS count
-    FROM courier_counts WHERE minute >= $1 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`
 const ENDED = statement`${endedOf('email')} UNION ALL ${endedOf('sms')}`
 const LEFT_OUT = statement`SELECT count(*) FROM courier_memos WHERE ${leftOutAt('$1::bigint')}`
 const BYTES = statement`SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class

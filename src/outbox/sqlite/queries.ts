@@ -64,25 +64,19 @@ export function createReadSummary(
     `SELECT channel, kind, state, sum(count) AS count FROM counts WHERE minute >= ?
        GROUP BY channel, kind, state HAVING sum(count) > 0 ORDER BY channel, kind, state`,
   )
-  const series = db.prepare(
-    `SELECT minute / CAST(?1 AS INTEGER) * CAST(?1 AS INTEGER) * ${MINUTE} AS at, state, sum(count) AS count FROM counts
-       WHERE minute >= ?2 GROUP BY at, state HAVING sum(count) > 0 ORDER BY at, state`,
-  )
   const ended = db.prepare(
     `SELECT ${VIEW_COLUMNS}, recipient_hash AS recipient ${endedIn('messages INDEXED BY message_arrival', '?1')}`,
   )
   const leftOut = db.prepare(`SELECT count(*) AS count FROM memos WHERE ${leftOutAt('?1')}`)
 
-  return ({ now, since, stepMs }) => {
+  return ({ now, since }) => {
     const from = Math.floor(since / MINUTE)
-    const minutes = Math.max(1, Math.round(stepMs / MINUTE))
     const [email, sms] = [waiting.get('email'), waiting.get('sms')]
     return {
       backlog: { ...live },
       oldest: { email: email?.['oldest'] as number | null, sms: sms?.['oldest'] as number | null },
       waitingRecipients: { email: Number(email?.['recipients']), sms: Number(sms?.['recipients']) },
       counts: counts.all(from) as unknown as Summary['counts'],
-      series: series.all(minutes, from) as unknown as Summary['series'],
       ended: [...ended.all('email'), ...ended.all('sms')].map(
         viewOfRow,
       ) as Gives<'readSummary'>['ended'][number][],

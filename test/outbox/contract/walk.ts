@@ -242,7 +242,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     const expected = kept.map(m => ({ id: idOf(m), ...only(m, FIELDS), status: m.status, lines: m.lines }))
     same(byId(seen), byId(expected), 'the messages')
     const since = clock.now() - 20 * HOUR_MS
-    const { backlog, oldest, counts } = await outbox.queries.readSummary(since, 60_000)
+    const { backlog, oldest, counts } = await outbox.queries.readSummary(since)
     for (const channel of ['email', 'sms'] as const) {
       const arrivals = kept
         .filter(m => isAlive(m) && m.given.message.channel === channel)
