@@ -108,7 +108,15 @@ t.test('languages, area codes and countries', t => {
     '-',
   ])
   reads(t, 'DEFAULT_AREA_CODE', { '86': '86', '+86': '86', '0086': '86', '1': '1' }, ['0', '1684', 'CN'])
-  reads(t, 'SMS_COUNTRIES', { '*': '*', 'cn, HK': ['CN', 'HK'] }, ['China', 'UK', 'EU', 'CN;HK', 'XX'])
+  reads(t, 'SMS_COUNTRIES', { '*': '*', 'cn, HK': ['CN', 'HK'] }, [
+    'China',
+    'UK',
+    'EU',
+    'UN',
+    'ZZ',
+    'CN;HK',
+    'XX',
+  ])
   t.end()
 })
 
@@ -238,19 +246,35 @@ t.test('senders of SMS', t => {
   reads(
     t,
     'TWILIO_FROM',
-    { '+15005550006': { from: '+15005550006' }, Example: { from: 'Example' }, '12345': { from: '12345' } },
-    ['A name too long for it', '+0123', '123456789'],
+    {
+      ...Object.fromEntries(
+        ['+15005550006', '+1234567', '+123456789012345', '123', '12345678', 'Example', 'A 2&c+d_e-1'].map(
+          from => [from, { from }],
+        ),
+      ),
+      [`MG${'0aF9'.repeat(8)}`]: { messagingServiceSid: `MG${'0aF9'.repeat(8)}` },
+    },
+    [
+      'A name of 12',
+      '+0123',
+      '+0123456',
+      '+123456',
+      '+1234567890123456',
+      '12',
+      '123456789',
+      `MG${'a'.repeat(31)}`,
+    ],
   )
   const service = `MG${'a'.repeat(32)}`
   reads(
     t,
     'PLUGIN_SENDERS',
     {
-      [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "C", "signatures": {"aliyun": "乙"}}}`]:
+      [`{"p1": {"signature": "甲", "from": "+15005550006"}, "2": {"from": "${service}"}, "3": {"signature": "${'C'.repeat(40)}", "signatures": {"aliyun": "乙"}}}`]:
         new Map<string, unknown>([
           ['p1', { signature: '甲', from: '+15005550006' }],
           ['2', { messagingServiceSid: service }],
-          ['3', { signature: 'C', signatures: { aliyun: '乙' } }],
+          ['3', { signature: 'C'.repeat(40), signatures: { aliyun: '乙' } }],
         ]),
     },
     [
