@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { recognize } from '../../../src/language/recognize.ts'
-import { judgeStatus } from '../../../src/providers/codes.ts'
+import {
+  createCodeTable,
+  faultOfReport,
+  judgeStatus,
+  msUntilNextTotal,
+  outcomeOfVerdict,
+} from '../../../src/providers/codes.ts'
 import listed from '../../../src/providers/twilio.codes.json' with { type: 'json' }
 import { englishIn } from '../../language/english.ts'
 import { startTwilioServer } from '../../rigs/twilio-server.ts'
@@ -99,3 +105,72 @@ t.test('a report has a code that Twilio publishes, and words in both languages',
     ['30018', '30024', '30032', '30033', '30034', '30035'],
   )
 })
+
+t.test(
+  'the fault of a report, and the outcome of a refusal, follow from the verdict where no scope is listed',
+  async t => {
+    for (const [listed, fault] of [
+      [undefined, ['later', 'message', null]],
+      [{ verdict: 'ok', scope: 'account', en: 'It came.' }, ['later', 'message', null]],
+      [{ verdict: 'recipient', en: 'Nobody.' }, ['recipient', 'recipient', 'Nobody.']],
+      [{ verdict: 'country' }, ['country', 'country', null]],
+      [{ verdict: 'ours' }, ['ours', 'message', null]],
+      [{ verdict: 'ours', scope: 'sender' }, ['ours', 'sender', null]],
+    ] as const) {
+      const [verdict, scope, reason] = fault
+      t.same(faultOfReport(listed), { verdict, scope, reason })
+    }
+    const said = { code: '7', reply: 'no' }
+    for (const [refusal, outcome] of [
+      [
+        { verdict: 'ambiguous', scope: 'transport' },
+        { is: 'ambiguous', scope: 'transport' },
+      ],
+      [
+        { verdict: 'ours', scope: 'account' },
+        { is: 'retry', whose: 'ours', scope: 'account' },
+      ],
+      [
+        { verdict: 'later', scope: 'sender' },
+        { is: 'retry', whose: 'later', scope: 'sender' },
+      ],
+      [{ verdict: 'limit' }, { is: 'limit', scope: 'account', retryAfterMs: 3_600_000 }],
+      [
+        { verdict: 'limit', scope: 'sender' },
+        { is: 'limit', scope: 'sender', retryAfterMs: 3_600_000 },
+      ],
+      [{ verdict: 'content' }, { is: 'rejected', scope: 'message' }],
+      [
+        { verdict: 'content', scope: 'template' },
+        { is: 'rejected', scope: 'template' },
+      ],
+      [{ verdict: 'recipient' }, { is: 'rejected', scope: 'recipient' }],
+      [
+        { verdict: 'country', scope: 'recipient' },
+        { is: 'rejected', scope: 'recipient' },
+      ],
+    ] as const)
+      t.same(outcomeOfVerdict(refusal, '7', 'no'), { ...outcome, ...said })
+    t.equal(msUntilNextTotal(Date.parse('2026-11-20T15:30:00Z')), 1_800_000, 'midnight in China')
+    t.equal(msUntilNextTotal(Date.parse('2026-11-20T14:59:00Z')), 3_600_000)
+  },
+)
+
+t.test(
+  'of lists the first one that has a code counts, and a whole code before the beginning of one',
+  async t => {
+    const [own, usual] = [{ verdict: 'later' }, { verdict: 'ours' }]
+    const find = createCodeTable(
+      [{ code: 'a.b', ...own }],
+      [
+        { code: 'a.b', ...usual },
+        { code: 'a.*', prefix: true, ...usual },
+        { code: 'c', ...usual },
+      ],
+    )
+    t.same(
+      ['a.b', 'a.c', 'c', 'c.d', 'b'].map(code => find(code)?.verdict),
+      ['later', 'ours', 'ours', undefined, undefined],
+    )
+  },
+)
