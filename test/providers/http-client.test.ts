@@ -1,8 +1,15 @@
+import { getEventListeners } from 'node:events'
+import http from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
-import { createHttpApi, type HttpApiOptions, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
+import {
+  createHttpApi,
+  type HttpApiOptions,
+  outcomeWithoutAnswer,
+  readRetryAfter,
+} from '../../src/providers/http-client.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
@@ -89,4 +96,76 @@ t.test('an API that only ever says that it is still there is not listened to', a
     code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE',
   })
   t.ok(said < 16 * 1024 * 1024, `${said} octets`)
+})
+
+t.test(
+  '256 KB of an answer are read at most, and the signal that may end a request is let go of with it',
+  async t => {
+    const server = http.createServer(({ url = '' }, response) =>
+      response.end('x'.repeat(Number(url.slice(1)))),
+    )
+    const api = open(t, `http://127.0.0.1:${await listen(t, server)}`)
+    const { signal } = new AbortController()
+    const ask = (octets: number, by = signal) => api.request({ ...REQUEST, path: `/${octets}` }, by)
+    t.match(await ask(262_144), { value: { status: 200, retryAfter: undefined, body: 'x'.repeat(262_144) } })
+    t.match(await ask(262_145), {
+      error: { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' },
+      written: true,
+      answer: { status: 200 },
+    })
+    t.same(getEventListeners(signal, 'abort'), [])
+    t.match(await ask(1, AbortSignal.abort()), { written: false, answer: undefined, stopped: 'aborted' })
+  },
+)
+
+t.test('what a request without an answer means for its message', async t => {
+  const later = { is: 'retry', whose: 'later' }
+  const lost = (status: number) => ({
+    ...later,
+    scope: 'transport',
+    code: `http-${status}`,
+    reply: `HTTP ${status}, and the rest of the answer was lost`,
+  })
+  const unread = (status: number) => ({
+    is: 'ambiguous',
+    code: `http-${status}`,
+    reply: `HTTP ${status}, but the answer cannot be read`,
+  })
+  for (const [status, outcome] of [
+    [299, unread(299)],
+    [300, lost(300)],
+    [499, lost(499)],
+    [500, unread(500)],
+  ] as const) {
+    const answer = { status, retryAfter: undefined }
+    t.same(outcomeWithoutAnswer({ error: null, written: true, answer }, 'a carrier'), outcome)
+  }
+  for (const [code, words] of [
+    ['aborted', 'stopped by us'],
+    ['expired', 'its validity is over'],
+    ['answer-limit', 'the answer took too long'],
+  ] as const) {
+    const ended = { error: { code: 'E', message: 'no' }, stopped: code }
+    const before = { ...later, code, reply: words, untouched: true }
+    t.same(outcomeWithoutAnswer({ ...ended, written: false }, 'a carrier'), before)
+    const after = { is: 'ambiguous', code, reply: `no answer after the request was written: ${words}` }
+    t.same(outcomeWithoutAnswer({ ...ended, written: true }, 'a carrier'), after)
+  }
+  const failed = { error: { code: 'EPIPE', message: '' }, written: false }
+  t.same(outcomeWithoutAnswer(failed, 'a carrier'), {
+    ...later,
+    code: 'EPIPE',
+    reply: 'EPIPE',
+    untouched: true,
+  })
+  t.throws(() => outcomeWithoutAnswer({ error: new Error('a bug'), written: true }, 'a carrier'), {
+    message: 'sending by a carrier failed in an unexpected way',
+  })
+  for (const [value, ms] of [
+    [undefined, undefined],
+    [' 3600 ', 3_600_000],
+    ['3601', 3_600_000],
+    ['1234567890', undefined],
+  ] as const)
+    t.equal(readRetryAfter(value, 0), ms)
 })
