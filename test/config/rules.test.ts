@@ -342,10 +342,16 @@ t.test('a name that 1.1.0 still read stops the start, and the new one is said', 
     ['QUOTA_SMS_COST_PER_DAY', 'QUOTAS'],
     ['QUOTA_EMAIL_PER_DAY', 'QUOTAS'],
     ['EMAIL_WORDS', 'PLATFORM_WORDS'],
+    ['SMS_WORDS', 'PLATFORM_WORDS'],
     ['TWILIO_API_KEY_SID', 'TWILIO_API_KEY'],
+    ['TWILIO_API_KEY_SECRET', 'TWILIO_API_KEY'],
     ['TWILIO_MESSAGING_SERVICE_SID', 'TWILIO_FROM'],
     ['DKIM_SELECTOR', 'DKIM_NAME'],
-    ['DDQ_ANY_PRODUCT', 'DDQ_URL'],
+    ['DKIM_DOMAIN', 'DKIM_NAME'],
+    ...['HOST', 'PORT', 'TLS', 'AUTH_PATH', 'SUBSCRIBE_PATH', 'HEARTBEAT', 'ANY_PRODUCT'].map(old => [
+      `DDQ_${old}`,
+      'DDQ_URL',
+    ]),
   ])
     t.match(faultsIn({ ...enough, [String(old)]: 'x' }), [
       new RegExp(`^${old} is not read any more: put its value into ${now} \\(.*settings ${now}`),
