@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createToken } from '../../src/commands/token.ts'
+import { nearestName, reachableHost } from '../../src/config/sources.ts'
 import { describeAdvice } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
@@ -327,6 +328,21 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
   t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
   t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
+  const others =
+    'COMPOSE_FILE DOCKER_HOST NODE_ENV ACME_EMAIL CADDY_HOST POSTGRES_DB SSL_CERT_DIR TZ LANG LC_ALL LC_MESSAGES PATH HTTP_PROXY PUBLIC_HOST MALLOC_ARENA_MAX'
+  t.same(said({}, { '.env': others.replaceAll(' ', '=x\n').concat('=x\n') }), [])
+  for (const [name, known, near] of [
+    ['ABCDEFGH', ['ABCDEFXY'], 'ABCDEFXY'],
+    ['ABCDEFG', ['ABCDEXY'], null],
+    ['PORTX', ['PORTA', 'PORTB'], 'PORTA'],
+    ['PORX', ['PORT'], null],
+    ['porta', ['PORTA'], null],
+    ['TWILIO_SID', ['TWILIO_ACCOUNT_SID'], 'TWILIO_ACCOUNT_SID'],
+    ['ACCOUNT_SID', ['TWILIO_ACCOUNT_SID'], null],
+  ] as const)
+    t.equal(nearestName(name, known), near, name)
+  const hosts = ['0.0.0.0', '::', '::1', '192.0.2.1', 'localhost']
+  t.same(hosts.map(reachableHost), ['127.0.0.1', '[::1]', '[::1]', '192.0.2.1', 'localhost'])
   t.end()
 })
 
