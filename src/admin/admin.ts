@@ -91,7 +91,7 @@ function guardOf(config: Config, now: () => number, emit: Emit) {
 /** The hash by which the store knows a recipient that an operator typed in full; null: neither an address nor a number. */
 function hashOf(typed: string, { keys, config }: AdminOptions): string | null {
   const recipient = readTypedRecipient(typed)
-  const address = parseAddress(recipient, true)
+  const address = parseAddress(recipient)
   if (address !== null) return keys.recipientHash('email', address)
   const parsePhone = createPhoneParser({ countries: '*', defaultAreaCode: config.DEFAULT_AREA_CODE })
   const number = parsePhone(recipient, undefined)

@@ -1,4 +1,3 @@
-import { unescape } from 'node:querystring'
 import { ID_HEADER } from '../messages/message.ts'
 
 /** A mail of ours that came back, or was complained of, as somebody's mail server reports it. */
@@ -113,13 +112,7 @@ function readPart(text: string, lines: LinesToRead): Part {
 /** @returns null: it is not encoded. */
 function decode(text: string, encoding: string): string | null {
   if (encoding === 'base64') return Buffer.from(text, 'base64').toString('utf8')
-  if (encoding !== 'quoted-printable') return null
-  return unescape(
-    text
-      .replaceAll('%', '%25')
-      .replace(/=\r?\n/g, '')
-      .replaceAll('=', '%'),
-  )
+  return encoding === 'quoted-printable' ? bytesOf(text.replace(/=\r?\n/g, '')).toString('utf8') : null
 }
 
 /** How many lines of a report may still be read, in all its parts together. */
@@ -220,9 +213,7 @@ function codeOf(group: Fields): string | null {
 function decodeWords(text: string): string {
   return text.replace(/=\?([\w-]{1,40})\?([bq])\?([^?\s]*)\?=/gi, (whole, charset, form, data) => {
     const bytes =
-      form.toLowerCase() === 'b'
-        ? Buffer.from(data, 'base64')
-        : Buffer.from(unescapeBytes(data.replaceAll('_', ' ')), 'latin1')
+      form.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : bytesOf(data.replaceAll('_', ' '))
     try {
       return new TextDecoder(charset).decode(bytes)
     } catch {
@@ -231,8 +222,10 @@ function decodeWords(text: string): string {
   })
 }
 
-function unescapeBytes(text: string): string {
-  return text.replace(/=([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+/** The bytes of a text in which =3D and the like stand for one. */
+function bytesOf(text: string): Buffer {
+  const byte = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
+  return Buffer.from(text.replace(/=([\da-f]{2})/gi, byte), 'latin1')
 }
 
 /** The address of a field such as `rfc822; <ann@example.com>`, or none. */

@@ -40,14 +40,12 @@ export type ReadRecipients = (
 
 /**
  * @param parsePhone reads one number.
- * @param routedAddresses whether an address may have a local part that servers route by.
  */
 export function createRecipientReader(
   parsePhone: (text: string, areaCode: string | undefined) => PhoneVerdict,
-  routedAddresses = false,
 ): ReadRecipients {
   const readAddress = (text: string): Recipient | RecipientFault => {
-    const to = parseAddress(text, routedAddresses)
+    const to = parseAddress(text)
     return to === null ? 'recipient' : { to, masked: maskAddress(to) }
   }
   const readNumber = (text: string, areaCode: string | undefined): Recipient | RecipientFault => {
@@ -90,43 +88,30 @@ const MAX_ADDRESS = 254
  * It has no `%` and no `!`: many servers route by them, so that `victim%example.com@…` and `example.com!victim@…` are further
  * names of the mailbox victim@example.com, each with quotas of its own.
  */
-const DOT_ATOM = dotAtom("#$&'*+/=?^_`{|}~-")
-/** Characters that an operator may allow who knows that no server on the way routes by them. */
-const ROUTED = dotAtom("%!#$&'*+/=?^_`{|}~-")
+const DOT_ATOM = /^[\p{L}\p{M}\p{N}#$&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{M}\p{N}#$&'*+/=?^_`{|}~-]+)*$/u
 /**
  * The beginning of an encoded word (RFC 2047), which is no word in an address; but some libraries decode it there, so that
  * `=?utf-8?q?victim=40example.com=3e?=@…` may end at another mailbox behind them.
  */
 const ENCODED_WORD = /=\?[^?]*\?[bq]\?/i
-/** RFC 5321 4.1.2, quoted-string, printable ASCII without quoted pairs, brackets and the comma that splits a list. */
-const QUOTED = /^"[ !#-+\--;=?-[\]-~]*"$/
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u
-
-function dotAtom(signs: string): RegExp {
-  const atom = `[\\p{L}\\p{M}\\p{N}${signs.replace(/[\^-]/g, String.raw`\$&`)}]+`
-  return new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
-}
 
 /**
  * Reads one bare address, strictly, in front of nodemailer, whose own parser is made for people's headers and lets
  * groups, routes, quotes and look-alike domains through.
  *
  * @param text one address, already split from its list; spaces and tabs around it are ignored.
- * @param routed whether a local part may be quoted, or have `%` or `!` in it.
  * @returns the address with its domain as lower-case A-labels (UTS 46), or null when it is not one. A domain that
  *   UTS 46 would map to something that reads differently (`ⅇvil.test`, full-width dots) is refused, not mapped.
  */
-export function parseAddress(text: string, routed = false): string | null {
+export function parseAddress(text: string): string | null {
   const trimmed = trimBlanks(text)
   const at = trimmed.lastIndexOf('@')
   if (at < 1 || Buffer.byteLength(trimmed) > MAX_ADDRESS) return null
   const local = trimmed.slice(0, at)
   if (Buffer.byteLength(local) > MAX_LOCAL || INVISIBLE.test(local)) return null
-  const isLocalPart = routed
-    ? ROUTED.test(local) || QUOTED.test(local)
-    : DOT_ATOM.test(local) && !ENCODED_WORD.test(local)
-  if (!isLocalPart) return null
+  if (!DOT_ATOM.test(local) || ENCODED_WORD.test(local)) return null
   const domain = parseDomain(trimmed.slice(at + 1))
   if (domain === null) return null
   const address = `${local}@${domain}`

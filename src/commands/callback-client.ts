@@ -34,8 +34,6 @@ export interface CallbackClientOptions {
   readonly ca?: string
   /** Accepts any certificate: for a service with a self-signed one, on a machine of your own. */
   readonly insecure?: boolean
-  /** An address of this machine to call from; unless given, the system chooses. */
-  readonly localAddress?: string
   /** Default `callback-courier-send`. */
   readonly userAgent?: string
   /** How long it waits for an answer, in ms. Default 10,000. */
@@ -65,7 +63,6 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
       rejectUnauthorized: options.insecure !== true,
       ca: options.ca,
     },
-    localAddress: options.localAddress,
   })
 
   /** @param credentials signs the call when they are there. */

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import { getCACertificates } from 'node:tls'
 import { pino } from 'pino'
 import { describeReply } from '../admin/console/html.ts'
@@ -8,8 +7,6 @@ import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfBrowser, languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
-import { PLAIN_KIND } from '../messages/kinds.ts'
-import { sampleMessage, samples } from '../messages/samples.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { modulesOf } from '../providers/list.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -31,7 +28,7 @@ import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
 import type { Renderer } from '../words/render.ts'
 import { askService } from './ask-service.ts'
-import { type CallbackClient, createCallbackClient } from './callback-client.ts'
+import { createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import {
   checkClock,
@@ -239,19 +236,11 @@ async function withRenderer(
 /** @param ca PEM of the authorities to trust; undefined: the usual ones. */
 async function checkPublicUrls(config: Config, ca: string | undefined): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const clients: CallbackClient[] = []
-  const callFrom = (localAddress?: string) => {
-    const client = createCallbackClient({ timeoutMs: 5000, ca, userAgent: CHECK_AGENT, localAddress })
-    clients.push(client)
-    return client
-  }
-  const ownAddresses = Object.values(networkInterfaces()).flatMap(each =>
-    (each ?? []).filter(({ internal }) => !internal).map(({ address }) => address),
-  )
+  const client = createCallbackClient({ timeoutMs: 5000, ca, userAgent: CHECK_AGENT })
   try {
-    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, callFrom, ownAddresses)
+    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, client)
   } finally {
-    await Promise.all(clients.map(client => client.close()))
+    await client.close()
   }
 }
 
@@ -267,15 +256,8 @@ async function checkRobots(config: Config, renderer: Renderer, clock: Clock): Pr
   const robots = openRobots(config, renderer, clock, event => {
     if (event.type === 'robot-posted') outcomes.set(event.robot, event.outcome)
   })
-  const plain = say('This is a test by “check”, and no alarm.').in(languageOfBrowser(config.LOCALE))
-  const [sample] = samples.filter(({ channel, name }) => channel === 'sms' && name === PLAIN_KIND)
-  if (robots === null || sample === undefined) return []
-  const content = { params: {}, plain, words: 'plain' } as const
-  const message = { ...sampleMessage(sample, config.LOCALE), purpose: 'alarm', content } as const
-  robots.note(
-    [{ message, dedupeKey: '', recipientHash: '', charges: [] }],
-    [{ is: 'stored', superseded: [] }],
-  )
+  if (robots === null) return []
+  robots.add(say('This is a test by “check”, and no alarm.').in(languageOfBrowser(config.LOCALE)))
   await robots.close()
   return (config.SMS_GATEWAYS ?? []).flatMap(({ channel, name }) => {
     const outcome = outcomes.get(name)

@@ -73,7 +73,6 @@ export function openRecipientReader(config: Config): ReadRecipients {
   const wanted = config.SMS_COUNTRIES ?? (home === null ? [] : [home])
   return createRecipientReader(
     createPhoneParser({ countries: routedCountries(wanted, config.SMS_ROUTES), defaultAreaCode: area }),
-    config.ROUTED_ADDRESSES,
   )
 }
 

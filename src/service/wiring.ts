@@ -329,7 +329,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   }
   const inSlices = createTimeSlices(REPORTS_MS, monotonic, admission.hasUnstored)
   const readBounce = createBounceReader(inSlices, text => {
-    const address = parseAddress(text, true)
+    const address = parseAddress(text)
     return address === null ? null : storeKeys.recipientHash('email', address)
   })
   const keys = bounceKeys(config)

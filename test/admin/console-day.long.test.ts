@@ -70,7 +70,7 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   for (let n = 0; n < 6; n += 1) await rig.post('email', code(`evening${n}@example.com`, String(500_000 + n)))
   await settled(rig, 'sent', 23)
   const evening = await look('/console?period=day')
-  t.match(evening, /data-l="Expired"><a [^>]*>8</)
+  t.match(evening, /E-mail\s+\d+\s+0\s+0\s+8\s+0\s+0/)
   t.notMatch(evening, /Failing/)
   t.equal(rig.smtp.mails.filter(mail => mail.to.join().startsWith('noon')).length, 0)
 

@@ -122,7 +122,7 @@ t.test('whatever goes in, what comes out cannot leave its place in an SMTP comma
   )
 })
 
-t.test('what servers route by is an address only where the operator says so', async t => {
+t.test('what servers route by is no address', async t => {
   for (const routed of [
     'victim%example.org@example.com',
     'example.org!victim@example.com',
@@ -133,7 +133,6 @@ t.test('what servers route by is an address only where the operator says so', as
     '=?UTF-8?B?dmljdGlt?=@example.com',
   ]) {
     t.equal(parseAddress(routed), null, routed)
-    t.equal(parseAddress(routed, true), routed)
   }
   for (const wrong of [
     '"a\r\nRCPT TO:<e@e>"@g.test',
@@ -142,7 +141,7 @@ t.test('what servers route by is an address only where the operator says so', as
     '"a@g.test',
     'a"b"@g.test',
   ])
-    t.equal(parseAddress(wrong, true), null, encodeURI(wrong))
+    t.equal(parseAddress(wrong), null, encodeURI(wrong))
 })
 
 t.test('a mailbox is one, however its address is written', async t => {

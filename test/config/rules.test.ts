@@ -322,9 +322,9 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])
   t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
-  t.match(said({ TWILIO_SID: 'x' }), [/did you mean TWILIO_ACCOUNT_SID\?/])
+  t.match(said({ TWILIO_FORM: 'x' }), [/did you mean TWILIO_FROM\?/])
   t.match(said({ EMAIL_TOKEN_FIEL: 'x' }), [/did you mean EMAIL_TOKEN_FILE\?/])
-  t.same(said({ PUBLIC_HAT: 'x', PORTS_OF: 'x' }), [], 'three slips are another word')
+  t.same(said({ PUBLIC_HAT: 'x', PORTS_OF: 'x' }), [], 'three other letters are another word')
   t.same(said({ HOME: '/root', PATH: '/bin', HOSTNAME: 'x', SMTP_HOST_PORT: 'x', npm_config_x: '1' }), [])
   t.same(said({ SSL_CERT_FILE: '/etc/ssl/cert.pem', SSL_CERT_DIR: '/etc/ssl' }), [], 'they are OpenSSL’s')
   t.match(said({}, { '.env': 'NONSENSE=1\nCOMPOSE_PROJECT_NAME=x\n' }), [/^NONSENSE is not a setting/])
@@ -332,13 +332,12 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
     'COMPOSE_FILE DOCKER_HOST NODE_ENV ACME_EMAIL CADDY_HOST POSTGRES_DB SSL_CERT_DIR TZ LANG LC_ALL LC_MESSAGES PATH HTTP_PROXY PUBLIC_HOST MALLOC_ARENA_MAX'
   t.same(said({}, { '.env': others.replaceAll(' ', '=x\n').concat('=x\n') }), [])
   for (const [name, known, near] of [
-    ['ABCDEFGH', ['ABCDEFXY'], 'ABCDEFXY'],
-    ['ABCDEFG', ['ABCDEXY'], null],
+    ['ABCDEFGH', ['ABCDEFXH'], 'ABCDEFXH'],
+    ['ABCDEFGH', ['ABCDEFXY'], null],
     ['PORTX', ['PORTA', 'PORTB'], 'PORTA'],
     ['PORX', ['PORT'], null],
     ['porta', ['PORTA'], null],
-    ['TWILIO_SID', ['TWILIO_ACCOUNT_SID'], 'TWILIO_ACCOUNT_SID'],
-    ['ACCOUNT_SID', ['TWILIO_ACCOUNT_SID'], null],
+    ['TWILIO_SID', ['TWILIO_ACCOUNT_SID'], null],
   ] as const)
     t.equal(nearestName(name, known), near, name)
   const hosts = ['0.0.0.0', '::', '::1', '192.0.2.1', 'localhost']

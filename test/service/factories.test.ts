@@ -109,13 +109,6 @@ t.test('an SMS may go to the listed countries, or to the one at home, and only w
   }
   const home = openRecipientReader(load({ ...enough, DEFAULT_AREA_CODE: '49' }))
   t.match(home('sms', '015123456789', undefined).valid, [{ to: GERMANY, country: 'DE' }])
-  for (const [given, count] of [
-    [{}, 0],
-    [{ ROUTED_ADDRESSES: 'on' }, 1],
-  ] as const) {
-    const read = openRecipientReader(load({ ...enough, ...given }))
-    t.equal(read('email', 'ann%example.com@example.org', undefined).valid.length, count)
-  }
   t.end()
 })
 

@@ -102,7 +102,7 @@ export function timeElement(at: number | null): Html {
 }
 
 /**
- * A provider's reply with its code, unless the reply begins with it already; a colon is behind a code that is a word. What
+ * A provider's reply with its code, unless the reply begins with it already, or says a code that is a word; a colon is behind a code that is a word. What
  * this service itself says of an attempt is in the reader's language, behind a code as well.
  * @param longest characters of the reply
  */
@@ -111,7 +111,7 @@ export function describeReply(
   longest = 200,
 ): Sentence {
   const text = translateText(reply.slice(0, longest))
-  if (reply.startsWith(code)) return text
+  if (reply.startsWith(code) || (!/\d/.test(code) && reply.includes(code))) return text
   if (reply === '') return translateText(code)
   if (!/\d/.test(code)) return say('{about}: {what}', { about: code, what: text })
   return say('{code} {what}', { code, what: text })

@@ -1,4 +1,4 @@
-import { createSourceNetworks, SOURCE_REFUSED } from '../../callback/authenticate.ts'
+import { SOURCE_REFUSED } from '../../callback/authenticate.ts'
 import type { Config } from '../../config/config.ts'
 import { say } from '../../language/sentence.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
@@ -8,39 +8,21 @@ import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
 
 /**
  * Validates each callback URL through PUBLIC_URL as the platform's console does: this checks name, certificate with its
- * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate. A URL that
- * lets in only networks of ALLOWED_SOURCES is called from those that this machine is in; the platform's can be tried by the platform alone.
- * @param callFrom makes a client that calls from an address of this machine; undefined: from the one that the system chooses.
- * @param ownAddresses of this machine.
+ * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate.
  */
 export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],
-  { CORP_ID, ALLOWED_SOURCES }: Config,
-  callFrom: (address?: string) => { readonly validate: CallbackClient['validate'] },
-  ownAddresses: readonly string[],
+  { CORP_ID: corpId }: Config,
+  client: Pick<CallbackClient, 'validate'>,
 ): Promise<readonly CheckResult[]> {
-  const networks = createSourceNetworks(ALLOWED_SOURCES, [])
-  const allowed = ownAddresses.filter(address => networks.isAllowed(address, undefined))
   return await Promise.all(
-    entries.map(async ({ channel, url, token }) => {
-      let answer: CallbackAnswer | undefined
-      for (const address of [undefined, ...allowed]) {
-        const said = await callFrom(address).validate(url, { corpId: CORP_ID, token })
-        // An address of another family, or of another network, does not lead there.
-        if (answer === undefined || said.is === 'answered') answer = said
-        if (!isSourceRefused(answer)) break
-      }
-      return judgeValidation(`${channel} URL`, answer, allowed.length > 0)
-    }),
+    entries.map(async ({ channel, url, token }) =>
+      judgeValidation(`${channel} URL`, await client.validate(url, { corpId, token })),
+    ),
   )
 }
 
-function isSourceRefused(answer: CallbackAnswer): boolean {
-  return answer.is === 'answered' && answer.errMsg === SOURCE_REFUSED
-}
-
-function judgeValidation(about: string, answer: CallbackAnswer | undefined, isAllowed: boolean): CheckResult {
-  if (answer === undefined) throw new TypeError('nobody was asked')
+function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
   if (answer.is === 'unreachable' && answer.certificateRefused)
     return checkWarning(
       about,
@@ -54,18 +36,10 @@ function judgeValidation(about: string, answer: CallbackAnswer | undefined, isAl
       'start the service; or the way to it is not open from this machine',
     )
   if (answer.status === 200 && answer.errCode === 0) return checkOk(about, `validates, in ${answer.ms} ms`)
-  if (isSourceRefused(answer) && isAllowed)
-    return checkWarning(
-      about,
-      say(
-        'this machine is in ALLOWED_SOURCES, and is refused: the service sees another address of the caller',
-      ),
-      say('behind a proxy set TRUSTED_PROXIES to its address'),
-    )
-  if (isSourceRefused(answer))
+  if (answer.errMsg === SOURCE_REFUSED)
     return checkOk(
       about,
-      say('answers, and lets nobody in from this machine, which is not in ALLOWED_SOURCES'),
+      say('answers, and lets nobody in from this machine (ALLOWED_SOURCES, TRUSTED_PROXIES)'),
       say('validate once more in the platform’s console: only its own networks can try key and Token'),
     )
   return checkFailure(

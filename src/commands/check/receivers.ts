@@ -42,21 +42,9 @@ function diagnose(result: Exclude<PostResult, { readonly is: 'delivered' }>, url
       next: 'let it answer 2xx, and start the service anew: it tells nothing more until then',
     }
   if (result.unanswered !== undefined) return diagnoseExchange(result.unanswered, url, SETTING)
-  const status = Number(result.reason.slice('http-'.length))
-  if (status === 401 || status === 403)
-    return {
-      what: `refuses the request (HTTP ${status})`,
-      next: 'EVENTS_SECRET has to be the same there, and both clocks right',
-    }
-  if (status >= 300 && status < 400)
-    return {
-      what: `redirects, which is not followed (HTTP ${status})`,
-      next: `write the address that it leads to into ${SETTING}`,
-    }
-  if (status === 404 || status === 405)
-    return { what: `takes no POST at this path (HTTP ${status})`, next: `look at the path in ${SETTING}` }
+  const status = result.reason.slice('http-'.length)
   return {
     what: `answers HTTP ${status}`,
-    next: 'look at its log: events wait until it answers 2xx, three days at most',
+    next: 'look at its log, at EVENTS_SECRET (401, 403) and at the path in EVENTS_URL (3xx, 404, 405): events wait until it answers 2xx, three days at most',
   }
 }

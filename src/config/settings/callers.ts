@@ -119,12 +119,6 @@ export const callers = {
       default: 50,
       meaning: 'Most recipients of one callback.',
     }),
-    ROUTED_ADDRESSES: settingWithReader(readSwitch, {
-      default: 'off',
-      meaning:
-        'on: mail goes to addresses with % or ! before the @, or a quoted part there. Many mail servers route by these, so one mailbox then has many names, each with quotas of its own.',
-      example: 'on',
-    }),
   },
 } as const satisfies Group<Settings>
 

@@ -1,4 +1,3 @@
-import { type Context, createContext, Script } from 'node:vm'
 import type { FaultScope } from '../../messages/message.ts'
 import { objectOf, parseJson } from '../../runtime/json-object.ts'
 import { unescapePointer } from '../../runtime/yaml-text.ts'
@@ -28,18 +27,14 @@ export interface Received {
 
 /** More than any code or id needs. */
 const MOST_SEARCHED = 4096
-/** An expression that takes so long, ms, is not at its end soon: some texts take it hours, and everything waits meanwhile. */
-const LONGEST_SEARCH_MS = 200
-/** In a context of its own, since nothing else can interrupt an expression; it costs some tenths of a millisecond. */
-const SEARCH = new Script("new RegExp(expression).exec(text)?.[1] ?? ''")
-let context: Context | undefined
-
 /** @returns why a finder can find nothing; null: it can. */
 export function findFinderFault(finder: Finder): string | null {
   for (const each of [finder].flat())
     if (!each.startsWith('/')) {
       try {
         if (new RegExp(`${each}|`).exec('')?.length === 1) return 'needs a group, as in <id>(.+?)</id>'
+        if (!isTame(each))
+          return 'repeats more than one thing, or a group, and some answers would take it hours'
       } catch {
         return 'is neither a JSON pointer, which begins with /, nor a regular expression'
       }
@@ -47,10 +42,12 @@ export function findFinderFault(finder: Finder): string | null {
   return null
 }
 
-/** @returns a text or number as text; empty when there is none; null when an expression takes too long to tell. */
-export function findText(finder: Finder | undefined, { json, text }: Received): string | null {
+/** @returns a text or number as text; empty when there is none. */
+export function findText(finder: Finder | undefined, { json, text }: Received): string {
   for (const each of [finder ?? []].flat()) {
-    const found = each.startsWith('/') ? findPointed(each, json) : search(each, text.slice(0, MOST_SEARCHED))
+    const found = each.startsWith('/')
+      ? findPointed(each, json)
+      : (new RegExp(each).exec(text.slice(0, MOST_SEARCHED))?.[1] ?? '')
     if (found !== '') return found
   }
   return ''
@@ -63,19 +60,6 @@ function findPointed(pointer: Pointer | undefined, json: unknown): string {
     if (found !== '') return found
   }
   return ''
-}
-
-/** @returns what the group of an expression has found; null: it did not end in time. */
-function search(expression: string, text: string): string | null {
-  if (isTame(expression)) return new RegExp(expression).exec(text)?.[1] ?? ''
-  context ??= createContext({}, { codeGeneration: { strings: false, wasm: false } })
-  Object.assign(context, { expression, text })
-  try {
-    return String(SEARCH.runInContext(context, { timeout: LONGEST_SEARCH_MS }))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return null
-    throw error
-  }
 }
 
 /**
@@ -145,12 +129,6 @@ export function gatewayOutcome(
   now: number,
 ): Outcome {
   const code = findText(answer.code, reply)
-  if (code === null)
-    return {
-      is: 'ambiguous',
-      code: 'unreadable-answer',
-      reply: 'its answer takes the expressions of the file too long',
-    }
   const { verdict, scope, minutes = 0 } = meaningOf(answer, code, reply.status)
   const named = code === '' ? `http-${reply.status}` : (redactor.code(code) ?? 'unreadable-code')
   if (verdict === 'ok') {
@@ -160,7 +138,7 @@ export function gatewayOutcome(
       ? { is: 'sent', reply: `accepted, ${named}`, providerId }
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
-  const said = findText(answer.words, reply) ?? ''
+  const said = findText(answer.words, reply)
   const words = said === '' ? named : redactor.reply(said)
   return outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
 }

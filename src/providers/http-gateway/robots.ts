@@ -48,6 +48,8 @@ interface Waiting {
 export interface Robots {
   /** Takes the messages of a callback, or of devices' alerts, with what the store made of them. */
   note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void
+  /** Posts a text to each group. */
+  add(text: string): void
   /** Posts what is left, within two seconds. */
   close(): Promise<unknown>
 }
@@ -60,7 +62,11 @@ export function createRobots(options: RobotsOptions): Robots {
   const { robots, textOf } = options
   const posters = robots.map(robot => createPoster(robot, options))
   const known = new WeakSet<object>()
+  const add = (text: string) => {
+    for (const poster of posters) poster.add(text)
+  }
   return {
+    add,
     note(messages, accepted) {
       // The recipients of one alarm share its parameters. It is posted in the words of its mail, if it has one: an SMS says less, and may
       // be a carrier's template.
@@ -72,7 +78,7 @@ export function createRobots(options: RobotsOptions): Robots {
       }
       for (const params of alarms.keys()) known.add(params)
       const texts = new Set([...alarms.values()].map(textOf))
-      for (const text of texts) for (const { add } of posters) add(text)
+      for (const text of texts) add(text)
     },
     close: () => Promise.all(posters.map(({ close }) => close())),
   }
