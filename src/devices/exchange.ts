@@ -22,7 +22,7 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   const { answerMs, onBytes, onEnd } = options
   /** Streams that messages can come on. */
   let openStreams = 0
-  const costs = { unfinished: 0, useless: 0, countedAt: options.now() }
+  const costs = { useless: 0, countedAt: options.now() }
 
   async function read(stream: ClientHttp2Stream, onAnswer: (text: string) => void): Promise<void> {
     openStreams += 1
@@ -112,17 +112,13 @@ export interface ReaderOptions extends MessageHandlers {
 
 /** The cost of all streams of a connection so far. */
 interface StreamCosts {
-  /** Bytes of memory that are held for objects whose ends have not come. */
-  unfinished: number
   /** Bytes of which no message was made, less those of messages, and less what is forgiven with time. */
   useless: number
   /** The time at which `useless` was counted last, ms. */
   countedAt: number
 }
 
-/** An object holds half a megabyte at most; some hundred streams must not each do so. */
-const MOST_UNFINISHED_BYTES = 8 * 1024 * 1024
-/** A server that sends more than this sends garbage, and the connection is ended. */
+/** A server that sends more than this sends garbage, or objects that do not end, and the connection is ended. */
 const MOST_USELESS_BYTES = 512 * 1024
 const FORGIVEN_BYTES_A_SECOND = 1024
 /** The cost of looking at an object, in bytes, besides its own; and the bytes that a message may have around it. */
@@ -150,7 +146,6 @@ export async function readStream(
   const splitter = createSplitter(options.now)
   let messages = 0
   let bytes = 0
-  let held = 0
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       options.onBytes()
@@ -166,16 +161,11 @@ export async function readStream(
         }
         if (options.stopped()) return
       }
-      costs.unfinished += splitter.held() - held
-      held = splitter.held()
-      if (costs.unfinished > MOST_UNFINISHED_BYTES) throw new BrokenStream('objects without an end')
     }
   } catch (error) {
     if (!(error instanceof BrokenStream)) throw error
     options.onMalformed({ topic: '', fault: error.code, shape: '' })
     throw new BrokenStream(`the server sends ${error.code}`)
-  } finally {
-    costs.unfinished -= held
   }
 }
 

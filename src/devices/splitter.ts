@@ -91,7 +91,5 @@ export function createSplitter(now: () => number) {
       }
       if (depth > 0) hold(chunk.subarray(start))
     },
-    /** Bytes of memory that it holds for an object whose end has not come. */
-    held: (): number => held.length,
   }
 }

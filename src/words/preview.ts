@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Channel } from '../messages/message.ts'
 import { type Sample, sampleMessage, samples } from '../messages/samples.ts'
 import { countSegments, type Segments } from '../messages/sms-segments.ts'
@@ -32,7 +32,7 @@ export async function writePreviews(
   locales: readonly string[] = renderer.locales,
 ): Promise<void> {
   const all = samples.flatMap(sample => locales.map(locale => previewOf(renderer, sample, locale)))
-  for (const folder of ['mail', 'sms']) await makeFolder(join(out, folder))
+  for (const folder of ['mail', 'sms']) await mkdir(join(out, folder), { recursive: true })
   for (const one of all) {
     const name = `${one.kind}.${one.locale}`
     if (one.channel === 'sms') await writeFile(join(out, 'sms', `${name}.txt`), `${one.text}\n`)
@@ -40,19 +40,6 @@ export async function writePreviews(
       await writeFile(join(out, 'mail', `${name}.html`), one.mail.html)
       await writeFile(join(out, 'mail', `${name}.txt`), one.mail.text)
     }
-  }
-}
-
-/** Makes a folder and those that it is in. Node's own way to do so never ends where a file system has no room for folders, such as /proc. */
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || dirname(path) === path) throw error
-    await makeFolder(dirname(path))
-    await mkdir(path)
   }
 }
 

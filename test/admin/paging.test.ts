@@ -91,29 +91,7 @@ t.test('a list is of days of the reader, in the zone that the browser says', asy
   t.match(asked[0], days)
   if (page?.is !== 'page') throw new Error('no page')
   const html = page.content.in('en')
-  for (const part of [
-    /name="from" value="2026-11-20"/,
-    /name="zone" value="-480"/,
-    /messages\.csv\?state=sent&amp;from=2026-11-20&amp;to=2026-11-21&amp;zone=-480"/,
-  ])
-    t.match(html, part)
-  for (const language of ['en', 'zh-CN'] as const) {
-    const file = await ask('/console/messages.csv', language)
-    t.match(asked.at(-1), { ...days, limit: 5000 })
-    if (file?.is !== 'file') throw new Error('no file')
-    t.match(file, { name: 'messages.csv', type: 'text/csv; charset=utf-8' })
-    const [head = '', first = '', second = ''] = file.body.split('\r\n')
-    t.match(
-      head,
-      language === 'en' ? /^\uFEFF"Arrived, UTC","Channel","Kind"/ : /^\uFEFF"到达时间（UTC）","通道","类型"/,
-    )
-    t.match(first, `"1970-01-01 00:00:00"`)
-    t.match(first, `"'+86*******8000"`, 'a number is no formula')
-    t.match(first, `"'=cmd|""/c""!A1"`)
-    t.match(second, `"'-1+1","a***@example.com"`)
-    t.match(second, `"' @SUM(1)"`, 'white space does not hide it')
-    for (const cell of `${first},${second}`.match(/"(?:[^"]|"")*"/g) ?? []) t.notMatch(cell, /^"\s*[=+\-@]/)
-  }
+  for (const part of [/name="from" value="2026-11-20"/, /name="zone" value="-480"/]) t.match(html, part)
 })
 
 t.test('every message is on one page, however the callbacks fall', async t => {

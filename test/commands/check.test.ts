@@ -324,11 +324,11 @@ t.test('money and links: what is open is said', async t => {
     QUOTAS: 'sms-day=off email-day=off sms-minute=off email-minute=off alarm-recipient-hour=off',
     SMS_COUNTRIES: '*',
   })
-  t.match(lines.join('\n'), /warn quotas: nothing limits all SMS of a day → set sms-day in QUOTAS/)
+  t.match(lines.join('\n'), /warn quotas: the quota sms-day is off → set sms-day in QUOTAS/)
   for (const name of ['sms-minute', 'email-minute', 'alarm-recipient-hour'])
     t.match(
       lines.join('\n'),
-      new RegExp(`warn quotas: nothing limits .* → set ${name} in QUOTAS to a number: .+`),
+      new RegExp(`warn quotas: the quota ${name} is off → set ${name} in QUOTAS to a number: .+`),
       name,
     )
   t.notMatch((await found(env)).join('\n'), /quotas/, 'by default each brake is on')

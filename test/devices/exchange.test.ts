@@ -5,17 +5,16 @@ import { readStream } from '../../src/devices/exchange.ts'
 const MESSAGE = '{"topic":"a/b","payload":{}}'
 
 /** Reads what comes so many ms after what came before. @returns what became of it */
-async function read(parts: readonly (readonly [ms: number, text: string])[], unfinished = 0) {
-  const costs = { unfinished, useless: 0, countedAt: 0 }
+async function read(parts: readonly (readonly [ms: number, text: string])[]) {
+  const costs = { useless: 0, countedAt: 0 }
   let now = 0
   const answers: string[] = []
   const malformed: unknown[] = []
-  let [messages, chunks, most] = [0, 0, 0]
+  let [messages, chunks] = [0, 0]
   async function* come() {
     for (const [ms, text] of parts) {
       now += ms
       yield Buffer.from(text)
-      most = Math.max(most, costs.unfinished)
     }
   }
   const end = await readStream(
@@ -30,7 +29,7 @@ async function read(parts: readonly (readonly [ms: number, text: string])[], unf
     costs,
     answer => answers.push(answer),
   ).catch((error: Error) => error.message)
-  return { end: end ?? 'ended', messages, chunks, answers, malformed, costs, most }
+  return { end: end ?? 'ended', messages, chunks, answers, malformed, costs }
 }
 
 const FLOOD = 'the server sends a flood of what is no message'
@@ -63,19 +62,6 @@ t.test('half a megabyte that is no message ends a connection; a kilobyte is forg
     ['and costs as much', '524000 {"topic":""} 213', FLOOD],
   ] as const)
     t.equal((await read(chunksOf(chunks))).end, end, name)
-})
-
-t.test('objects without an end may take eight megabytes of all streams, and give them back', async t => {
-  const begun = [
-    [0, '{"a":"'],
-    [0, 'x"}'],
-  ] as const
-  t.match(await read(begun, 8_387_584), { end: 'ended', most: 8_388_608, costs: { unfinished: 8_387_584 } })
-  t.match(await read(begun, 8_387_585), {
-    end: 'the server sends objects without an end',
-    malformed: [{ topic: '', fault: 'objects without an end', shape: '' }],
-    costs: { unfinished: 8_387_585 },
-  })
 })
 
 t.test('what comes is an answer or a message, until nothing more is to be handled', async t => {

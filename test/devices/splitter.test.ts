@@ -77,10 +77,8 @@ t.test('an object without an end is held for half a minute, and what has ended i
   let now = 0
   const splitter = createSplitter(() => now)
   t.same([...splitter.push(Buffer.from(`{"a":"${'x'.repeat(5000)}`))], [])
-  t.ok(splitter.held() >= 5000)
   now += 30_000
   t.equal([...splitter.push(Buffer.from('"}{'))].length, 1)
-  t.ok(splitter.held() < 5000)
   now += 30_001
   t.throws(() => [...splitter.push(Buffer.from('"a":1}'))], { code: 'an object without an end' })
 })

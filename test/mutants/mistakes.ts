@@ -291,7 +291,6 @@ const NOTICED_BY: Readonly<Record<string, readonly (readonly [text: string, inst
     ],
   ],
   'test/commands/find.test.ts': [['new Date(day).setDate(day.getDate() + 1)', 'day.getTime() + 86_400_000']],
-  'test/admin/paging.test.ts': [['...rangeOf(filterOf(query)), limit: CSV_ROWS', 'limit: CSV_ROWS']],
   'test/admin/explain.test.ts': [['recipients === undefined && ((scope ===', '((scope ===']],
   'test/webhooks/leader.test.ts': [
     ['if (changed.get(provider) === event) changed.delete(provider)', 'changed.delete(provider)'],

@@ -43,7 +43,6 @@ export const messagePages: readonly ConsolePage[] = [
   { method: 'GET', path: PLACE, menu: say('Messages'), handle: showMessages },
   // The recipient is typed into a POST, so that it stands in no address bar, history or log; what follows is its hash.
   { method: 'POST', path: PLACE, handle: chooseFilter },
-  { method: 'GET', path: `${PLACE}.csv`, handle: exportMessages },
   { method: 'GET', path: PATH, handle: showMessage },
   { method: 'POST', path: PATH, handle: actOnMessage },
 ]
@@ -58,49 +57,6 @@ async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): P
     content,
     liveMs: filter.before === undefined ? LIVE_MS : undefined,
   }
-}
-
-/** Rows of a file. */
-const CSV_ROWS = 5000
-const CSV_COLUMNS: readonly (readonly [Sentence, (row: MessageView) => Sentence | string | number])[] = [
-  [say('Arrived, UTC'), row => clockTime(row.arrivedAt).slice(0, 19)],
-  [say('Channel'), row => CHANNEL_NAMES[row.channel]],
-  [say('Kind'), row => translateText(row.kind)],
-  [say('Recipient'), row => row.maskedRecipient],
-  [say('State'), row => STATE_WORDS[row.state]],
-  [say('Attempts'), row => row.attempts],
-  [say('Ended, UTC'), row => (row.finalAt === null ? '' : clockTime(row.finalAt).slice(0, 19))],
-  [say('Provider'), row => row.timeline.at(-1)?.provider ?? ''],
-  [say('Code'), row => row.timeline.at(-1)?.code ?? ''],
-  [say('Last reply'), row => translateText(row.timeline.at(-1)?.reply ?? '')],
-  [say('Delivery report'), row => translateText(row.receipt?.status ?? '')],
-  [say('Provider’s id'), row => row.providerId ?? ''],
-  [say('Id'), row => row.id],
-]
-
-async function exportMessages(
-  { query, language }: PageRequest,
-  { view }: ConsoleOptions,
-): Promise<PageResponse> {
-  const rows = await view.queries.listMessages({ ...rangeOf(filterOf(query)), limit: CSV_ROWS })
-  const lines = [
-    CSV_COLUMNS.map(([title]) => csvCell(title.in(language))),
-    ...rows.map(row =>
-      CSV_COLUMNS.map(([, cellOf]) => {
-        const cell = cellOf(row)
-        return csvCell(typeof cell === 'object' ? cell.in(language) : String(cell))
-      }),
-    ),
-  ]
-  const text = lines.map(cells => `${cells.join(',')}\r\n`).join('')
-  // Spreadsheets take a file without this mark for one in the code page of their system.
-  return { is: 'file', type: 'text/csv; charset=utf-8', name: 'messages.csv', body: `\uFEFF${text}` }
-}
-
-/** A cell that a spreadsheet takes for a text: what begins like a formula, which carriers could say, has an apostrophe before it. */
-export function csvCell(text: string): string {
-  const harmless = /^\s*[=+\-@＝＋－＠]/.test(text) ? `'${text}` : text
-  return `"${harmless.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
 function chooseFilter({ fields }: PageRequest, { hashOf }: ConsoleOptions): PageResponse {
@@ -192,7 +148,7 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
 <td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: formatDuration(now - row.arrivedAt) })}</span>` : formatDuration(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
-<div class="pager"><a href="/console/messages.csv?${newest}" download>${say('CSV of the newest {n}', { n: CSV_ROWS })}</a>${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
+<div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 
 function countLine(count: number): Sentence {

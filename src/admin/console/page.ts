@@ -65,8 +65,6 @@ export type PageResponse =
       readonly body: string
       /** Content-Security-Policy; the console's own unless given. */
       readonly policy?: string
-      /** Under which it is saved; absent: it is shown. */
-      readonly name?: string
     }
 
 /** A page of the console: where it is, and how a request for it is answered. It belongs to the page in the menu whose path its own begins with. */

@@ -91,8 +91,6 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       return sendPage(reply.code(response.status ?? 200), { title: name, ...response, place })
     }
     if (response.policy !== undefined) reply.header('content-security-policy', response.policy)
-    if (response.name !== undefined)
-      reply.header('content-disposition', `attachment; filename="${response.name}"`)
     return reply.type(response.type).send(response.body)
   }
 

@@ -53,12 +53,6 @@ async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckRe
       `${domain} lets everybody send in its name (+all)`,
       'let it end in ~all or -all',
     )
-  if (/^v=spf1 -all *$/i.test(record))
-    return checkWarning(
-      'SPF',
-      `${domain} says that nobody may send in its name`,
-      'name your mail server in it',
-    )
   return checkOk('SPF', `${domain} names who may send: ${record.slice(0, 120)}`)
 }
 

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { QUOTA_LIST } from '../../messages/quotas.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
 import { fingerprint } from '../token.ts'
@@ -24,7 +25,7 @@ export function checkSettings(config: Config): readonly CheckResult[] {
     }),
     ...checkCallers(config),
     ...checkLinks(config),
-    ...checkAccountQuotas(config),
+    ...checkBrakes(config),
   ]
 }
 
@@ -57,45 +58,18 @@ function checkLinks(config: Config): readonly CheckResult[] {
   return [checkOk('links', `${hosts}, ${schemes}`, next)]
 }
 
-/** The brakes that an operator has switched off: the channel they are of, what is open, and what that may cost. */
-const BRAKES = [
-  [
-    'SMS_TOKEN',
-    'sms-minute',
-    'nothing limits all SMS of a minute',
-    'a number: whoever gets hold of the URL sends a thousand SMS a second, at some cents each',
-  ],
-  [
-    'SMS_TOKEN',
-    'sms-day',
-    'nothing limits all SMS of a day',
-    'what you are willing to pay: 600 a minute are 860,000 in a day',
-  ],
-  [
-    'EMAIL_TOKEN',
-    'email-minute',
-    'nothing limits all mails of a minute',
-    'a number: one flood in your name, and your domain is on block lists',
-  ],
-  [
-    'CORP_ID',
-    'alarm-recipient-hour',
-    'nothing limits the alarms to one recipient',
-    'a number: one device that flutters fills a mailbox, or costs an SMS each time',
-  ],
-] as const
-
-/** The quotas that hold for a whole account. */
-function* checkAccountQuotas(config: Config): Generator<CheckResult> {
-  for (const [channel, name, open, cost] of BRAKES)
-    if (config[channel] !== undefined && config.QUOTAS[name] === 0)
-      yield checkWarning('quotas', open, `set ${name} in QUOTAS to ${cost}`)
-  if (config.EMAIL_TOKEN !== undefined && config.QUOTAS['email-day'] === 0)
-    yield checkOk(
-      'quotas',
-      'nothing limits all mails of a day',
-      'email-day in QUOTAS would protect your reputation as a sender',
-    )
+/** The quotas that stop a flood, and are off though they usually are not. */
+function* checkBrakes(config: Config): Generator<CheckResult> {
+  for (const { name, channel, warns, usual } of QUOTA_LIST) {
+    const isOn =
+      channel === undefined || config[channel === 'sms' ? 'SMS_TOKEN' : 'EMAIL_TOKEN'] !== undefined
+    if (isOn && warns && usual > 0 && config.QUOTAS[name] === 0)
+      yield checkWarning(
+        'quotas',
+        `the quota ${name} is off`,
+        `set ${name} in QUOTAS to a number: a flood in your name costs money for each SMS, and brings your domain on block lists`,
+      )
+  }
 }
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */

@@ -251,19 +251,9 @@ function diagnoseRefusal(error: string, { refreshToken, clientSecret }: TokenEnd
       what: 'the token endpoint refuses the refresh token',
       next: 'it has expired, was revoked or belongs to another client: let the mailbox consent again, and set SMTP_OAUTH2_REFRESH_TOKEN',
     }
-  if (error === 'invalid_scope' || error === 'invalid_resource')
-    return {
-      what: 'the token endpoint refuses the scope',
-      next: 'look at SMTP_OAUTH2_SCOPE; for Microsoft 365 with client credentials it is https://outlook.office365.com/.default',
-    }
-  if (error === 'unauthorized_client' || error === 'unsupported_grant_type')
-    return {
-      what: `the token endpoint does not let this client ask ${refreshToken === undefined ? 'for itself (client credentials)' : 'with a refresh token'}`,
-      next: 'look at SMTP_OAUTH2_CLIENT_ID and at the tenant in SMTP_OAUTH2_TOKEN_URL, and at what the application is registered for',
-    }
   return {
     what: 'the token endpoint refuses the request',
-    next: 'its own words say why: often SMTP_OAUTH2_SCOPE is missing, or SMTP_OAUTH2_TOKEN_URL names the wrong tenant',
+    next: 'its own words say why: often SMTP_OAUTH2_SCOPE is missing or wrong (Microsoft 365 with client credentials: https://outlook.office365.com/.default), SMTP_OAUTH2_TOKEN_URL names the wrong tenant, or the application is not registered for this',
   }
 }
 

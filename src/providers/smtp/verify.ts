@@ -1,5 +1,3 @@
-import { connect } from 'node:tls'
-import { lookUpName } from '../../runtime/name-lookup.ts'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
@@ -43,7 +41,7 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
       { begun: false, dotted: false },
       createRedactor(NO_MESSAGE, secretsOf(options)),
     )
-    const { what, next } = await diagnoseLogin(error, address, limits.greetingMs)
+    const { what, next } = diagnoseLogin(error, address)
     return { ok: false, detail: `${what} (${reply})`, next }
   } finally {
     attempt.finish()
@@ -82,12 +80,8 @@ async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptio
   return `connected and logged in with an access token for ${minutes} min${rotates}`
 }
 
-/**
- * Finds the cause of a failed login.
- * @param withinMs how long the server may take for a TLS handshake, where that has to be tried.
- */
-async function diagnoseLogin(error: SmtpError, address: SmtpAddress, withinMs: number): Promise<Diagnosis> {
-  const { host, port, secure } = address
+/** Finds the cause of a failed login. */
+function diagnoseLogin(error: SmtpError, { host, port, secure }: SmtpAddress): Diagnosis {
   const at = `${host}:${port}`
   if (error.response !== undefined) return diagnoseReply(error, at)
   if (secure && /wrong version number|packet length/i.test(error.message))
@@ -95,13 +89,10 @@ async function diagnoseLogin(error: SmtpError, address: SmtpAddress, withinMs: n
       what: `${at} does not speak TLS from the first byte`,
       next: 'write smtp:// (STARTTLS) instead of smtps://, or the port for smtps://, which is 465',
     }
-  const isSilent = /greeting|connection closed/i.test(error.message)
-  if (isSilent && !secure && (await speaksTls(address, withinMs)))
-    return { what: `${at} waits for TLS from the first byte`, next: 'write smtps:// instead of smtp://' }
-  if (isSilent)
+  if (/greeting|connection closed/i.test(error.message))
     return {
       what: `${at} takes the connection, and says nothing`,
-      next: 'look at the server, and whether a firewall or proxy on the way answers in its place',
+      next: 'write smtps:// if it begins with TLS, as on port 465; else look at the server, and whether a firewall or proxy on the way answers in its place',
     }
   const cause = error.originalCode ?? error.code ?? ''
   const found = diagnoseConnection({ cause, host, port, setting: SETTING })
@@ -121,7 +112,12 @@ function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: str
       what: 'the server refuses the sender',
       next: 'set MAIL_BOUNCE_TO, or MAIL_FROM, to an address that this login may send as',
     }
-  if (command === TOKEN_COMMAND) return diagnoseTokenRefusal(response)
+  // The token endpoint has given a token, twice.
+  if (command === TOKEN_COMMAND)
+    return {
+      what: 'there is an access token, but the server does not take it',
+      next: 'look at the user in SMTP_URL, whom the token has to be for, and at SMTP_OAUTH2_SCOPE; docs/operations.md has what Microsoft 365 (SMTP AUTH switched on, SMTP.SendAsApp) and Google (https://mail.google.com/) want',
+    }
   if (code === 'EAUTH')
     return {
       what: 'the server refuses the login',
@@ -133,38 +129,4 @@ function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: str
     what: 'the server refuses the connection',
     next: 'its own words say why: often the address that this machine connects from has to be allowed',
   }
-}
-
-/** Explains why the mail server refuses the login: the token endpoint has given a token, twice, and the server does not take it for this user. */
-function diagnoseTokenRefusal(response: string): Diagnosis {
-  // https://aka.ms/smtp_auth_disabled
-  if (/\b5\.7\.139\b/.test(response))
-    return {
-      what: 'SMTP AUTH is switched off for the tenant or the mailbox',
-      next: 'Set-CASMailbox -Identity MAILBOX -SmtpClientAuthenticationDisabled $false, in Exchange Online PowerShell',
-    }
-  if (/\b5\.7\.3\b/.test(response))
-    return {
-      what: 'there is an access token, but the mailbox does not take it',
-      next: 'look at the user in SMTP_URL and at SMTP_OAUTH2_SCOPE; Microsoft 365: SMTP.SendAsApp with admin consent, New-ServicePrincipal with the object id of the enterprise application, Add-MailboxPermission (docs/operations.md)',
-    }
-  return {
-    what: 'there is an access token, but the server does not take it',
-    next: 'look at the user in SMTP_URL, whom the token has to be for, and at SMTP_OAUTH2_SCOPE; for Google consent is to https://mail.google.com/',
-  }
-}
-
-/** Says whether a server waits for TLS: such a server says nothing to a client that waits for its greeting. */
-function speaksTls({ host, port }: SmtpAddress, withinMs: number): Promise<boolean> {
-  return new Promise(resolve => {
-    // Nothing is sent over this connection, so it does not matter whose certificate it is.
-    const socket = connect({ host, port, rejectUnauthorized: false, timeout: withinMs, lookup: lookUpName })
-    const end = (speaks: boolean) => {
-      socket.destroy()
-      resolve(speaks)
-    }
-    socket.once('secureConnect', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
-  })
 }
