@@ -30,15 +30,7 @@ import type { Renderer } from '../words/render.ts'
 import { askService } from './ask-service.ts'
 import { createCallbackClient } from './callback-client.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
-import {
-  checkClock,
-  checkMachine,
-  checkStore,
-  createMachineLimits,
-  type MachineLimits,
-  type ReadServerDate,
-  readServerDate,
-} from './check/machine.ts'
+import { checkMachine, checkStore, createMachineLimits, type MachineLimits } from './check/machine.ts'
 import { checkEventReceiver } from './check/receivers.ts'
 import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
 import { checkSettings, checkTemplates } from './check/settings.ts'
@@ -56,7 +48,6 @@ export const check: Command = async (argv, io) => {
 /** The sources that checks ask outside of this process; DNS, servers and the machine unless given. */
 export interface CheckDependencies {
   readonly resolveTxt?: ResolveTxt
-  readonly readServerDate?: ReadServerDate
   readonly machine?: MachineLimits
   /** The language that the running service answers in; English unless given. */
   readonly language?: ReaderLanguage
@@ -100,7 +91,6 @@ export async function runChecks(
     attempt('machine', () =>
       checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
     ),
-    attempt('clock', () => checkClock(config, dependencies.readServerDate ?? readServerDate, Date.now)),
     unless('TEMPLATES_DIR', 'templates', () =>
       withRenderer(config, renderer => checkTemplates(config, renderer)),
     ),

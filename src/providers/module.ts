@@ -58,8 +58,6 @@ export interface ProviderModule<
     provider: Provider,
     templates: SmsTemplates,
   ): Promise<readonly CheckResult[]>
-  /** A server of it that is asked for the time, since a wrong clock breaks signatures; undefined when it is not configured. */
-  clockUrl?(config: Values<S> & ChannelSettings): string | undefined
   /** Says how its delivery reports are read; undefined when the settings allow none. */
   openReceipts?(config: Values<S> & ChannelSettings): Promise<ReceiptSource | undefined>
 }

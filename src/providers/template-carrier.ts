@@ -379,7 +379,6 @@ export function defineTemplateCarrier<
         unsigned,
       ]
     },
-    clockUrl: config => carrier.account(config)?.apiUrl,
     async openReceipts(config) {
       return (
         accountOf(config) && {

@@ -457,7 +457,6 @@ export const twilio: ProviderModule<'twilio', 'sms', typeof twilioSettings, Http
       'look at TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN or the API key, and at https://console.twilio.com'
     return [await checkLogin(provider, next), checkReceipts(config)]
   },
-  clockUrl: config => (config.TWILIO_ACCOUNT_SID === undefined ? undefined : config.TWILIO_API_URL),
   async openReceipts(config) {
     const url = receiptUrl(config)
     return url === undefined ? undefined : createTwilioReceipts(url, config.TWILIO_AUTH_TOKEN ?? '')

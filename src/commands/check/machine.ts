@@ -3,7 +3,6 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { say, translateText } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { modulesOf } from '../../providers/list.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
@@ -140,54 +139,6 @@ function checkDotenv(path: string, machine: MachineLimits): CheckResult | null {
 
 function formatSize(octets: number): string {
   return octets < 1000 * MB ? `${Math.round(octets / MB)} MB` : `${(octets / (1000 * MB)).toFixed(1)} GB`
-}
-
-/** Asks a server for its time, ms since the epoch; null when it does not answer or sends no Date. */
-export type ReadServerDate = (url: string) => Promise<number | null>
-
-const WITHIN_MS = 4000
-/** A Date header has whole seconds and takes a while to arrive: a smaller difference says nothing. */
-const TOLERANCE_MS = 5000
-
-/** Sends a HEAD request: any answer has a Date (RFC 9110, 6.6.1). */
-export const readServerDate: ReadServerDate = async url => {
-  const asked = { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(WITHIN_MS) } as const
-  const response = await fetch(url, asked).catch(() => null)
-  const at = Date.parse(response?.headers.get('date') ?? '')
-  return Number.isNaN(at) ? null : at
-}
-
-/**
- * Compares this machine's clock with that of the first SMS carrier in use. A wrong clock makes new signatures look old, and
- * certificates not yet valid or expired.
- */
-export async function checkClock(
-  config: Config,
-  dateAt: ReadServerDate,
-  now: () => number,
-): Promise<readonly CheckResult[]> {
-  // Only a server that the service calls anyway is asked, and without SMS there is none.
-  if (config.SMS_TOKEN === undefined) return []
-  for (const { name, clockUrl } of modulesOf(config)) {
-    const url = clockUrl?.(config)
-    const serverTime = url === undefined ? null : await dateAt(url)
-    if (serverTime !== null) return [compareClocks(now() - serverTime, name)]
-  }
-  return []
-}
-
-function compareClocks(aheadMs: number, carrier: string): CheckResult {
-  if (Math.abs(aheadMs) <= TOLERANCE_MS)
-    return checkOk('clock', say('agrees with that of {carrier}', { carrier }))
-  const seconds = Math.round(Math.abs(aheadMs) / 1000)
-  return checkWarning(
-    'clock',
-    say(
-      aheadMs > 0 ? 'is {seconds} s ahead of that of {carrier}' : 'is {seconds} s behind that of {carrier}',
-      { seconds, carrier },
-    ),
-    say('let the machine keep its time by NTP (timedatectl set-ntp true)'),
-  )
 }
 
 /**

@@ -124,7 +124,6 @@ t.test('reports come by the key of the Token, and by that of the one before it',
     ...(await keysOf({ SMS_TOKEN: before })),
   ])
   t.equal(await aliyun.openReceipts?.(load({ ...byAliyun, SMS_TOKEN: '' })), undefined, 'SMS is off')
-  t.equal(aliyun.clockUrl?.(load({ ...byAliyun, ALIYUN_API_URL: 'https://x.example' })), 'https://x.example')
 })
 
 t.test('a template that was cancelled, and one that only its outer type says is for abroad', async t => {
