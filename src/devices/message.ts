@@ -40,7 +40,7 @@ export function topicFor(kind: KnownTopic, product: string): string {
 /**
  * DDQ's payloads as this client reads them: what the contract calls required must be there, an identifier may be a
  * number or text, a value a number or text (the contract says one and prints the other), and whatever else a payload
- * has is left in it. The types follow from the schemas; nothing is converted but whole numbers beyond 2^53, which are bigints.
+ * has is left in it, unread. The types follow from the schemas; nothing is converted but whole numbers beyond 2^53, which are bigints.
  */
 
 const id = { type: ['string', 'integer'], minLength: 1 } as const
@@ -59,11 +59,7 @@ const report = {
   event: { type: 'string' },
   /** The device. */
   thing_id: id,
-  corp_id: optionalId,
   product_id: optionalId,
-  thing_model_group: text,
-  thing_model_category: text,
-  thing_model_type: text,
 } as const
 const reported = ['version', 'time', 'type', 'event', 'thing_id'] as const
 
@@ -85,7 +81,6 @@ export const payloadSchemas = {
       device_id: id,
       /** A flag whose form the contract leaves open; {@link isOnline} reads it. */
       is_online: { enum: [true, false, 0, 1, '0', '1', 'true', 'false', 'online', 'offline'] },
-      corp_id: optionalId,
       /** yyyy-MM-dd'T'HH:mm:ss.SS'Z' */
       create_time: text,
       project_id: optionalId,
@@ -124,15 +119,11 @@ export const payloadSchemas = {
                 id: optionalId,
                 /** 1 alarm, 2 recovered, 3 manually handled. */
                 status: number,
-                /** 1 notification, 2 alarm. */
-                notify: number,
                 current: value,
                 /** Accumulated abnormal count. */
                 count: number,
-                new_time: text,
                 start_time: text,
                 recover_time: text,
-                processed_time: text,
                 exception_describe: text,
                 notification_content: text,
               },
