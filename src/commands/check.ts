@@ -75,8 +75,7 @@ export async function runChecks(
   const unless = (name: string, about: string, check: () => Results) =>
     attempt(about, () => (faulty.has(name) ? [] : check()))
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
-  const publicAuthorities =
-    config.TLS_CA_FILE === undefined ? undefined : getCACertificates('default').join('\n')
+  const publicAuthorities = getCACertificates('default').join('\n')
   if (!faulty.has('TLS_CA_FILE')) trustAuthorities(config.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
@@ -223,14 +222,16 @@ async function withRenderer(
   }
 }
 
-/** @param ca PEM of the authorities to trust; undefined: the usual ones. */
-async function checkPublicUrls(config: Config, ca: string | undefined): Promise<readonly CheckResult[]> {
+/** @param ca PEM of the authorities that the platform trusts. */
+async function checkPublicUrls(config: Config, ca: string): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
-  const client = createCallbackClient({ timeoutMs: 5000, ca, userAgent: CHECK_AGENT })
+  const options = { timeoutMs: 5000, userAgent: CHECK_AGENT }
+  const client = createCallbackClient({ ...options, ca })
+  const own = config.TLS_CA_FILE === undefined ? null : createCallbackClient(options)
   try {
-    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, client)
+    return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, client, own)
   } finally {
-    await client.close()
+    await Promise.all([client.close(), own?.close()])
   }
 }
 

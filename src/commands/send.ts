@@ -4,6 +4,7 @@ import { reachableHost } from '../config/sources.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
+import { trustAuthorities } from '../tls/certificate.ts'
 import { type CallbackAnswer, createCallbackClient } from './callback-client.ts'
 import { type Command, failWith, readArguments, UsageError, writeLine } from './command.ts'
 
@@ -47,6 +48,7 @@ export const send: Command = async (argv, io) => {
     const setting = channel === 'email' ? 'EMAIL_TOKEN' : 'SMS_TOKEN'
     return failWith(io, say('{channel} is off: {setting} is not set', { channel: say(channel), setting }))
   }
+  trustAuthorities(config.TLS_CA_FILE, io.readFile)
   const platform = createCallbackClient({
     insecure: values.insecure || values.local,
     ca: values.ca === undefined ? undefined : io.readFile(values.ca),
@@ -75,7 +77,7 @@ function formatAnswer(answer: CallbackAnswer): Sentence {
     const why = translateText(answer.why)
     return answer.certificateRefused
       ? say(
-          'no answer: {why} ({ms} ms); --ca FILE trusts its authority, and --insecure takes any certificate',
+          'no answer: {why} ({ms} ms); TLS_CA_FILE names an authority of your own, and --insecure takes any certificate',
           { why, ms },
         )
       : say('no answer: {why} ({ms} ms)', { why, ms })

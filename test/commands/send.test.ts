@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { rootCertificates, setDefaultCACertificates } from 'node:tls'
 import t from 'tap'
 import { findMarkedParam, markValue } from '../../src/commands/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
@@ -40,6 +41,17 @@ t.test('only validates, here on this machine', async t => {
   t.equal(code, 0)
   t.match(out, /^validate {2}HTTP 200 {2}err_code 0 {2}\d+ ms\n$/)
   t.equal(standIns.mails().length, 0)
+})
+
+t.test('trusts the authority of TLS_CA_FILE, and names it where a certificate is refused', async t => {
+  const { standIns, env } = await running(t)
+  setDefaultCACertificates([...rootCertificates])
+  const argv = ['send', 'email', '--validate-only']
+  t.match(
+    (await command(argv, env)).out,
+    /^validate {2}no answer: .*; TLS_CA_FILE names an authority of your own/,
+  )
+  t.equal((await command(argv, { ...env, TLS_CA_FILE: standIns.certFile })).code, 0)
 })
 
 t.test('says what went wrong', async t => {

@@ -9,25 +9,34 @@ import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
 /**
  * Validates each callback URL through PUBLIC_URL as the platform's console does: this checks name, certificate with its
  * whole chain, proxy, key and Token. No message is sent. Like a Java client, this one fetches no missing intermediate.
+ * @param client trusts whom the platform does. @param ownClient trusts TLS_CA_FILE as well; null: it is not set.
  */
 export async function checkCallbackUrls(
   entries: readonly CallbackUrl[],
   { CORP_ID: corpId }: Config,
   client: Pick<CallbackClient, 'validate'>,
+  ownClient: Pick<CallbackClient, 'validate'> | null,
 ): Promise<readonly CheckResult[]> {
   return await Promise.all(
-    entries.map(async ({ channel, url, token }) =>
-      judgeValidation(`${channel} URL`, await client.validate(url, { corpId, token })),
-    ),
+    entries.map(async ({ channel, url, token }) => {
+      const answer = await client.validate(url, { corpId, token })
+      const isRefused = answer.is === 'unreachable' && answer.certificateRefused
+      const own = isRefused ? await ownClient?.validate(url, { corpId, token }) : undefined
+      return own?.is === 'answered' && own.errCode === 0
+        ? checkWarning(`${channel} URL`, say('validates, by an authority of TLS_CA_FILE alone'), TRUST_OWN)
+        : judgeValidation(`${channel} URL`, answer)
+    }),
   )
 }
+
+const TRUST_OWN = say('have the platform trust that authority, or serve a certificate of a public one')
 
 function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
   if (answer.is === 'unreachable' && answer.certificateRefused)
     return checkWarning(
       about,
       `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
-      'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain',
+      'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain; one of your own is named in TLS_CA_FILE',
     )
   if (answer.is === 'unreachable')
     return checkWarning(

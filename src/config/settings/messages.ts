@@ -151,7 +151,7 @@ export const outgoing = {
   settings: {
     TLS_CA_FILE: textSetting({
       meaning:
-        'PEM file of certificate authorities of your own, trusted beside the public ones wherever this service connects to: mail server, carriers, Postgres, the platform.',
+        'PEM file of certificate authorities of your own, trusted beside the public ones wherever this service connects to: mail server, carriers, Postgres, the platform, and its own URLs by `check` and `send`.',
       example: '/certs/company-ca.pem',
     }),
     HTTPS_PROXY: settingWithReader(readProxyUrl, {

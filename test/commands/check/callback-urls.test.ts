@@ -17,16 +17,22 @@ const says = (status: number, errCode: number | null, errMsg = ''): CallbackAnsw
 const nobody: CallbackAnswer = { is: 'unreachable', why: 'EADDRNOTAVAIL', certificateRefused: false, ms: 1 }
 
 /** What is said of an answer. */
-async function said(answer: CallbackAnswer) {
-  const [line = ''] = linesOf(
-    await checkCallbackUrls([entry], load(enough), { validate: async () => answer }),
-  )
+async function said(answer: CallbackAnswer, own: CallbackAnswer | null = null) {
+  const client = { validate: async () => answer }
+  const ownClient = own && { validate: async () => own }
+  const [line = ''] = linesOf(await checkCallbackUrls([entry], load(enough), client, ownClient))
   return line
 }
 
 t.test('each answer has its words', async t => {
   t.match(await said(nobody), /^warn sms URL: nobody answers at PUBLIC_URL from here: EADDRNOTAVAIL/)
-  t.match(await said({ ...nobody, certificateRefused: true }), /^warn .* the certificate that is shown/)
+  const refused = { ...nobody, certificateRefused: true }
+  t.match(await said(refused), /^warn .* the certificate that is shown .* named in TLS_CA_FILE$/)
+  t.match(await said(refused, refused), /^warn .* the certificate that is shown/)
+  t.match(
+    await said(refused, says(200, 0)),
+    /^warn .* by an authority of TLS_CA_FILE alone → have the platform/,
+  )
   t.match(await said(says(500, 0)), /^fail sms URL: HTTP 500, err_code 0 → the running service has other/)
   t.match(await said(says(200, 0)), 'ok sms URL: validates, in 7 ms')
   t.match(
