@@ -24,6 +24,7 @@ import {
   openStoreKeys,
 } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
+import { findUnsendable, withProviders } from '../service/sample-sms.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
 import type { Renderer } from '../words/render.ts'
@@ -86,6 +87,7 @@ export async function runChecks(
     attempt('providers', () => checkProviders(withoutFiles(config, faulty), clock)),
     attempt('sender', () => checkSender(config, resolveTxt)),
     attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
+    attempt('kinds', () => checkKinds(withoutFiles(config, faulty))),
     unless('DATABASE_URL', 'store', () => checkStoreOrService(config, io, clock)),
     attempt('machine', () =>
       checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
@@ -165,6 +167,18 @@ async function checkProviders(config: Config, clock: Clock): Promise<readonly Ch
     templates.close()
   }
 }
+
+/** Templates that cannot be read are what `checkProviders` tells of. */
+async function checkKinds(config: Config): Promise<readonly CheckResult[]> {
+  if (config.SMS_TEMPLATES_FILE === undefined) return []
+  const unsendable = await withProviders(config, opened => findUnsendable(config, opened)).catch(error => {
+    if (!(error instanceof ConfigError)) throw error
+    return []
+  })
+  return unsendable.map(what => checkWarning('SMS_TEMPLATES_FILE', what, MAP_THEM))
+}
+
+const MAP_THEM = say('map them to an approved template, or to the one of another code: docs/sms.md')
 
 async function checkStoreOrService(config: Config, io: Io, clock: Clock): Promise<readonly CheckResult[]> {
   const running = await requestHealth(io, '/healthz')

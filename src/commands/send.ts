@@ -4,6 +4,7 @@ import { reachableHost } from '../config/sources.ts'
 import { type Sentence, say, translateText } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
+import { findUnsendable, withProviders } from '../service/sample-sms.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
 import { type CallbackAnswer, createCallbackClient } from './callback-client.ts'
 import { type Command, failWith, readArguments, UsageError, writeLine } from './command.ts'
@@ -39,7 +40,10 @@ export const send: Command = async (argv, io) => {
   const { values, positionals } = readArguments(argv, OPTIONS, { least: 1, most: 1 })
   const [channel] = positionals
   if (channel !== 'email' && channel !== 'sms') throw new UsageError(say('say email or sms'))
-  const body = values['validate-only'] ? null : buildBody(channel, values)
+  const kind = callbackKinds.find(
+    each => each.channel === channel && (String(each.type) === values.type || each.name === values.type),
+  )
+  const body = values['validate-only'] ? null : buildBody(channel, kind, values)
   const config = loadConfig(io)
   const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
   const base = values.local ? here : (values.base?.replace(/\/+$/, '') ?? config.PUBLIC_URL ?? here)
@@ -59,6 +63,9 @@ export const send: Command = async (argv, io) => {
     writeLine(io, 'stdout', say('validate  {answer}', { answer: formatAnswer(validated) }))
     if (!isSuccess(validated)) return 1
     if (body === null) return 0
+    if (channel === 'sms' && kind !== undefined)
+      for (const sentence of await withProviders(config, opened => findUnsendable(config, opened, kind.name)))
+        writeLine(io, 'stderr', sentence)
     const answered = await platform.post(entry.url, body, ...(values.unsigned ? [] : [credentials]))
     writeLine(io, 'stdout', say('send      {answer}', { answer: formatAnswer(answered) }))
     return isSuccess(answered) ? 0 : 1
@@ -90,11 +97,8 @@ function formatAnswer(answer: CallbackAnswer): Sentence {
 }
 
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
-function buildBody(channel: 'email' | 'sms', options: BodyOptions): object {
+function buildBody(channel: 'email' | 'sms', known: CallbackKind | undefined, options: BodyOptions): object {
   if (options.to === undefined) throw new UsageError(say('--to is missing'), 'to')
-  const known = callbackKinds.find(
-    kind => kind.channel === channel && (String(kind.type) === options.type || kind.name === options.type),
-  )
   const { plain, subject, plugin, 'area-code': area } = options
   if (known === undefined && plain === undefined)
     throw new UsageError(

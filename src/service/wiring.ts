@@ -51,6 +51,7 @@ import {
   openStoreKeys,
   requireTemplates,
 } from './factories.ts'
+import { findUnsendable } from './sample-sms.ts'
 import { openStoreWhenThere } from './store-wait.ts'
 
 export interface WiringOptions {
@@ -182,6 +183,8 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const providers = await openProviders(config, { clock, templates, limits })
   resources.push({ close: () => Promise.all(providers.map(provider => provider.close())) })
   requireTemplates(config, providers, templates)
+  for (const sentence of findUnsendable(config, { renderer, providers }))
+    log.warn({ event: 'setting' }, `SMS_TEMPLATES_FILE: ${String(sentence)}`)
   const open = () =>
     openOutbox(config, clock, storeKeys, log, {
       onCommit: commit => emit({ type: 'store-commit', ...commit }),

@@ -55,6 +55,42 @@ t.test('settings by which no SMS can be sent are refused', async t => {
   )
 })
 
+t.test('a kind of code that no carrier can send is named by the start, by check and by send', async t => {
+  const { settings } = await startSinks(t)
+  const file = join(t.testdir(), 'templates.yaml')
+  const code = '{ template: SMS_1, params: { code: code } }'
+  await writeFile(file, `aliyun: { login-code: { mainland: ${code}, abroad: ${code} } }`)
+  const env: Settings = {
+    ...byAliyun,
+    ...settings,
+    ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
+    SMS_TEMPLATES_FILE: file,
+    SMS_COUNTRIES: '*',
+    SMS_ROUTES: 'CN=aliyun; US=twilio; *=aliyun',
+  }
+  const log: string[] = []
+  const service = await startService(env, { log: { write: line => log.push(line) } })
+  t.teardown(() => service.close())
+  const why = 'aliyun: no template for registration-code'
+  const kinds = 'no carrier can send registration-code, forgotten-password, phone-update'
+  const named = [`${kinds} to CN: ${why} in China`, `${kinds} to *: ${why} outside China`]
+  t.same(
+    log.flatMap(line => /(?<=SMS_TEMPLATES_FILE: )no carrier[^"]*/.exec(line)?.[0] ?? []),
+    named,
+  )
+  const { out } = await command(['check', '--json'], env)
+  const { findings } = JSON.parse(out) as { findings: { is: string; about: string; what: string }[] }
+  const warned = findings.filter(({ is, about }) => is === 'warn' && about === 'SMS_TEMPLATES_FILE')
+  t.same(
+    warned.map(({ what }) => what),
+    named,
+  )
+  const argv = ['send', 'sms', '--to', '+8613800138000', '--insecure', '--base', service.publicUrl]
+  const send = async (type: string) => (await command([...argv, '--type', type], env)).err
+  t.match(await send('1'), /^no carrier can send registration-code to CN: .*\nno carrier .* to \*: .*\n$/)
+  t.equal(await send('4'), '')
+})
+
 t.test('settings that protect nothing are refused', async t => {
   for (const [given, why] of [
     [{ QUOTAS: 'sms-day=0' }, 'QUOTAS must be quotas such as sms-day=10000, each once and from 1'],
