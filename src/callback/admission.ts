@@ -23,14 +23,19 @@ const FORGOTTEN_AFTER_MS = 500
 const WAIT_MS = 200
 /** Commits that a callback may wait for: the one that runs when it comes, and its own; twice that is allowed, since slow commits pay only with many calls in them. */
 const COMMITS = 4
-/** The longest wait of a callback in a standing queue, ms: it has to be answered within a second. */
+/**
+ * The longest wait of a callback in a standing queue, ms: it has to be answered within a second. Where three commits take longer (the one
+ * that runs, one that is full already, and its own), it waits for them, and for no more than so long.
+ */
 const MOST_WAIT_MS = 900
+const MOST_DISK_WAIT_MS = 2000
 /** How long an answer may wait for its verdict while others are refused, ms. */
 const HURRIED_MS = 100
 /** The time that a call adds to its commit, ms: the rest is the disk's. */
 const CALL_MS = 0.5
-/** The rate is measured for so long at a time, ms, and for some commits. */
+/** How long each takes is measured for so long at a time, ms, for some commits, and over so many callbacks at least. */
 const WINDOW_MS = 100
+const FEWEST = 16
 /** The weight of the latest rate in the mean, and of a commit that takes longer than before. */
 const LATEST = 0.3
 const LONGER = 0.1
@@ -100,7 +105,7 @@ export interface AdmittedCallback {
  *
  * Two things decide. *Memory*: how much all admitted callbacks may need. *Time*: how many of them are not stored yet; those whose
  * bodies are slow to come do not count, since no other waits behind them. A burst of many may come at once. When the queue is a
- * standing one (it stays long instead of draining), only as many are admitted as are stored in time at the measured rate: a queue
+ * standing one (it stays long instead of draining), only as many are admitted as are stored in time: a queue
  * that drains is good, a standing one only adds to everybody's wait (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue
  * 2012; for servers Maurer, "Fail at Scale", ACM Queue 2015).
  *
@@ -112,15 +117,14 @@ export function createAdmission(
 ): Admission {
   /** The admitted callbacks that are not stored yet, the oldest first. */
   const unstored = new Set<{ readonly since: number }>()
-  /** The time of a commit without what its calls add, near the quickest, ms; undefined: not known yet. */
-  let commitMs: number | undefined
-  /** The time of the commits that a callback may have to wait for, ms. */
-  let commitsMs = 0
-  /** Callbacks that are stored in a ms, measured since the queue became long; 0: not known yet. */
-  let storedPerMs = 0
-  let window = { since: 0, stored: 0 }
+  /** The time of a commit without what its calls add, near the quickest, ms; 0: not known yet. */
+  let commitMs = 0
+  /** The time that each callback takes beside the commits, which take all that wait, ms; measured since the queue became long. */
+  let eachMs: number | undefined
+  let window: { since: number | null; stored: number; commits: number } = { since: 0, stored: 0, commits: 0 }
   /** Callbacks that were stored at all, and how many may come at once. */
   let stored = 0
+  let storedAt = 0
   let burst = FIRST_BURST
   /** When a callback came last, since when the queue was short each time (if it was), and since when it has been long each time. */
   let cameAt = Number.NEGATIVE_INFINITY
@@ -134,21 +138,23 @@ export function createAdmission(
   const isDrained = (now: number): boolean =>
     now - shortSince > DRAINED_AFTER_MS || now - cameAt > FORGOTTEN_AFTER_MS
   const isStanding = (now: number): boolean =>
-    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + commitsMs)
+    !isDrained(now) && (fullAt >= longSince || now - longSince >= STANDS_AFTER_MS + COMMITS * commitMs)
 
   /**
    * Says whether a callback that comes must be refused, and notes since when the queue is short or long. When it gets long, the rate is
    * measured anew.
    */
   function mustRefuse(now: number): boolean {
+    measure()
     for (const body of incoming) {
       if (now - body.since < SLOW_BODY_MS) break
       incoming.delete(body)
       unstored.delete(body)
     }
-    const inTimeMs = Math.min(WAIT_MS + commitsMs, MOST_WAIT_MS)
-    // So many are no queue; as soon as the rate is known, no more than are stored in time.
-    const few = storedPerMs === 0 ? FEW : Math.min(FEW, storedPerMs * MOST_WAIT_MS)
+    const mostMs = Math.min(Math.max(MOST_WAIT_MS, 3 * commitMs), MOST_DISK_WAIT_MS)
+    const inTimeMs = Math.min(WAIT_MS + COMMITS * commitMs, mostMs)
+    // So many are no queue; as soon as it is known how long each takes, no more than are stored in time.
+    const few = eachMs === undefined ? FEW : Math.min(FEW, MOST_WAIT_MS / eachMs)
     const [oldest] = unstored
     const wasDrained = isDrained(now)
     cameAt = now
@@ -160,23 +166,26 @@ export function createAdmission(
       if (wasDrained) {
         longSince = now
         burst = stored < FEW ? FIRST_BURST : BURST
-        storedPerMs = 0
-        window = { since: now, stored: 0 }
+        eachMs = undefined
+        window = { since: null, stored: 0, commits: 0 }
       }
     }
-    const most = Math.max(isStanding(now) && storedPerMs > 0 ? few : burst, storedPerMs * inTimeMs)
+    const stands = eachMs !== undefined && isStanding(now)
+    const most = Math.max(stands ? few : burst, eachMs === undefined ? 0 : (inTimeMs - 2 * commitMs) / eachMs)
     if (unstored.size < most) return false
     fullAt = now
     return true
   }
 
-  function countStored(now: number): void {
-    stored += 1
-    window.stored += 1
-    if (now - window.since < WINDOW_MS + commitsMs) return
-    const latest = window.stored / (now - window.since)
-    storedPerMs = storedPerMs === 0 ? latest : storedPerMs + (latest - storedPerMs) * LATEST
-    window = { since: now, stored: 0 }
+  /** Takes the measure of a window that is over. It begins and ends behind a commit, when all that the commit took are counted. */
+  function measure(): void {
+    const { since, stored, commits } = window
+    const lastedMs = storedAt - (since ?? longSince)
+    if (since === null ? lastedMs < 0 : lastedMs < WINDOW_MS + COMMITS * commitMs || stored < FEWEST) return
+    window = { since: storedAt, stored: 0, commits: 0 }
+    if (since === null) return
+    const latest = Math.max((lastedMs - commits * commitMs) / stored, CALL_MS)
+    eachMs = eachMs === undefined ? latest : eachMs + (latest - eachMs) * LATEST
   }
 
   return {
@@ -193,7 +202,11 @@ export function createAdmission(
       incoming.add(body)
       const noteStored = () => {
         const at = monotonic()
-        if (unstored.delete(body)) countStored(at)
+        if (unstored.delete(body)) {
+          storedAt = at
+          stored += 1
+          window.stored += 1
+        }
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
       const end = () => {
@@ -226,10 +239,10 @@ export function createAdmission(
       }
     },
     recordCommit({ ms, calls }) {
+      window.commits += 1
       const latest = Math.max(0, ms - calls * CALL_MS)
-      if (commitMs === undefined || latest < commitMs) commitMs = latest
+      if (commitMs === 0 || latest < commitMs) commitMs = latest
       else commitMs += (latest - commitMs) * LONGER
-      commitsMs = COMMITS * commitMs
     },
   }
 }
