@@ -25,7 +25,8 @@ function toFillIn(names: readonly SettingName[]) {
 export function envExample(language: ReaderLanguage): string {
   const head = [
     say('What everybody sets; all else is in {page}.', { page: PAGES[language] }),
-    say('Copy this file to .env, fill it in, and run `callback-courier check`. Write values without quotes.'),
+    say('Copy this file to .env, fill it in, save it as UTF-8, and run `callback-courier check`.'),
+    say("Write values without quotes; one that has a $ or # wholly in single quotes: 'ab$cd #1'."),
     say('A secret may stand in a file instead: NAME_FILE=/run/secrets/name.'),
   ]
   const lines = Object.entries(EXAMPLES[language]).map(([name, value]) => {

@@ -1,5 +1,5 @@
 import { parseEnv } from 'node:util'
-import { judgeUnreadable } from '../runtime/fault.ts'
+import { findMisencoded, judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { listeners } from './settings/callers.ts'
 import { allSettings, type SettingName, settingNames, settingOf } from './settings.ts'
@@ -24,7 +24,7 @@ const NOT_OURS =
  */
 export function mergeSources(sources: SettingSources) {
   const faults: SettingFault[] = []
-  const { dotenv, cut, strayLines } = readDotenv(sources, faults)
+  const { dotenv, ambiguous, strayLines } = readDotenv(sources, faults)
   const all: Record<string, string> = {}
   for (const [name, value] of [...Object.entries(dotenv), ...Object.entries(sources.env)]) {
     if (value !== undefined && value.trim() !== '') all[name] = value
@@ -40,7 +40,7 @@ export function mergeSources(sources: SettingSources) {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, strayLines, warnings: [...cut, ...findUnknownSettings(all, dotenv)] }
+  return { given, faults, strayLines, warnings: [...ambiguous, ...findUnknownSettings(all, dotenv)] }
 }
 
 /** Names that 1.1.0 still read, by the setting that has their values now. */
@@ -69,20 +69,30 @@ function findReplacedSettings(all: Readonly<Record<string, string>>): readonly S
   })
 }
 
-const NO_DOTENV = { dotenv: {}, cut: [], strayLines: [] }
+const NO_DOTENV = { dotenv: {}, ambiguous: [], strayLines: [] }
 
-/** @returns the file's texts; `cut`: each secret that a # cuts short, which begins a comment there; `strayLines`: those that set nothing */
+/** @returns the file's texts; `ambiguous`: values that Compose reads in another way; `strayLines`: those that set nothing */
 function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: SettingFault[]) {
   if (path === undefined) return NO_DOTENV
   try {
-    const text = readFile(path)
-    const cut = settingNames.filter(
-      name =>
-        'secret' in allSettings[name] && new RegExp(`^\\s*${name}=[^'"\`\\s#][^\\s#]*#`, 'm').test(text),
+    const read = readFile(path)
+    // The rest is read all the same, so that no setting is called missing for it.
+    const text = read.replace(/^\uFEFF|[\uFFFD\0]/g, '')
+    const misencoded = findMisencoded(read)
+    if (misencoded !== null) faults.push({ ...misencoded, name: `line ${misencoded.line} of ${path}` })
+    const ambiguous = settingNames.filter(name =>
+      // Here every # ends a value, in Compose one behind a space; $NAME stands for another value in Compose.
+      new RegExp(`^\\s*${name}=(?:(?!['"\`])[^#\\n]*(?:\\$[\\w{$]|[^\\s#]#)|"[^"\\n]*\\$[\\w{$])`, 'm').test(
+        text,
+      ),
     )
     const remedy = 'put the whole value into single quotes'
-    const said = cut.map(name => ({ name, sentence: `${name} in ${path} is cut short at its #`, remedy }))
-    return { dotenv: parseEnv(text), cut: said, strayLines: findStrayLines(text, path) }
+    const said = ambiguous.map(name => ({
+      name,
+      sentence: `${name} in ${path} is read differently by Compose, because of its $ or #`,
+      remedy,
+    }))
+    return { dotenv: parseEnv(text), ambiguous: said, strayLines: findStrayLines(text, path) }
   } catch (error) {
     if (!isAbsent(error)) faults.push({ name: path, ...judgeUnreadable(error) })
     return NO_DOTENV

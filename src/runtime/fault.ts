@@ -38,6 +38,13 @@ export function judgeUnreadable(error: unknown, uid: number | undefined = proces
   return { problem: `cannot be read (${code})`, remedy }
 }
 
+/** The first line, from 1, that was not UTF-8 when it was read as that, as a fault; null: all was. */
+export function findMisencoded(text: string) {
+  const line = text.split('\n').findIndex(each => /[\uFFFD\0]/.test(each)) + 1
+  const problem = text.includes('\0') ? 'is UTF-16' : 'is not UTF-8'
+  return line === 0 ? null : { line, problem, remedy: 'save the file as UTF-8' }
+}
+
 const giveToUser = (uid: number | undefined): string =>
   `the service runs as user ${uid}, who must be able to read it and to pass the folders above it; chown ${uid} gives it to that user`
 

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type { ValidateFunction } from 'ajv'
 import type * as Yaml from 'yaml'
+import { findMisencoded } from './fault.ts'
 
 // Loaded when there is such a file: the settings are read by every command.
 const require = createRequire(import.meta.url)
@@ -23,6 +24,11 @@ export function parseYaml<T>(
 ):
   | { readonly value: T; readonly lineAt: (path: readonly string[]) => number }
   | { readonly fault: YamlFault } {
+  const misencoded = findMisencoded(text)
+  if (misencoded !== null) {
+    const { line, problem, remedy } = misencoded
+    return { fault: { line, reason: `${problem}: ${remedy}` } }
+  }
   const { document, lines, lineAt } = parse(text)
   const [error] = document.errors
   if (error !== undefined)

@@ -130,6 +130,23 @@ t.test('a dotenv file that is there but cannot be read stops the start', t => {
   t.end()
 })
 
+t.test(
+  'a dotenv file that is not UTF-8 is refused with its line alone, and a byte order mark is none of it',
+  t => {
+    const { EMAIL_TOKEN: _, ...rest } = enough
+    const text = `EMAIL_TOKEN=${enough.EMAIL_TOKEN}\n`
+    const gbk = Buffer.concat([Buffer.from(`${text}BRAND_NAME=`), Buffer.from([0xca, 0xbe, 0xc0, 0xfd])])
+    for (const [bytes, fault] of [
+      [gbk, 'line 2 of .env is not UTF-8: save the file as UTF-8'],
+      [Buffer.from(text, 'utf16le'), 'line 1 of .env is UTF-16: save the file as UTF-8'],
+      [Buffer.from(`\uFEFF${text}`, 'utf16le'), 'line 1 of .env is UTF-16: save the file as UTF-8'],
+    ] as const)
+      t.same(faultsIn(rest, { '.env': bytes.toString() }), [fault])
+    t.equal(load(rest, { '.env': `\uFEFF${text}` }).EMAIL_TOKEN, enough.EMAIL_TOKEN)
+    t.end()
+  },
+)
+
 t.test('every secret may come from a file', t => {
   const { EMAIL_TOKEN, SMTP_URL, ...rest } = enough
   const files = { '/run/token': `${EMAIL_TOKEN}\r\n`, '/run/smtp': `${SMTP_URL}\n`, '/run/empty': '\n' }

@@ -109,6 +109,7 @@ t.test('a fault names its line, and quotes no value', async t => {
   }
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ['aliyun: [', 1, /^is not YAML/],
+    ['aliyun:\n  login-code: \uFFFD', 2, /^is not UTF-8: save the file as UTF-8$/],
     ['aliyun:\n  login-code: {}\naliyun: {}', 3, /^is not YAML/],
     ['- a', 1, /the file must be object/],
     [
