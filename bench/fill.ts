@@ -61,6 +61,7 @@ function message(row: number, lease: Lease): Acceptance {
       kind: 'registration-activation',
       purpose: 'link',
       recipient,
+      destination: storeKeys.destinationHash('email', 'bench.example.com'),
       masked: 'w***@bench.example.com',
       content: { params: { url, hour: '24' }, subject: 'Activate your account', words: 'ours' },
       arrivedAt: now,

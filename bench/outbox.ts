@@ -36,6 +36,7 @@ function message(lease?: Lease): Acceptance {
       kind: 'activation-code',
       purpose: 'code',
       recipient,
+      destination: storeKeys.destinationHash('email', 'example.com'),
       masked: 'p***@example.com',
       content: {
         params: { code: '135790', hour: '1' },

@@ -8,6 +8,7 @@ import {
   type Accepted,
   BacklogFull,
   type ChargesOf,
+  type DestinationOf,
   type Outbox,
   StoreUnavailable,
 } from '../outbox/outbox.ts'
@@ -201,6 +202,7 @@ interface PrepareOptions {
   readonly render: (message: NewMessage, country: string | undefined) => Outgoing
   readonly keys: KeyedHashes
   readonly charges: ChargesOf
+  readonly destinationOf: DestinationOf
   readonly delivery: DeliveryIntake
   readonly emit: Emit
 }
@@ -220,7 +222,7 @@ interface CheckedCallback {
  * @returns null when one cannot be rendered: it is refused before anything is reserved.
  */
 export function prepareMessages(
-  { render, keys, charges, delivery, emit }: PrepareOptions,
+  { render, keys, charges, destinationOf, delivery, emit }: PrepareOptions,
   { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
 ): readonly PreparedMessage[] | null {
   const { channel, corpId } = caller
@@ -235,6 +237,7 @@ export function prepareMessages(
       purpose,
       recipient: to,
       masked,
+      destination: destinationOf({ channel, kind, recipient: to }, country),
       content,
       arrivedAt,
       expiresAt: arrivedAt + interpreted.validityMs,

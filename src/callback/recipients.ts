@@ -9,6 +9,8 @@ import {
 import { getDomain } from 'tldts'
 import { trimBlanks } from '../messages/characters.ts'
 import type { Channel } from '../messages/message.ts'
+import type { KeyedHashes } from '../outbox/encryption.ts'
+import type { DestinationOf } from '../outbox/outbox.ts'
 import mailboxProviders from './mailbox-providers.json' with { type: 'json' }
 
 /** One recipient that a message can be sent to. */
@@ -313,4 +315,19 @@ export function maskNumber(number: string): string {
   const shown = number.slice(-4)
   const head = number.slice(0, 3)
   return `${head}${'*'.repeat(Math.max(3, number.length - head.length - shown.length))}${shown}`
+}
+
+/**
+ * Makes the function that names destinations: a mail's is the domain of its recipient, and that of an SMS the country, as for routes.
+ * @param byKind channels with a carrier that judges by template, where the kind of a message counts too.
+ */
+export function createDestinationOf(
+  { destinationHash }: Pick<KeyedHashes, 'destinationHash'>,
+  byKind: ReadonlySet<Channel>,
+): DestinationOf {
+  return ({ channel, kind, recipient }, country = '') => {
+    const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase()
+    const where = channel === 'email' ? domain : country
+    return destinationHash(channel, where, ...(byKind.has(channel) ? [kind] : []))
+  }
 }

@@ -6,6 +6,7 @@ import {
   type Accepted,
   BacklogFull,
   type ChargesOf,
+  type DestinationOf,
   type Outbox,
   StoreUnavailable,
 } from '../outbox/outbox.ts'
@@ -28,6 +29,7 @@ export interface NotifierOptions {
   readonly outbox: Outbox
   readonly storeKeys: KeyedHashes
   readonly charges: ChargesOf
+  readonly destinationOf: DestinationOf
   /** Throws when there are no words for it. */
   readonly render: (message: NewMessage) => Outgoing
   /** A message was stored for the channel, and is due. */
@@ -186,7 +188,7 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
 function prepare(
   { occurrence, recipient, row, memoName }: Notification,
   memory: AlertMemory | null,
-  { storeKeys, charges, render, clock, emit }: NotifierOptions,
+  { storeKeys, charges, destinationOf, render, clock, emit }: NotifierOptions,
 ): Acceptance | null {
   const { channel, to, masked, country } = recipient
   const { kind, params, identity } = occurrence
@@ -198,6 +200,7 @@ function prepare(
     purpose: 'alarm',
     recipient: to,
     masked,
+    destination: destinationOf({ channel, kind, recipient: to }, country),
     content: { params, words: 'ours', ...(row.locale !== null && { locale: row.locale }) },
     arrivedAt: now,
     expiresAt: now + LIFETIME_MS,

@@ -52,6 +52,8 @@ export interface NewMessage {
   readonly recipient: string
   /** The recipient as logs and pages may show it: `a***@example.com`, `+86*******8000`. */
   readonly masked: string
+  /** Names where it goes, as a keyed hash: messages with the same one share places at their provider. Empty: a version before knew none. */
+  readonly destination: string
   readonly content: Content
   /** The time at which it came in, ms since the epoch. It is the mail's Date, too. */
   readonly arrivedAt: number

@@ -62,6 +62,7 @@ export function sampleMessage(sample: Sample, locale: string): NewMessage {
     purpose: sample.kind?.purpose ?? 'plain',
     recipient,
     masked: recipient,
+    destination: '',
     content: { ...sample.content, locale },
     arrivedAt,
     expiresAt: arrivedAt + 600_000,

@@ -176,7 +176,7 @@ export function claimMessages(
   newLease: () => Lease,
 ): readonly ClaimedMessage[] {
   const claimed: ClaimedMessage[] = []
-  for (const { row, payload } of due) {
+  for (const { row, payload, destination } of due) {
     if (row.expiresAt <= work.now) {
       // More messages are past their life than one step ends: those at the front of the queue are ended here.
       endOutlived(work, row)
@@ -187,7 +187,7 @@ export function claimMessages(
     } else {
       const lease = newLease()
       takeLease(work, row, lease)
-      claimed.push(claimedMessage(row, payload, lease))
+      claimed.push(claimedMessage(row, { ...payload, destination }, lease))
     }
   }
   return claimed
@@ -201,10 +201,14 @@ function takeLease(work: UnitOfWork, row: Row, lease: Lease): void {
   row.attemptedBy = null
 }
 
-function claimedMessage(row: Row, payload: MessagePayload, lease: Lease): ClaimedMessage {
+function claimedMessage(
+  row: Row,
+  stored: MessagePayload & Pick<ClaimedMessage, 'destination'>,
+  lease: Lease,
+): ClaimedMessage {
   const { id, channel, kind, purpose, masked, arrivedAt, expiresAt, attempts, ambiguous } = row
   const groupKey = row.groupKey ?? undefined
-  const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...payload }
+  const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...stored }
   const claimed = { ...message, lease, attempts, ambiguous, groupKey }
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(timelineOf(row)) }
 }

@@ -26,6 +26,8 @@ export interface KeyedHashes {
   groupKey(channel: Channel, recipient: string, kind: string, pluginId: string): string
   /** Names a recipient, so that its messages are found without the store knowing it. */
   recipientHash(channel: Channel, recipient: string): string
+  /** Names where messages go; 11 characters (64 bits), since an index has them. */
+  destinationHash(...fields: readonly string[]): string
   /** Names a quota's bucket. */
   bucketHash(...fields: readonly string[]): string
 }
@@ -52,17 +54,22 @@ export function createStoreKeys(
     return createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `callback-courier/${purpose}`, 32)))
   }
   const payloadKeys: PayloadKeys = [derive('payload'), ...previous.map(each => derive('payload', each))]
-  const hash = (purpose: string): Hash => {
+  const hash = (purpose: string, bytes = 16): Hash => {
     const key = derive(purpose)
     // As JSON, since joined with any separator `a|b`,`c` and `a`,`b|c` would be the same.
     return (...fields) =>
-      createHmac('sha256', key).update(JSON.stringify(fields)).digest().subarray(0, 16).toString('base64url')
+      createHmac('sha256', key)
+        .update(JSON.stringify(fields))
+        .digest()
+        .subarray(0, bytes)
+        .toString('base64url')
   }
   const dedupe = hash('dedupe')
   return {
     payloadKeys,
     dedupeKey: fields => dedupe(...fields),
     groupKey: hash('group'),
+    destinationHash: hash('destination', 8),
     recipientHash: hash('recipient'),
     bucketHash: hash('bucket'),
   }

@@ -14,7 +14,7 @@ import type {
  * A message in a unit of work: read from its table, or new; decided about and changed in memory (decide.ts), and written back by
  * its store.
  */
-export interface Row extends Omit<NewMessage, 'recipient' | 'content'> {
+export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'content'> {
   /** Its place in the table; absent until it is stored. */
   seq?: number
   readonly recipientHash: string
@@ -51,6 +51,9 @@ export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_
   m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
   m.receipt ->> 'status' AS "receiptStatus", m.receipt ->> 'happenedAt' AS "receiptHappenedAt", m.charges, m.timeline`
 
+/** The same with what only the claim of a due message reads. */
+export const DUE_COLUMNS = `${ROW_COLUMNS}, m.destination, m.payload`
+
 /** @param read with ROW_COLUMNS, a truth as 1 (SQLite) or true (Postgres); it becomes the Row. */
 export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
   const truths = { outdated: Boolean(read['outdated']), begun: Boolean(read['begun']) }
@@ -62,17 +65,18 @@ export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
 /** A due message with what an attempt needs. */
 export interface DueMessage {
   readonly row: Row
+  readonly destination: string
   /** Null: it cannot be read. */
   readonly payload: MessagePayload | null
 }
 
-/** @param read with ROW_COLUMNS and the payload. */
+/** @param read with DUE_COLUMNS. */
 export function dueMessageOf(
-  { payload, ...read }: Readonly<Record<string, unknown>>,
+  { payload, destination, ...read }: Readonly<Record<string, unknown>>,
   keys: PayloadKeys,
 ): DueMessage {
   const row = rowOf(read)
-  return { row, payload: tryDecrypt(keys, row.id, payload) }
+  return { row, destination: String(destination), payload: tryDecrypt(keys, row.id, payload) }
 }
 
 /** The windows in which a message was counted, and which its end may give back. */

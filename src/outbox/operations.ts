@@ -21,7 +21,10 @@ import type {
  */
 export interface Operations {
   accept: { takes: { now: number; messages: readonly Acceptance[] }; gives: readonly Accepted[] }
-  claim: { takes: { now: number; channel: Channel; limit: number; leaseMs: number }; gives: Claim }
+  claim: {
+    takes: { now: number; channel: Channel; limit: number; leaseMs: number; passOver: readonly string[] }
+    gives: Claim
+  }
   settle: { takes: { now: number; id: string; token: string; settlement: Settlement }; gives: Settled }
   writeReceipt: { takes: DeliveryReport; gives: KeptReport }
   retryMessage: { takes: { now: number; id: string }; gives: boolean }

@@ -99,6 +99,12 @@ export interface Charge {
 /** Lists what a message uses of each quota. @param country ISO 3166, SMS only. */
 export type ChargesOf = (message: NewMessage, country: string | undefined) => readonly Charge[]
 
+/** Names the destination of a message. @param country ISO 3166, SMS only. */
+export type DestinationOf = (
+  message: Pick<NewMessage, 'channel' | 'kind' | 'recipient'>,
+  country: string | undefined,
+) => string
+
 /** Where a message was counted. It is kept in the message's row, for the refund. */
 export type ChargedWindows = readonly (readonly [counter: string, windowStart: number])[]
 
@@ -269,7 +275,10 @@ export interface Claim {
   readonly messages: readonly ClaimedMessage[]
   /** What it made final. */
   readonly settled: readonly SettledByStore[]
-  /** When to ask again at the latest if nothing new comes; null: nothing waits. */
+  /**
+   * When to ask again at the latest if nothing new comes; null: nothing waits. What it was to pass over does not count, but
+   * where many such messages become due first, it may be too early.
+   */
   readonly nextDueAt: number | null
 }
 
@@ -283,12 +292,13 @@ export interface Outbox {
   accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]>
   /**
    * Claims up to `limit` (0: none) due messages of a channel, codes first, each class in the order of `claimOrder`, and
-   * counts the attempt. Settles on
-   * the way, without an attempt, what has expired; takes over what has an outlived lease: as an ambiguous
-   * attempt if it had begun (`ambiguous` counts it), as none if it had not.
+   * counts the attempt. When more are due, a quarter of them (one at least) goes to other destinations than the rest, so that
+   * none fills a claim while others wait. Settles on the way, without an attempt, what has expired; takes over what has an
+   * outlived lease: as an ambiguous attempt if it had begun (`ambiguous` counts it), as none if it had not.
+   * @param passOver destinations of which none is claimed, some hundred at most. However many wait there, they hide no other.
    * @throws StoreUnavailable
    */
-  claim(channel: Channel, limit: number, leaseMs: number): Promise<Claim>
+  claim(channel: Channel, limit: number, leaseMs: number, passOver?: readonly string[]): Promise<Claim>
   /**
    * Notes that the attempt of a message begins, before its first byte leaves. From then on a process that dies may have sent it;
    * a message that was claimed and never begun was surely not sent. The note survives the process. After a power cut every
@@ -412,7 +422,7 @@ export interface EventQueue {
 }
 
 /** A message as the console, the logs and the command line may see it. */
-export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | 'content'> {
+export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | 'destination' | 'content'> {
   readonly maskedRecipient: string
   readonly state: State
   readonly answer: FinalAnswer

@@ -60,7 +60,8 @@ export function createPort(
 
   return {
     accept,
-    claim: (channel, limit, leaseMs) => call('claim', { now: clock.now(), channel, limit, leaseMs }),
+    claim: (channel, limit, leaseMs, passOver = []) =>
+      call('claim', { now: clock.now(), channel, limit, leaseMs, passOver }),
     settle,
     writeReceipt,
     memos: { readMemos: names => call('readMemos', { names }), writeMemo: memo => call('writeMemo', memo) },

@@ -98,6 +98,8 @@ export function rankOfPurpose(purpose: string): 0 | 1 {
   return purpose === 'code' ? 0 : 1
 }
 
+export type ClaimOrder = 'oldest-first' | 'newest-first'
+
 /** A class of messages has a backlog once its first one has waited so long, ms. */
 const BACKLOG_MS = 1000
 
@@ -108,8 +110,46 @@ const BACKLOG_MS = 1000
  *
  * @param oldestDueAt when the message that came first became due, ms since the epoch.
  */
-export function claimOrder(oldestDueAt: number, now: number): 'oldest-first' | 'newest-first' {
+export function claimOrder(oldestDueAt: number, now: number): ClaimOrder {
   return now - oldestDueAt < BACKLOG_MS ? 'oldest-first' : 'newest-first'
+}
+
+/** A due message, as a claim chooses among many. */
+export interface DueEntry {
+  readonly seq: number
+  readonly destination: string
+  /** ms since the epoch. */
+  readonly dueAt: number
+}
+
+/** How many due messages of a class are looked at to claim so many: enough for a mixture of destinations. */
+export const lookedAt = (limit: number): number => 2 * limit + 100
+
+/**
+ * Shares a claim among destinations, when more is due than it may take: three quarters of it go in order, whose ever they are; the rest,
+ * one at least, to destinations that have none of these.
+ * @param due in `order`: all, or the first of them.
+ */
+export function shareClaim(due: readonly DueEntry[], order: ClaimOrder, limit: number) {
+  const shares = new Set(due.slice(0, due.length <= limit ? limit : Math.floor(limit * 0.75)))
+  const served = new Set([...shares].map(({ destination }) => destination))
+  for (const each of due) {
+    if (shares.size === limit) break
+    if (served.has(each.destination)) continue
+    served.add(each.destination)
+    shares.add(each)
+  }
+  return {
+    /** For how many there is room beside them. */
+    room: limit - shares.size,
+    served,
+    /** @param others that there is room for, of further destinations. @returns all that are claimed, in order. */
+    fill(others: readonly DueEntry[] = []): readonly DueEntry[] {
+      const rest = due.filter(each => !shares.has(each))
+      const claimed = [...shares, ...others, ...rest].slice(0, limit)
+      return claimed.sort((a, b) => (order === 'oldest-first' ? a.seq - b.seq : b.seq - a.seq))
+    },
+  }
 }
 
 /** The attempts that a live message has had, the one that ends now included; and how many copies of it may have been sent. */

@@ -85,7 +85,7 @@ export function changesOf(row: Row, now: number) {
 }
 
 /** Makes the columns of a new message, but for its payload. */
-export function newColumnsOf(row: Row, dedupeKey: string, now: number) {
+export function newColumnsOf(row: Row, { message, dedupeKey }: Acceptance, now: number) {
   return {
     ...changesOf(row, now),
     id: row.id,
@@ -99,6 +99,7 @@ export function newColumnsOf(row: Row, dedupeKey: string, now: number) {
     recipient_hash: row.recipientHash,
     group_key: row.groupKey ?? undefined,
     masked_recipient: row.masked,
+    destination: message.destination,
   }
 }
 

@@ -15,7 +15,7 @@ import { createPublicListener } from '../callback/listener.ts'
 import { createChargesOf } from '../callback/quotas.ts'
 import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
-import { parseAddress, registeredDomainOf } from '../callback/recipients.ts'
+import { createDestinationOf, parseAddress, registeredDomainOf } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
@@ -233,12 +233,15 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const authentication = createAuthentication(authenticationOptions(config, wall))
   const render = renderForRoute(channels, renderer.render)
   const charges = createChargesOf(config.QUOTAS, storeKeys)
+  const judging = providers.filter(({ findHindrance }) => findHindrance !== undefined)
+  const destinationOf = createDestinationOf(storeKeys, new Set(judging.map(({ channel }) => channel)))
   const receive = createReceiver({
     accept: outbox.accept,
     delivery,
     verdicts,
     render,
     charges,
+    destinationOf,
     clock,
     emit,
     pollVerdict:
@@ -291,6 +294,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
       outbox,
       storeKeys,
       charges,
+      destinationOf,
       render,
       takeLease: leaseOf('alerts'),
       wake: delivery.wake,

@@ -40,6 +40,7 @@ function acceptances(
   const prepared = prepareMessages(
     {
       keys,
+      destinationOf: () => 'there',
       render: ({ id, content }) => ({
         channel: 'email',
         id,

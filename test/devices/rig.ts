@@ -69,6 +69,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
         ...options.between?.(outbox),
       },
       storeKeys,
+      destinationOf: () => 'there',
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,
       wake: channel => woken.push(channel),

@@ -156,12 +156,12 @@ t.test('a claim notes nothing yet of its attempt, and reports what it had to end
   const claimed = claimMessages(
     work,
     [
-      { row: due, payload: { recipient, content } },
-      { row: damaged, payload: null },
+      { row: due, destination: 'there', payload: { recipient, content } },
+      { row: damaged, destination: 'there', payload: null },
     ],
     () => held,
   )
-  t.match(claimed, [{ id: due.id, attempts: 1, lease: held }])
+  t.match(claimed, [{ id: due.id, destination: 'there', attempts: 1, lease: held }])
   t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
   t.match(work.ended, [{ id: damaged.id, state: 'refused' }])
   t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])

@@ -196,6 +196,17 @@ export function createModel(isShared: boolean, mostAlive: number) {
     return { is: 'stored', superseded: superseded.map(idOf).sort(), ...(nearing.length > 0 && { nearing }) }
   }
 
+  /** The oldest first, or in a backlog the newest. Where not all are taken, a quarter goes to destinations that would have none. */
+  function share(due: readonly Kept[], limit: number, now: number): Kept[] {
+    const inOrder = now - (due[0]?.dueAt ?? now) < 1000 ? due : due.toReversed()
+    const whereOf = (m: Kept) => m.given.message.destination
+    const taken = inOrder.slice(0, due.length <= limit ? limit : Math.floor((limit * 3) / 4))
+    for (const m of inOrder)
+      if (taken.length < limit && !taken.some(each => whereOf(each) === whereOf(m))) taken.push(m)
+    for (const m of inOrder) if (taken.length < limit && !taken.includes(m)) taken.push(m)
+    return inOrder.filter(m => taken.includes(m))
+  }
+
   return {
     messages: () => messages,
     find: (id: string) => messages.find(m => idOf(m) === id),
@@ -205,7 +216,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       return given.map(each => acceptOne(each, now))
     },
     /** The tokens of the leases are for the caller to fill in. */
-    claim(channel: string, limit: number, until: number, now: number) {
+    claim(channel: string, limit: number, until: number, now: number, passOver: readonly string[] = []) {
       const mine = messages.filter(m => m.given.message.channel === channel)
       const ended = (m: Kept) => isAlive(m) || untold.push(m)
       for (const m of mine) {
@@ -222,11 +233,12 @@ export function createModel(isShared: boolean, mostAlive: number) {
       for (const m of mine) if (m.state === 'queued' && m.expiresAt <= now) ended((outlive(m, now), m))
       const waiting = mine.filter(({ state }) => state === 'queued')
       for (const m of waiting) m.ready ||= (m.dueAt ?? 0) <= now
-      const inOrder = [true, false].flatMap(isCode => {
-        const due = waiting.filter(m => m.ready && (m.given.message.purpose === 'code') === isCode)
-        return now - (due[0]?.dueAt ?? now) < 1000 ? due : due.reverse()
-      })
-      const claimed = inOrder.slice(0, limit)
+      const free = mine.filter(m => !passOver.includes(m.given.message.destination))
+      const due = free.filter(m => m.ready && m.state === 'queued')
+      const codes = due.filter(m => m.given.message.purpose === 'code')
+      const claimed = share(codes, limit, now)
+      const others = due.filter(m => !codes.includes(m))
+      claimed.push(...share(others, limit - claimed.length, now))
       for (const m of claimed) {
         Object.assign(m, {
           state: 'sending',
@@ -240,9 +252,9 @@ export function createModel(isShared: boolean, mostAlive: number) {
       }
       const settled = untold.filter(m => m.given.message.channel === channel)
       untold = untold.filter(m => m.given.message.channel !== channel)
-      const times = mine.flatMap(m => m.dueAt ?? m.lease?.until ?? [])
+      const times = mine.flatMap(m => m.lease?.until ?? (free.includes(m) ? (m.dueAt ?? []) : []))
       const nextDueAt =
-        inOrder.length > claimed.length ? now : times.length === 0 ? null : Math.max(now, Math.min(...times))
+        due.length > claimed.length ? now : times.length === 0 ? null : Math.max(now, Math.min(...times))
       return { claimed, settled, nextDueAt }
     },
     begin(m: Kept, token: string, by: string) {

@@ -39,6 +39,7 @@ export interface Sample {
   readonly lifeMs?: number
   readonly charges?: readonly Charge[]
   readonly lease?: Lease
+  readonly destination?: string
   /** Overrides what is derived from the rest. */
   readonly dedupeKey?: string
 }
@@ -47,6 +48,10 @@ const keyed = (...fields: readonly string[]) =>
   createHash('sha256').update(JSON.stringify(fields)).digest('base64url').slice(0, 22)
 
 export const recipientHashOf = (channel: Channel, recipient: string) => keyed('recipient', channel, recipient)
+
+/** Where it goes, by the domain or the first digits. */
+export const destinationOf = (channel: Channel, recipient: string) =>
+  keyed('destination', channel, /@.*|^.{3}/.exec(recipient)?.[0] ?? '').slice(0, 11)
 
 /** A code by e-mail, unless told otherwise; its dedupe key and group follow from what it says, as in the service. */
 export function sample(clock: { now(): number }, given: Sample = {}): Acceptance {
@@ -62,6 +67,7 @@ export function sample(clock: { now(): number }, given: Sample = {}): Acceptance
       purpose,
       recipient,
       masked: channel === 'email' ? 'a***@example.com' : '+86*******8000',
+      destination: given.destination ?? destinationOf(channel, recipient),
       content: {
         params: { code, url: `https://example.com/activate#!${code}` },
         words: 'ours',

@@ -151,7 +151,8 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
   await rm(`${path}-wal`)
   const { store, run, close } = openAt(path)
   t.match(store.loss, { messages: 0 })
-  const claim = () => run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000 }])
+  const claim = () =>
+    run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000, passOver: [] }])
   claim()
   clock.advance(5000)
   t.match(claim(), { values: [{ messages: [{ attempts: 2, ambiguous: 1 }] }] })

@@ -28,6 +28,7 @@ export function messageOf(
     purpose: 'code',
     recipient: channel === 'email' ? 'reader@example.org' : '+12025550123',
     masked: '***',
+    destination: '',
     content: { params: {}, words: 'ours', ...(channel === 'email' && { subject: 'Subject' }), ...content },
     arrivedAt,
     expiresAt: arrivedAt + 600_000,

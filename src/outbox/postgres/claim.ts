@@ -1,8 +1,8 @@
 import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
-import { dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
+import { DUE_COLUMNS, dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { claimOrder } from '../rules.ts'
+import { type ClaimOrder, claimOrder, type DueEntry, lookedAt, shareClaim } from '../rules.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -12,11 +12,15 @@ import {
   statement,
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
+import { nameQueue, QUEUE } from './schema.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
+/** The most destinations that a claim looks through when its step was not enough, and the most that it moves of each into the queue. */
+const PROMOTED_DESTINATIONS = 200
+const PROMOTED_EACH = 20
 
 /**
  * Claims due messages, and settles on the way what needs no attempt. Rows that another replica has locked are skipped.
@@ -33,17 +37,18 @@ export function createClaim(
   const { payloadKeys, ends } = options
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
+  const promote = createPromote()
+  const findOthers = createFindOthers()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
-    const { channel, now, leaseMs } = call
+    const { channel, limit, now, leaseMs } = call
     const beat = heartbeats.heartbeats()
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
     await ends.find(client)
     if (!uncertain.areGivenUp() && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
-      const { first, nextDueAt } = await lookAt(client, channel, now)
-      // What waits is due before its life ends.
-      if (first.every(at => at === null) && (nextDueAt ?? Infinity) > now)
+      const { nextDueAt, expiry } = await lookAt(client, call)
+      if ((nextDueAt ?? Infinity) > now && (expiry ?? Infinity) > now)
         return { messages: [], settled: ends.take(channel), nextDueAt }
     }
     const { work, writeChanges, commit } = openTransaction(client, options, now)
@@ -53,16 +58,17 @@ export function createClaim(
       runStatement(client, LOST, channel, now),
       runStatement(client, OUTLIVED, channel, now),
       lockOrphans(client, channel, uncertain),
-      runStatement(client, PROMOTE, channel, 0, now),
-      runStatement(client, PROMOTE, channel, 1, now),
+      promote(client, call),
     )
     const found = [...ofDead.rows, ...lost.rows].map(rowOf)
     const taken = new Map(found.map(row => [row.seq, row]))
     for (const row of taken.values()) takeOver(work, row)
     for (const row of outlived.rows.map(rowOf)) endOutlived(work, row)
     for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(work, row)
-    const [, { first }] = await Promise.all([writeChanges(), lookAt(client, channel, now)])
-    const due = (await lockDue(client, call, first)).map(read => dueMessageOf(read, payloadKeys))
+    const oldest = (rank: number) =>
+      runStatement(client, FIRST_DUE['oldest-first'], channel, rank, lookedAt(limit))
+    const [, ...read] = await Promise.all([writeChanges(), oldest(0), oldest(1)])
+    const due = (await lockDue(client, call, read, findOthers)).map(read => dueMessageOf(read, payloadKeys))
     const token = heartbeats.newLeaseToken()
     let leases = 0
     const messages = claimMessages(work, due, () => {
@@ -72,7 +78,7 @@ export function createClaim(
     uncertain.begin(token, leaseMs)
     try {
       await commit()
-      const { nextDueAt } = await lookAt(client, channel, now)
+      const { nextDueAt } = await lookAt(client, call)
       uncertain.confirm(token)
       if (ofDead.rows.length < STEP) searchedAfter.set(channel, beat)
       if (ofDead.rows.length > 0) onTakeOver(ofDead.rows.length)
@@ -84,34 +90,86 @@ export function createClaim(
   }
 }
 
-/** What waits in a channel; its times are ms since the epoch. */
-interface Waiting {
-  /** When the first code (0) and the first other message (1) of the queue became due; null: none is due. */
-  readonly first: readonly (number | null)[]
-  /** When it is to be claimed again at the latest; null: nothing waits. */
-  readonly nextDueAt: number | null
+/** Looks at what waits in a channel; times are ms since the epoch. @returns when to claim again, and when the first life is over. */
+async function lookAt(
+  client: Client,
+  { channel, now, passOver }: Takes<'claim'>,
+): Promise<{ readonly nextDueAt: number | null; readonly expiry: number | null }> {
+  const queues = [nameQueue(channel, 0, 1), nameQueue(channel, 1, 1)]
+  const most = passOver.length === 0 ? 1 : lookedAt(0)
+  const { rows } = await runStatement(client, LOOK, channel, ...queues, passOver, most)
+  const { code, other, next, expiry } = rows[0] as Record<string, string | number | null>
+  const isDue = code !== null || other !== null
+  const nextDueAt = isDue ? now : next === null ? null : Math.max(now, Number(next))
+  return { nextDueAt, expiry: expiry as number | null }
 }
 
-async function lookAt(client: Client, channel: Channel, now: number): Promise<Waiting> {
-  const [read] = (await runStatement(client, LOOK, channel)).rows as Record<string, number | null>[]
-  const { codes = null, others = null, next = null } = read ?? {}
-  const isDue = codes !== null || others !== null
-  return { first: [codes, others], nextDueAt: isDue ? now : next === null ? null : Math.max(now, next) }
+type FindOthers = ReturnType<typeof createFindOthers>
+
+/** Makes the function that finds messages of destinations that are not `served`; each time it goes on where it stopped. */
+function createFindOthers() {
+  const reached = new Map<string, string>()
+  return async (
+    client: Client,
+    queue: string,
+    order: ClaimOrder,
+    served: ReadonlySet<string>,
+    room: number,
+  ): Promise<readonly DueEntry[]> => {
+    const from = reached.get(queue) ?? ''
+    const { rows } = await runStatement(client, OTHERS[order], queue, from, [...served], room)
+    const found = rows as unknown as readonly DueEntry[]
+    reached.set(queue, `${found.at(-1)?.destination ?? ''} `)
+    return found.slice(0, room)
+  }
 }
 
-/** Locks the due messages that are to be claimed. @param first when those of each rank became due that came first. */
+/** Locks the due messages that are to be claimed, in order. @param read the oldest of each rank, codes first. */
 async function lockDue(
   client: Client,
-  { channel, limit, now }: Takes<'claim'>,
-  first: Waiting['first'],
+  { channel, limit, now, passOver }: Takes<'claim'>,
+  read: readonly QueryResult[],
+  findOthers: FindOthers,
 ): Promise<QueryResult['rows']> {
-  const found: QueryResult['rows'] = []
-  for (const [rank, dueAt] of first.entries()) {
-    if (dueAt === null || found.length >= limit) continue
-    const order = claimOrder(dueAt, now)
-    found.push(...(await runStatement(client, DUE[order], channel, rank, limit - found.length)).rows)
+  const passed = new Set(passOver)
+  const most = lookedAt(limit)
+  const freeOf = ({ rows }: QueryResult) =>
+    (rows as unknown as readonly DueEntry[]).filter(({ destination }) => !passed.has(destination))
+  const seqs: number[] = []
+  for (const [rank, first] of read.entries()) {
+    const left = limit - seqs.length
+    if (left === 0 || first.rows.length === 0) continue
+    const isAll = first.rows.length < most
+    let due = freeOf(first)
+    const order = claimOrder(due[0]?.dueAt ?? 0, now)
+    if (order === 'newest-first')
+      due = isAll
+        ? due.toReversed()
+        : freeOf(await runStatement(client, FIRST_DUE[order], channel, rank, most))
+    const { room, served, fill } = shareClaim(due, order, left)
+    const queue = nameQueue(channel, rank, 1)
+    const others =
+      isAll || room === 0 ? [] : await findOthers(client, queue, order, served.union(passed), room)
+    seqs.push(...fill(others).map(({ seq }) => seq))
   }
-  return found
+  if (seqs.length === 0) return []
+  const { rows } = await runStatement(client, DUE, seqs)
+  return rows.sort((a, b) => seqs.indexOf(a['seq'] as number) - seqs.indexOf(b['seq'] as number))
+}
+
+/** Makes the function that moves what is due into the queue. Where its step was not enough, each destination gets some. */
+function createPromote() {
+  const reached = new Map<string, string>()
+  return async (client: Client, { channel, now, passOver }: Takes<'claim'>): Promise<void> => {
+    const promoted = [0, 1].map(rank => runStatement(client, PROMOTE, channel, rank, now))
+    for (const [rank, { rowCount }] of (await awaitStatements(...promoted)).entries()) {
+      if (rowCount !== STEP) continue
+      const queue = nameQueue(channel, rank, 0)
+      const from = reached.get(queue) ?? ''
+      const { rows } = await runStatement(client, PROMOTE_OTHERS, queue, from, passOver, now)
+      reached.set(queue, rows[0]?.['next'] as string)
+    }
+  }
 }
 
 interface Found {
@@ -162,17 +220,50 @@ const HELD = statement`SELECT seq, lease_token FROM courier_live WHERE channel =
 const PROMOTE = statement`UPDATE courier_live SET ready = 1 WHERE seq IN
     (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
-const dueOrderedBy = (order: string) =>
-  statement`SELECT ${ROW_COLUMNS}, m.payload FROM courier_live m
-    WHERE m.ready = 1 AND m.channel = $1 AND m.rank = $2::smallint
-    ORDER BY ${order} LIMIT $3 FOR UPDATE SKIP LOCKED`
-const DUE = {
-  'oldest-first': dueOrderedBy('m.channel DESC, m.rank DESC, m.seq'),
-  'newest-first': dueOrderedBy('m.channel, m.rank, m.seq DESC'),
+const firstOrderedBy = (order: string) =>
+  statement`SELECT seq, destination, due_at AS "dueAt" FROM courier_live
+    WHERE ready = 1 AND channel = $1 AND rank = $2::smallint ORDER BY ${order} LIMIT $3`
+const FIRST_DUE = {
+  'oldest-first': firstOrderedBy('channel DESC, rank DESC, seq'),
+  'newest-first': firstOrderedBy('channel, rank, seq DESC'),
 }
-const firstOf = (column: string, where: string, order = column) =>
-  `(SELECT ${column} FROM courier_live WHERE channel = $1 AND ${where} ORDER BY ${order} LIMIT 1)`
-const LOOK = statement`SELECT ${firstOf('due_at', 'ready = 1 AND rank = 0', 'seq')} AS codes,
-    ${firstOf('due_at', 'ready = 1 AND rank = 1', 'seq')} AS others,
-    least(${firstOf('due_at', 'ready = 0 AND rank = 0')}, ${firstOf('due_at', 'ready = 0 AND rank = 1')},
-      ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next`
+const DUE = statement`SELECT ${DUE_COLUMNS} FROM courier_live m
+    WHERE m.seq = ANY($1::bigint[]) AND m.ready = 1 FOR UPDATE SKIP LOCKED`
+/** The destinations of a queue from one on, each found by a step of its own: no more are looked for than are read. */
+const destinationsFrom = (name: string, queue: string, from: string, until = '') => {
+  const next = (after: string) =>
+    `SELECT destination FROM courier_live WHERE ${QUEUE} = ${queue} AND destination ${after} ${until}
+      ORDER BY ${QUEUE}, destination LIMIT 1`
+  return `${name}(destination) AS ((${next(`>= ${from}`)})
+    UNION ALL SELECT (${next(`> ${name}.destination`)}) FROM ${name} WHERE ${name}.destination IS NOT NULL)`
+}
+const destinationsBut = (name: string, passOver: string) =>
+  `SELECT destination FROM ${name} WHERE destination IS NOT NULL AND destination <> ALL(${passOver}::text[])`
+const othersOrderedBy = (order: string) =>
+  statement`WITH RECURSIVE ${destinationsFrom('after', '$1::text', '$2::text')},
+    ${destinationsFrom('before', '$1::text', "''", 'AND destination < $2::text')},
+    found AS MATERIALIZED (${destinationsBut('after', '$3')} UNION ALL ${destinationsBut('before', '$3')} LIMIT $4::int)
+    SELECT m.seq, m.destination, m.due_at AS "dueAt" FROM found CROSS JOIN LATERAL (
+      SELECT seq, destination, due_at FROM courier_live WHERE ${QUEUE} = $1::text AND destination = found.destination
+      ORDER BY ${order} LIMIT (SELECT ($4::int + count(*) - 1) / greatest(count(*), 1) FROM found)) AS m`
+const OTHERS = {
+  'oldest-first': othersOrderedBy(`${QUEUE}, destination, due_at`),
+  'newest-first': othersOrderedBy(`${QUEUE} DESC, destination DESC, due_at DESC`),
+}
+const PROMOTE_OTHERS = statement`WITH RECURSIVE ${destinationsFrom('listed', '$1::text', '$2::text')},
+    found AS MATERIALIZED (${destinationsBut('listed', '$3')} LIMIT ${PROMOTED_DESTINATIONS}),
+    promoted AS (UPDATE courier_live SET ready = 1 WHERE seq IN (SELECT seq FROM courier_live WHERE ready = 0 AND seq = ANY(ARRAY(
+      SELECT m.seq FROM found CROSS JOIN LATERAL (
+        SELECT seq FROM courier_live WHERE ${QUEUE} = $1::text AND destination = found.destination AND due_at <= $4
+        ORDER BY ${QUEUE}, destination, due_at LIMIT ${PROMOTED_EACH}) AS m)) FOR UPDATE SKIP LOCKED))
+    SELECT coalesce(max(destination) || ' ', '') AS next FROM found`
+const firstTime = (column: string, where: string) =>
+  `(SELECT ${column} FROM courier_live WHERE channel = $1 AND ${where} ORDER BY ${column} LIMIT 1)`
+/** Where all that is looked at is passed over, the last of it: what is behind it is not due before. */
+const nextOf = (rank: number) => `(SELECT coalesce(min(due_at) FILTER (WHERE destination <> ALL($4::text[])),
+      CASE count(*) WHEN $5::int THEN max(due_at) END) FROM (SELECT due_at, destination FROM courier_live
+    WHERE channel = $1 AND ready = 0 AND rank = ${rank} ORDER BY due_at LIMIT $5::int) AS first)`
+const LOOK = statement`WITH RECURSIVE ${destinationsFrom('codes', '$2::text', "''")}, ${destinationsFrom('others', '$3::text', "''")}
+    SELECT (${destinationsBut('codes', '$4')} LIMIT 1) AS code, (${destinationsBut('others', '$4')} LIMIT 1) AS other,
+      least(${nextOf(0)}, ${nextOf(1)}, ${firstTime('lease_until', 'lease_until IS NOT NULL')}) AS next,
+      ${firstTime('expires_at', 'ready IS NOT NULL')} AS expiry`

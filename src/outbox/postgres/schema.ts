@@ -1,4 +1,12 @@
+import type { Channel } from '../../messages/message.ts'
 import type { Schema } from '../schema-version.ts'
+
+/**
+ * Says in which of its queues a live message waits: of its channel and rank, later (an even digit) or now; null: in none. One
+ * expression, so that no index but the one by destination looks as if it could serve a condition on it.
+ */
+export const QUEUE = '(channel || (rank * 2 + ready)::text)'
+export const nameQueue = (channel: Channel, rank: number, ready: 0 | 1) => `${channel}${rank * 2 + ready}`
 
 /** The columns of a message, which all of its tables have. */
 export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
@@ -180,6 +188,10 @@ CREATE TABLE courier_events (
   message text,
   data jsonb
 );
+`,
+  `
+ALTER TABLE courier_live ADD COLUMN destination text COLLATE "C" NOT NULL DEFAULT '';
+CREATE INDEX courier_live_destination ON courier_live (${QUEUE}, destination, due_at) WHERE ${QUEUE} IS NOT NULL;
 `,
 ]
 

@@ -114,10 +114,10 @@ function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<Que
 
 /** Inserts new messages; one that was superseded within its own transaction has no payload any more. */
 function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
-  const rows = stored.map(({ row, acceptance: { message, dedupeKey } }) => {
-    const { id, recipient, content } = message
+  const rows = stored.map(({ row, acceptance }) => {
+    const { id, recipient, content } = acceptance.message
     const encrypt = () => encryptPayload(payloadKeys, id, { recipient, content }).toString('base64')
-    return { ...newColumnsOf(row, dedupeKey, now), payload: row.finalAt === null ? encrypt() : undefined }
+    return { ...newColumnsOf(row, acceptance, now), payload: row.finalAt === null ? encrypt() : undefined }
   })
   const store = (into: Statement, isLive: boolean) => {
     const those = rows.filter(({ payload }) => (payload !== undefined) === isLive)
@@ -140,10 +140,10 @@ const CHANGE_AND_FINISH = statement`WITH changed AS (${CHANGE_LIVE} AND r.final_
       r.answer, r.provider_id, r.timeline
   ) ${finishFrom('ended')}`
 const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smallint, arrived_at bigint, expires_at bigint,
-      dedupe_key text, recipient_hash text, group_key text, masked_recipient text, payload text, ${CHANGED_COLUMNS}`
+      dedupe_key text, recipient_hash text, group_key text, masked_recipient text, destination text, payload text, ${CHANGED_COLUMNS}`
 const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
       lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
-      charges, timeline`
+      charges, timeline, destination`
 const STORE = statement`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
     SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
 /** Stores messages that were superseded in the transaction that they came in. */

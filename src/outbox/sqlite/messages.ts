@@ -14,15 +14,17 @@ import {
   takeOver,
 } from '../decide.ts'
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
-import { type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
+import { DUE_COLUMNS, type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Takes } from '../operations.ts'
 import type { Acceptance, DeliveryReport, NewEvent } from '../outbox.ts'
-import { bounceNote, claimOrder } from '../rules.ts'
+import { bounceNote, type ClaimOrder, claimOrder, type DueEntry, lookedAt, shareClaim } from '../rules.ts'
 import { changesOf, newColumnsOf, takeEnded, type UnitOfWork } from '../unit-of-work.ts'
 import type { Memos } from './side-tables.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
+/** The most of one destination that a claim moves into the queue, where the step above was not enough. */
+const PROMOTED_EACH = 20
 
 interface MessageDeps {
   readonly db: DatabaseSync
@@ -117,50 +119,134 @@ function createFindReported(db: DatabaseSync): (report: DeliveryReport) => Row |
 function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (work: UnitOfWork) => void) {
   const lost = db.prepare(LOST)
   const outlived = db.prepare(OUTLIVED)
-  const promote = db.prepare(PROMOTE)
-  const readDue = createReadDue(db, payloadKeys)
-  const nextDueAt = createNextDueAt(db)
-  return ({ channel, limit, leaseMs, now }: Takes<'claim'>, work: UnitOfWork) => {
+  const destinations = createDestinations(db)
+  const promote = createPromote(db, destinations)
+  const readDue = createReadDue(db, payloadKeys, destinations)
+  const nextDueAt = createNextDueAt(db, destinations)
+  return (call: Takes<'claim'>, work: UnitOfWork) => {
+    const { channel, leaseMs, now } = call
+    const passOver = new Set(call.passOver)
     for (const row of lost.all(channel, now).map(rowOf)) takeOver(work, row)
     apply(work)
     for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(work, row)
     apply(work)
-    for (const rank of [0, 1]) promote.run(channel, rank, now)
+    for (const rank of [0, 1]) promote(channel, rank, now, passOver)
     const newLease = () => ({ token: newLeaseToken(), until: now + leaseMs })
-    const messages = claimMessages(work, readDue(channel, limit, now), newLease)
+    const messages = claimMessages(work, readDue(call, passOver), newLease)
     apply(work)
-    return { messages, settled: takeEnded(work.ended, channel), nextDueAt: nextDueAt(channel, now) }
+    return { messages, settled: takeEnded(work.ended, channel), nextDueAt: nextDueAt(channel, now, passOver) }
   }
 }
 
-/** Makes the function that reads the first messages of the queue, codes first. */
-function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
-  const oldest = db.prepare(OLDEST_DUE)
-  const due = {
-    'oldest-first': db.prepare(`${DUE} ORDER BY m.seq LIMIT ?`),
-    'newest-first': db.prepare(`${DUE} ORDER BY m.seq DESC LIMIT ?`),
-  }
-  return (channel: Channel, limit: number, now: number): readonly DueMessage[] => {
-    const found: Record<string, SQLOutputValue>[] = []
-    for (const rank of [0, 1]) {
-      if (found.length >= limit) break
-      const first = oldest.get(channel, rank)
-      if (first === undefined) continue
-      const order = claimOrder(Number(first['due_at']), now)
-      found.push(...due[order].all(channel, rank, limit - found.length))
+/** Lists the destinations of a queue (channel, rank, readiness) after `from`, and goes round; each is found by a step of its own. */
+type Destinations = (queue: Queue, from?: string) => Generator<string>
+type Queue = readonly [channel: Channel, rank: number, ready: 0 | 1]
+
+function createDestinations(db: DatabaseSync): Destinations {
+  const next = db.prepare(NEXT_DESTINATION)
+  function* list(queue: Queue, from: string, until: string | null): Generator<string> {
+    for (let after = from; ; ) {
+      const found = next.get(...queue, after)?.['destination']
+      if (typeof found !== 'string' || (until !== null && found >= until)) return
+      yield found
+      // The next text after it that a destination can be: none has a blank.
+      after = `${found} `
     }
-    return found.map(read => dueMessageOf(read, payloadKeys))
+  }
+  return function* (queue, from = '') {
+    yield* list(queue, from, null)
+    if (from !== '') yield* list(queue, '', from)
+  }
+}
+
+/** Makes the function that moves what is due into the queue, in steps. Where a step is not enough, each destination gets some. */
+function createPromote(db: DatabaseSync, destinations: Destinations) {
+  const promote = db.prepare(PROMOTE)
+  const promoteOf = db.prepare(PROMOTE_OF_DESTINATION)
+  const reached = new Map<string, string>()
+  return (channel: Channel, rank: number, now: number, passOver: ReadonlySet<string>): void => {
+    if (Number(promote.run(channel, rank, now).changes) < STEP) return
+    const queue = [channel, rank, 0] as const
+    let steps = 0
+    for (const destination of destinations(queue, reached.get(`${channel} ${rank}`))) {
+      if (!passOver.has(destination)) promoteOf.run(channel, rank, destination, now)
+      reached.set(`${channel} ${rank}`, `${destination} `)
+      steps += 1
+      if (steps === STEP) break
+    }
+  }
+}
+
+/** Makes the function that reads the messages that a claim takes, codes first. */
+function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys, destinations: Destinations) {
+  const first = {
+    'oldest-first': db.prepare(`${FIRST_DUE} ORDER BY seq LIMIT ?`),
+    'newest-first': db.prepare(`${FIRST_DUE} ORDER BY seq DESC LIMIT ?`),
+  }
+  const ofDestination = {
+    'oldest-first': db.prepare(`${DUE_OF_DESTINATION} ORDER BY due_at LIMIT ?`),
+    'newest-first': db.prepare(`${DUE_OF_DESTINATION} ORDER BY due_at DESC LIMIT ?`),
+  }
+  const whole = db.prepare(`SELECT ${DUE_COLUMNS} FROM messages m WHERE m.seq = ?`)
+  const reached = new Map<string, string>()
+
+  /** Finds messages of destinations that are not `served`; each time it goes on where it stopped. */
+  function findOthers(
+    [channel, rank]: readonly [Channel, number],
+    order: ClaimOrder,
+    served: ReadonlySet<string>,
+    room: number,
+  ) {
+    const found: string[] = []
+    for (const destination of destinations([channel, rank, 1], reached.get(`${channel} ${rank}`))) {
+      reached.set(`${channel} ${rank}`, `${destination} `)
+      if (!served.has(destination)) found.push(destination)
+      if (found.length === room) break
+    }
+    const each = Math.ceil(room / Math.max(found.length, 1))
+    return found
+      .flatMap(
+        destination => ofDestination[order].all(channel, rank, destination, each) as unknown as DueEntry[],
+      )
+      .slice(0, room)
+  }
+
+  function choose(channel: Channel, rank: number, limit: number, now: number, passOver: ReadonlySet<string>) {
+    const most = lookedAt(limit)
+    const look = (order: ClaimOrder) => first[order].all(channel, rank, most) as unknown as DueEntry[]
+    const isFree = ({ destination }: DueEntry) => !passOver.has(destination)
+    const read = look('oldest-first')
+    const isAll = read.length < most
+    const oldest = read.filter(isFree)
+    const order = claimOrder(oldest[0]?.dueAt ?? 0, now)
+    const newest = () => (isAll ? oldest.toReversed() : look(order).filter(isFree))
+    const { room, served, fill } = shareClaim(order === 'oldest-first' ? oldest : newest(), order, limit)
+    return fill(isAll || room === 0 ? [] : findOthers([channel, rank], order, served.union(passOver), room))
+  }
+
+  return ({ channel, limit, now }: Takes<'claim'>, passOver: ReadonlySet<string>): readonly DueMessage[] => {
+    const chosen: DueEntry[] = []
+    for (const rank of [0, 1])
+      if (chosen.length < limit) chosen.push(...choose(channel, rank, limit - chosen.length, now, passOver))
+    return chosen.flatMap(({ seq }) => whole.all(seq)).map(read => dueMessageOf(read, payloadKeys))
   }
 }
 
 /** Makes the function that says when a channel is to be claimed again at the latest; null: nothing waits. */
-function createNextDueAt(db: DatabaseSync) {
-  const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
-  const next = db.prepare(NEXT)
-  return (channel: Channel, now: number): number | null => {
-    if (anyDue.get(channel) !== undefined) return now
-    const times = Object.values(next.get(channel) ?? {}).filter(at => typeof at === 'number')
-    return times.length === 0 ? null : Math.max(now, Math.min(...times))
+function createNextDueAt(db: DatabaseSync, destinations: Destinations) {
+  const waiting = db.prepare(WAITING)
+  const lease = db.prepare(NEXT_LEASE)
+  return (channel: Channel, now: number, passOver: ReadonlySet<string>): number | null => {
+    const times = [lease.get(channel)?.['at']]
+    for (const rank of [0, 1]) {
+      for (const destination of destinations([channel, rank, 1])) if (!passOver.has(destination)) return now
+      const most = passOver.size === 0 ? 1 : lookedAt(0)
+      const first = waiting.all(channel, rank, most)
+      const free = first.find(({ destination }) => !passOver.has(String(destination)))
+      times.push((free ?? (first.length < most ? undefined : first.at(-1)))?.['at'])
+    }
+    const known = times.filter(at => typeof at === 'number')
+    return known.length === 0 ? null : Math.max(now, Math.min(...known))
   }
 }
 
@@ -180,15 +266,15 @@ function createApply({
     'UPDATE messages SET receipt = ?, provider_id = coalesce(provider_id, ?) WHERE seq = ?',
   )
 
-  function insertRow(row: Row, { message, dedupeKey }: Acceptance, now: number): void {
-    const { recipient, content } = message
-    const columns = newColumnsOf(row, dedupeKey, now)
+  function insertRow(row: Row, acceptance: Acceptance, now: number): void {
+    const { recipient, content } = acceptance.message
+    const columns = newColumnsOf(row, acceptance, now)
     insert ??= db.prepare(insertOf(Object.keys(columns)))
     const payload = encryptPayload(payloadKeys, row.id, { recipient, content })
     row.seq = Number(insert.run(...Object.values(columns).map(asValue), payload).lastInsertRowid)
   }
 
-  /** With the end of a message its content goes. */
+  /** With the end of a message its content goes, and where it went. */
   function changeRow(row: Row, now: number): void {
     const columns = changesOf(row, now)
     change ??= db.prepare(changeOf(Object.keys(columns)))
@@ -220,7 +306,8 @@ function insertOf(names: readonly string[]): string {
 
 function changeOf(names: readonly string[]): string {
   return `UPDATE messages SET ${names.map(name => `${name} = ?`).join(', ')},
-    payload = CASE WHEN ?${names.indexOf('final_at') + 1} IS NULL THEN payload END WHERE seq = ?`
+    payload = CASE WHEN ?${names.indexOf('final_at') + 1} IS NULL THEN payload END,
+    destination = CASE WHEN ?${names.indexOf('final_at') + 1} IS NULL THEN destination ELSE '' END WHERE seq = ?`
 }
 
 const BY_ID = `
@@ -243,11 +330,17 @@ const OUTLIVED = `
 const PROMOTE = `
   UPDATE messages SET ready = 1 WHERE seq IN
     (SELECT seq FROM messages WHERE ready = 0 AND channel = ? AND rank = ? AND due_at <= ? ORDER BY due_at LIMIT ${STEP})`
-const DUE = `
-  SELECT ${ROW_COLUMNS}, m.payload FROM messages m WHERE m.ready = 1 AND m.channel = ? AND m.rank = ?`
-const OLDEST_DUE =
-  'SELECT due_at FROM messages WHERE ready = 1 AND channel = ? AND rank = ? ORDER BY seq LIMIT 1'
-const NEXT = `
-  SELECT (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 0) AS code,
-    (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 1) AS other,
-    (SELECT min(lease_until) FROM messages WHERE channel = ?1 AND lease_until IS NOT NULL) AS lease`
+const PROMOTE_OF_DESTINATION = `
+  UPDATE messages SET ready = 1 WHERE seq IN (SELECT seq FROM messages INDEXED BY message_destination
+    WHERE channel = ? AND rank = ? AND ready = 0 AND destination = ? AND due_at <= ? ORDER BY due_at LIMIT ${PROMOTED_EACH})`
+const NEXT_DESTINATION = `
+  SELECT destination FROM messages INDEXED BY message_destination
+  WHERE channel = ? AND rank = ? AND ready = ? AND destination >= ? ORDER BY destination LIMIT 1`
+const FIRST_DUE = `
+  SELECT seq, destination, due_at AS dueAt FROM messages INDEXED BY message_due WHERE ready = 1 AND channel = ? AND rank = ?`
+const DUE_OF_DESTINATION = `
+  SELECT seq, destination, due_at AS dueAt FROM messages INDEXED BY message_destination
+  WHERE channel = ? AND rank = ? AND ready = 1 AND destination = ?`
+const WAITING = `
+  SELECT due_at AS at, destination FROM messages WHERE ready = 0 AND channel = ? AND rank = ? ORDER BY due_at LIMIT ?`
+const NEXT_LEASE = 'SELECT min(lease_until) AS at FROM messages WHERE channel = ? AND lease_until IS NOT NULL'

@@ -106,6 +106,11 @@ CREATE TABLE events (
   data TEXT
 ) STRICT;
 `,
+  `
+ALTER TABLE messages ADD COLUMN destination TEXT NOT NULL DEFAULT '';
+-- what waits for a destination, now or later
+CREATE INDEX message_destination ON messages (channel, rank, ready, destination, due_at) WHERE ready IS NOT NULL;
+`,
 ]
 
 export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }

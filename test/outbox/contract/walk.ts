@@ -5,7 +5,7 @@ import { BacklogFull, type Lease, type Outbox, type Settlement } from '../../../
 import { seededRandom } from '../../delivery/simulation.ts'
 import type { Create } from '../contract.ts'
 import { claimedOf, createModel, idOf, isAlive, type Kept } from '../model.ts'
-import { lease, type Sample, sample, type TestClock, testClock } from '../samples.ts'
+import { destinationOf, lease, type Sample, sample, type TestClock, testClock } from '../samples.ts'
 
 /** How often each step is taken. What it is done to, and how, its dice decide among what there is by then. */
 const STEPS = { accept: 10, claim: 6, begin: 3, settle: 7, report: 4, act: 2, wait: 7, die: 2, days: 1 }
@@ -105,7 +105,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         purpose: pick(['code', 'code', 'link'] as const),
         lifeMs: pick([4000, 60_000, 600_000, 3 * HOUR_MS, 3 * HOUR_MS]),
         code: pick(['1', '2', '3']),
-        who: pick([[0], [0], [1], [0, 1], [0, 0]]),
+        who: pick([[0], [0], [1], [0, 1], [0, 0], [0, 2], [3]]),
       }
       asked.push(said)
       const handed = pick(['no', 'no', 'waits', 'begins'])
@@ -113,7 +113,10 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       const given = said.who.map(who =>
         sample(clock, {
           ...said,
-          recipient: said.channel === 'email' ? `r${who}@example.com` : `+861380013800${who}`,
+          recipient:
+            said.channel === 'email'
+              ? `r${who}@${who > 1 ? 'b' : 'a'}.example`
+              : `${who > 1 ? '+49' : '+86'}1380013800${who}`,
           charges: charges.map(each => ({ ...each, bucket: `${who} ${counters}` })),
           ...(handed !== 'no' && { lease: { ...lease(clock, 30_000), begins: handed === 'begins' } }),
         }),
@@ -138,8 +141,10 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     },
     async claim(pick, _, now) {
       const [channel, limit] = [pick(['email', 'email', 'sms'] as const), pick([0, 1, 2, 3, 9])]
-      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000)
-      const expected = model.claim(channel, limit, now + 30_000, now)
+      const places = ['r0@a.example', 'r0@b.example', '+86', '+49'].map(to => destinationOf(channel, to))
+      const passOver = pick([[], [], places.slice(0, 1), places.slice(1, 3), places])
+      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000, passOver)
+      const expected = model.claim(channel, limit, now + 30_000, now, passOver)
       const untilOf = <T extends { readonly lease: Lease }>({ lease: { until }, ...each }: T) => ({
         ...each,
         until,
