@@ -78,7 +78,7 @@ export async function startStandIns(
     addresses: running.map(({ module, standIn }) => ({ title: module.title, url: standIn.url })),
     mails: () => running.flatMap(({ standIn }) => (standIn.channel === 'email' ? standIn.mails() : [])),
     sms: () => listSms(running),
-    carriers,
+    carriers: carriers.filter(({ isSecond }) => isSecond !== true),
     faults: channel => listFaults(of(channel).map(({ module }) => module)),
     setFault(channel, name) {
       if (!of(channel).some(({ module }) => Object.hasOwn(module.faults, name))) return false
@@ -129,16 +129,17 @@ async function writeTemplates(carriers: readonly SmsCarrier[], directory: string
 
 /** The route of a carrier's country has that carrier first, then the others with templates, and those that send text last. */
 function routesOf(carriers: readonly SmsCarrier[]): string {
-  const names = [...carriers]
-    .sort((one, other) => Number(one.templates === undefined) - Number(other.templates === undefined))
-    .map(({ name }) => name)
-  const text = carriers.filter(({ templates }) => templates === undefined).map(({ name }) => name)
+  const firsts = carriers.filter(({ isSecond }) => isSecond !== true)
+  const rest = firsts.toSorted(
+    (one, other) => Number(one.templates === undefined) - Number(other.templates === undefined),
+  )
   return [
-    ...carriers.map(({ country, name }) => {
-      const behind = names.filter(each => each !== name)
-      return `${country}=${[name, ...behind].join(',')}`
+    ...firsts.map(first => {
+      const seconds = carriers.filter(each => each.isSecond === true && each.country === first.country)
+      const names = [first, ...seconds, ...rest.filter(each => each !== first)].map(({ name }) => name)
+      return `${first.country}=${names.join(',')}`
     }),
-    `*=${text.join(',')}`,
+    `*=${rest.flatMap(({ templates, name }) => (templates === undefined ? [name] : [])).join(',')}`,
   ].join('; ')
 }
 

@@ -128,7 +128,8 @@ export function createAliyunStandIn(options: AliyunStandInOptions): AliyunStandI
   return { ...server, messages }
 }
 
-function readRequest(
+/** @param nonces of the requests so far; gets that of this one. */
+export function readRequest(
   { url = '', headers }: http.IncomingMessage,
   login: Pick<AliyunStandInOptions, 'keyId' | 'secret'>,
   nonces: Set<string>,
@@ -199,7 +200,7 @@ function valueRefusal(
 }
 
 /** Null: it is no JSON object of strings. */
-function readParams(json: string): Readonly<Record<string, string>> | null {
+export function readParams(json: string): Readonly<Record<string, string>> | null {
   try {
     const params = JSON.parse(json) as Record<string, string>
     return Object.values(params).every(value => typeof value === 'string') ? params : null
@@ -344,6 +345,8 @@ export const ALIYUN_FAULTS: NamedFaults<CarrierFault> = {
 
 const SIGN_NAME = '示例科技'
 const PASSED = 'AUDIT_STATE_PASS'
+/** The sandbox's key, of all of Aliyun's APIs. */
+export const SANDBOX_LOGIN = { keyId: 'LTAI5tSandbox', secret: randomSecret() }
 
 /** Aliyun's SMS API with an account whose signature and templates are approved, but for one of each. */
 export const standIn: StandInModule = {
@@ -351,9 +354,8 @@ export const standIn: StandInModule = {
   faults: ALIYUN_FAULTS,
   async start({ clock, changed }) {
     const inbox = createSmsInbox(ALIYUN_FAULTS, changed)
-    const login = { keyId: 'LTAI5tSandbox', secret: randomSecret() }
     const server = createAliyunStandIn({
-      ...login,
+      ...SANDBOX_LOGIN,
       signatures: [
         { SignName: SIGN_NAME, AuditStatus: PASSED, BusinessType: '通用类型' },
         { SignName: '待审科技', AuditStatus: 'AUDIT_STATE_INIT', BusinessType: '通用类型' },
@@ -372,8 +374,8 @@ export const standIn: StandInModule = {
     })
     return inbox.serve(server, url => ({
       settings: {
-        ALIYUN_ACCESS_KEY_ID: login.keyId,
-        ALIYUN_ACCESS_KEY_SECRET: login.secret,
+        ALIYUN_ACCESS_KEY_ID: SANDBOX_LOGIN.keyId,
+        ALIYUN_ACCESS_KEY_SECRET: SANDBOX_LOGIN.secret,
         ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
         ALIYUN_API_URL: url,
       },

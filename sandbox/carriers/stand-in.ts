@@ -66,6 +66,8 @@ export interface SandboxRoute {
   readonly country: string
   /** A number there, of which the last two digits may be any. */
   readonly number: string
+  /** It is asked behind the first one of its country, and nowhere else. */
+  readonly isSecond?: true
   /** The kinds that it has templates for, as its part of SMS_TEMPLATES_FILE; absent: it sends text. */
   readonly templates?: Readonly<Record<string, unknown>>
 }

@@ -1,5 +1,6 @@
 import { providerModules } from '../providers/list.ts'
 import { roleOf } from '../settings/readers.ts'
+import { isRouted } from '../settings/senders.ts'
 import {
   missingSetting,
   missingSettings,
@@ -107,8 +108,8 @@ function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<
   const all = providerModules.filter(module => module.channel === channel)
   if (begun.length > 0 || all.length === 1)
     return (begun.length > 0 ? begun : all).flatMap(module => [...module.findFaults(s)])
-  const firsts = all.map(({ settings }) => Object.keys(settings)[0]).join(', ')
-  const remedy = `name one, and what it needs, beginning with one of ${firsts}; without SMS leave SMS_TOKEN empty`
+  const firsts = new Set(all.map(({ settings }) => Object.keys(settings)[0]))
+  const remedy = `name one, and what it needs, beginning with one of ${[...firsts].join(', ')}; without SMS leave SMS_TOKEN empty`
   return [{ name: 'SMS_TOKEN', problem: 'is set, and no SMS carrier is', remedy }]
 }
 
@@ -117,6 +118,7 @@ function configuredProviders(channel: 'email' | 'sms', s: Partly, wrong: Readonl
   return providerModules.filter(
     module =>
       module.channel === channel &&
+      (module.isByRoute !== true || isRouted(s.SMS_ROUTES, module.name)) &&
       Object.entries(module.settings).some(
         ([name, { default: usual }]) =>
           usual === undefined && (s[name as SettingName] !== undefined || wrong.has(name)),
@@ -144,7 +146,8 @@ function namesOf(module: (typeof providerModules)[number], s: Partly): readonly 
 }
 
 /** Carriers that no route leads to, and routes that lead to no carrier. */
-function routeFaults({ SMS_ROUTES: routes, ...s }: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+function routeFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
+  const { SMS_ROUTES: routes } = s
   const configured = configuredProviders('sms', s, wrong).flatMap(module => namesOf(module, s))
   if (routes === undefined)
     return missingSettings(s, {

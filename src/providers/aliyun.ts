@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { OutgoingSms } from '../messages/message.ts'
 import { type JsonObject, objectOf } from '../runtime/json-object.ts'
+import { isRouted } from '../settings/senders.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
 import { CHINA_OFFSET_MS, createCodeTable, faultOfReport, type Judgement, judgeStatus } from './codes.ts'
 import type { HttpLimits } from './http-client.ts'
-import { objectsOf, textOf } from './json-answer.ts'
+import { type JsonAnswer, objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
@@ -15,8 +16,10 @@ import {
   type Approval,
   type Ask,
   defineTemplateCarrier,
+  type Reading,
   type SentMessage,
   type TemplateCarrierSettings,
+  type TemplateParcel,
 } from './template-carrier.ts'
 
 const MINUTE = 60_000
@@ -25,8 +28,8 @@ const DAY = 24 * HOUR
 
 // Settings
 
-/** Settings of the enterprise's Aliyun (Alibaba Cloud) account. */
-const aliyunSettings = {
+/** The key of the enterprise's Aliyun (Alibaba Cloud) account. */
+export const aliyunKeySettings = {
   ALIYUN_ACCESS_KEY_ID: textSetting({
     minLength: 1,
     meaning: 'Your Aliyun key, of a RAM user that may only send SMS (docs/sms.md).',
@@ -38,6 +41,10 @@ const aliyunSettings = {
     meaning: 'The secret of ALIYUN_ACCESS_KEY_ID.',
     example: 'the-secret-of-the-access-key',
   }),
+} as const
+
+const aliyunSettings = {
+  ...aliyunKeySettings,
   ALIYUN_SMS_SIGN_NAME: textSetting({
     pattern: '^[^【】\\s]{2,64}$',
     form: 'the approved signature without 【】 and blanks',
@@ -62,7 +69,7 @@ export interface AliyunSettings extends TemplateCarrierSettings {
 // Request and signature
 
 type Query = Readonly<Record<string, string>>
-/** A request of Aliyun's SMS API, version 2017-05-25: one path, the operation in a header, its parameters in the query. */
+/** A request of an API of Aliyun's, version 2017-05-25: one path, the operation in a header, its parameters in the query. */
 function signRequest(settings: AliyunSettings, action: string, query: Query) {
   const { apiUrl, wall = Date.now, makeNonce = () => randomBytes(16).toString('hex') } = settings
   const signed = {
@@ -100,7 +107,7 @@ export function signAliyunRequest(
 }
 
 /** The values that a template on the mainland accepts (https://help.aliyun.com/document_detail/44357.html). */
-const MAINLAND: ValueRules = {
+export const MAINLAND: ValueRules = {
   longest: 35,
   code: /^[0-9A-Za-z]{4,6}$/,
   codeForm: '4 to 6 digits or letters',
@@ -113,7 +120,7 @@ function vendorNumber({ to, country }: OutgoingSms): string {
 
 // What an answer means
 
-const codesOfSend = createCodeTable(published.send, published.gateway.codes)
+const codesOfSend = createCodeTable(published.send, published.gateway.codes, published.pnvs.codes)
 const codesOfReceipts = createCodeTable(published.receipt, published.send)
 
 /**
@@ -238,16 +245,45 @@ function approvalOf(item: JsonObject): Approval {
 
 // The module
 
+/** What all of Aliyun's APIs that send SMS have in common. */
+export const aliyunApi = {
+  limits: LIMITS,
+  signRequest,
+  read({ body }: JsonAnswer): Reading {
+    const code = textOf(body?.['Code'])
+    return body !== null && code === 'OK'
+      ? { body }
+      : { code, message: withoutRequest(textOf(body?.['Message'])) }
+  },
+  params: {
+    areNamed: true,
+    fault: (template: string) => `the parameters of ${template} must be named, as its text names them`,
+  },
+  numberOf: vendorNumber,
+  judgeCode,
+  windowOf,
+  // Aliyun only looks whether `code` is a number; the words are those of its examples.
+  taken: { code: 0, msg: '接收成功' },
+  readReport,
+  lookAt:
+    'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
+} as const
+
+/** The values of a template as they are sent; without any it is an empty object, too. */
+export function templateParamOf({ params }: TemplateParcel): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(params)))
+}
+
 /** The enterprise's Aliyun account. */
 export const { module: aliyun, createProvider: createAliyunProvider } = defineTemplateCarrier<
   'aliyun',
   typeof aliyunSettings,
   AliyunSettings
 >({
+  ...aliyunApi,
   name: 'aliyun',
   title: 'Aliyun',
   settings: aliyunSettings,
-  limits: LIMITS,
   needed: {
     ALIYUN_ACCESS_KEY_ID: 'SMS by Aliyun need the AccessKey of a RAM user',
     ALIYUN_ACCESS_KEY_SECRET: 'it belongs to ALIYUN_ACCESS_KEY_ID',
@@ -256,61 +292,46 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
   signature: { setting: 'ALIYUN_SMS_SIGN_NAME', abroad: true },
   account({ ALIYUN_ACCESS_KEY_ID: keyId, ALIYUN_ACCESS_KEY_SECRET: secret, ...others }) {
     if (keyId === undefined || secret === undefined) return undefined
+    // The key may be there for aliyun-pnvs alone.
+    const { SMS_ROUTES: routes } = others
+    if (isRouted(routes, 'aliyun-pnvs') && !isRouted(routes, 'aliyun')) return undefined
     return { keyId, secret, apiUrl: others.ALIYUN_API_URL, signName: others.ALIYUN_SMS_SIGN_NAME }
   },
-  signRequest,
-  read({ body }) {
-    const code = textOf(body?.['Code'])
-    return body !== null && code === 'OK'
-      ? { body }
-      : { code, message: withoutRequest(textOf(body?.['Message'])) }
-  },
-  params: {
-    areNamed: true,
-    fault: template => `the parameters of ${template} must be named, as its text names them`,
-  },
   rulesOf: ({ country }) => (country === 'CN' ? MAINLAND : undefined),
-  numberOf: vendorNumber,
   /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
-  sendParams: (_settings, message, { template, signName, params }) => ({
+  sendParams: (_settings, message, parcel) => ({
     PhoneNumbers: vendorNumber(message),
-    SignName: signName,
-    TemplateCode: template,
-    // Without variables it is an empty object, too.
-    TemplateParam: JSON.stringify(Object.fromEntries(Object.entries(params))),
+    SignName: parcel.signName,
+    TemplateCode: parcel.template,
+    TemplateParam: templateParamOf(parcel),
     OutId: message.id,
   }),
   readSent: body => ({ code: 'OK', message: '', id: textOf(body['BizId']) }),
-  judgeCode,
-  windowOf,
   lookUp,
-  // Aliyun only looks whether `code` is a number; the words are those of its examples.
-  taken: { code: 0, msg: '接收成功' },
-  readReport,
-  signatures: {
-    action: 'QuerySmsSignList',
-    field: 'SmsSignList',
-    read: row => ({
-      name: textOf(row['SignName']),
-      approval: approvalOf(row),
-      codesOnly: textOf(row['BusinessType']).includes('验证码'),
-    }),
+  lists: {
+    signatures: {
+      action: 'QuerySmsSignList',
+      field: 'SmsSignList',
+      read: row => ({
+        name: textOf(row['SignName']),
+        approval: approvalOf(row),
+        codesOnly: textOf(row['BusinessType']).includes('验证码'),
+      }),
+    },
+    templates: {
+      action: 'QuerySmsTemplateList',
+      field: 'SmsTemplateList',
+      read: row => ({
+        id: textOf(row['TemplateCode']),
+        approval: approvalOf(row),
+        region:
+          textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
+            ? 'abroad'
+            : 'mainland',
+        variables: [...textOf(row['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
+      }),
+    },
+    pages: [(page, size) => ({ PageIndex: String(page + 1), PageSize: String(size) })],
+    mayNotList: /^(?:isp\.RAM_PERMISSION_DENY$|Forbidden|NoPermission)/,
   },
-  templates: {
-    action: 'QuerySmsTemplateList',
-    field: 'SmsTemplateList',
-    read: row => ({
-      id: textOf(row['TemplateCode']),
-      approval: approvalOf(row),
-      region:
-        textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
-          ? 'abroad'
-          : 'mainland',
-      variables: [...textOf(row['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
-    }),
-  },
-  pages: [(page, size) => ({ PageIndex: String(page + 1), PageSize: String(size) })],
-  mayNotList: /^(?:isp\.RAM_PERMISSION_DENY$|Forbidden|NoPermission)/,
-  lookAt:
-    'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
 })

@@ -2,6 +2,7 @@ import type { Channel } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Both, Settings, Values } from '../settings/setting.ts'
 import { aliyun } from './aliyun.ts'
+import { aliyunPnvs } from './aliyun-pnvs.ts'
 import { httpGateway } from './http-gateway/gateway.ts'
 import type { ChannelSettings, ProviderFamily, ProviderModule } from './module.ts'
 import type { Provider } from './provider.ts'
@@ -11,7 +12,7 @@ import { tencent } from './tencent.ts'
 import { twilio } from './twilio.ts'
 
 /** Every provider there is. A new one is a file beside this one, and its name here. */
-const modules = [smtp, twilio, aliyun, tencent, httpGateway] as const
+const modules = [smtp, twilio, aliyun, aliyunPnvs, tencent, httpGateway] as const
 
 type Module = (typeof modules)[number]
 

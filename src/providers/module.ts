@@ -39,6 +39,8 @@ export interface ProviderModule<
   readonly channel: C
   /** Mail's stand at the head of its group, those of SMS in one of their own. */
   readonly settings: S
+  /** It is there when SMS_ROUTES names it: all settings that it needs are another one's. */
+  readonly isByRoute?: true
   /** The limits that no setting changes. */
   readonly limits: L
   /** The faults of its settings taken together, once the channel is on. A setting that is wrong by itself is undefined here. */
@@ -67,7 +69,7 @@ export interface ProviderFamily<
   N extends string = string,
   C extends Channel = Channel,
   S extends Settings = Settings,
-> extends Pick<ProviderModule<N, C, S>, 'name' | 'channel' | 'settings' | 'findFaults'> {
+> extends Pick<ProviderModule<N, C, S>, 'name' | 'channel' | 'settings' | 'isByRoute' | 'findFaults'> {
   /** @returns those that the settings describe */
   members(settings: Partial<Values<S>>): readonly ProviderModule<string, C, S>[]
 }

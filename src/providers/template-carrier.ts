@@ -109,6 +109,16 @@ interface AccountList<T> {
   read(row: JsonObject): T
 }
 
+/** The lists of what an account may use. */
+export interface AccountLists {
+  readonly signatures: AccountList<ListedSignature>
+  readonly templates: AccountList<ListedTemplate>
+  /** The parameters that ask for a page, the first is 0; of each part that the lists have. */
+  readonly pages: readonly [PageParams, ...PageParams[]]
+  /** The codes of a key that may not list them, and so has proved itself as well. */
+  readonly mayNotList: RegExp
+}
+
 type PageParams = (page: number, size: number) => JsonObject
 
 /** Asks for something about a message. @returns `unreachable` when there was no answer, or a refusal */
@@ -126,11 +136,13 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   readonly limits: HttpLimits
   /** The settings that it cannot do without, each with the reason. */
   readonly needed: Partial<Readonly<Record<keyof S, string>>>
-  /** The settings of its API's URL and of its signature, and whether templates abroad need one, too. */
+  /** The settings of its API's URL and of its signature, unless only templates have one; whether those abroad need one, too. */
   readonly urlSetting: keyof S & string
-  readonly signature: { readonly setting: keyof S & string; readonly abroad: boolean }
+  readonly signature: { readonly setting?: keyof S & string; readonly abroad: boolean }
+  /** See ProviderModule. */
+  readonly isByRoute?: true
   /** Login, URL and signature by the settings; undefined: SMS does not go by it. */
-  account(config: Values<S>): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
+  account(config: Values<S> & ChannelSettings): Omit<P, keyof HttpApiSettings | 'templates'> | undefined
   /** The signed request for one operation. */
   signRequest(settings: P, action: string, params: JsonObject): HttpRequest
   read(answer: JsonAnswer): Reading
@@ -141,27 +153,27 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   rulesOf(message: OutgoingSms): ValueRules | undefined
   /** A number as the carrier writes it. */
   numberOf(message: OutgoingSms): string
-  /** The parameters of SendSms. */
+  /** Why it sends no message like this one, whatever its template; null: it does. Absent: it sends all. */
+  misfit?(message: OutgoingSms): string | null
+  /** The operation that sends; SendSms unless given. */
+  readonly sendAction?: string
+  /** The parameters of that operation. */
   sendParams(settings: P, message: OutgoingSms, parcel: TemplateParcel): JsonObject
   /** @param number as in the request. */
   readSent(body: JsonObject, number: string): SentMessage
   judgeCode(code: string, status: number): Judgement
   /** How long a limit of a number lasts by the words of its refusal, ms. @param now ms since the epoch. */
   windowOf(refusal: SentMessage, now: number): number
-  /** See Provider.lookUp. */
-  lookUp(ask: Ask, settings: P, message: OutgoingSms, since: number): Promise<LookUp>
+  /** See Provider.lookUp; absent: it cannot be asked. */
+  lookUp?(ask: Ask, settings: P, message: OutgoingSms, since: number): Promise<LookUp>
 
   /** What it wants to read when its reports were taken. */
   readonly taken: ReceiptSource['taken']
   /** Reads a delivery report. @returns null when it names no message */
   readReport(report: JsonObject): CarrierReport | null
 
-  readonly signatures: AccountList<ListedSignature>
-  readonly templates: AccountList<ListedTemplate>
-  /** The parameters that ask for a page, the first is 0; of each part that the lists have. */
-  readonly pages: readonly [PageParams, ...PageParams[]]
-  /** The codes of a key that may not list them, and so has proved itself as well. */
-  readonly mayNotList: RegExp
+  /** What it approved; absent: it has no lists, and its key is tried by a request to send that names nobody. */
+  readonly lists?: AccountLists
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
   readonly lookAt: string
   /** What else the operator should know of the account. */
@@ -187,7 +199,7 @@ export function defineTemplateCarrier<
   S extends Settings,
   P extends TemplateCarrierSettings,
 >(carrier: TemplateCarrier<N, S, P>): DefinedCarrier<N, S, P> {
-  const { name, title, limits, notes = [] } = carrier
+  const { name, title, limits, lists, sendAction = 'SendSms', notes = [] } = carrier
   const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
   type Config = Values<S> & ChannelSettings
 
@@ -201,9 +213,12 @@ export function defineTemplateCarrier<
       return 'value' in result ? readJsonAnswer(result.value) : result
     }
 
-    async function listAll<T>({ action, field, read }: AccountList<T>): Promise<Listed<T>> {
+    async function listAll<T>(
+      { action, field, read }: AccountList<T>,
+      pages: AccountLists['pages'],
+    ): Promise<Listed<T>> {
       const items: T[] = []
-      for (const paramsOf of carrier.pages)
+      for (const paramsOf of pages)
         for (let page = 0; page < MOST_PAGES; page += 1) {
           const answer = await call(action, paramsOf(page, PAGE_SIZE))
           if ('error' in answer) return { cannotKnow: outcomeWithoutAnswer(answer, title).reply }
@@ -220,12 +235,13 @@ export function defineTemplateCarrier<
   }
 
   /** Asks for the signatures and templates of the account. */
-  async function listAccount(settings: P) {
+  async function listAccount(settings: P, { signatures, templates, pages }: AccountLists) {
     const { listAll, close } = createApi(settings, 2)
-    return Promise.all([listAll(carrier.signatures), listAll(carrier.templates)]).finally(close)
+    return Promise.all([listAll(signatures, pages), listAll(templates, pages)]).finally(close)
   }
 
   function createProvider(settings: P): Provider {
+    const { lookUp } = carrier
     const { clock, concurrency = 200, secret, apiUrl } = settings
     const api = createApi(settings, concurrency)
     const redactorFor = (message: OutgoingSms, values: readonly string[] = []) =>
@@ -238,31 +254,38 @@ export function defineTemplateCarrier<
       namesOf: ({ template, signName }) => ({ template, sender: signName }),
       async send(message, parcel: TemplateParcel, signal) {
         const params = carrier.sendParams(settings, message, parcel)
-        const answer = await api.call('SendSms', params, signal, message.expiresAt)
+        const answer = await api.call(sendAction, params, signal, message.expiresAt)
         if ('error' in answer) return outcomeWithoutAnswer(answer, title)
         const redactor = redactorFor(message, Object.values(parcel.params))
         return judgeAnswer(answer, carrier.numberOf(message), redactor, clock.now())
       },
-      lookUp(message, since, signal) {
-        const ask: Ask = async (action, params) => {
-          const answer = await api.call(action, params, signal)
-          if ('error' in answer)
-            return { is: 'unreachable', reply: outcomeWithoutAnswer(answer, title).reply }
-          const reading = carrier.read(answer)
-          if ('body' in reading) return reading
-          return { is: 'unreachable', reply: refusalIn(reading, answer, redactorFor(message)) }
-        }
-        return carrier.lookUp(ask, settings, message, since)
-      },
+      ...(lookUp && {
+        lookUp(message, since, signal) {
+          const ask: Ask = async (action, params) => {
+            const answer = await api.call(action, params, signal)
+            if ('error' in answer)
+              return { is: 'unreachable', reply: outcomeWithoutAnswer(answer, title).reply }
+            const reading = carrier.read(answer)
+            if ('body' in reading) return reading
+            return { is: 'unreachable', reply: refusalIn(reading, answer, redactorFor(message)) }
+          }
+          return lookUp(ask, settings, message, since)
+        },
+      }),
       probe: api.probe,
-      /** Lists one signature, which a key may do that works. */
+      /** Lists one signature, which a key may do that works; else a refusal of what the request lacks proves the key. */
       async verify() {
-        const answer = await api.call(carrier.signatures.action, carrier.pages[0](0, 1))
+        const answer = await (lists === undefined
+          ? api.call(sendAction, {})
+          : api.call(lists.signatures.action, lists.pages[0](0, 1)))
         if ('error' in answer) return unverified(answer, apiUrl, carrier.urlSetting)
         const reading = carrier.read(answer)
         if ('body' in reading) return { ok: true, detail: 'the key works' }
-        if (carrier.mayNotList.test(reading.code))
+        const { code } = reading
+        if (lists?.mayNotList.test(code) === true)
           return { ok: true, detail: 'the key works, but may not list signatures and templates' }
+        if (lists === undefined && code !== '' && isOfMessage(carrier.judgeCode(code, answer.status)))
+          return { ok: true, detail: 'the key works' }
         return { ok: false, detail: refusalIn(reading, answer, createRedactor(NO_MESSAGE, [secret])) }
       },
       close: api.close,
@@ -271,13 +294,16 @@ export function defineTemplateCarrier<
 
   /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
   function packMessage(settings: P, message: OutgoingSms): TemplateParcel | { readonly why: string } {
+    const misfit = carrier.misfit?.(message) ?? null
+    if (misfit !== null) return { why: misfit }
     const use = settings.templates.templateFor(name, message)
     if ('why' in use) return use
     const { template, params } = use
     const isNeeded = isSignedAbroad || message.country === 'CN'
     // Where none is needed, that of the setting is another country's.
     const signName = use.signature ?? (isNeeded ? settings.signName : undefined)
-    if (isNeeded && signName === undefined) return { why: `it has no signature: set ${signatureSetting}` }
+    if (isNeeded && signName === undefined)
+      return { why: `it has no signature: set ${signatureSetting ?? 'SMS_TEMPLATES_FILE'}` }
     if (Array.isArray(params) === carrier.params.areNamed && Object.keys(params).length > 0)
       return { why: carrier.params.fault(template) }
     const rules = carrier.rulesOf(message)
@@ -325,6 +351,11 @@ export function defineTemplateCarrier<
       )
     const isSigned = accountOf(config)?.signName !== undefined || templates.signatures(name).length > 0
     if (isSigned || (!isSignedAbroad && mapped.some(({ region }) => region === 'abroad'))) return null
+    if (signatureSetting === undefined)
+      return missingSetting(
+        'SMS_TEMPLATES_FILE',
+        `it names no signature of ${name}, which sends nothing without one (docs/sms.md)`,
+      )
     return missingSetting(
       signatureSetting,
       `${name} sends nothing without a signature: set it to an approved one`,
@@ -336,6 +367,7 @@ export function defineTemplateCarrier<
     channel: 'sms',
     findTemplateFault,
     settings: carrier.settings,
+    ...(carrier.isByRoute && { isByRoute: true }),
     limits,
     findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, string>>),
     // It may be asked first what became of an earlier copy.
@@ -347,7 +379,8 @@ export function defineTemplateCarrier<
         {
           ...createProvider(settings),
           async findHindrance(scope, name) {
-            const [signatures, templates] = await listAccount(settings)
+            if (lists === undefined) return undefined
+            const [signatures, templates] = await listAccount(settings, lists)
             const listed: Listed<ListedSignature | ListedTemplate> =
               scope === 'sender' ? signatures : templates
             if (!('items' in listed)) return undefined
@@ -367,10 +400,11 @@ export function defineTemplateCarrier<
       if (fault !== null)
         return [login, checkFailure(fault.name, fault.problem, fault.remedy ?? 'see docs/sms.md'), unsigned]
       if (login.is !== 'ok') return [login]
+      if (lists === undefined) return [login, ...notes, unsigned]
       const ofTemplates = templates.signatures(name)
       const { signName } = settings
       const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
-      const [listedSignatures, listedTemplates] = await listAccount(settings)
+      const [listedSignatures, listedTemplates] = await listAccount(settings, lists)
       return [
         login,
         ...checkEach(name, 'signatures', [...signatures], listedSignatures, checkSignature),
@@ -392,6 +426,11 @@ export function defineTemplateCarrier<
     },
   }
   return { module, createProvider }
+}
+
+/** Says whether a code is about what a request says, so that its key was taken. */
+function isOfMessage({ scope = 'message' }: Judgement): boolean {
+  return scope !== 'account' && scope !== 'transport'
 }
 
 /** A refusal of anything but a message, in words. */

@@ -317,24 +317,28 @@ export const { module: tencent, createProvider: createTencentProvider } = define
   lookUp,
   taken: { result: 0, errmsg: 'OK' },
   readReport,
-  signatures: {
-    action: 'DescribeSmsSignList',
-    field: 'DescribeSignListStatusSet',
-    read: row => ({ name: textOf(row['SignName']), approval: approvalOf(row) }),
+  lists: {
+    signatures: {
+      action: 'DescribeSmsSignList',
+      field: 'DescribeSignListStatusSet',
+      read: row => ({ name: textOf(row['SignName']), approval: approvalOf(row) }),
+    },
+    templates: {
+      action: 'DescribeSmsTemplateList',
+      field: 'DescribeTemplateStatusSet',
+      read: row => ({
+        id: textOf(row['TemplateId']),
+        approval: approvalOf(row),
+        region: REGIONS[textOf(row['International'])] ?? 'mainland',
+        variables: [...textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(
+          ([, number = '']) => number,
+        ),
+      }),
+    },
+    // Those of the mainland, and those for abroad.
+    pages: [pageOf(0), pageOf(1)],
+    mayNotList: /^(?:AuthFailure\.)?UnauthorizedOperation|^FailedOperation/,
   },
-  templates: {
-    action: 'DescribeSmsTemplateList',
-    field: 'DescribeTemplateStatusSet',
-    read: row => ({
-      id: textOf(row['TemplateId']),
-      approval: approvalOf(row),
-      region: REGIONS[textOf(row['International'])] ?? 'mainland',
-      variables: [...textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(([, number = '']) => number),
-    }),
-  },
-  // Those of the mainland, and those for abroad.
-  pages: [pageOf(0), pageOf(1)],
-  mayNotList: /^(?:AuthFailure\.)?UnauthorizedOperation|^FailedOperation/,
   lookAt:
     'look at TENCENT_SECRET_ID, TENCENT_SECRET_KEY and the clock of this machine, and at https://console.cloud.tencent.com/cam',
   notes: [DAILY_LIMIT],

@@ -128,6 +128,11 @@ export function routeOf(routes: SmsRoutes, country: string): readonly string[] |
   return routes.get(country) ?? routes.get('*')
 }
 
+/** Says whether a route names a carrier. */
+export function isRouted(routes: SmsRoutes | undefined, carrier: string): boolean {
+  return [...(routes?.values() ?? [])].some(carriers => carriers.includes(carrier))
+}
+
 /** The carriers that stand beside another one in a route. */
 export function carriersWithOthers(routes: SmsRoutes): ReadonlySet<string> {
   return new Set([...routes.values()].filter(({ length }) => length > 1).flat())

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-server.ts'
 import type { OutgoingSms } from '../../src/messages/message.ts'
 import type { aliyun } from '../../src/providers/aliyun.ts'
+import type { aliyunPnvs } from '../../src/providers/aliyun-pnvs.ts'
 import type { MappedTemplate, SmsTemplates, TemplateChoice } from '../../src/providers/sms-templates.ts'
 import type { tencent } from '../../src/providers/tencent.ts'
 import { load } from '../config/settings.ts'
@@ -83,7 +84,7 @@ export const mappedBy =
 /** Opens a carrier by its settings, and asks it for its lines of `check`. */
 export async function openAndCheck(
   t: Test,
-  module: typeof aliyun | typeof tencent,
+  module: typeof aliyun | typeof aliyunPnvs | typeof tencent,
   settings: Readonly<Record<string, string>>,
   templates: SmsTemplates,
 ) {

@@ -2,6 +2,7 @@ import { createServer } from 'node:https'
 import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { aliyun } from '../../src/providers/aliyun.ts'
+import { aliyunPnvs } from '../../src/providers/aliyun-pnvs.ts'
 import { createHttpApi, type HttpProxy, outcomeWithoutAnswer } from '../../src/providers/http-client.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { smtp } from '../../src/providers/smtp/module.ts'
@@ -86,6 +87,7 @@ t.test(
       HTTPS_PROXY: url,
       TWILIO_API_URL: 'https://twilio.invalid',
       ALIYUN_API_URL: 'https://aliyun.invalid',
+      ALIYUN_PNVS_API_URL: 'https://aliyun-pnvs.invalid',
       ALIYUN_ACCESS_KEY_ID: 'LTAIofatest',
       ALIYUN_ACCESS_KEY_SECRET: 'canary-secret-of-a-test',
       ALIYUN_SMS_SIGN_NAME: 'Example',
@@ -93,7 +95,7 @@ t.test(
       TENCENT_SECRET_ID: 'AKIDexample',
       TENCENT_SECRET_KEY: 'canary-secret-of-a-test',
       TENCENT_SMS_APP_ID: '1400006666',
-      SMS_ROUTES: '*=aliyun,tencent,twilio',
+      SMS_ROUTES: '*=aliyun,aliyun-pnvs,tencent,twilio',
       SMTP_URL: 'smtp://courier@127.0.0.1',
       SMTP_OAUTH2_TOKEN_URL: 'https://smtp.invalid/token',
       SMTP_OAUTH2_CLIENT_ID: 'courier',
@@ -101,7 +103,7 @@ t.test(
     })
     const options = { clock: { now: Date.now }, templates: NO_TEMPLATES }
     const opened = [
-      ...[twilio, aliyun, tencent].map(
+      ...[twilio, aliyun, aliyunPnvs, tencent].map(
         ({ name, open, limits }) => [name, open(config, { ...options, limits })] as const,
       ),
       ['smtp', smtp.open(config, { ...options, limits: smtp.limits })] as const,
