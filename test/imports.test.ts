@@ -32,6 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'events',
     'messages',
     'outbox/outbox.ts',
+    'outbox/rules.ts',
     'outbox/encryption.ts',
     'delivery/port.ts',
     'providers/receipts.ts',

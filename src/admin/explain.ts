@@ -71,6 +71,13 @@ function findExplanation(row: MessageView, providers: readonly ProviderView[], n
         what: ['It may have arrived: an attempt got no usable reply, and no further one could be made.'],
         next: 'Ask the provider by the id, or the mail server by the Message-ID, which begins with the id.',
       }
+    case 'held':
+      return {
+        what: [
+          'ONLY_TO held it: it does not name this recipient. The platform was answered 0, and nothing was sent.',
+        ],
+        next: 'Name the recipient in ONLY_TO, or remove it when the trial is over. The person has to ask for a new one.',
+      }
   }
 }
 

@@ -51,6 +51,8 @@ export const DAY = 86_400_000
 
 /** Every kind of fact. A new one is an entry here, its sentence, and where `findFacts` finds it. */
 const KINDS = {
+  // `check` and the start look at the setting.
+  'only-to': { level: 'fail', about: 'ONLY_TO', gauge: 'only_to', check: false, isLogged: false },
   ending: { level: 'warn', isLogged: false },
   'store-content': { level: 'fail', about: 'store content', event: 'unreadable' },
   'store-silent': { level: 'fail', about: 'store', gauge: 'store_up', check: false },
@@ -146,6 +148,8 @@ export const CHECKED_KINDS: ReadonlySet<string | undefined> = new Set(
  * `time` (for how long), `count`, and what the fact gives.
  */
 const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
+  'only-to':
+    'ONLY_TO is set, with {count} entries: whatever is for anybody else is answered 0 and held, never sent. Remove it when the trial is over.',
   ending: 'This process is ending: it finishes what is in flight and takes nothing new soon.',
   'store-content':
     'Messages that waited could not be read: {count} since the start, the last at {at}. What is stored of them was damaged or exchanged, and they were not sent. Check the disk, and who can write the store; Messages, state “Refused”, shows which. This line stays for a day.',
@@ -290,6 +294,7 @@ export function lasts({ since }: Fact, ms: number, now: number): boolean {
 }
 
 function* findFacts(view: ServiceView, summary: Summary | null | undefined, now: number): Facts {
+  if (view.onlyTo > 0) yield { kind: 'only-to', count: view.onlyTo }
   if (view.isDraining()) yield { kind: 'ending' }
   yield* storeFacts(view, summary === null, now)
   yield* providerFacts(view, now)

@@ -43,6 +43,8 @@ export interface ServiceView {
   readonly countLeftOut: ((lastHour: Summary) => number) | null
   /** The mailbox that mails come back to; null when none is read. */
   bounceMailbox(): BounceMailboxStatus | null
+  /** How many entries ONLY_TO has; 0: it is not set. */
+  readonly onlyTo: number
   /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
 }

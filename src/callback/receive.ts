@@ -175,6 +175,10 @@ function handOver(
     verdicts.fillSlot(at, null)
     return id
   }
+  if (result.is === 'held') {
+    verdicts.fillSlot(at, { is: 'final', state: 'held', answer: null })
+    return id
+  }
   emit({ type: 'duplicate', channel, kind, is: result.is })
   if (result.is === 'finished')
     verdicts.fillSlot(at, { is: 'final', state: result.state, answer: result.answer })

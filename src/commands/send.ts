@@ -68,6 +68,12 @@ export const send: Command = async (argv, io) => {
         writeLine(io, 'stderr', sentence)
     const answered = await platform.post(entry.url, body, ...(values.unsigned ? [] : [credentials]))
     writeLine(io, 'stdout', say('send      {answer}', { answer: formatAnswer(answered) }))
+    if (config.ONLY_TO !== undefined)
+      writeLine(
+        io,
+        'stdout',
+        say('ONLY_TO is set: what is for a recipient that it does not name is held, and never sent'),
+      )
     return isSuccess(answered) ? 0 : 1
   } finally {
     await platform.close()

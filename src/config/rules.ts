@@ -320,6 +320,12 @@ function* tokenAdvice(s: SettingValues): Generator<SettingAdvice> {
 }
 
 function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
+  if (s.ONLY_TO !== undefined)
+    yield {
+      name: 'ONLY_TO',
+      sentence: `ONLY_TO is set, with ${s.ONLY_TO.length} entries: whatever is for anybody else is answered 0 and held, never sent`,
+      remedy: 'remove it when the trial is over',
+    }
   if (s.ADMIN_TOKENS === undefined)
     yield {
       name: 'ADMIN_TOKENS',

@@ -107,7 +107,7 @@ const LIFETIME_MS = 24 * 60 * 60_000
 /** The same message of DDQ may come again after a reconnect, or to another replica. */
 const DEDUPE_WINDOW_MS = 24 * 60 * 60_000
 /** The recipient of an alarm that ended so did not get it. */
-const UNDELIVERED: readonly string[] = ['refused', 'expired', 'superseded']
+const UNDELIVERED: readonly string[] = ['refused', 'expired', 'superseded', 'held']
 
 interface Prepared {
   readonly notification: Notification
@@ -243,7 +243,7 @@ function reportOutcome(
   else if (accepted?.is !== 'refused')
     emit({
       type: 'alert-suppressed',
-      why: accepted?.is === 'bounced' ? 'bounced' : 'repeated',
+      why: accepted?.is === 'bounced' || accepted?.is === 'held' ? accepted.is : 'repeated',
       channel,
       kind,
     })

@@ -152,10 +152,10 @@ type AlertEvent =
       readonly to: string
       readonly device: string
     })
-  /** Somebody was not alerted, and why; `repeated`: the same message came before; `bounced`: mail to the address came back. */
+  /** Somebody was not alerted, and why; `repeated`: the same message came before; `bounced`: mail to the address came back; `held`: by ONLY_TO. */
   | (MessageKind & {
       readonly type: 'alert-suppressed'
-      readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced'
+      readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced' | 'held'
     })
   | (MessageKind & {
       readonly type: 'alert-over-quota'

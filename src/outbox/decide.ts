@@ -64,7 +64,7 @@ export function duplicateKey(recipientHash: string, dedupeKey: string): string {
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
   const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
   if (duplicate === undefined) return true
-  return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance.dedupeWindowMs)) === null
+  return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance)) === null
 }
 
 /** Lists the hashes of recipients whom a charge counts only as newcomers: whether anything was sent to them must be looked up. */
@@ -91,7 +91,7 @@ export function acceptMessages(
 ): readonly Accepted[] | BacklogFull {
   const { email, sms } = work.counts.live()
   const live = known.backlog + email + sms
-  const added = messages.filter(each => isNew(known, each, work.now)).length
+  const added = messages.filter(each => !each.held && isNew(known, each, work.now)).length
   return checkBacklog(live, added, maxBacklog) ?? messages.map(each => acceptMessage(work, known, each))
 }
 
@@ -99,6 +99,12 @@ function acceptMessage(work: UnitOfWork, known: KnownMessages, acceptance: Accep
   const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
   const answered = duplicate === undefined ? null : answerOfDuplicate(work, known, acceptance, duplicate)
   if (answered !== null) return answered
+  if (acceptance.held) {
+    const row = storeMessage(work, acceptance, [])
+    endMessage(work, row, 'held', null, [storeRecord('held', work.now)])
+    known.duplicates.set(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey), row)
+    return { is: 'held' }
+  }
   const charged = work.quotas.charge(dueCharges(known.reached, acceptance), work.now)
   if (charged.is === 'over-quota') return charged
   const { groupKey } = acceptance
@@ -118,14 +124,15 @@ function answerOfDuplicate(
   duplicate: Row,
 ): Accepted | null {
   // An earlier try of this very call has stored it, and the answer to its commit was lost.
-  if (known.again && duplicate.id === acceptance.message.id) return { is: 'stored', superseded: [] }
-  const verdict = judgeDuplicate(duplicate, work.now, acceptance.dedupeWindowMs)
+  if (known.again && duplicate.id === acceptance.message.id)
+    return acceptance.held ? { is: 'held' } : { is: 'stored', superseded: [] }
+  const verdict = judgeDuplicate(duplicate, work.now, acceptance)
   if (verdict === 'outlived') {
     // Another process put it back into the queue after we had read it, and will end it.
     if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
     endOutlived(work, duplicate)
     // It may have been sent after all; then it answers for its repetition.
-    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, work.now, acceptance.dedupeWindowMs))
+    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, work.now, acceptance))
   }
   return answerForDuplicate(duplicate, verdict)
 }

@@ -44,8 +44,16 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
   timeline: string | readonly AttemptRecord[] | null
 }
 
+/**
+ * What the row of a held message has in `attempted_by`. Its `state` is written as `expired`, since 1.1.0 knows no `held`: that one
+ * says that nobody took it, and takes its repetition for a new message.
+ */
+export const HELD_BY = 'ONLY_TO'
+const STATE = `CASE WHEN attempted_by = '${HELD_BY}' THEN 'held' ELSE state END AS state`
+
 /** The columns of a Row, of the table called `m`, under its names; both stores have them. */
-export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient AS masked, m.state, m.attempts, m.ambiguous,
+export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient AS masked,
+  ${STATE}, m.attempts, m.ambiguous,
   m.arrived_at AS "arrivedAt", m.expires_at AS "expiresAt", m.due_at AS "dueAt", m.final_at AS "finalAt",
   m.lease_until AS "leaseUntil", m.lease_token AS "leaseToken", m.recipient_hash AS "recipientHash", m.group_key AS "groupKey",
   m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
@@ -89,13 +97,13 @@ export function timelineOf({ timeline }: Pick<Row, 'timeline'>): readonly Attemp
 }
 
 /** The columns of a message that people may see, under the names of its view; both stores have them. */
-export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", state, answer, attempts, ambiguous,
+export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", ${STATE}, answer, attempts, ambiguous,
   arrived_at AS "arrivedAt", expires_at AS "expiresAt", due_at AS "dueAt", final_at AS "finalAt", provider_id AS "providerId",
   receipt, timeline`
 
-/** The end of the statement that reads what has ended of a channel, 50 messages at most of the 2,000 that came last. */
+/** The end of the statement that reads what has ended of a channel, 50 messages at most of the 2,000 that came last; nothing that was held. */
 export function endedIn(table: string, channel: string): string {
-  return `FROM ${table} WHERE channel = ${channel} AND final_at IS NOT NULL AND arrived_at >=
+  return `FROM ${table} WHERE channel = ${channel} AND final_at IS NOT NULL AND attempted_by IS DISTINCT FROM '${HELD_BY}' AND arrived_at >=
     (SELECT min(arrived_at) FROM (SELECT arrived_at FROM ${table} ORDER BY arrived_at DESC LIMIT 2000) AS newest)
     ORDER BY arrived_at DESC LIMIT 50`
 }
@@ -116,7 +124,8 @@ export function conditionsOf(
 ) {
   const conditions: (readonly [string, string | number | undefined])[] = [
     [isRecipient, recipientHash],
-    ['state = ?', state],
+    ['state = ?', state === 'held' ? 'expired' : state],
+    [`(attempted_by IS NOT DISTINCT FROM '${HELD_BY}') = (? = 'held')`, state],
     ['channel = ?', channel],
     ['kind = ?', kind],
     ['arrived_at >= ?', since],

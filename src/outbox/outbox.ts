@@ -6,12 +6,12 @@ import type { StoreKeys } from './encryption.ts'
  * The port of the outbox: where callback and delivery meet. sqlite/outbox.ts and postgres/outbox.ts implement it;
  * test/outbox/contract.ts tests every promise written here.
  *
- *     queued → sending(lease) → sent | refused | expired | superseded | unknown
+ *     queued → sending(lease) → sent | refused | expired | superseded | unknown | held
  *
  * A retry goes back to `queued` with a later `dueAt`. Nothing leaves a final state.
  */
 export const LIVE_STATES = ['queued', 'sending'] as const
-export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown'] as const
+export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown', 'held'] as const
 export type LiveState = (typeof LIVE_STATES)[number]
 export type FinalState = (typeof FINAL_STATES)[number]
 export type State = LiveState | FinalState
@@ -126,6 +126,8 @@ export interface Acceptance {
   readonly dedupeWindowMs?: number
   /** Written in the transaction that stores the message, and only if it is stored. */
   readonly memo?: Memo
+  /** Nobody may send it: it ends as `held` at once, without its content, counted by no quota and against no limit. */
+  readonly held?: true
 }
 
 /**
@@ -156,6 +158,8 @@ export type Accepted =
   | { readonly is: 'refused' }
   /** Mails to its recipient came back: nothing stored. */
   | { readonly is: 'bounced' }
+  /** Stored as what nobody may send, see `Acceptance.held`. */
+  | { readonly is: 'held' }
 
 /** The answer for a final message: why it was refused, null for every other state. `limit`: its number may have no more. */
 export type FinalAnswer = 'recipient' | 'content' | 'country' | 'limit' | null
@@ -183,7 +187,7 @@ export interface AttemptRecord {
   readonly provider: string
   /**
    * `sent`, `rejected`, `retry`, `limit`, `ambiguous`, and for what never was an attempt: `skipped`, `lease-lost`,
-   * `released`, `cancelled`.
+   * `released`, `cancelled`, `held`.
    */
   readonly outcome: string
   /** SMTP or provider's code, or a reason of ours. */
@@ -310,7 +314,7 @@ export interface Outbox {
   beginAttempt(id: string, lease: Lease, provider?: string): Promise<'outdated' | void> | void
   /**
    * Writes the end of an attempt, if `lease` is still the current one. Content and recipient are gone from the row
-   * with its final state; charges of a message that was not sent (expired, superseded, refused) are given back.
+   * with its final state; charges of a message that was not sent (expired, superseded, refused, held) are given back.
    * Records that the store refuses are dropped, and a line of the log says so; never the settlement.
    * @throws StoreUnavailable: nothing was written; ask again.
    */

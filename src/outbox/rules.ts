@@ -1,6 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import type { Row } from './message-row.ts'
 import {
+  type Acceptance,
   type Accepted,
   type AttemptRecord,
   BacklogFull,
@@ -37,7 +38,7 @@ export function leftOutAt(now: string): string {
 }
 
 /** States that give a message's charges back: nothing was sent. An outage must lock nobody out. */
-export const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused'])
+export const REFUNDED: ReadonlySet<State> = new Set<State>(['expired', 'superseded', 'refused', 'held'])
 
 export function isLive(state: State): state is LiveState {
   return (LIVE_STATES as readonly State[]).includes(state)
@@ -80,6 +81,7 @@ const STORE_RECORDS = {
   'not-begun': { outcome: 'released', code: 'NOT-BEGUN', reply: '' },
   reported: { outcome: 'reported', code: 'REPORT', reply: 'a delivery report says that it was taken' },
   cancelled: { outcome: 'cancelled', code: 'CANCELLED', reply: '' },
+  held: { outcome: 'held', code: 'ONLY_TO', reply: 'ONLY_TO does not name its recipient' },
   unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
 } as const
 
@@ -295,21 +297,23 @@ function stateAtRequeue(
  */
 type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
 
-/** Judges a message by its newest duplicate. @param windowMs for how long after its end a duplicate answers for the message. */
+/** Judges a message by its newest duplicate. */
 export function judgeDuplicate(
   duplicate: Readonly<Pick<Row, 'state' | 'finalAt' | 'expiresAt'>>,
   now: number,
-  windowMs: number = DEDUPE_WINDOW_MS,
+  { dedupeWindowMs = DEDUPE_WINDOW_MS, held }: Partial<Acceptance> = {},
 ): DuplicateVerdict {
   const { state, finalAt, expiresAt } = duplicate
   if (state === 'sending') return 'live'
   if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'
+  // What was held answers for what is held, and for nothing that may be sent since; what was not, for nothing that is held.
+  if ((state === 'held') !== (held === true)) return 'past'
   if (state === 'superseded' && expiresAt > now) return 'recent'
   // Nothing was sent and nobody tries any more: its repetition must not be told that all is well.
   if (state === 'expired') return 'past'
   // The distance counts in both directions: replicas' clocks differ a little, and after a clock was set back by an hour the end
   // of a duplicate must not answer for new messages all that time.
-  return Math.abs(now - (finalAt ?? now)) <= windowMs ? 'recent' : 'past'
+  return Math.abs(now - (finalAt ?? now)) <= dedupeWindowMs ? 'recent' : 'past'
 }
 
 /** The answer for a message because of its duplicate; null: it is stored. */

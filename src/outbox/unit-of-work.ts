@@ -1,5 +1,5 @@
 import type { Channel } from '../messages/message.ts'
-import { chargesOf, type Row, timelineOf } from './message-row.ts'
+import { chargesOf, HELD_BY, type Row, timelineOf } from './message-row.ts'
 import {
   type Acceptance,
   type AttemptRecord,
@@ -66,11 +66,11 @@ export function beginWork(now: number, store: StoreTraits): UnitOfWork {
 /** Makes the columns of a row that may change; both stores have them under these names. What is null is undefined. */
 export function changesOf(row: Row, now: number) {
   return {
-    state: row.state,
+    state: row.state === 'held' ? 'expired' : row.state,
     ready: readinessOf(row.state, row.dueAt, now) ?? undefined,
     outdated: row.outdated,
     begun: row.begun,
-    attempted_by: row.attemptedBy ?? undefined,
+    attempted_by: row.state === 'held' ? HELD_BY : (row.attemptedBy ?? undefined),
     attempts: row.attempts,
     ambiguous: row.ambiguous,
     due_at: row.dueAt ?? undefined,

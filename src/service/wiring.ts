@@ -12,6 +12,7 @@ import { createAdmission, createRequestMemory } from '../callback/admission.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
+import { createIsNamed, holdOthers } from '../callback/only-to.ts'
 import { createChargesOf } from '../callback/quotas.ts'
 import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
@@ -196,7 +197,10 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const accept = config.BOUNCE_REFUSE ? refuseBounced(store, clock.now) : store.accept
   const robots = openRobots(config, renderer, clock, emit)
   if (robots !== null) resources.unshift(robots)
-  const outbox = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
+  const told = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
+  const { ONLY_TO: named } = config
+  const outbox =
+    named === undefined ? told : { ...told, ...holdOthers(told, createIsNamed(named), clock, emit) }
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
   const { queries, memos, events, sharedLeases } = outbox
@@ -397,6 +401,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     deviceAlerts: () => alerts?.status() ?? null,
     countLeftOut: config.BOUNCE_REFUSE ? countLeftOut : null,
     bounceMailbox: () => bounceMailbox?.status() ?? null,
+    onlyTo: config.ONLY_TO?.length ?? 0,
     webhooks: () => webhooks?.status() ?? null,
   }
   const adminListener = await openAdmin({

@@ -163,6 +163,20 @@ function bareAddress(text: string): string | null {
   return `${local}@${domain}`
 }
 
+/** `ONLY_TO`: numbers in E.164, bare addresses, and `@domain`s in lower case. */
+export function readOnlyTo(text: string): ParsedSetting<readonly string[]> {
+  const entries = splitList(text).map(item => {
+    if (!item.startsWith('@')) return /^\+[1-9]\d{6,14}$/.test(item) ? item : bareAddress(item)
+    const domain = readDomain(domainToASCII(item.slice(1)))
+    return 'value' in domain ? `@${domain.value}` : null
+  })
+  const wrong = entries.length === 0 ? 1 : entries.indexOf(null) + 1
+  if (wrong === 0) return { value: entries as readonly string[] }
+  return {
+    fault: `must be numbers such as +8613800138000, addresses such as ann@example.com, or domains such as @example.com; entry ${wrong} is none of them`,
+  }
+}
+
 /** A bare address: `bounces@example.com` (RFC 5321 dot-string and domain). */
 export function readAddress(text: string): ParsedSetting<string> {
   const address = bareAddress(text.trim())

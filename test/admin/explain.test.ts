@@ -79,6 +79,7 @@ const bounce = (verdict: ReportFault['verdict']) =>
 const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...ProviderView[]]>> = {
   'being sent': [{ state: 'sending' }],
   unknown: [{ state: 'unknown' }],
+  held: [{ state: 'held' }],
   'superseded, before it left': [{ state: 'superseded' }],
   'superseded, after an attempt that may have arrived': [{ state: 'superseded', ambiguous: 1 }],
   'cancelled by an operator': [{ state: 'superseded', ...last({ outcome: 'cancelled' }) }],

@@ -17,7 +17,7 @@ t.test('the table counts each channel and each of its kinds, and leads to the me
   const rows = [...shown.matchAll(/<th scope="row">(.*?)<\/th>(.*?)<\/tr>/g)].map(
     ([, name, cells = '']) => `${name} ${[...cells.matchAll(/>(\d+)</g)].map(([, n]) => n).join(' ')}`,
   )
-  t.same(rows, ['SMS 7 2 0 0 0 0', 'SMS: login-code 3 0 0 0 0 0', 'SMS: phone-update 4 2 0 0 0 0'])
+  t.same(rows, ['SMS 7 2 0 0 0 0 0', 'SMS: login-code 3 0 0 0 0 0 0', 'SMS: phone-update 4 2 0 0 0 0 0'])
   t.match(shown, '<a href="/console/messages?channel=sms&amp;kind=phone-update&amp;state=sent">4</a>')
   t.match(shown, '<a href="/console/messages?channel=sms&amp;state=queued">2</a>')
   t.match(shown, '<td class="n none" data-l="Expired">0</td>')

@@ -31,6 +31,25 @@ t.test('whole numbers', t => {
   t.end()
 })
 
+t.test('whom a trial names, and the place of an entry that is none', t => {
+  reads(
+    t,
+    'ONLY_TO',
+    {
+      '+8613800138000,\nAnn@Example.com @QA.Example.com': [
+        '+8613800138000',
+        'Ann@example.com',
+        '@qa.example.com',
+      ],
+    },
+    [',', '13800138000', '@', '@example', 'ann@', '+86 138'],
+  )
+  t.match(faultsIn({ ...enough, BRAND_NAME: 'Example', ONLY_TO: 'ann@example.com, secret-name' }), [
+    /^ONLY_TO (?!.*secret).*; entry 2 is none of them/,
+  ])
+  t.end()
+})
+
 t.test('quotas', t => {
   const usual = load(enough).QUOTAS
   t.same(usual, {

@@ -308,7 +308,7 @@ t.test('an alert over a quota counts as not sent', async t => {
 t.test('an alert is worth sending for a day, and its quotas are told its country', async t => {
   const charged: unknown[] = []
   const accepted: Acceptance[] = []
-  const answers: Accepted[] = [{ is: 'bounced' }, { is: 'refused' }]
+  const answers: Accepted[] = [{ is: 'bounced' }, { is: 'refused' }, { is: 'held' }]
   const { take, stored, reporter, why, events } = await rig(t, {
     rows: [row({ recipients: [bob] })],
     charges: ({ purpose }, country) => {
@@ -328,6 +328,9 @@ t.test('an alert is worth sending for a day, and its quotas are told its country
   await take(reporter.alert(device, true, { rule }))
   await stored()
   t.equal(events.length, 1, 'the store itself says what it refused')
+  await take(reporter.alert(device, true, { rule }))
+  await stored()
+  t.same(why(), ['bounced', 'held'])
   t.same(charged[0], ['alarm', 'CN'])
   const [{ message, dedupeWindowMs } = { message: null }] = accepted
   t.equal((message?.expiresAt ?? 0) - (message?.arrivedAt ?? 0), 24 * 60 * MINUTE)

@@ -146,6 +146,13 @@ ManyRefused | a third is refused, for twenty minutes | 20 | 60
 ManyRefused | the first one ever, among few |  | 10 20
   messages_total{channel="sms",kind="login-code",state="sent"} 0x40
   messages_total{channel="sms",kind="login-code",state="refused"} 0x9 1x30
+ManyRefused | a third of what is sent, among many that a trial holds | 20 | 60
+  messages_total{channel="sms",kind="login-code",state="sent"} 0+20x90
+  messages_total{channel="sms",kind="login-code",state="refused"} 0+10x20 200x70
+  messages_total{channel="sms",kind="login-code",state="held"} 0+500x90
+OnlyTo | a trial that is forgotten, over a restart and in another replica | 1440 1500 | 60 1430 1600
+  only_to{instance="a"} 2x700 _x20 2x100 _x700
+  only_to{instance="b"} _x820 2x700 0x100
 NoneArrives | five in a row, told by two replicas, until one is sent | 18 30 | 8 50
   none_arrives{channel="sms",provider="",instance="a"} _x5 5x10 6x20 _x20
   none_arrives{channel="sms",provider="",instance="b"} _x5 5x10 6x20 _x20

@@ -67,7 +67,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
 
   function finish(m: Kept, state: string, now: number, answer: string | null = null): void {
     Object.assign(m, { state, answer, dueAt: null, lease: null, finalAt: now })
-    for (const [name, start] of ['expired', 'superseded', 'refused'].includes(state) ? m.uses : []) {
+    for (const [name, start] of ['expired', 'superseded', 'refused', 'held'].includes(state) ? m.uses : []) {
       const { windowMs, ...counter } = {
         windowMs: Number(name.split(' ').at(-1)),
         ...counters.get(name),
@@ -90,7 +90,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
   }
 
   /** The answer for a message because of the newest that says the same; null: it is a new one. */
-  function answerFor(m: Kept | undefined, now: number) {
+  function answerFor(m: Kept | undefined, now: number, isHeld: boolean) {
     if (m === undefined || m.state === 'expired' || (m.state === 'queued' && m.expiresAt <= now)) return null
     const {
       state,
@@ -100,6 +100,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       },
     } = m
     if (isAlive(m)) return { is: 'in-progress', id }
+    if ((state === 'held') !== isHeld) return null
     const isRecent =
       Math.abs(now - (m.finalAt ?? 0)) <= 45_000 || (state === 'superseded' && m.expiresAt > now)
     return isRecent ? { is: 'finished', id, state, answer } : null
@@ -139,11 +140,12 @@ export function createModel(isShared: boolean, mostAlive: number) {
   function acceptOne(given: Given, now: number): object {
     const twin = twinOf(given)
     if (twin?.state === 'queued' && twin.expiresAt <= now) untold.push((outlive(twin, now), twin))
-    const known = answerFor(twin, now)
+    const isHeld = given.held === true
+    const known = answerFor(twin, now, isHeld)
     if (known !== null) return known
     const { message, groupKey, lease, recipientHash } = given
     const isKnown = messages.some(m => m.given.recipientHash === recipientHash && m.state === 'sent')
-    const charges = given.charges.filter(({ newcomersOnly }) => !(newcomersOnly && isKnown))
+    const charges = given.charges.filter(({ newcomersOnly }) => !isHeld && !(newcomersOnly && isKnown))
     const [fullest] = charges
       .map(charge => ({ ms: msUntilRoom(charge, now), charge }))
       .sort((a, b) => b.ms - a.ms)
@@ -162,7 +164,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (useAfter(counted, windowMs, now, 0) >= warnAt * windowMs) nearing.push(quota)
       return [name, counter.start] as const
     })
-    const older = messages.filter(m => groupKey !== undefined && m.given.groupKey === groupKey && isAlive(m))
+    const isOlder = (m: Kept) => groupKey !== undefined && m.given.groupKey === groupKey && isAlive(m)
+    const older = isHeld ? [] : messages.filter(isOlder)
     for (const m of older) m.outdated = true
     const superseded = older.filter(({ state }) => state === 'queued')
     for (const m of superseded) finish(m, 'superseded', now)
@@ -178,7 +181,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
             note: lease.begins === true ? { token: lease.token, by: '' } : null,
           }
     const { arrivedAt, expiresAt } = message
-    messages.push({
+    const added: Kept = {
       given,
       arrivedAt,
       expiresAt,
@@ -192,7 +195,10 @@ export function createModel(isShared: boolean, mostAlive: number) {
       outdated: false,
       uses,
       ...fresh,
-    })
+    }
+    messages.push(added)
+    if (isHeld) added.lines.push({ outcome: 'held', provider: (finish(added, 'held', now), '') })
+    if (isHeld) return { is: 'held' }
     return { is: 'stored', superseded: superseded.map(idOf).sort(), ...(nearing.length > 0 && { nearing }) }
   }
 
@@ -211,7 +217,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
     messages: () => messages,
     find: (id: string) => messages.find(m => idOf(m) === id),
     accept(given: readonly Given[], now: number) {
-      const added = given.filter(each => answerFor(twinOf(each), now) === null).length
+      const added = given.filter(each => !each.held && answerFor(twinOf(each), now, false) === null).length
       if (added > 0 && messages.filter(isAlive).length + added > mostAlive) return 'full'
       return given.map(each => acceptOne(each, now))
     },

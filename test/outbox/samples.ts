@@ -6,7 +6,7 @@ import type { Acceptance, AttemptRecord, Charge, Lease } from '../../src/outbox/
 export const NOON = Date.UTC(2026, 10, 20)
 
 /** The states that nothing leaves, as docs/durability.md has them. */
-export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown'] as const
+export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown', 'held'] as const
 
 /** A clock that stands still until it is set. */
 export interface TestClock {
@@ -40,6 +40,7 @@ export interface Sample {
   readonly charges?: readonly Charge[]
   readonly lease?: Lease
   readonly destination?: string
+  readonly held?: true
   /** Overrides what is derived from the rest. */
   readonly dedupeKey?: string
 }
@@ -81,6 +82,7 @@ export function sample(clock: { now(): number }, given: Sample = {}): Acceptance
     charges: given.charges ?? [],
     ...(purpose === 'code' ? { groupKey: keyed('group', channel, recipient, kind, pluginId) } : {}),
     ...(given.lease === undefined ? {} : { lease: given.lease }),
+    ...(given.held && { held: true }),
   }
 }
 

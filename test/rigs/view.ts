@@ -35,6 +35,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     deviceAlerts: () => null,
     countLeftOut: null,
     bounceMailbox: () => null,
+    onlyTo: 0,
     webhooks: () => null,
     ...given,
   }

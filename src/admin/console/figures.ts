@@ -40,6 +40,7 @@ const COLUMNS: readonly Group[] = [
   { name: say('Expired'), states: ['expired'] },
   { name: say('Unknown'), states: ['unknown'] },
   { name: say('Superseded'), states: ['superseded'] },
+  { name: say('Held'), states: ['held'] },
 ]
 
 /** The states of the messages of a period, and a switch to the other period. @param summary null: the store does not answer. */
@@ -92,6 +93,7 @@ export const STATE_WORDS: Readonly<Record<State, Sentence>> = {
   expired: say('expired'),
   superseded: say('superseded'),
   unknown: say('unknown'),
+  held: say('held'),
 }
 
 export function stateBadge(state: State): Html {

@@ -130,6 +130,12 @@ const SCRAPED: readonly ScrapedRow[] = [
     once,
   ),
   ofFacts(
+    'only_to',
+    'Entries of ONLY_TO, which holds whatever is for anybody else; 0: it is not set.',
+    [],
+    once,
+  ),
+  ofFacts(
     'locked_out_callbacks',
     'POSTs with the right key that were refused since the last one that was accepted.',
     ['channel'],

@@ -283,6 +283,7 @@ export const ALERT_COUNTERS: readonly CounterRow[] = [
       'outdated',
       'repeated',
       'bounced',
+      'held',
       'over-quota',
       'unrenderable',
     ]),

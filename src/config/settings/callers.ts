@@ -4,6 +4,7 @@ import {
   readCallbackKeys,
   readHosts,
   readNetworks,
+  readOnlyTo,
   readQuotas,
   readSecrets,
   readSwitch,
@@ -118,6 +119,12 @@ export const callers = {
       maximum: 1000,
       default: 50,
       meaning: 'Most recipients of one callback.',
+    }),
+    ONLY_TO: settingWithReader(readOnlyTo, {
+      secret: true,
+      meaning:
+        'For a trial: numbers, addresses and @domains that messages may go to. Whatever is for anybody else is answered 0 and ends at once as "held": it is never sent. Console, log and an alert say so as long as it is set. Left out: messages go to everybody.',
+      example: '+8613800138000, ann@example.com, @qa.example.com',
     }),
   },
 } as const satisfies Group<Settings>

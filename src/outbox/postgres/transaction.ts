@@ -112,7 +112,7 @@ function writeChanges(client: Client, { changed, now }: UnitOfWork): Promise<Que
   return [runStatement(client, into, JSON.stringify(changes))]
 }
 
-/** Inserts new messages; one that was superseded within its own transaction has no payload any more. */
+/** Inserts new messages; one that has ended within its own transaction has no payload any more. */
 function insertStored(client: Client, { stored, now }: UnitOfWork, payloadKeys: PayloadKeys) {
   const rows = stored.map(({ row, acceptance }) => {
     const { id, recipient, content } = acceptance.message
@@ -146,7 +146,7 @@ const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts
       charges, timeline, destination`
 const STORE = statement`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
     SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
-/** Stores messages that were superseded in the transaction that they came in. */
+/** Stores messages that ended in the transaction that they came in. */
 const STORE_FINISHED = statement`${finishFrom(
   `(SELECT *, nextval('courier_messages_seq_seq') AS seq, NULL::jsonb AS receipt
     FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,

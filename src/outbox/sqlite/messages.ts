@@ -270,7 +270,8 @@ function createApply({
     const { recipient, content } = acceptance.message
     const columns = newColumnsOf(row, acceptance, now)
     insert ??= db.prepare(insertOf(Object.keys(columns)))
-    const payload = encryptPayload(payloadKeys, row.id, { recipient, content })
+    // What has ended already leaves none.
+    const payload = row.finalAt === null ? encryptPayload(payloadKeys, row.id, { recipient, content }) : null
     row.seq = Number(insert.run(...Object.values(columns).map(asValue), payload).lastInsertRowid)
   }
 

@@ -78,6 +78,53 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     await t.rejects(again.accept([sample(clock, { recipient: 'd@example.com' })]), BacklogFull)
   })
 
+  await t.test('what is held ends at once, without content, and against no limit', async t => {
+    const { outbox, clock, payloads, peer, view } = await fresh(t, create, {
+      maxBacklog: 2,
+      keepsEvents: true,
+    })
+    await outbox.accept([sample(clock)])
+    const held = (code: string) => sample(clock, { recipient: 'eve@example.com', code, held: true })
+    const [one, other] = [held('1'), held('2')]
+    t.same(await outbox.accept([one, other, held('1')]), [
+      { is: 'held' },
+      { is: 'held' },
+      { is: 'finished', id: one.message.id, state: 'held', answer: null },
+    ])
+    const ended = { state: 'held', answer: null, attempts: 0, finalAt: clock.now(), dueAt: null }
+    const timeline = [{ outcome: 'held', code: 'ONLY_TO', provider: '' }]
+    t.match(await view(one.message.id), { ...ended, timeline })
+    t.same((await payloads()).filter(each => each !== null).length, 1, 'nothing is kept of what they say')
+    const inState = async (state: 'held' | 'expired') =>
+      (await outbox.queries.listMessages({ state, limit: 9 })).map(({ id }) => id).toSorted()
+    t.same(await inState('held'), [one.message.id, other.message.id].toSorted())
+    t.same(await inState('expired'), [])
+    const { backlog, counts, ended: latest } = await outbox.queries.readSummary(clock.now())
+    t.match([backlog.email, latest, counts.find(({ state }) => state === 'held')], [1, [], { count: 2 }])
+    t.match(await outbox.events?.readEvents(9), {
+      events: [one, other].map(({ message: { id } }) => ({
+        type: 'message.ended',
+        message: { id, state: 'held' },
+      })),
+    })
+    clock.advance(45_000)
+    t.match(
+      await (await peer()).accept([held('1')]),
+      [{ is: 'finished', state: 'held' }],
+      'its duplicate, for 45 s',
+    )
+    await outbox.actions.cancelMessage(
+      (await outbox.queries.listMessages({ state: 'queued', limit: 1 }))[0]?.id ?? '',
+    )
+    const charges = [{ quota: 'recipient-day', bucket: 'eve', windowMs: 86_400_000, limit: 1 }]
+    const eve = (code: string) => sample(clock, { recipient: 'eve@example.com', code, charges })
+    t.same(
+      kinds(await outbox.accept([{ ...eve('3'), held: true }, eve('1'), { ...held('1') }, eve('4')])),
+      ['held', 'stored', 'in-progress', 'over-quota'],
+      'it counts in no quota, and answers for nothing that may be sent',
+    )
+  })
+
   await t.test('the same dedupe key for two recipients is two messages', async t => {
     const { outbox, clock } = await fresh(t, create)
     const to = (name: string) => sample(clock, { recipient: `${name}@example.com`, dedupeKey: 'same' })

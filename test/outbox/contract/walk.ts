@@ -110,6 +110,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       asked.push(said)
       const handed = pick(['no', 'no', 'waits', 'begins'])
       const charges = pick([[], [TENS], [TENS], [DAY, TENS], [NEWCOMER]])
+      const isHeld = pick([false, false, false, false, true])
       const given = said.who.map(who =>
         sample(clock, {
           ...said,
@@ -118,7 +119,9 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
               ? `r${who}@${who > 1 ? 'b' : 'a'}.example`
               : `${who > 1 ? '+49' : '+86'}1380013800${who}`,
           charges: charges.map(each => ({ ...each, bucket: `${who} ${counters}` })),
-          ...(handed !== 'no' && { lease: { ...lease(clock, 30_000), begins: handed === 'begins' } }),
+          ...(isHeld && { held: true }),
+          ...(handed !== 'no' &&
+            !isHeld && { lease: { ...lease(clock, 30_000), begins: handed === 'begins' } }),
         }),
       )
       const expected = model.accept(given, now)
@@ -272,6 +275,7 @@ const ENDS = [
   'sent',
   'refused',
   'unknown',
+  'held',
   'retry',
   'retry',
   'late',
@@ -289,7 +293,7 @@ function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
   const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome, code: '', reply: '' }]
   if (how === 'sent') return { to: 'final', state: how, answer: null, providerId: `P${idOf(m)}`, records }
   if (how === 'refused') return { to: 'final', state: how, answer: 'content', records }
-  if (how === 'unknown') return { to: 'final', state: how, answer: null, records }
+  if (how === 'unknown' || how === 'held') return { to: 'final', state: how, answer: null, records }
   if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
   const ambiguous = outcome === 'ambiguous' ? m.ambiguous + 1 : m.ambiguous
   const dueAt = { late: now + 2 * HOUR_MS, last: m.expiresAt }[how as 'late'] ?? now + 5000
