@@ -30,6 +30,9 @@ const code = await runCommand(argv, {
   env: process.env,
   readFile: path => readFileSync(path, 'utf8'),
   dotenvPath: '.env',
+  setZone: zone => {
+    process.env['TZ'] = zone
+  },
   signal: ending.signal,
 })
 process.exit(code)

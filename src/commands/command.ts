@@ -10,6 +10,8 @@ export interface Io {
   /** Reads a text file; throws as node:fs does. */
   readonly readFile: (path: string) => string
   readonly dotenvPath: string
+  /** Puts all dates of the process into a time zone. */
+  readonly setZone?: (zone: string) => void
   /** Aborts when the command is to end early. */
   readonly signal?: AbortSignal
 }

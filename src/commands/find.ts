@@ -1,5 +1,5 @@
 import { STATE_WORDS } from '../admin/console/figures.ts'
-import { clockTime, describeReply, formatDuration, showLocalTimes } from '../admin/console/html.ts'
+import { clockTime, describeReply, formatDuration } from '../admin/console/html.ts'
 import { type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
 import type { ChannelCalls, ProviderView } from '../admin/status/status.ts'
 import { languageOfTerminal } from '../language/choose.ts'
@@ -57,10 +57,10 @@ async function findMessages(search: object, asJson: boolean, io: Io): Promise<nu
   }
   const explained = messages.map(row => ({ ...row, ...explainMessage(row, providers, now) }))
   if (asJson) io.stdout.write(`${formatAsJson({ messages: explained, calls: channels })}\n`)
-  else if (messages.length === 0) io.stdout.write(showLocalTimes(formatAbsence(channels, language)))
+  else if (messages.length === 0) io.stdout.write(formatAbsence(channels, language))
   else {
     const texts = explained.slice(0, MOST).map(row => formatMessage(row, row, language))
-    io.stdout.write(showLocalTimes(texts.join('\n')))
+    io.stdout.write(texts.join('\n'))
   }
   return messages.length === 0 ? 1 : 0
 }

@@ -3,7 +3,7 @@ import type { ConfigError } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
-import { fillLines, forTerminal } from '../runtime/terminal.ts'
+import { fillLines, forTerminal, showLocalTimes } from '../runtime/terminal.ts'
 import { type Command, failWith, type Io, UsageError, writeLine } from './command.ts'
 import { formatHelp, formatHint, helpOf } from './help.ts'
 
@@ -31,19 +31,19 @@ ${fillLines(more.in(language), 116)
   .join('')}`
 }
 
-/** The language that the dotenv file asks for: a container and a unit of systemd have none of their own. */
+/** Language and time zone that the dotenv file asks for: a container and a unit of systemd have none of their own. */
 function readLocale({ readFile, dotenvPath }: Io): Io['env'] {
   try {
-    const { LC_ALL, LC_MESSAGES, LANG } = parseEnv(readFile(dotenvPath))
-    return { LC_ALL, LC_MESSAGES, LANG }
+    const { LC_ALL, LC_MESSAGES, LANG, TZ } = parseEnv(readFile(dotenvPath))
+    return { LC_ALL, LC_MESSAGES, LANG, TZ }
   } catch {
     return {}
   }
 }
 
-/** Has everything that a command prints pass through one function. */
-function printing(to: Io['stdout']): Io['stdout'] {
-  return { write: text => to.write(forTerminal(text)) }
+/** Has everything that a command prints pass through here: moments are those of TZ, but for programs. */
+function printing(to: Io['stdout'], isForPrograms: boolean): Io['stdout'] {
+  return { write: text => to.write(forTerminal(isForPrograms ? text : showLocalTimes(text))) }
 }
 
 /**
@@ -55,9 +55,10 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
   const io = {
     ...given,
     env: { ...readLocale(given), ...given.env },
-    stdout: printing(given.stdout),
-    stderr: printing(given.stderr),
+    stdout: printing(given.stdout, argv.includes('--json')),
+    stderr: printing(given.stderr, false),
   }
+  if (io.env['TZ']) io.setZone?.(io.env['TZ'])
   const language = languageOfTerminal(io.env)
   const [name, ...rest] = argv
   if (name === '--version') {

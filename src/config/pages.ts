@@ -37,7 +37,11 @@ export function envExample(language: ReaderLanguage): string {
     return `# ${[first, ...shown].join(language === 'en' ? ' ' : '')}\n${name}=${value}\n`
   })
   const locale = `# ${say('The language of all commands.').in(language)}\nLC_ALL=zh_CN.UTF-8\n`
-  return `${head.map(line => `# ${line.in(language)}\n`).join('')}\n${lines.join('')}${language === 'en' ? '' : locale}`
+  const zone = say(
+    'The time zone in which people read times, such as Europe/Berlin; log, API and quotas are in UTC.',
+  )
+  const last = `${language === 'en' ? '' : locale}# ${zone.in(language)}\nTZ=${language === 'en' ? '' : 'Asia/Shanghai'}\n`
+  return `${head.map(line => `# ${line.in(language)}\n`).join('')}\n${lines.join('')}${last}`
 }
 
 /** The pages that list every setting, from the root. */

@@ -12,6 +12,7 @@ import {
 } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { retry } from '../runtime/retry.ts'
+import { showLocalTimes } from '../runtime/terminal.ts'
 import { type AlertRow, createRouting, type Notification } from './alert-table.ts'
 import type { DdqMessage } from './message.ts'
 import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
@@ -193,6 +194,10 @@ function prepare(
   const { channel, to, masked, country } = recipient
   const { kind, params, identity } = occurrence
   const now = clock.now()
+  // What the occurrence says is the same for every replica, whatever its zone.
+  const times = ['time', 'since'].flatMap(name =>
+    params[name] ? [[name, showLocalTimes(params[name])]] : [],
+  )
   const message: NewMessage = {
     id: newMessageId(now),
     channel,
@@ -201,7 +206,11 @@ function prepare(
     recipient: to,
     masked,
     destination: destinationOf({ channel, kind, recipient: to }, country),
-    content: { params, words: 'ours', ...(row.locale !== null && { locale: row.locale }) },
+    content: {
+      params: { ...params, ...Object.fromEntries(times) },
+      words: 'ours',
+      ...(row.locale !== null && { locale: row.locale }),
+    },
     arrivedAt: now,
     expiresAt: now + LIFETIME_MS,
   }

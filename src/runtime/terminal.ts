@@ -6,6 +6,18 @@ export function forTerminal(text: string): string {
   return text.replace(COMMANDS, '')
 }
 
+/** Puts the moments of a text into this process's zone (TZ): `2026-11-21 10:04:01 +08:00`. */
+export function showLocalTimes(text: string): string {
+  return text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC/g, (utc, day: string, time: string) => {
+    const at = new Date(`${day}T${time}Z`)
+    const east = -at.getTimezoneOffset()
+    if (Number.isNaN(east) || east === 0) return utc
+    const there = new Date(at.getTime() + east * 60_000).toISOString().slice(0, 19).replace('T', ' ')
+    const offset = new Date(Math.abs(east) * 60_000).toISOString().slice(11, 16)
+    return `${there} ${east < 0 ? '-' : '+'}${offset}`
+  })
+}
+
 /** A Chinese character, which a terminal gives two places. */
 const WIDE = /[\p{Script=Han}，。：；、（）？！“”]/gu
 

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { describeReply, formatDuration, showLocalTimes } from '../../src/admin/console/html.ts'
+import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
 import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import type { ProviderView } from '../../src/admin/status/status.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
 import type { MessageView, ReportFault } from '../../src/outbox/outbox.ts'
+import { showLocalTimes } from '../../src/runtime/terminal.ts'
+import { inZone } from '../rigs/in-zone.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T02:04:00Z')
@@ -253,10 +255,7 @@ t.test('where there is no message, the platform’s own calls are what is known'
 })
 
 t.test('moments are in the zone of the process', t => {
-  const { TZ = 'UTC' } = process.env
-  t.teardown(() => {
-    process.env['TZ'] = TZ
-  })
+  inZone(t, 'UTC')
   const cases = {
     'Asia/Shanghai': '2026-11-22 07:30:05 +08:00',
     'Asia/Kathmandu': '2026-11-22 05:15:05 +05:45',

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { inZone } from '../rigs/in-zone.ts'
 import { listen } from '../rigs/listen.ts'
 import { command, running, standInsFor } from './rig.ts'
 
 t.test('one command says what became of a recipient’s messages', async t => {
+  inZone(t, 'UTC')
   const { env, close } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   for (const [channel, to, type] of [
     ['email', 'ann@example.com', '5'],
@@ -66,6 +68,13 @@ t.test('one command says what became of a recipient’s messages', async t => {
       err: /--since must be a day such as 2026-11-21\n\n {2}--since DAY {2}only/,
     })
 
+  const there = { ...env, TZ: 'Asia/Shanghai' }
+  t.match(
+    (await command(['find', 'ann@example.com'], there)).out,
+    /^[-\d]+ [:\d]+ \+08:00 {2}email .*\n.* at .*\+08:00/,
+  )
+  t.match((await command(['find', 'ann@example.com', '--json'], there)).out, /"what": "smtp took it .* UTC/)
+
   const absent = await command(['find', 'nobody@example.com'], env)
   t.equal(absent.code, 1)
   t.match(absent.out, /No message to this recipient.*\n {2}email\n {4}The newest message to anybody came at/s)
@@ -81,16 +90,6 @@ t.test('one command says what became of a recipient’s messages', async t => {
   t.match(await command(['find', 'ann@example.com'], env), { code: 1, err: /nobody answers at/ })
   t.match(await command(['find', 'ann@example.com'], chinese), { code: 1, err: /无响应：请启动服务/ })
 })
-
-/** Puts the process into a zone until the test ends. */
-function inZone(t: Test, zone: string): void {
-  const { TZ } = process.env
-  t.teardown(() => {
-    if (TZ === undefined) delete process.env['TZ']
-    else process.env['TZ'] = TZ
-  })
-  process.env['TZ'] = zone
-}
 
 t.test(
   'a screen shows ten messages and a file all; an operator’s password is taken before a program’s',
@@ -138,9 +137,10 @@ t.test('a service that cannot store says so before anything else', async t => {
     response.end(request.url?.endsWith('/calls') === true ? '{"channels":[]}' : '{"messages":[]}')
   })
   const port = String(await listen(t, server))
-  inZone(t, 'Europe/Berlin')
+  inZone(t, 'UTC')
   const day = ['--since', '2026-10-25', '--until', '2026-10-25']
-  const { code, out } = await command(['find', 'ann@example.com', ...day], { ...env, ADMIN_PORT: port })
+  const asked = { ...env, ADMIN_PORT: port }
+  const { code, out } = await command(['find', 'ann@example.com', ...day], asked, 'TZ=Europe/Berlin')
   t.equal(code, 1)
   t.match(out, /^The service accepts no callbacks now: .*503.*\n\nNo message to this recipient/)
   const [since, before] = ['2026-10-24T22:00Z', '2026-10-25T23:00Z'].map(Date.parse)

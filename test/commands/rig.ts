@@ -10,16 +10,21 @@ import { serveHere } from '../rigs/serve-here.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
+const DOTENV = '/nowhere/.env'
+
 /** Runs a command line and keeps what it said. */
-export async function command(argv: readonly string[], env: Env = {}) {
+export async function command(argv: readonly string[], env: Env = {}, dotenv?: string) {
   let out = ''
   let err = ''
   const io: Io = {
     stdout: { write: text => (out += text) },
     stderr: { write: text => (err += text) },
     env,
-    readFile: path => readFileSync(path, 'utf8'),
-    dotenvPath: '/nowhere/.env',
+    readFile: path => (path === DOTENV && dotenv) || readFileSync(path, 'utf8'),
+    dotenvPath: DOTENV,
+    setZone: zone => {
+      process.env['TZ'] = zone
+    },
   }
   const code = await runCommand(argv, io)
   return { code, out, err }

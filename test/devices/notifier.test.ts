@@ -1,6 +1,7 @@
 import t from 'tap'
 import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { inZone } from '../rigs/in-zone.ts'
 import { until } from '../rigs/until.ts'
 import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
 
@@ -9,6 +10,7 @@ const [rule, door] = RULES
 if (!device || !second || !other || !rule || !door) throw new Error('no devices')
 
 t.test('an alarm goes to everybody on its row, as mail and as SMS, with its words', async t => {
+  inZone(t, 'Asia/Shanghai')
   const { take, stored, reporter, woken, outbox, events } = await rig(t, {
     rows: [row({ recipients: [ann, bob], locale: 'zh-CN' })],
   })
@@ -40,6 +42,7 @@ t.test('an alarm goes to everybody on its row, as mail and as SMS, with its word
           condition: rule.describe,
           current: '-11.5',
           product: device.productId,
+          time: /^[-\d]+ [:\d]+ \+08:00$/,
         },
       },
     },

@@ -84,18 +84,6 @@ export function clockTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** Puts the moments of a text into this process's zone (TZ): `2026-11-21 10:04:01 +08:00`. */
-export function showLocalTimes(text: string): string {
-  return text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC/g, (utc, day: string, time: string) => {
-    const at = new Date(`${day}T${time}Z`)
-    const east = -at.getTimezoneOffset()
-    if (Number.isNaN(east) || east === 0) return utc
-    const there = new Date(at.getTime() + east * 60_000).toISOString().slice(0, 19).replace('T', ' ')
-    const offset = new Date(Math.abs(east) * 60_000).toISOString().slice(11, 16)
-    return `${there} ${east < 0 ? '-' : '+'}${offset}`
-  })
-}
-
 /** A moment, readable and exact. */
 export function timeElement(at: number | null): Html {
   return at === null ? html`–` : html`<time datetime="${new Date(at).toISOString()}">${clockTime(at)}</time>`
