@@ -6,6 +6,7 @@ import { measureBacklog } from './measures/backlog.ts'
 import { measureCarriers } from './measures/carriers.ts'
 import { measureLimit } from './measures/limit.ts'
 import { measureMemory } from './measures/memory.ts'
+import { measureOverload } from './measures/overload.ts'
 import { measurePostgres } from './measures/postgres.ts'
 import { measureEmail, measureSms } from './measures/rates.ts'
 import { measureReplicas } from './measures/replicas.ts'
@@ -14,7 +15,7 @@ import { measureStart } from './measures/start.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas scaling postgres] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE]
+const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas scaling overload postgres] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.
@@ -39,6 +40,7 @@ const MEASURES: Readonly<
   backlog: measureBacklog,
   replicas: measureReplicas,
   scaling: measureScaling,
+  overload: measureOverload,
   postgres: measurePostgres,
 }
 

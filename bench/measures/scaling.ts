@@ -1,5 +1,5 @@
-import { createCpuLimit, type Limit } from '../../test/rigs/cgroup.ts'
 import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
+import { createCpuLimit, type Limit } from '../cgroup.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
 import type { Session } from '../session.ts'
 import {

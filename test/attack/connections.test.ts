@@ -46,52 +46,39 @@ t.test('what is not HTTP, or two things at once, is answered by a bare status', 
   const path = rig.path('sms')
   const body = JSON.stringify(smsBody())
   const chunked = head('POST', path, 'Transfer-Encoding: chunked')
-  const wrong: Readonly<Record<string, readonly [string | Buffer, RegExp]>> = {
-    garbage: ['\0\x01\x02GARBAGE\r\n\r\n', /^HTTP\/1\.1 400 /],
-    'no host': [`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}`, /^HTTP\/1\.1 400 /],
-    'two lengths': [`${head('POST', path, 'Content-Length: 2', 'Content-Length: 3')}{}`, /^HTTP\/1\.1 400 /],
-    'length and chunks': [
-      `${head('POST', path, `Content-Length: ${body.length}`, 'Transfer-Encoding: chunked')}0\r\n\r\n${body}`,
-      /^HTTP\/1\.1 400 /,
-    ],
-    'an odd coding': [head('POST', path, 'Transfer-Encoding: xchunked'), /^HTTP\/1\.1 400 /],
-    'a folded header': [head('POST', path, 'X-A: b', ' Transfer-Encoding: chunked'), /^HTTP\/1\.1 400 /],
-    'a space before the colon': [head('POST', path, 'Transfer-Encoding : chunked'), /^HTTP\/1\.1 400 /],
-    'a bare line feed': [`POST ${path} HTTP/1.1\nHost: x\n\n`, /^HTTP\/1\.1 400 /],
-    'two hosts': [head('POST', path, 'Host: y', `Content-Length: ${body.length}`) + body, /^HTTP\/1\.1 400 /],
-    'the same host twice': [head('POST', path, 'hOST: x', 'Content-Length: 0'), /^HTTP\/1\.1 400 /],
-    'two hosts, outside the callbacks': [head('GET', '/', 'Host: y'), /^HTTP\/1\.1 400 /],
-    'HTTP/2 without a word before': ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1\.1 400 /],
-    'a length twice': [head('POST', path, 'Content-Length: 5', 'Content-Length: 5'), /^HTTP\/1\.1 400 /],
-    'a list of lengths': [head('POST', path, 'Content-Length: 5, 5'), /^HTTP\/1\.1 400 /],
-    'a length with a sign': [head('POST', path, 'Content-Length: +5'), /^HTTP\/1\.1 400 /],
-    'a hexadecimal length': [head('POST', path, 'Content-Length: 0x5'), /^HTTP\/1\.1 400 /],
-    'a length beyond counting': [head('POST', path, `Content-Length: ${'9'.repeat(20)}`), /^HTTP\/1\.1 400 /],
-    'packed chunks': [head('POST', path, 'Transfer-Encoding: gzip, chunked'), /^HTTP\/1\.1 400 /],
-    'chunks twice': [
-      head('POST', path, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'),
-      /^HTTP\/1\.1 400 /,
-    ],
-    'chunks that are not last': [
-      head('POST', path, 'Transfer-Encoding: chunked, identity'),
-      /^HTTP\/1\.1 400 /,
-    ],
-    'chunks in HTTP/1.0': [
-      `POST ${path} HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      /^HTTP\/1\.1 400 /,
-    ],
-    'a chunk whose size is none': [`${chunked}0x2\r\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
-    'a chunk beyond counting': [`${chunked}${'1'.repeat(20)}\r\n{}`, /^HTTP\/1\.1 400 /],
-    'a chunk extension with a bare line feed': [`${chunked}2;\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
-    'a chunk that is longer than it says': [`${chunked}1\r\n{}\r\n0\r\n\r\n`, /^HTTP\/1\.1 400 /],
-    'a carriage return in a header': [head('POST', path, 'X-A: b\rc'), /^HTTP\/1\.1 400 /],
-    'a zero octet in a header': [head('POST', path, 'X-A: b\0c'), /^HTTP\/1\.1 400 /],
-    'a negative length': [head('POST', path, 'Content-Length: -1'), /^HTTP\/1\.1 400 /],
+  const wrong: Readonly<Record<string, string>> = {
+    garbage: '\0\x01\x02GARBAGE\r\n\r\n',
+    'no host': `POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}`,
+    'two lengths': `${head('POST', path, 'Content-Length: 2', 'Content-Length: 3')}{}`,
+    'length and chunks': `${head('POST', path, `Content-Length: ${body.length}`, 'Transfer-Encoding: chunked')}0\r\n\r\n${body}`,
+    'an odd coding': head('POST', path, 'Transfer-Encoding: xchunked'),
+    'a folded header': head('POST', path, 'X-A: b', ' Transfer-Encoding: chunked'),
+    'a space before the colon': head('POST', path, 'Transfer-Encoding : chunked'),
+    'a bare line feed': `POST ${path} HTTP/1.1\nHost: x\n\n`,
+    'two hosts': head('POST', path, 'Host: y', `Content-Length: ${body.length}`) + body,
+    'the same host twice': head('POST', path, 'hOST: x', 'Content-Length: 0'),
+    'two hosts, outside the callbacks': head('GET', '/', 'Host: y'),
+    'HTTP/2 without a word before': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'a length twice': head('POST', path, 'Content-Length: 5', 'Content-Length: 5'),
+    'a list of lengths': head('POST', path, 'Content-Length: 5, 5'),
+    'a length with a sign': head('POST', path, 'Content-Length: +5'),
+    'a hexadecimal length': head('POST', path, 'Content-Length: 0x5'),
+    'a length beyond counting': head('POST', path, `Content-Length: ${'9'.repeat(20)}`),
+    'packed chunks': head('POST', path, 'Transfer-Encoding: gzip, chunked'),
+    'chunks twice': head('POST', path, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked'),
+    'chunks that are not last': head('POST', path, 'Transfer-Encoding: chunked, identity'),
+    'chunks in HTTP/1.0': `POST ${path} HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    'a chunk whose size is none': `${chunked}0x2\r\n{}\r\n0\r\n\r\n`,
+    'a chunk beyond counting': `${chunked}${'1'.repeat(20)}\r\n{}`,
+    'a chunk extension with a bare line feed': `${chunked}2;\n{}\r\n0\r\n\r\n`,
+    'a chunk that is longer than it says': `${chunked}1\r\n{}\r\n0\r\n\r\n`,
+    'a carriage return in a header': head('POST', path, 'X-A: b\rc'),
+    'a zero octet in a header': head('POST', path, 'X-A: b\0c'),
+    'a negative length': head('POST', path, 'Content-Length: -1'),
   }
-  for (const [name, [bytes, status]] of Object.entries(wrong)) {
+  for (const [name, bytes] of Object.entries(wrong)) {
     const said = await say(rig, bytes)
-    t.match(said, status, name)
-    t.match(said, /\r\n\r\n(0\r\n\r\n)?$/, `${name}: no body`)
+    t.match(said, /^HTTP\/1\.1 400 [^]*\r\n\r\n(0\r\n\r\n)?$/, `${name}: a status without a body`)
   }
   t.equal(rig.twilio.requests.length, 0)
   const strays = rig.events().filter(({ event }) => event === 'stray')

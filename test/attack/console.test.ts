@@ -1,8 +1,7 @@
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import t from 'tap'
 import { openRaw } from '../rigs/raw.ts'
 import { type ServiceRig, startRig } from '../rigs/service.ts'
-import { playIdlers } from './idlers.ts'
 
 const ADMIN_TOKENS = 'an-Admin-token-of-some-length'
 const basic = `Basic ${Buffer.from(`operator:${ADMIN_TOKENS}`).toString('base64')}`
@@ -11,51 +10,56 @@ const form = new URLSearchParams({ kind: 'sms/login-code', to: '+8613800138000' 
 interface Asked {
   readonly status: number
   readonly body: string
+  readonly localPort: number | undefined
 }
 
 /** A request to the private listener as a browser makes it, with whatever headers a page can bring about. */
 function ask(
   rig: ServiceRig,
   path: string,
-  headers: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>>,
   body?: string,
+  agent: Agent | false = false,
 ): Promise<Asked> {
-  const { hostname, port } = new URL(rig.service().adminUrl)
+  const { hostname: host, port } = new URL(rig.service().adminUrl)
+  const form = body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }
+  const headers = { host: `localhost:${port}`, ...form, ...more }
+  const method = body === undefined ? 'GET' : 'POST'
   return new Promise((resolve, reject) => {
-    const asking = request(
-      {
-        host: hostname,
-        port,
-        path,
-        method: body === undefined ? 'GET' : 'POST',
-        agent: false,
-        headers: {
-          host: `localhost:${port}`,
-          ...(body === undefined
-            ? {}
-            : {
-                'content-type': 'application/x-www-form-urlencoded',
-                'content-length': String(Buffer.byteLength(body)),
-              }),
-          ...headers,
-        },
-      },
-      response => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk
-        })
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text }))
-      },
-    )
-    asking.on('error', reject)
-    asking.end(body)
+    request({ host, port, path, method, agent, headers }, response => {
+      const { localPort } = response.socket
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text, localPort }))
+    })
+      .on('error', reject)
+      .end(body)
   })
 }
 
 t.test('connections that idle shut nobody out', async t => {
   const rig = await startRig(t, { ADMIN_TOKENS })
-  await playIdlers(t, rig.service().adminUrl, ADMIN_TOKENS, 700)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  const authorization = `Bearer ${ADMIN_TOKENS}`
+  const known = await ask(rig, '/metrics', { authorization }, undefined, agent)
+  let open = 0
+  const idle = async () => {
+    const raw = await openRaw(rig.service().adminUrl)
+    t.teardown(() => raw.socket.destroy())
+    raw.socket.once('close', () => (open -= 1))
+    raw.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await raw.says(/^HTTP\/1\.1 200 /)
+    open += 1
+  }
+  for (let n = 0; n < 700; n += 100) await Promise.all(Array.from({ length: 100 }, idle))
+  t.ok(open <= 500, `${open} of 700 are open still`)
+  t.equal((await ask(rig, '/healthz', {})).status, 200, 'a probe')
+  t.equal((await ask(rig, '/metrics', { authorization })).status, 200, 'a new connection with the token')
+  const { status, localPort } = await ask(rig, '/metrics', { authorization }, undefined, agent)
+  t.same([status, localPort], [200, known.localPort], 'a connection that had the token before them')
 })
 
 t.test('the token of Prometheus opens the metrics and nothing else', async t => {

@@ -5,9 +5,8 @@ import t, { type Test } from 'tap'
 import { Agent, request } from 'undici'
 import { callbackKeys } from '../../src/callback/authenticate.ts'
 import type { ConnectorOrder } from '../rigs/connector.ts'
-import { startProcess } from '../rigs/process.ts'
+import { AS_IN_THE_IMAGE, startProcess } from '../rigs/process.ts'
 import { CORP_ID, NO_QUOTAS, SMS_TOKEN, smsBody, startSinks } from '../rigs/service.ts'
-import { AS_IN_THE_IMAGE } from './flood.ts'
 
 const { current } = callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN })
 

@@ -1,10 +1,24 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { callbackKeys } from '../../src/callback/authenticate.ts'
 import { startProcess } from '../rigs/process.ts'
 import { openRaw } from '../rigs/raw.ts'
-import { NO_QUOTAS, startRig, startSinks, until } from '../rigs/service.ts'
-import { countFates, createCallers, postOf } from './callers.ts'
+import { CORP_ID, NO_QUOTAS, SMS_TOKEN, smsBody, startRig, startSinks } from '../rigs/service.ts'
+import { createCallbacks } from './callbacks.ts'
+import { openBurst } from './ending.ts'
+
+const PATH = `/callback/${CORP_ID}/${callbackKeys('sms', { corpId: CORP_ID, token: SMS_TOKEN }).current}/sms`
+let made = 0
+
+/** A callback to a number of its own. */
+function postOf(): string {
+  made += 1
+  const text = JSON.stringify(
+    smsBody({ to: String(13_800_000_000 + made) }, { code: String(100_000 + made) }),
+  )
+  return `POST ${PATH} HTTP/1.1\r\nHost: callback\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
 
 for (const scheme of ['http', 'https'] as const) {
   t.test(`${scheme}: who ends his side behind a request is answered`, async t => {
@@ -49,16 +63,21 @@ for (const scheme of ['http', 'https'] as const) {
   })
 }
 
-t.test('a process that has just started answers 500 at once: it takes them, or refuses', async t => {
-  const { settings, twilio } = await startSinks(t)
-  const { publicUrl } = await startProcess(t, { ...settings, ...NO_QUOTAS })
-  const callers = createCallers({ url: publicUrl, connections: 'new', patienceMs: 600_000 })
-  t.teardown(callers.close)
-  const fates = countFates(await Promise.all(Array.from({ length: 500 }, callers.callOnce)))
-  const { 0: zero = 0, 5031002: refused = 0 } = fates
-  t.comment(fates)
-  t.equal(zero + refused, 500, 'nobody is left waiting or hung up on')
-  t.ok(zero >= 100, `${zero} are taken`)
-  const recipients = () => new Set(twilio.messages.map(each => each.to)).size
-  await until(() => recipients() >= zero, 'what was taken is delivered')
-})
+t.test(
+  'a process that has just started answers 500 at once: it takes them, or refuses, and loses none',
+  async t => {
+    const burst = await openBurst(t, {}, 500)
+    const callbackOf = createCallbacks()
+    const answers = await burst.driver.load(
+      Array.from({ length: 500 }, () => callbackOf('email')),
+      500,
+    )
+    const taken = answers.filter(({ errCode }) => errCode === 0).length
+    for (const { status, errCode, retryAfter } of answers.filter(each => each.errCode !== 0))
+      t.match({ status, errCode, retryAfter }, { status: 503, errCode: 5031002, retryAfter: /^\d+$/ })
+    t.ok(taken >= 100, `${taken} are taken`)
+    burst.running.child.kill('SIGTERM')
+    t.equal(await burst.running.exited, 0)
+    t.match(await burst.finish(), { answered: taken, delivered: taken, lost: 0, duplicated: 0 })
+  },
+)

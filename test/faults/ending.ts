@@ -19,14 +19,15 @@ export interface Burst {
   finish(): Promise<Judgement>
 }
 
-export async function openBurst(t: Test, settings: Settings): Promise<Burst> {
+/** @param connections over which it is called at most. */
+export async function openBurst(t: Test, settings: Settings, connections = 32): Promise<Burst> {
   const sinks = await startSinks(t)
   const env = { ...sinks.settings, ...NO_QUOTAS, ...settings, PATH: process.env['PATH'] ?? '' }
   const running = await startProcess(t, env)
   const urls = {
     email: `${running.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
   }
-  const driver = createDriver({ urls: () => urls, ca: sinks.ca, connections: 32 })
+  const driver = createDriver({ urls: () => urls, ca: sinks.ca, connections })
   t.teardown(() => driver.close())
   const callbackOf = createCallbacks()
   return {

@@ -22,7 +22,6 @@ const MEASURING: readonly string[] = [
   'test/attack/newcomers.long.test.ts',
   'test/chaos/chaos.long.test.ts',
   'test/faults/callers.long.test.ts',
-  'test/faults/overload.long.test.ts',
   'test/service/idle.long.test.ts',
   'test/service/memory.long.test.ts',
   'test/service/silent-dns.long.test.ts',
