@@ -14,20 +14,17 @@ interface Column {
  * with an id, keys and times of its own. It asks the database which table holds what ended and which columns that has.
  * @param client in the store's schema.
  * @param days ago that the oldest one ended.
- * @param options.youngest days ago that the youngest one ended.
- * @param options.inUse the service runs. It takes longer.
  */
 export async function fillFinished(
   client: pg.Client,
   rows: number,
   days: number,
-  { youngest = 0, inUse = false }: { readonly youngest?: number; readonly inUse?: boolean } = {},
 ): Promise<void> {
   const { table, columns } = await findFinished(client)
-  const rebuild = inUse ? undefined : await dropIndexes(client, table)
+  const rebuild = await dropIndexes(client, table)
   await client.query('SET synchronous_commit = off')
-  const end = Date.now() - youngest * DAY_MS
-  const begin = end - (days - youngest) * DAY_MS
+  const end = Date.now()
+  const begin = end - days * DAY_MS
   await client.query(`CREATE TEMP TABLE one AS SELECT * FROM ${table} WHERE final_at IS NOT NULL LIMIT 1`)
   const names = columns.map(({ name }) => name).join(', ')
   // Below all that are there, and below those of an earlier fill.
@@ -40,21 +37,16 @@ export async function fillFinished(
   for (let from = 0; from < rows; ) {
     const until = Math.min(rows, from + Math.ceil(DAY_MS / step))
     const ends = [from, until - 1].map(n => begin + n * step)
-    const insert = async () => {
-      await makeDays(client as unknown as Client, days, ends)
-      await client.query(
-        `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values}
-         FROM one, generate_series($1::bigint, $2::bigint) AS n,
-           LATERAL (SELECT $3::float8 + n * $4::float8 - one.final_at AS shift) AS moved`,
-        [from, until - 1, begin, step],
-      )
-    }
-    // A service that runs may have removed the day again while it was empty.
-    await insert().catch(insert)
+    await makeDays(client as unknown as Client, days, ends)
+    await client.query(
+      `INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values}
+       FROM one, generate_series($1::bigint, $2::bigint) AS n,
+         LATERAL (SELECT $3::float8 + n * $4::float8 - one.final_at AS shift) AS moved`,
+      [from, until - 1, begin, step],
+    )
     from = until
   }
   await client.query('DROP TABLE one')
-  if (rebuild === undefined) return
   await rebuild()
   await client.query('VACUUM (FREEZE, ANALYZE)')
 }

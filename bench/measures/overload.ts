@@ -65,10 +65,12 @@ async function flood(
   try {
     await usual.sendAtRate(100, 1, plain)
     const { perSecond } = await usual.saturate(MEASURE_S, plain)
-    await driver.ask({ is: 'open', port, ca, connections: CONNECTIONS } as OpenQuestion)
+    const opening: OpenQuestion = { is: 'open', port, ca, connections: CONNECTIONS }
+    await driver.ask(opening)
     const from = session.numbers.next()
-    const asked = { path: PATHS[channel], channel, perSecond: perSecond * 10, seconds: FLOOD_S, from }
-    const found = await driver.ask<FloodAnswer>({ is: 'flood', ...asked } as FloodQuestion)
+    const load = { perSecond: perSecond * 10, seconds: FLOOD_S, from }
+    const asked: FloodQuestion = { is: 'flood', path: PATHS[channel], channel, ...load }
+    const found = await driver.ask<FloodAnswer>(asked)
     while (session.numbers.taken() < from + found.sent) session.numbers.next()
     for (const number of found.promised) promised.push([number, number])
     await sleep(MEASURE_S * 1000)

@@ -6,7 +6,7 @@ import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { openGround } from './ground.ts'
 import { startPlatform } from './platform.ts'
 import { type Replica, startReplica, untilReady } from './replica.ts'
-import { lookInto, type SharedStore } from './rows.ts'
+import { lookInto } from './rows.ts'
 
 /** Something that befalls the replicas or their database, so many seconds after the load began. */
 export type Blow =
@@ -18,10 +18,6 @@ export type Blow =
   | { readonly at: number; readonly is: 'stop'; readonly replica: number; readonly seconds: number }
   /** `pg_ctl restart -m immediate`. */
   | { readonly at: number; readonly is: 'crash' }
-  /** Somebody reads all messages in a transaction that stays open for so many seconds, as a backup does. */
-  | { readonly at: number; readonly is: 'snapshot'; readonly seconds: number }
-  /** So many messages more that ended days ago, which are older than RETENTION_DAYS. */
-  | { readonly at: number; readonly is: 'history'; readonly rows: number }
 
 export interface ChaosOptions {
   readonly seconds: number
@@ -29,10 +25,6 @@ export interface ChaosOptions {
   readonly random: () => number
   readonly say: (line: string) => void
   readonly callers?: Readonly<Record<'email' | 'sms', number>>
-  /** Mean time between an answer and the caller's next callback, ms. */
-  readonly thinkMs?: number
-  /** Settings of the replicas, beside those of a run. */
-  readonly settings?: Readonly<Record<string, string>>
 }
 
 export interface Findings extends Judgement {
@@ -49,8 +41,6 @@ export interface Findings extends Judgement {
   /** Processes on the store's books that did not end in order, and how many were killed. */
   readonly ownersLeft: number
   readonly kills: number
-  /** Messages that are older than any that a run makes. */
-  readonly old: number
   /** Log lines that must not be: faults, and what the database called a deadlock. */
   readonly faults: readonly string[]
 }
@@ -58,7 +48,6 @@ export interface Findings extends Judgement {
 const SECRET = 'chaos-run-store-secret-0123456789'
 const REPLICAS = 3
 const REST_WITHIN_MS = 120_000
-const REMOVED_WITHIN_MS = 150_000
 
 /**
  * Three replicas on one Postgres under load, each a process of its own, while they are killed, stopped and replaced
@@ -73,7 +62,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
   const replicas: Replica[] = []
   try {
     const url = await postgres.url()
-    const env = { ...ground.settings(url), DRAIN_SECONDS: '1', LOG_LEVEL: 'info', ...options.settings }
+    const env = { ...ground.settings(url), DRAIN_SECONDS: '1', LOG_LEVEL: 'info' }
     const began = Date.now()
     // All at once, on an empty database.
     for (let n = 0; n < REPLICAS; n += 1) replicas.push(startReplica({ env, heard: log.hear }))
@@ -82,15 +71,14 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       replicas,
       ca: ground.ca,
       callers: options.callers ?? { email: 18, sms: 10 },
-      thinkMs: options.thinkMs ?? 200,
+      thinkMs: 200,
       random,
     })
     const store = lookInto(url)
-    await suffer(options, replicas, postgres, store)
+    await suffer(options, replicas, postgres)
     await platform.stop()
     await atRest(store.live)
     say('at rest')
-    const old = await untilRemoved(store)
     // One that is still starting does not end in order.
     await untilReady(replicas)
     await Promise.all(replicas.map(each => each.end()))
@@ -108,7 +96,6 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
       waits: waitsOf(judgement, ground.arrivals),
       starts: replicas.reduce((sum, each) => sum + each.starts(), 0),
       ownersLeft: await store.owners(),
-      old,
       kills: options.blows.filter(blow => blow.is === 'kill').length,
       faults: [...log.faults, ...((await postgres.log()).match(/deadlock detected/g) ?? [])],
     }
@@ -123,7 +110,6 @@ async function suffer(
   { seconds, blows, say }: ChaosOptions,
   replicas: readonly Replica[],
   postgres: PostgresRig,
-  store: SharedStore,
 ): Promise<void> {
   const began = performance.now()
   const until = (at: number) => pause(Math.max(0, began + at * 1000 - performance.now()))
@@ -132,8 +118,6 @@ async function suffer(
     const whom = 'replica' in blow ? ` replica ${blow.replica}` : ''
     say(`${String(blow.at).padStart(4)} s  ${blow.is}${whom}`)
     if (blow.is === 'crash') return postgres.crash()
-    if (blow.is === 'snapshot') return store.holdSnapshot(blow.seconds)
-    if (blow.is === 'history') return store.addHistory(blow.rows)
     const replica = replicas[blow.replica]
     if (blow.is !== 'stop') return replica?.kill(blow.is === 'kill' ? 'SIGKILL' : 'SIGTERM')
     replica?.kill('SIGSTOP')
@@ -151,14 +135,6 @@ export async function atRest(count: () => Promise<number | null>): Promise<void>
     if (performance.now() > end) throw new Error(`${live} messages are still live ${REST_WITHIN_MS} ms later`)
     await pause(250)
   }
-}
-
-/** Waits for messages that are old enough to be removed: replicas look for some once a minute. @returns how many are left */
-async function untilRemoved(store: SharedStore): Promise<number> {
-  const end = performance.now() + REMOVED_WITHIN_MS
-  let old = await store.history()
-  for (; old > 0 && performance.now() < end; old = await store.history()) await pause(1000)
-  return old
 }
 
 function waitsOf(

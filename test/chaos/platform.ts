@@ -25,28 +25,19 @@ export interface PlatformOptions {
   readonly answerMs?: number
   /** After how long it says again what got no answer, or 503, ms. */
   readonly againMs?: number
-  /** Share of the callbacks that are given to two replicas at once. */
-  readonly twinShare?: number
 }
 
 /** What a platform waits for an answer. */
 const ANSWER_MS = 4000
 /** A callback is said again for so long; the store knows it as the same one for longer. */
 const PERSIST_MS = 15_000
+/** Share of the callbacks that are given to two replicas at once. */
+const TWIN_SHARE = 0.02
 const LIFE_MS = 24 * 3_600_000
 
 /** Posts callbacks round-robin to the replicas that are ready; what gets no answer, or 503, is said again. */
 export function startPlatform(options: PlatformOptions): Platform {
-  const {
-    replicas,
-    ca,
-    callers,
-    thinkMs,
-    random,
-    answerMs = ANSWER_MS,
-    againMs = 500,
-    twinShare = 0.02,
-  } = options
+  const { replicas, ca, callers, thinkMs, random, answerMs = ANSWER_MS, againMs = 500 } = options
   const callbackOf = createCallbacks()
   let turn = 0
   let twins = 0
@@ -78,7 +69,7 @@ export function startPlatform(options: PlatformOptions): Platform {
   async function call(channel: 'email' | 'sms'): Promise<void> {
     while (!stopped) {
       const callback = callbackOf(channel, { lifeMs: LIFE_MS })
-      if (random() < twinShare) {
+      if (random() < TWIN_SHARE) {
         twins += 1
         await Promise.all([persist(callback), persist(callback)])
       } else await persist(callback)

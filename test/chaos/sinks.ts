@@ -14,9 +14,8 @@ export interface Sinks {
 
 /**
  * @param delayMs asked for each message: how long its acceptance takes, so that a kill finds some on their way.
- * @param greylists asked for each mail: whether it is to come again later.
  */
-export async function startSinks(delayMs: () => number, greylists = () => false): Promise<Sinks> {
+export async function startSinks(delayMs: () => number): Promise<Sinks> {
   const arrivals: Arrival[] = []
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, socket => {
@@ -27,7 +26,7 @@ export async function startSinks(delayMs: () => number, greylists = () => false)
       arrivals.push(mail)
       return delayMs()
     }
-    serve(socket, accept, greylists)
+    serve(socket, accept)
   })
   const smtpPort = await new Promise<number>(resolve => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
@@ -56,7 +55,7 @@ export async function startSinks(delayMs: () => number, greylists = () => false)
 const END = '\r\n.\r\n'
 
 /** Just what a client that does everything right needs. A message counts with its dot. */
-function serve(socket: Socket, accept: (mail: Arrival) => number, greylists: () => boolean): void {
+function serve(socket: Socket, accept: (mail: Arrival) => number): void {
   let held = ''
   let to = ''
   let inMessage = false
@@ -76,10 +75,6 @@ function serve(socket: Socket, accept: (mail: Arrival) => number, greylists: () 
         continue
       }
       const verb = text.slice(0, 4).toUpperCase()
-      if (verb === 'RCPT' && greylists()) {
-        socket.write('450 4.7.1 greylisted\r\n')
-        continue
-      }
       if (verb === 'RCPT') to = /<(.*?)>/.exec(text)?.[1] ?? ''
       if (verb === 'DATA') inMessage = true
       if (verb === 'QUIT') socket.end('221 bye\r\n')

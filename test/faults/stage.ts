@@ -96,31 +96,6 @@ async function atRest(rig: ServiceRig): Promise<void> {
   while ((await backlogOf(rig.service().adminUrl)) > 0) await pause(200)
 }
 
-/** What a server does instead of what it should, at some moments. */
-type Fault<T, A> = (moment: T) => A | undefined
-
-/** Posts a load while a server has a fault, which passes a second after it was met; resolves when all is at rest. */
-export async function loadUnder<T, A>(
-  { driver, atRest }: Pick<Stage, 'driver' | 'atRest'>,
-  load: readonly Callback[],
-  fault: Fault<T, A>,
-  put: (fault: Fault<T, A> | undefined) => void,
-): Promise<void> {
-  let met = 0
-  put(moment => {
-    const act = fault(moment)
-    if (act !== undefined) met += 1
-    return act
-  })
-  const answers = driver.load(load, 20)
-  // A busy machine has begun few attempts when the breaker opens; then the fault is met by one trial after the other.
-  while (met < 5) await pause(10)
-  await pause(1000)
-  put(undefined)
-  await answers
-  await atRest()
-}
-
 export function pause(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
-import { createStoreKeys, type KeyedHashes } from '../../src/outbox/encryption.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openGround } from '../chaos/ground.ts'
 import { startPlatform } from '../chaos/platform.ts'
 import { type Replica, startReplica } from '../chaos/replica.ts'
@@ -52,12 +52,8 @@ export interface UpdateOptions {
   /** `src/main.ts` of the release that they are at first. */
   readonly first: string
   readonly settings?: Readonly<Record<string, string>>
-  /** Secrets that rows may have been written with; STORE_SECRET is the first one in the beginning. */
-  readonly secrets?: readonly [string, ...string[]]
-  /** Share of the callbacks that are given to two replicas at once. */
-  readonly twinShare?: number
-  /** Updates them, under load. @param holdMails lets mails wait, or no longer. */
-  readonly update: (replicas: readonly Replica[], holdMails: (wait: boolean) => void) => Promise<void>
+  /** Updates them, under load. */
+  readonly update: (replicas: readonly Replica[]) => Promise<void>
   /** Where callbacks go instead of to the processes themselves. */
   readonly front?: { readonly publicUrl: string }
   readonly rows: () => Promise<readonly Row[]>
@@ -73,13 +69,8 @@ const SECRET = 'upgrade-run-store-secret-0123456789'
 
 /** Runs processes on one store under load while they are updated; then rest. Joins answers, arrivals and rows. */
 export async function runUpdate(t: Test, options: UpdateOptions): Promise<Updated> {
-  const { databaseUrl, first, front, secrets = [SECRET], twinShare } = options
-  let waits = false
-  const ground = await openGround(
-    secrets[0],
-    () => Math.random() * 40,
-    () => waits,
-  )
+  const { databaseUrl, first, front } = options
+  const ground = await openGround(SECRET, () => Math.random() * 40)
   t.teardown(() => ground.close())
   const env = { ...ground.settings(databaseUrl), DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
@@ -97,31 +88,18 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
     thinkMs: 100,
     random: Math.random,
     answerMs: 20_000,
-    ...(twinShare === undefined ? {} : { twinShare }),
   })
   await pause(500)
-  await options.update(replicas, wait => {
-    waits = wait
-  })
+  await options.update(replicas)
   await pause(500)
   await platform.stop()
   await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent')
   await Promise.all(replicas.map(each => each.end()))
   const { record: answers } = platform
   const rows = await options.rows()
-  const recipientHash = findHashes(secrets, rows)
+  const { recipientHash } = createStoreKeys(SECRET)
   const judgement = judge({ answers, arrivals: ground.arrivals, rows, recipientHash })
   return { ...judgement, posts: answers, faults }
-}
-
-/** Names a recipient as its row does, which was written with one of the secrets. */
-function findHashes(secrets: readonly string[], rows: readonly Row[]): KeyedHashes['recipientHash'] {
-  const known = new Set(rows.map(row => row.recipientHash))
-  const keys = secrets.map(secret => createStoreKeys(secret))
-  return (channel, recipient) => {
-    const hashes = keys.map(each => each.recipientHash(channel, recipient))
-    return hashes.find(hash => known.has(hash)) ?? hashes.join()
-  }
 }
 
 /** What must hold after any update. */
