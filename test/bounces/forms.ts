@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /**
  * Reports of mails that came back, in the forms in which mail servers and mailbox providers send them. Written anew after public
  * collections and the servers' documentation; no mail in them is anybody's.
@@ -16,14 +18,14 @@ export interface Returned {
 
 const CRLF = '\r\n'
 
-function returnedHeaders({ id, to }: Returned, messageId = `<${id}@courier.example>`): string {
+function returnedHeaders({ id, to }: Returned): string {
   return [
     'Received: from courier.example (courier.example [192.0.2.7])',
     '\tby mail.example.com with ESMTPS; Fri, 20 Nov 2026 09:00:00 +0000',
     'From: Example <no-reply@courier.example>',
     `To: ${to}`,
     'Subject: Activate your account',
-    `Message-ID: ${messageId}`,
+    `Message-ID: <${id}@courier.example>`,
     `X-Callback-Courier: ${id}`,
     'MIME-Version: 1.0',
     '',
@@ -65,191 +67,27 @@ export function compose(layout: Layout): string {
   ].join(CRLF)
 }
 
-const statusPart = (...lines: readonly string[]) =>
-  ['Content-Type: message/delivery-status', '', ...lines].join(CRLF)
-const headersPart = (given: Returned, messageId?: string) =>
-  `Content-Type: text/rfc822-headers${CRLF}${CRLF}${returnedHeaders(given, messageId)}`
-const mailPart = (given: Returned, messageId?: string) =>
-  `Content-Type: message/rfc822${CRLF}${CRLF}${returnedHeaders(given, messageId)}Hello`
+const mailPart = (given: Returned) =>
+  `Content-Type: message/rfc822${CRLF}${CRLF}${returnedHeaders(given)}Hello`
 
-const reply = ({ status }: Returned) => (status.startsWith('4') ? 450 : 550)
+const NAMES = ['postfix', 'exim', 'microsoft 365', 'gmail', 'ses', 'qq', '163', 'aliyun'] as const
 
-export const FORMS: Readonly<Record<string, (given: Returned) => string>> = {
-  postfix: given =>
-    compose({
-      human: `This is the mail system at host mail.example.com.${CRLF}${CRLF}<${given.to}>: host mx.example.net said: ${reply(given)}`,
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; mail.example.com',
-          `Original-Envelope-Id: ${given.id}`,
-          'Arrival-Date: Fri, 20 Nov 2026 09:00:00 +0000 (UTC)',
-          '',
-          `Final-Recipient: rfc822; ${given.to}`,
-          `Original-Recipient: rfc822;${given.to}`,
-          `Action: ${given.action ?? 'failed'}`,
-          `Status: ${given.status}`,
-          'Remote-MTA: dns; mx.example.net',
-          `Diagnostic-Code: smtp; ${reply(given)} ${given.status} <${given.to}>: ${given.words ?? 'Recipient`'}`,
-          '    address rejected (in reply to RCPT TO command)',
-        ),
-        headersPart(given),
-      ],
-    }),
-  exim: given =>
-    compose({
-      headers: [`X-Failed-Recipients: ${given.to}`],
-      human: `A message that you sent could not be delivered to one or more of its recipients.${CRLF}${CRLF}  ${given.to}`,
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; mail.example.com',
-          '',
-          `Action: ${given.action ?? 'failed'}`,
-          `Final-Recipient: rfc822;${given.to}`,
-          // Exim says no more than whether it is for good.
-          `Status: ${given.status[0]}.0.0`,
-          'Remote-MTA: dns; mx.example.net',
-          `Diagnostic-Code: smtp; ${reply(given)}-${given.status} ${given.words ?? 'No such user here'}`,
-          ` ${reply(given)} ${given.status} see the help`,
-        ),
-        mailPart(given),
-      ],
-    }),
-  'microsoft 365': given =>
-    compose({
-      headers: [
-        'X-MS-Exchange-Message-Is-Ndr:',
-        `In-Reply-To: <${given.id}@courier.example>`,
-        `References: <${given.id}@courier.example>`,
-      ],
-      humanType: 'text/html; charset=us-ascii',
-      human: `<html><body>${'<p>Your message could not be delivered.</p>'.repeat(400)}</body></html>`,
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns;AS8PR01MB7001.eurprd01.prod.exchangelabs.com',
-          'Arrival-Date: Fri, 20 Nov 2026 09:00:01 +0000',
-          '',
-          `Final-Recipient: rfc822;${given.to}`,
-          `Action: ${given.action ?? 'failed'}`,
-          `Status: ${given.status}`,
-          `Diagnostic-Code: smtp;${reply(given)} ${given.status} ${given.words ?? 'RESOLVER.ADR.RecipientNotFound; Recipient not found'}`,
-        ),
-        headersPart(given),
-      ],
-    }),
-  gmail: given =>
-    compose({
-      boundary: '000000000000ca2d9205f5a5444d',
-      headers: [
-        `X-Failed-Recipients: ${given.to}`,
-        `In-Reply-To: <${given.id}@courier.example>`,
-        `References: <${given.id}@courier.example>`,
-      ],
-      humanType: 'multipart/related; boundary="inner-1"',
-      human: [
-        '--inner-1',
-        'Content-Type: multipart/alternative; boundary="inner-2"',
-        '',
-        '--inner-2',
-        'Content-Type: text/plain; charset="UTF-8"',
-        '',
-        '** Address not found **',
-        '--inner-2--',
-        '--inner-1',
-        'Content-Type: image/png; name="icon.png"',
-        'Content-Disposition: attachment; filename="icon.png"',
-        'Content-Transfer-Encoding: base64',
-        'Content-ID: <icon.png>',
-        '',
-        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',
-        '--inner-1--',
-      ].join(CRLF),
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; googlemail.com',
-          'Arrival-Date: Fri, 20 Nov 2026 01:00:03 -0800 (PST)',
-          'X-Original-Message-ID: <something@courier.example>',
-          '',
-          `Final-Recipient: rfc822; ${given.to}`,
-          `Action: ${given.action ?? 'failed'}`,
-          `Status: ${given.status}`,
-          'Remote-MTA: dns; mx.example.net. (192.0.2.9, the server for the domain example.net.)',
-          `Diagnostic-Code: smtp; ${reply(given)}-${given.status} ${given.words ?? 'The email account that you tried to reach does not exist.'}`,
-          ` ${reply(given)} ${given.status}  https://support.google.com/mail/?p=NoSuchUser x1si1 - gsmtp`,
-          'Last-Attempt-Date: Fri, 20 Nov 2026 01:00:04 -0800 (PST)',
-        ),
-        mailPart(given),
-      ],
-    }),
-  ses: given =>
-    compose({
-      human: 'An error occurred while trying to deliver the mail to the following recipients:',
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; a48-110.smtp-out.amazonses.com',
-          '',
-          `Action: ${given.action ?? 'failed'}`,
-          `Final-Recipient: rfc822; ${given.to}`,
-          `Diagnostic-Code: smtp; ${reply(given)} ${given.status} ${given.words ?? 'user unknown'}`,
-          `Status: ${given.status}`,
-        ),
-        // SES puts a Message-ID of its own in the place of ours.
-        mailPart(
-          given,
-          '<0101019300000000-1f3870be-0000-4000-8000-000000000000-000000@us-west-2.amazonses.com>',
-        ),
-      ],
-    }),
-  qq: given =>
-    compose({
-      humanType: 'text/html; charset=gb18030',
-      human: '<div>\u00b1\u00a7\u00c7\u00b8</div>',
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; mail.qq.com',
-          '',
-          `Final-Recipient: RFC822; ${given.to}`,
-          `Action: ${given.action ?? 'failed'}`,
-          `Status: ${given.status}`,
-          'Remote-MTA: dns; mx3.qq.com',
-          `Diagnostic-Code: SMTP; host mx3.qq.com said: ${reply(given)} ${given.words ?? 'Mailbox not found. http://service.mail.qq.com/cgi-bin/help?subtype=1'}`,
-        ),
-        headersPart(given),
-      ],
-    }),
-  163: given =>
-    compose({
-      boundary: '----=_Part_163_1763629207',
-      humanType: 'text/html; charset=GBK',
-      human: '<div>\u00cf\u00b5\u00cd\u00b3\u00cd\u00cb\u00d0\u00c5</div>',
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; m16.mail.163.com',
-          'Arrival-Date: Fri, 20 Nov 2026 17:00:00 +0800 (CST)',
-          '',
-          `Final-Recipient: rfc822; ${given.to}`,
-          `Action: ${given.action ?? 'Failed'}`,
-          `Status: ${given.status[0]}.0.0`,
-          `Diagnostic-Code: smtp; SMTP error, RCPT TO: ${reply(given)} ${given.status} ${given.words ?? 'User not found'}: ${given.to}`,
-        ),
-        mailPart(given),
-      ],
-    }),
-  aliyun: given =>
-    compose({
-      human: '您发送的邮件被退回。',
-      parts: [
-        statusPart(
-          'Reporting-MTA: dns; out30-1.freemail.mail.aliyun.com',
-          `Original-Envelope-Id: ${given.id}`,
-          `Final-Recipient: rfc822;<${given.to}>`,
-          `Action: ${given.action ?? 'failed'}`,
-          `Status: ${given.status} (${given.words ?? 'bad destination mailbox address'})`,
-          `Diagnostic-Code: smtp; ${reply(given)} ${given.status} Mailbox not found`,
-        ),
-        headersPart(given),
-      ],
-    }),
-}
+/** Each from a file of test/fixtures/bounces, where `{words|…}` has what that server says by itself. */
+export const FORMS = Object.fromEntries(
+  NAMES.map(name => {
+    const file = new URL(`../fixtures/bounces/${name.replace(' ', '-')}.eml`, import.meta.url)
+    const text = readFileSync(file, 'utf8').replaceAll('\n', CRLF)
+    const form = (given: Returned) => {
+      const said: Readonly<Record<string, string | undefined>> = {
+        ...given,
+        class: given.status[0],
+        reply: given.status.startsWith('4') ? '450' : '550',
+      }
+      return text.replaceAll(/\{(\w+)(?:\|(.*?))?\}/g, (_all, key: string, usual = '') => said[key] ?? usual)
+    }
+    return [name, form]
+  }),
+) as Readonly<Record<(typeof NAMES)[number], (given: Returned) => string>>
 
 /** A complaint in the form of RFC 5965, as Yahoo, Outlook.com and Comcast send it. */
 export function complaint(

@@ -11,7 +11,7 @@ const fill = (text: string, octets = OCTETS - 4096): string =>
  * long as a report may be.
  */
 export function hostileReports(given: Returned): Readonly<Record<string, string>> {
-  const form = FORMS['postfix'] as (given: Returned) => string
+  const form = FORMS['postfix']
   const text = form(given)
   const boundary = '=_report_1f3870be'
   const inHead = (field: string) => text.replace('MIME-Version', () => `${field}\r\nMIME-Version`)
@@ -84,7 +84,7 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
 
 /** A report as long as these, which nobody has made for that: it gives back a mail of common lines. */
 export function harmlessReport(given: Returned): string {
-  const form = FORMS['exim'] as (given: Returned) => string
+  const form = FORMS['exim']
   const text = form(given)
   const line = 'Somebody has written a line of a mail as long as most lines of mails are.\r\n'
   return text.replace(/Hello(?=\r\n)/, () => fill(line))

@@ -82,7 +82,7 @@ t.test(
       /[0-9a-f]{32}/.exec(
         /console\/messages\/[0-9a-f]{32}/.exec(await read('/console/messages'))?.[0] ?? '',
       ) ?? []
-    const form = FORMS['gmail'] as (typeof FORMS)[string]
+    const form = FORMS['gmail']
     const others = {
       // Whoever writes a mail says how long its fields are.
       long: `${`Content-Type: text/plain; x="${'x'.repeat(95_000)}"\n`.repeat(60)}\nx\n`,
@@ -164,7 +164,7 @@ t.test(
     await until(() => sinks.smtp.mails.length === given.length, 'all are sent')
     const reports = sinks.smtp.mails.map(({ data, to }) => {
       const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(data))?.[1] ?? ''
-      return { id, text: FORMS['postfix']?.({ id, to: to[0] ?? '', status: '5.1.1' }) ?? '' }
+      return { id, text: FORMS['postfix']({ id, to: to[0] ?? '', status: '5.1.1' }) }
     })
     const recorded = () =>
       lines

@@ -6,7 +6,7 @@ import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, type Settings, type Sinks, startSinks } from '../rigs/service.ts'
 import { createCallbacks } from './callbacks.ts'
 import { type Judgement, judge, readRows } from './checker.ts'
-import { createDriver, type Driver } from './driver.ts'
+import { createDriver, type Driver, type DriverOptions } from './driver.ts'
 import { backlogOf, mailsOf, pause } from './stage.ts'
 
 export interface Burst {
@@ -19,15 +19,19 @@ export interface Burst {
   finish(): Promise<Judgement>
 }
 
-/** @param connections over which it is called at most. */
-export async function openBurst(t: Test, settings: Settings, connections = 32): Promise<Burst> {
+/** @param callers how many it is called by at once at most, and how long each waits for an answer. */
+export async function openBurst(
+  t: Test,
+  settings: Settings,
+  callers: Pick<DriverOptions, 'connections' | 'timeoutMs'> = { connections: 32 },
+): Promise<Burst> {
   const sinks = await startSinks(t)
   const env = { ...sinks.settings, ...NO_QUOTAS, ...settings, PATH: process.env['PATH'] ?? '' }
   const running = await startProcess(t, env)
   const urls = {
     email: `${running.publicUrl}/callback/${CORP_ID}/${deriveCallbackKey('email', CORP_ID, EMAIL_TOKEN)}/email`,
   }
-  const driver = createDriver({ urls: () => urls, ca: sinks.ca, connections })
+  const driver = createDriver({ urls: () => urls, ca: sinks.ca, ...callers })
   t.teardown(() => driver.close())
   const callbackOf = createCallbacks()
   return {

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { codeLines, draw } from './draw.ts'
-import { mistakes } from './mistakes.ts'
-import { placeMistake, placeSampled, readSources } from './place.ts'
+import { placeMistake, placeSampled, readMistakes, readSources } from './place.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 
 t.test('every mistake of the list can be planted in one place', async t => {
   const sources = readSources(ROOT)
+  const mistakes = readMistakes()
   t.ok(mistakes.length >= 100, `${mistakes.length} mistakes`)
   const faults = mistakes.flatMap((mistake, at) => {
     const place = placeMistake(mistake, sources)

@@ -12,6 +12,20 @@ export interface Mistake {
   readonly tests: readonly string[]
 }
 
+/** The list of mistakes.txt. */
+export function readMistakes(): readonly Mistake[] {
+  const list = readFileSync(join(import.meta.dirname, 'mistakes.txt'), 'utf8').replaceAll(/^#.*\n/gm, '')
+  return list
+    .trim()
+    .split('\n\n')
+    .flatMap(group => {
+      const [tests = '', ...lines] = group.split('\n')
+      return [...lines.join('\n').matchAll(/^ {2}(.*)\n {2}⇒ ?(.*)$/gm)].map(
+        ([, text = '', instead = '']) => ({ text, instead, tests: tests.split(' ') }),
+      )
+    })
+}
+
 /** The program's files below a directory, with their text. */
 export function readSources(root: string): ReadonlyMap<string, string> {
   const files = globSync('src/**/*.ts', { cwd: root })

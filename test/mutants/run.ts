@@ -13,14 +13,13 @@ import {
 import { setPriority, tmpdir } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { mistakes } from './mistakes.ts'
-import { placeMistake, placeSampled, readSources, type Sampled } from './place.ts'
+import { placeMistake, placeSampled, readMistakes, readSources, type Sampled } from './place.ts'
 
 const USAGE = `node test/mutants/run.ts [--only N,N] [--minutes N] [--list]
        node test/mutants/run.ts --sample FILE [--results FILE] [--only N,N] [--minutes N]
 
 Plants one mistake after the other into a copy of the program, runs the tests that are expected to notice it, then those
-of their folder, and says which mistakes nobody noticed. Its list is test/mutants/mistakes.ts.
+of their folder, and says which mistakes nobody noticed. Its list is test/mutants/mistakes.txt.
 
   --only N,N     these mistakes, by their numbers
   --minutes N    begins no other mistake after this time; 90 unless told otherwise
@@ -88,7 +87,7 @@ else if (values.list) for (const mistake of planted) say(describe(mistake))
 else process.exitCode = (await plantAll()) && faults === 0 ? 0 : 1
 
 function kept() {
-  return mistakes.map(mistake => ({
+  return readMistakes().map(mistake => ({
     mistake,
     place: placeMistake(mistake, sources),
     stages: () => {

@@ -138,7 +138,7 @@ t.test('with everything on each part does its work, and after the end nothing of
   // A mail goes out, comes back, and is found in the mailbox.
   await rig.post('email', mailBody())
   const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
-  imap.mails.set(1, FORMS['postfix']?.({ id, to: 'ann@example.com', status: '5.1.1' }) ?? '')
+  imap.mails.set(1, FORMS['postfix']({ id, to: 'ann@example.com', status: '5.1.1' }))
   imap.mails.set(2, 'Subject: hello\r\nMessage-ID: <1@example.com>\r\n\r\nno report')
   imap.say('* 2 EXISTS\r\n')
   await until(() => imap.moved.length > 0, 'the report is read')
