@@ -15,11 +15,7 @@ interface Column {
  * @param client in the store's schema.
  * @param days ago that the oldest one ended.
  */
-export async function fillFinished(
-  client: pg.Client,
-  rows: number,
-  days: number,
-): Promise<void> {
+export async function fillFinished(client: pg.Client, rows: number, days: number): Promise<void> {
   const { table, columns } = await findFinished(client)
   const rebuild = await dropIndexes(client, table)
   await client.query('SET synchronous_commit = off')
