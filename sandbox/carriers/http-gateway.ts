@@ -198,10 +198,10 @@ function rowOf(messageId: string, to: string, name: string, description: string)
  * @param url where its API is instead.
  * @param name what the gateway is called instead.
  */
-export function readExample(example: 'vonage' | 'infobip', url: string, name: string = example): string {
+export function readExample(example: string, url: string, name: string = example): string {
   const text = readFileSync(join(import.meta.dirname, '../../docs/gateways', `${example}.yaml`), 'utf8')
   return text
-    .replace(/https:\/\/(?:rest\.nexmo\.com|example\.api\.infobip\.com)/g, url)
+    .replace(/^(?! *#)(.*)https:\/\/(?:[a-z-]+\.)+[a-z]+/gm, `$1${url}`)
     .replace(new RegExp(`^${example}:`, 'm'), `${name}:`)
 }
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { parse } from 'node:querystring'
 import formBody from '@fastify/formbody'
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { type KeptReport, type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
@@ -80,15 +80,28 @@ export async function receiptRoutes(app: FastifyInstance, options: ReceiptRoutes
     return sendAnswer(reply, answerInvalidContent('sms', why, isTooLarge ? 413 : 400), headers)
   })
 
-  app.route<{ Params: { key?: string } }>({
+  const url = keys === undefined ? source.path : `${source.path}/:key`
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+    // All of them are compared, so that the time does not tell which one came close.
+    const key = hashSecret((request.params as { readonly key?: string }).key ?? '')
+    if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
+      return refuseForged(reply, 'the key in the URL is wrong')
+  }
+  const { challenge } = source
+  if (challenge !== undefined && source.format !== 'query')
+    app.get(url, { onRequest }, (request, reply) => {
+      const said = parseForm(/\?(.*)$/s.exec(request.url)?.[1] ?? '')[challenge]
+      // A word, and nothing that a browser could take for a page.
+      return reply
+        .headers(headers)
+        .type('text/plain')
+        .send(/^[\w-]{1,100}$/.exec(String(said))?.[0] ?? '')
+    })
+
+  app.route({
     method: source.format === 'query' ? 'GET' : 'POST',
-    url: keys === undefined ? source.path : `${source.path}/:key`,
-    async onRequest(request, reply) {
-      // All of them are compared, so that the time does not tell which one came close.
-      const key = hashSecret(request.params.key ?? '')
-      if (keys !== undefined && !keys.map(each => timingSafeEqual(each, key)).includes(true))
-        return refuseForged(reply, 'the key in the URL is wrong')
-    },
+    url,
+    onRequest,
     preParsing(request, reply, body, next) {
       const hold = memory(MOST_MEMORY)
       const hasRoom = (octets: number) => hold(MEMORY_EACH + Math.min(octets, most) * MEMORY_PER_OCTET)

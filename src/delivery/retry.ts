@@ -27,17 +27,18 @@ const SHORTEST_PAUSE = SECOND
 /**
  * Says whether the next carrier may be asked in the same attempt: when this one has surely not sent the message, and the end
  * says nothing of the recipient: what this service stopped would end alike with the next one. A country, words or a template that one
- * carrier refuses another one may take; a mail that one server refuses for good only where it lacks what the mail needs.
+ * carrier refuses another one may take, and a number that it cannot reach another one may; a mail that one server refuses for good only
+ * where it lacks what the mail needs.
  */
 export function mayAskNext(outcome: Outcome, channel: Channel): boolean {
   if (outcome.is === 'rejected')
-    return channel === 'sms' ? outcome.scope !== 'recipient' : outcome.incapable === true
+    return outcome.incapable === true || (channel === 'sms' && outcome.scope !== 'recipient')
   return outcome.is === 'limit' || (outcome.is === 'retry' && !wasStopped(outcome))
 }
 
 /**
  * Decides the outcome of an attempt in which no carrier took the message. First comes a fault that the operator has to mend,
- * then one that may pass; the message is refused only when all carriers refused it.
+ * then one that may pass; the message is refused only when all carriers refused it, for what the last one said that could have sent it.
  * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
  */
 export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
@@ -45,6 +46,7 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
     outcomes.find(isOperatorFault) ??
     outcomes.findLast(({ is }) => is === 'retry') ??
     outcomes.find(({ is }) => is === 'limit') ??
+    outcomes.findLast(each => each.is === 'rejected' && each.incapable !== true) ??
     outcomes.at(-1)
   if (decisive === undefined) throw new TypeError('no carrier was asked')
   if (outcomes.length === 1 || (decisive.is !== 'retry' && decisive.is !== 'limit')) return decisive

@@ -9,13 +9,13 @@ import type { ReportFault } from '../outbox/outbox.ts'
 export type Outcome =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */
   | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
-  /** Refused for good by this provider. Of `recipient` it is taken to be true of every provider, of what the message says it is not. */
+  /** Refused for good by this provider. Of `recipient` it is taken to be true of every provider, unless it is incapable; of what the message says it is not. */
   | {
       readonly is: 'rejected'
       readonly scope: FaultScope
       readonly code: string
       readonly reply: string
-      /** This server lacks what the message needs; another one may have it. */
+      /** It lacks what the message needs, or does not reach the recipient; another one may. */
       readonly incapable?: true
     }
   /**

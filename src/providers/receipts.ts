@@ -40,12 +40,14 @@ export interface ReceiptSource {
     request: ReceiptRequest,
     onUnknownState?: (state: string) => void,
   ): readonly CarrierReport[] | 'forged'
+  /** Before it reports it calls the same URL by GET, and wants to read what it says in this field of the query. */
+  readonly challenge?: string
   /** The text or JSON that the provider wants to read when its reports were taken; absent: 204 without a body. */
   readonly taken?: string | Readonly<Record<string, string | number>>
 }
 
 /** Mails that came back, as the operator's own mail server hands them over: the body is the beginning of one. */
-export interface BounceSource extends Pick<ReceiptSource, 'path' | 'keys' | 'taken'> {
+export interface BounceSource extends Pick<ReceiptSource, 'path' | 'keys' | 'challenge' | 'taken'> {
   readonly format: 'mail'
   readonly parseReports: (request: { readonly body: unknown }) => Promise<readonly CarrierReport[]>
 }

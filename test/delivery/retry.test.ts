@@ -170,7 +170,8 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
       mayAskNext({ ...refused, scope }, 'email'),
       'what a mail server refuses for good the fallback is not asked',
     )
-    t.ok(mayAskNext({ ...refused, scope, incapable: true }, 'email'), 'but what it lacks')
+    for (const channel of ['email', 'sms'] as const)
+      t.ok(mayAskNext({ ...refused, scope, incapable: true }, channel), 'but what it lacks')
   }
   const ours = { is: 'retry', whose: 'ours', code: '535', reply: '' } as const
   t.match(combineOutcomes([ours, later]), { is: 'retry', whose: 'ours', code: '535' }, 'it is told')

@@ -89,6 +89,8 @@ function findValue(pointer: string, json: unknown): unknown {
 /** The meaning of a gateway's code as the file has it: what else it concerns where that is said, and how long a limit lasts. */
 type CodeMeaning =
   | Exclude<CodeVerdict, 'limit'>
+  /** Not sent: this carrier does not reach the number, and the next one may. */
+  | 'unreachable-here'
   | { readonly is: Exclude<CodeVerdict, 'limit' | 'ok'>; readonly scope: FaultScope }
   /** `number` is the recipient's. */
   | { readonly limit: 'number' | FaultScope; readonly minutes: number }
@@ -129,36 +131,41 @@ export function gatewayOutcome(
   now: number,
 ): Outcome {
   const code = findText(answer.code, reply)
-  const { verdict, scope, minutes = 0 } = meaningOf(answer, code, reply.status)
+  const { verdict, scope, minutes = 0, incapable } = meaningOf(answer, code, reply.status)
   const named = code === '' ? `http-${reply.status}` : (redactor.code(code) ?? 'unreadable-code')
   if (verdict === 'ok') {
     const providerId = readWord(findText(answer.id, reply))
-    if (answer.id === undefined) return { is: 'sent', reply: `accepted, ${named}` }
+    // The answer to a repetition names no message.
+    if (answer.id === undefined || !isTaken(reply.status)) return { is: 'sent', reply: `accepted, ${named}` }
     return providerId !== undefined
       ? { is: 'sent', reply: `accepted, ${named}`, providerId }
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
   const said = findText(answer.words, reply)
   const words = said === '' ? named : redactor.reply(said)
-  return outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
+  const outcome = outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
+  return outcome.is === 'rejected' && incapable ? { ...outcome, incapable } : outcome
 }
 
-/** `minutes`: how long a limit lasts. */
-interface TimedJudgement extends Judgement {
+/** `minutes`: how long a limit lasts; `incapable`: see Outcome. */
+interface GatewayJudgement extends Judgement {
   readonly minutes?: number
+  readonly incapable?: true
 }
+
+const isTaken = (status: number): boolean => status >= 200 && status < 300
 
 /** The meaning of a code by the file, else of its status by HTTP. @param code empty: the answer has none. */
 function meaningOf(
   { codes = {}, otherwise = 'ambiguous' }: GatewayAnswer,
   code: string,
   status: number,
-): TimedJudgement {
-  const isTaken = status >= 200 && status < 300
+): GatewayJudgement {
   const named = code || `http-${status}`
   const listed = entryOf(codes, named)
-  if (listed !== undefined && (isTaken || listed !== 'ok')) return readMeaning(listed)
-  if (!isTaken) return judgeStatus(status)
+  // A status that the file itself calls ok is.
+  if (listed !== undefined && (isTaken(status) || listed !== 'ok' || code === '')) return readMeaning(listed)
+  if (!isTaken(status)) return judgeStatus(status)
   return code === '' ? { verdict: 'ok' } : readMeaning(otherwise)
 }
 
@@ -180,7 +187,8 @@ function readField(value: unknown): unknown {
   }
 }
 
-function readMeaning(meaning: CodeMeaning): TimedJudgement {
+function readMeaning(meaning: CodeMeaning): GatewayJudgement {
+  if (meaning === 'unreachable-here') return { verdict: 'recipient', incapable: true }
   if (typeof meaning === 'string') return { verdict: meaning }
   if ('is' in meaning) return { verdict: meaning.is, scope: meaning.scope }
   const { limit, minutes } = meaning
@@ -196,8 +204,10 @@ export interface GatewayReports {
   readonly field?: string
   /** The text that the gateway wants to read when its reports were taken. */
   readonly reply?: string
-  /** Where the list of reports is; a JSON pointer; absent: the body is one report, or a list of them. */
+  /** Where the list of reports is: a JSON pointer, in which `*` is each of a list; absent: the body is one report, or a list of them. */
   readonly list?: string
+  /** See ReceiptSource. */
+  readonly challenge?: string
   readonly id: Pointer
   /** Where our id is, when the request told it. */
   readonly ref?: Pointer
@@ -215,17 +225,19 @@ export function createGatewayReceipts(
   reports: GatewayReports,
   keys: readonly string[],
 ): ReceiptSource {
-  const { format = 'json', list, field, reply } = reports
+  const { format = 'json', list = '', field, reply, challenge } = reports
   return {
     path: receiptPath(name),
     keys,
     format,
     ...(reply !== undefined && { taken: reply }),
+    ...(challenge !== undefined && { challenge }),
     parseReports({ body, query }, onUnknownState) {
       const named = /(?:^|&)id=([0-9a-f]{32})(?:&|$)/.exec(query)?.[1]
       const value = field === undefined ? body : readField(objectOf(body)?.[field])
-      const found = list === undefined ? value : findValue(list, value)
-      return [found].flat().flatMap(each => readReport(reports, each, named, onUnknownState) ?? [])
+      let found = [value]
+      for (const part of list.split('/*')) found = found.flatMap(each => findValue(part, each))
+      return found.flatMap(each => readReport(reports, each, named, onUnknownState) ?? [])
     },
   }
 }
