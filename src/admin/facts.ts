@@ -440,6 +440,9 @@ const OF_CHANNEL = {
   },
 } as const satisfies Readonly<Record<Channel, Readonly<Record<string, SentenceKey>>>>
 
+const WHOLE_COMPANY =
+  'The last was for {to}: when a whole company signs up there, raise it in QUOTAS for that day.'
+
 function* channelFacts(
   channel: Channel,
   { health, channelStatus }: ServiceView,
@@ -483,9 +486,14 @@ function* channelFacts(
     if (provider === undefined) break
   }
   const usedUp = heldBack.filter(({ lastAt }) => now - lastAt < QUOTA_SHOWN_MS)
-  for (const { quota, lastAt } of nearing)
+  for (const { quota, lastAt, to = '' } of nearing)
     if (now - lastAt < QUOTA_SHOWN_MS && !usedUp.some(each => each.quota === quota))
-      yield { kind: 'quota-near', scope: { channel, quota }, values: { at: clockTime(lastAt) } }
+      yield {
+        kind: 'quota-near',
+        scope: { channel, quota },
+        values: { at: clockTime(lastAt), to },
+        more: [quota === 'signup-domain-hour' ? WHOLE_COMPANY : null],
+      }
   for (const { quota, count, lastAt } of usedUp)
     if (!OF_ONE_PERSON.has(quota))
       yield {

@@ -28,6 +28,8 @@ interface Happened {
 
 interface QuotaHappened extends Happened {
   readonly quota: string
+  /** The last recipient, masked. */
+  readonly to?: string
 }
 
 /** What became of a channel's callbacks since the start. */
@@ -111,10 +113,15 @@ export function createServiceHealth(now: () => number): ServiceHealth {
 
   const countIn =
     (list: 'heldBack' | 'nearing') =>
-    ({ channel, quota }: { readonly channel: Channel; readonly quota: string }) => {
+    ({ channel, quota, to }: { readonly channel: Channel; readonly quota: string; readonly to?: string }) => {
       const counted = channels[channel][list]
       const before = counted.find(each => each.quota === quota)
-      const latest = { quota, count: (before?.count ?? 0) + 1, lastAt: now() }
+      const latest = {
+        quota,
+        ...(to !== undefined && { to }),
+        count: (before?.count ?? 0) + 1,
+        lastAt: now(),
+      }
       channels[channel][list] = before
         ? counted.map(each => (each === before ? latest : each))
         : [...counted, latest]

@@ -14,11 +14,14 @@ type BucketOf = (message: NewMessage, country: string) => string | null
  * Makes the list of counters that one message draws on.
  *
  * @param keys make a counter's name, so that no number or address stands in it.
+ * @param sender of mails: in its domain are the operator's own people, who may all sign up at once.
  */
 export function createChargesOf(
   limits: QuotaLimits,
   { bucketHash }: { readonly bucketHash: KeyedHashes['bucketHash'] },
+  sender = '',
 ): ChargesOf {
+  const own = registeredDomainOf(sender)
   /** An address counts by its mailbox, however it is written. */
   const ofRecipient: BucketOf = ({ channel, kind, recipient }) =>
     bucketHash('recipient', channel, channel === 'email' ? mailboxOf(recipient) : recipient, kind)
@@ -32,7 +35,7 @@ export function createChargesOf(
     // known addresses are not counted.
     'signup-domain'({ kind, recipient }) {
       const domain = SIGN_UPS.has(kind) ? registeredDomainOf(recipient) : null
-      return domain === null ? null : bucketHash('domain', domain)
+      return domain === null || domain === own ? null : bucketHash('domain', domain)
     },
     // The number without its last four digits: against ranges of numbers that earn money by being sent to.
     prefix: ({ recipient }) => bucketHash('prefix', recipient.slice(0, -4)),

@@ -236,7 +236,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   // From a callback to the store.
   const authentication = createAuthentication(authenticationOptions(config, wall))
   const render = renderForRoute(channels, renderer.render)
-  const charges = createChargesOf(config.QUOTAS, storeKeys)
+  const charges = createChargesOf(config.QUOTAS, storeKeys, config.MAIL_FROM?.address)
   const judging = providers.filter(({ findHindrance }) => findHindrance !== undefined)
   const destinationOf = createDestinationOf(storeKeys, new Set(judging.map(({ channel }) => channel)))
   const receive = createReceiver({

@@ -325,6 +325,13 @@ function lines(given: Given, summary: Partial<Summary> = {}): readonly string[] 
   )
 }
 
+t.test('half of the quota of sign-ups names the last address, masked, and what lifts it', async t => {
+  const near = { quota: 'signup-domain-hour', to: 'a***@x.example', count: 2, lastAt: NOW }
+  t.match(lines(ofSms({ nearing: [near] })), [
+    /signup-domain-hour is used up.* for a\*\*\*@x\.example: .*raise it in QUOTAS for that day\.$/,
+  ])
+})
+
 t.test(
   'what mends itself within a minute, what is over, and what is another’s to tell is no line',
   async t => {

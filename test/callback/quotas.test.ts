@@ -115,6 +115,15 @@ t.test('a sign-up counts for the domain that somebody registered, if it is nobod
   })
   t.equal(domain('a@B.c.X.example')?.bucket, 'domain/x.example', 'whatever its subdomains')
   t.equal(domain('a@b.company.com.cn', 'registration-activation')?.bucket, 'domain/company.com.cn')
+  const leavesOut = createChargesOf(
+    limits,
+    { bucketHash: (...fields) => fields.join('/') },
+    'no-reply@mail.x.example',
+  )
+  const counted = (to: string) =>
+    leavesOut(message('email', to, 'code', 'activation-code'), undefined).map(({ quota }) => quota)
+  t.notOk(counted('a@X.example').includes('signup-domain-hour'), 'one’s own people may all sign up at once')
+  t.ok(counted('a@y.example').includes('signup-domain-hour'))
   for (const to of ['a@gmail.com', 'a@QQ.com', 'a@vip.163.com', 'a@yahoo.co.jp'])
     t.equal(domain(to), undefined, to)
   t.equal(
