@@ -43,7 +43,7 @@ function measureAttempts(refused: number): number[] {
   }
   let now = Date.now()
   const carrier = createCarrier(provider, { clock: { now: () => now }, random: Math.random })
-  const message = { kind: 'login-code', recipient: '+8613800138000' }
+  const message = { kind: 'login-code', recipient: '+8613800138000', destination: 'CN' }
   for (let n = 0; n < refused; n += 1) carrier.begin(now, message, sms(`refused-${n}`)).end(UNDER_REVIEW)
   const good = sms('login-code')
   const rounds: number[] = []

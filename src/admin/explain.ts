@@ -177,6 +177,33 @@ function faultsOf(
     )
 }
 
+const SLOW = {
+  email: 'It waits because mail to {place} is slow: {inFlight} are under way there, {waiting} wait.',
+  sms: 'It waits because SMS to {place} are slow: {inFlight} are under way there, {waiting} wait.',
+} as const
+
+/** Says that a message waits for others that go where it goes; null: it does not seem so. */
+function slowDestination(
+  { channel, maskedRecipient }: MessageView,
+  providers: readonly ProviderView[],
+  now: number,
+): Sentence | null {
+  const [head = '', domain] = maskedRecipient.split('@')
+  const place = domain ?? head.split('*')[0] ?? ''
+  for (const { channel: its, destinations } of providers)
+    for (const { place: where, inFlight, waiting, restsUntil, why } of its === channel ? destinations : []) {
+      if (where !== place) continue
+      if (restsUntil !== null && restsUntil > now)
+        return say('Nothing is sent to {place} for {time}: {why}.', {
+          place,
+          time: formatDuration(restsUntil - now),
+          why: translateText(why ?? ''),
+        })
+      if (inFlight > 0 && waiting > 0) return say(SLOW[channel], { place, inFlight, waiting })
+    }
+  return null
+}
+
 /** The reason why nothing begins with a provider. */
 interface Pause {
   readonly provider: string
@@ -215,7 +242,8 @@ export function describeRest(provider: string, until: number | null, now: number
 
 function explainWaiting(row: MessageView, providers: readonly ProviderView[], now: number): Found {
   const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
-  const why = [pause, ...faultsOf(row, providers)]
+  const isDue = (row.dueAt ?? 0) <= now
+  const why = [pause, isDue ? slowDestination(row, providers, now) : null, ...faultsOf(row, providers)]
   const next = 'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'
   if (row.attempts > 0)
     return {

@@ -125,7 +125,7 @@ async function storeAndHandOver(
   } catch (error) {
     verdicts.stop()
     for (const { lease, message } of acceptances)
-      if (lease !== undefined) delivery.releasePlace(message.channel)
+      if (lease !== undefined) delivery.releasePlace(message.channel, message.destination)
     if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
     emit({ type: 'store-failed', doing: 'accept', error })
     const full = error instanceof BacklogFull
@@ -159,12 +159,13 @@ function handOver(
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota, to: message.masked })
     if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
-      delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
-      if (delivery.isVerdictFar(channel)) verdicts.fillSlot(at, { is: 'pending' })
+      const { destination } = message
+      delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey }, destination)
+      if (delivery.isVerdictFar(channel, destination)) verdicts.fillSlot(at, { is: 'pending' })
     }
     return id
   }
-  if (lease !== undefined) delivery.releasePlace(channel)
+  if (lease !== undefined) delivery.releasePlace(channel, message.destination)
   if (result.is === 'refused' || result.is === 'bounced') {
     const answer = result.is === 'refused' ? 'content' : 'recipient'
     verdicts.fillSlot(at, { is: 'final', state: 'refused', answer })
@@ -264,7 +265,7 @@ export function prepareMessages(
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
       charges: charges(message, country),
-      lease: delivery.reservePlace(channel, purpose),
+      lease: delivery.reservePlace(channel, purpose, message.destination),
     }
     prepared.push({ acceptance, outgoing })
   }

@@ -3,7 +3,7 @@ import { createStringMap } from '../runtime/collections.ts'
 
 /** The parts of an entry that the order depends on. */
 export interface QueueEntry {
-  readonly message: { readonly purpose: Purpose; readonly arrivedAt: number }
+  readonly message: { readonly purpose: Purpose; readonly arrivedAt: number; readonly destination: string }
   /** Codes of one group: the newest is the only one that is sent. */
   readonly groupKey?: string
 }
@@ -21,16 +21,29 @@ const OLDEST_EVERY = 8
  * to the oldest. Without that, and with as many new messages as the provider takes, the messages of one hiccup would wait for
  * ever, and the order would stay newest first.
  *
- * Each class is an array in the order of arrival. Entries are nearly always added and taken at its ends; any other is found by
- * bisection. Neither Map nor Set holds an entry, see runtime/collections.ts. The delivery decides how many may wait.
+ * Of each class the destinations take turns: who takes the next says how soon each is served, and the order above decides among
+ * equals. Each class is an array in the order of arrival; an entry is found by bisection. Neither Map nor Set holds an entry,
+ * see runtime/collections.ts. The delivery decides how many may wait.
  */
 export function createAdaptiveLifo<E extends QueueEntry>() {
   const codes = createPriorityClass<E>()
   const others = createPriorityClass<E>()
   const groups = createStringMap<E>()
+  /** How many wait for each destination. */
+  const waiting = new Map<string, { all: number; codes: number }>()
 
-  function forgetGroup(entry: E | undefined): E | undefined {
-    if (entry?.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
+  function count({ message: { destination, purpose } }: E, more: 1 | -1): void {
+    const counted = waiting.get(destination) ?? { all: 0, codes: 0 }
+    counted.all += more
+    if (purpose === 'code') counted.codes += more
+    if (counted.all > 0) waiting.set(destination, counted)
+    else waiting.delete(destination)
+  }
+
+  function forget<F extends E | undefined>(entry: F): F {
+    if (entry === undefined) return entry
+    count(entry, -1)
+    if (entry.groupKey !== undefined && groups.get(entry.groupKey) === entry) groups.delete(entry.groupKey)
     return entry
   }
 
@@ -39,7 +52,7 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
     const entry = groups.get(groupKey)
     if (entry === undefined || entry.message.arrivedAt >= before) return undefined
     codes.remove(entry)
-    return forgetGroup(entry)
+    return forget(entry)
   }
 
   return {
@@ -50,6 +63,8 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
     get codes(): number {
       return codes.slots.length
     },
+    /** How many wait, and how many of them are codes, by destination. */
+    waiting: waiting as ReadonlyMap<string, { readonly all: number; readonly codes: number }>,
     /**
      * Takes one in.
      * @param waitingSince since when it could have been sent, ms: its arrival, or for a retry the moment that it was due.
@@ -66,28 +81,26 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
       }
       const ofItsKind = message.purpose === 'code' ? codes : others
       ofItsKind.add(entry, waitingSince)
+      count(entry, 1)
       return older
     },
     /**
      * Takes out the next to be sent.
      * @param codesOnly nothing but a code may be.
-     * @param mayBegin an entry for which it is false is passed over, and stays where it is.
+     * @param rankOf of each class an entry with the lowest is taken; Infinity: it is passed over, and stays where it is.
      */
-    takeNext: (now: number, codesOnly = false, mayBegin?: (entry: E) => boolean): E | undefined =>
-      forgetGroup(codes.takeNext(now, mayBegin) ?? (codesOnly ? undefined : others.takeNext(now, mayBegin))),
+    takeNext: (now: number, codesOnly: boolean, rankOf: (entry: E) => number): E | undefined =>
+      forget(codes.takeNext(now, rankOf) ?? (codesOnly ? undefined : others.takeNext(now, rankOf))),
     removeByGroup,
     /** Takes out all entries for which `when` is true. */
     removeWhere(when: (entry: E) => boolean): readonly E[] {
       const removed = [...codes.removeWhere(when), ...others.removeWhere(when)]
-      for (const entry of removed) forgetGroup(entry)
+      for (const entry of removed) forget(entry)
       return removed
     },
-    /** Takes out so many of those that would be sent last. */
-    removeLast(count: number, now: number): readonly E[] {
-      const removed = others.removeLast(count, now)
-      removed.push(...codes.removeLast(count - removed.length, now))
-      for (const entry of removed) forgetGroup(entry)
-      return removed
+    /** Takes out the one that would be sent last. @param destination of which it is to be; of any unless given */
+    removeLast(now: number, destination?: string): E | undefined {
+      return forget(others.removeLast(now, destination) ?? codes.removeLast(now, destination))
     },
   }
 }
@@ -119,13 +132,21 @@ function createPriorityClass<E extends QueueEntry>() {
         { entry, waitingSince },
       )
     },
-    takeNext(now: number, mayBegin?: (entry: E) => boolean): E | undefined {
-      taken = isBacklog(now) ? taken + 1 : 0
-      const isOldest = taken % OLDEST_EVERY === 0
-      if (mayBegin === undefined) return (isOldest ? slots.shift() : slots.pop())?.entry
-      const isNext = ({ entry }: Slot<E>): boolean => mayBegin(entry)
-      const at = isOldest ? slots.findIndex(isNext) : slots.findLastIndex(isNext)
-      return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
+    takeNext(now: number, rankOf: (entry: E) => number): E | undefined {
+      const turn = isBacklog(now) ? taken + 1 : 0
+      const isOldestFirst = turn % OLDEST_EVERY === 0
+      let best = -1
+      let lowest = Infinity
+      for (let n = 0; n < slots.length && lowest > 0; n += 1) {
+        const at = isOldestFirst ? n : slots.length - 1 - n
+        const rank = rankOf((slots[at] as Slot<E>).entry)
+        if (rank >= lowest) continue
+        lowest = rank
+        best = at
+      }
+      if (best >= 0 || slots.length === 0) taken = turn
+      if (best < 0) return undefined
+      return slots.splice(best, 1)[0]?.entry
     },
     remove(entry: E): void {
       const { arrivedAt } = entry.message
@@ -141,10 +162,11 @@ function createPriorityClass<E extends QueueEntry>() {
         else slots.push(slot)
       return removed
     },
-    removeLast(count: number, now: number): E[] {
-      const many = Math.max(0, Math.min(count, slots.length))
-      const removed = isBacklog(now) ? slots.splice(0, many) : slots.splice(slots.length - many, many)
-      return removed.map(({ entry }) => entry)
+    removeLast(now: number, destination?: string): E | undefined {
+      const isOf = ({ entry }: Slot<E>): boolean =>
+        (destination ?? entry.message.destination) === entry.message.destination
+      const at = isBacklog(now) ? slots.findIndex(isOf) : slots.findLastIndex(isOf)
+      return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
     },
   }
 }

@@ -22,7 +22,7 @@ import {
 } from './carrier.ts'
 import type { CarrierReports, Demotion } from './carrier-reports.ts'
 import { type HealthChange, NO_CARRIER_FITS, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
-import { combineOutcomes, decideSettlement, GIVE_UP_MS, mayAskNext } from './retry.ts'
+import { combineOutcomes, decideSettlement, dueBeforeEnd, GIVE_UP_MS, mayAskNext } from './retry.ts'
 
 /** A claimed message in memory, before or during its attempt. */
 export interface Job extends ClaimOfMessage {
@@ -44,13 +44,20 @@ export interface RoutedJob extends Job {
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
 export type Route = (message: NewMessage) => readonly Carrier[]
 
+/** All carriers of a destination are left alone. */
+export interface Rest {
+  /** The end of it, ms since the epoch. */
+  readonly until: number
+  readonly reply: string
+}
+
 /** What an attempt came to. */
 export interface AttemptResult {
   readonly settlement: Settlement
   /** Whether it came to an outcome; otherwise the message only waited. */
   readonly ran: boolean
-  /** What it waits for, where that is not only its due time; `rest`: for the end of the rest of a carrier that has not refused it. */
-  readonly waitsFor?: 'rest' | CarrierEnd['waitsFor']
+  /** Nobody may be asked for its destination now. It is due all that time. */
+  readonly rest?: Rest
 }
 
 /** What serves one channel. */
@@ -80,11 +87,7 @@ export interface AttemptsOptions {
   readonly run: { readonly isStopping: boolean }
 }
 
-/** While all carriers rest, a code is due again so soon, ms: only trials are claimed, so that costs little, and another replica may send it. */
-const RESTING_MS = 500
-/** A message that waits for a carrier is due so long before its life ends at the latest, ms. */
-const LAST_DUE_MS = 1000
-/** Messages that are given back because their carrier is left alone come due again at different moments, within so long, ms. */
+/** Messages that are given back because a part of their carrier is left alone come due again at different moments, within so long, ms. */
 const RETURN_SPREAD_MS = 1000
 const NOT_ASKED: LookUp = { is: 'unreachable', reply: OVERDUE.reply }
 const FAULT = 'an unexpected fault in the provider'
@@ -97,7 +100,7 @@ const FAULT = 'an unexpected fault in the provider'
 export function createAttempts(
   { channel, carriers, route, render, reports }: ChannelSpec,
   options: AttemptsOptions,
-  onFreed: (change: HealthChange, tookMs?: number) => void,
+  onFreed: (message: NewMessage, change: HealthChange, tookMs?: number) => void,
 ) {
   const { clock, random, emit, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
@@ -107,21 +110,19 @@ export function createAttempts(
     ran: false,
   })
 
-  /** Lets a message wait. It comes again before its life ends: what it waits for may be there sooner than it seems now. */
+  /** Gives back a message that nobody may be asked for now. @param isShared whatever goes where it goes waits as it does */
   function letWait(
-    waitsFor: AttemptResult['waitsFor'],
-    { settlement, ran }: AttemptResult,
     { expiresAt }: NewMessage,
+    until: number,
+    isShared: boolean,
+    records: readonly AttemptRecord[],
   ): AttemptResult {
-    if (waitsFor === undefined || settlement.to !== 'queued') return { settlement, ran }
-    const latest = Math.max(expiresAt, clock.now() + 2 * LAST_DUE_MS) - LAST_DUE_MS
-    return { settlement: { ...settlement, dueAt: Math.min(settlement.dueAt, latest) }, ran, waitsFor }
-  }
-
-  /** Finds when a message is due again whose carrier rests until `until`, ms since the epoch. */
-  function dueAfterRest({ purpose }: NewMessage, until: number, now: number): number {
-    const allRest = carriers.every(carrier => carrier.standing(now).circuit !== 'closed')
-    return purpose === 'code' && allRest ? Math.min(until, now + RESTING_MS) : until
+    const now = clock.now()
+    // Why it waits is said when that is about this message.
+    const lines = records.some(({ code }) => code === PART_REFUSED_CODE) ? records : undefined
+    const reply = records.at(-1)?.reply ?? ''
+    if (isShared) return { ...giveBack(now, lines), rest: { until, reply } }
+    return giveBack(dueBeforeEnd(until + Math.round(random() * RETURN_SPREAD_MS), expiresAt, now), lines)
   }
 
   /** Ends an attempt in which no carrier was asked, because none can send the message. */
@@ -174,7 +175,7 @@ export function createAttempts(
           overdueAt = now
           endWithin(leftMs)
         })
-        return provider.send(outgoing, signal, attempt.awaitReply)
+        return provider.send(outgoing, signal, attempt.noteHandedOver)
       },
       OVERDUE,
       { is: 'ambiguous', code: 'FAULT', reply: FAULT },
@@ -235,6 +236,7 @@ export function createAttempts(
       if (job.demotion !== undefined) timeline.addSkipped(job.demotion.provider, job.demotion)
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
+      let isShared = holder === undefined
 
       for (const carrier of inOrder) {
         const { provider } = carrier
@@ -244,15 +246,22 @@ export function createAttempts(
         const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
         if (obstacle !== null) {
           timeline.addSkipped(provider.name, obstacle)
+          if (obstacle.isOfDestination !== true) isShared = false
           if (obstacle.until === null) continue
-          askableAt.push(dueAfterRest(message, obstacle.until, now))
+          askableAt.push(obstacle.until)
           if (isHolder) break
+          continue
+        }
+
+        // Who was sent on by another carrier needs no place, but a connection.
+        if (asked !== undefined && carrier.isFull(now)) {
+          askableAt.push(now)
           continue
         }
 
         const attempt = carrier.begin(now, message, outgoing, change => {
           emitHealthChange(emit, provider, change, OVERDUE.reply)
-          onFreed(change)
+          onFreed(message, change)
         })
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
@@ -289,7 +298,7 @@ export function createAttempts(
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         if (outcome.is === 'sent') reports?.noteSent(message, provider.name, outcome.providerId)
         else if (outcome.is !== 'ambiguous' && ambiguous === 0) reports?.noteUnsent(message)
-        onFreed(end, tookMs)
+        onFreed(message, end, tookMs)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break
@@ -307,18 +316,9 @@ export function createAttempts(
         // A carrier that could not be asked now may take the message later, whatever the others said.
         const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: at - now }))
         const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
-        return letWait(
-          findWait(ends, askableAt.length > 0),
-          settle(tried, outcome, timeline.records, asked),
-          message,
-        )
+        return settle(tried, outcome, timeline.records, asked)
       }
-      if (askableAt.length > 0) {
-        const dueAt = Math.min(...askableAt) + Math.round(random() * RETURN_SPREAD_MS)
-        // Why it waits is said when that is about this message.
-        const isPartRefused = timeline.records.some(({ code }) => code === PART_REFUSED_CODE)
-        return letWait('rest', giveBack(dueAt, isPartRefused ? timeline.records : undefined), message)
-      }
+      if (askableAt.length > 0) return letWait(message, Math.min(...askableAt), isShared, timeline.records)
       return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
     },
     /** Aborts those that run. */
@@ -334,7 +334,9 @@ function emitHealthChange(
   reason: string,
 ): void {
   if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
-  for (const { is, fault } of faults) emit({ type: 'partial-fault', channel, provider, is, ...fault })
+  // Domains are told to who looks, and not to log and metrics: anybody may invent some.
+  for (const { is, fault } of faults)
+    if (fault.scope !== 'domain') emit({ type: 'partial-fault', channel, provider, is, ...fault })
 }
 
 /** Rotates the carriers so that this one is the last. */
@@ -408,16 +410,6 @@ async function markBegun(
     emit({ type: 'store-failed', doing: 'begin', error })
     return false
   }
-}
-
-/** Finds what a message waits for that no carrier took; undefined: only for its due time. */
-function findWait(ends: readonly CarrierEnd[], isResting: boolean): AttemptResult['waitsFor'] {
-  const isTimeNamed = ({ outcome, waitsFor }: CarrierEnd): boolean =>
-    waitsFor === undefined && 'retryAfterMs' in outcome && outcome.retryAfterMs !== undefined
-  if (ends.some(isTimeNamed)) return undefined
-  const waits = ends.map(({ waitsFor }) => waitsFor)
-  if (waits.includes('part')) return 'part'
-  return isResting ? 'rest' : waits.find(each => each !== undefined)
 }
 
 /** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */

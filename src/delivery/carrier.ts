@@ -1,9 +1,7 @@
 import type { Outgoing } from '../messages/message.ts'
 import {
-  faultScopeOf,
   isOperatorFault,
   isUnanswered,
-  MOST_AWAITING_REPLY,
   type Outcome,
   type Provider,
   type ScopeNames,
@@ -19,9 +17,16 @@ import {
   NO_CARRIER_FITS,
   NOT_KNOWN_YET,
   OVERDUE,
-  UNCHANGED,
 } from './health.ts'
-import { type AttemptEnd, createLimiter, type Limiter, type LimiterStanding } from './limiter.ts'
+import {
+  type AttemptEnd,
+  createLimiter,
+  type Limiter,
+  type LimiterStanding,
+  MOST_UNCOUNTED,
+  type Place,
+  quarterOf,
+} from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
 export interface CarrierOptions {
@@ -39,6 +44,8 @@ export interface Obstacle {
   readonly until: number | null
   readonly code: string
   readonly reply: string
+  /** It concerns all that goes to the destination of the message. */
+  readonly isOfDestination?: boolean
 }
 
 /** How a carrier stands at a moment, whatever the message. Moments are ms since the epoch. */
@@ -54,10 +61,10 @@ export interface CarrierEnd extends HealthChange {
   /** The outcome, judged by what this carrier has said to other messages. */
   readonly outcome: Outcome
   readonly tookMs: number
-  /** The message waits until a part of the carrier is tried again, or until somebody mends what concerns this message alone. */
-  readonly waitsFor?: 'part' | 'repair' | undefined
 }
 
+/** An attempt that has lasted so long, ms, gives its place to another destination that has none. */
+const LONG_MS = 1000
 /** How much later than the trial a refused message comes back at the earliest, ms: those that only waited try before it. */
 const BEHIND_MS = 1500
 
@@ -66,6 +73,7 @@ export const PART_REFUSED = {
   template: 'left alone for a while: it refuses the template of this message',
   sender: 'left alone for a while: it refuses the sender of this message',
   country: 'left alone for a while: it refuses the country of this message',
+  domain: 'left alone for a while: mail to the domain of this message hangs, or fails',
 } as const
 export const PART_REFUSED_CODE = 'part-refused'
 
@@ -77,7 +85,7 @@ export const LEFT_ALONE = {
 /** An attempt of a message with a carrier, in a place of it. */
 export interface CarrierAttempt {
   /** See Provider.send. */
-  awaitReply(stopCounting: () => void): void
+  noteHandedOver(): void
   /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
   whenOverdue(tell: (isHandedOver: boolean) => void): void
   /** The attempt never began. */
@@ -94,7 +102,19 @@ export interface Carrier {
    */
   mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
   /**
-   * Takes a place for an attempt of a message.
+   * Says whether a destination may have a place now. A quarter of them is kept for those that hold less than a quarter.
+   * @param taken so many places beside those in use. @returns how many it holds: who holds fewer is before it; Infinity: it may have none
+   */
+  rankOf(destination: string, now: number, taken?: number): number
+  /**
+   * Says when a destination that may have none, and holds less than a quarter, gets a place of another one that has lasted long
+   * enough; Infinity: not before one ends. ms since the epoch.
+   */
+  roomAt(destination: string, now: number): number
+  /** Says whether not even what was refused elsewhere may go on here. */
+  isFull(now: number): boolean
+  /**
+   * Takes a place for an attempt of a message, of another destination if there is no other one.
    * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
    */
   begin(
@@ -105,8 +125,6 @@ export interface Carrier {
   ): CarrierAttempt
   /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
   allowTrialNow(now: number): void
-  /** Lets rests end at that moment at the latest, ms since the epoch. */
-  allowTrialBy(at: number): void
   /**
    * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
    * can, and could not when this was asked last: a login that is refused is no reason for a trial.
@@ -117,7 +135,22 @@ export interface Carrier {
   hasApproved(): Promise<boolean>
   standing(now: number): Standing
   /** Reports how the carrier does, for people and metrics. */
-  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond'>
+  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'>
+  /** How long most attempts take, ms; undefined: none was answered yet. */
+  usualMs(): number | undefined
+  /** Says how many attempts are under way for each destination that has some. */
+  destinations(): ReadonlyMap<string, number>
+  /** It rests, or a part of it. */
+  isTroubled(): boolean
+}
+
+/** An attempt that is under way. */
+interface Running {
+  readonly destination: string
+  readonly startedAt: number
+  readonly at: Place
+  /** Nobody waits for it any more: its destination may have another place. */
+  isOverdue: boolean
 }
 
 /** Makes a provider with its health, its limit, and what it said to whom. */
@@ -128,23 +161,49 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   const patience = createPatience(options.patienceMs)
   /** How many attempts have begun. */
   let begun = 0
-  /** Attempts that go on and have no place any more: they count against no limit. */
-  let awaitingReply = 0
+  /** Those that are under way, in the order in which they began. */
+  const running: Running[] = []
+  /** How many places each destination holds. */
+  const held = new Map<string, number>()
   let isProbing = false
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
 
   /** Makes the function that names what a message would use here; nothing of one that does not fit. */
-  function namesOf(outgoing: Outgoing): () => ScopeNames {
+  function namesOf(outgoing: Outgoing): HealthAttempt['names'] {
+    const domain = outgoing.channel === 'email' ? { domain: placeOf(outgoing) } : {}
     let names: ScopeNames | undefined
     return () => {
       try {
-        return (names ??= provider.scopesOf?.(outgoing) ?? {})
+        return { ...(names ??= provider.scopesOf?.(outgoing) ?? {}), ...domain }
       } catch {
-        return {}
+        return domain
       }
     }
   }
+
+  function hold(destination: string, more: 1 | -1): void {
+    const count = (held.get(destination) ?? 0) + more
+    if (count > 0) held.set(destination, count)
+    else held.delete(destination)
+  }
+
+  const holdsLittle = (destination: string, limit: number): boolean =>
+    (held.get(destination) ?? 0) < Math.max(1, limit / 4)
+
+  function rankOf(destination: string, now: number, taken = 0): number {
+    const { limit } = limiter.standing(now)
+    const kept = holdsLittle(destination, limit) ? 0 : quarterOf(limit)
+    if (limiter.inFlight + taken + kept < limit) return held.get(destination) ?? 0
+    limiter.isWanted = true
+    return Infinity
+  }
+
+  /** The attempt that has lasted longest, counts, and is of another destination. */
+  const findOldest = (destination: string): Running | undefined =>
+    limiter.uncounted >= MOST_UNCOUNTED
+      ? undefined
+      : running.find(each => each.at.counts && each.destination !== destination)
 
   /**
    * Charges an outcome to what it concerns: the carrier (account, transport), a template, a sender or a country of it, or its message
@@ -159,13 +218,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     const { outcome, change: suspected } = health.judge(said, attempt, now)
     const { circuit, faults } = health.record(outcome, attempt, now)
     const fault = isOperatorFault(outcome) ? health.findFault(attempt.names, now) : null
-    const isOfOneMessage = said.is === 'retry' && ['message', 'recipient'].includes(faultScopeOf(said))
-    const repair = isOfOneMessage && isOperatorFault(said) ? 'repair' : undefined
-    const change = {
-      circuit,
-      faults: suspected === null ? faults : [...faults, suspected],
-      waitsFor: fault === null ? repair : 'part',
-    } as const
+    const change = { circuit, faults: suspected === null ? faults : [...faults, suspected] }
     // It waits for the part's next trial, behind those that were not refused yet.
     if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
     return { outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }, ...change }
@@ -177,19 +230,35 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
       const fault = outgoing === undefined ? null : health.findFault(namesOf(outgoing), now)
-      if (fault !== null)
-        return { until: fault.until, code: PART_REFUSED_CODE, reply: PART_REFUSED[fault.scope] }
+      if (fault !== null) {
+        const { scope, until } = fault
+        const isOfDestination = scope === 'country' || scope === 'domain'
+        return { until, code: PART_REFUSED_CODE, reply: PART_REFUSED[scope], isOfDestination }
+      }
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
-      return until === null ? null : { until, ...LEFT_ALONE }
+      return until === null ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
-    begin(startedAt, { kind, recipient }, outgoing, onOverdue) {
-      const attempt = { kind, recipient, names: namesOf(outgoing), startedAt, nth: (begun += 1) }
+    rankOf,
+    isFull: limiter.isFull,
+    roomAt(destination, now) {
+      const { limit } = limiter.standing(now)
+      if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
+      return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
+    },
+    begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {
+      const place = placeOf(outgoing)
+      const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
-      const place = limiter.takePlace(startedAt)
-      let isCounted = true
-      let isOverdue = false
+      if (rankOf(destination, startedAt) === Infinity) {
+        const oldest = findOldest(destination)
+        if (oldest !== undefined && oldest.startedAt + LONG_MS <= startedAt) limiter.stopCounting(oldest.at)
+      }
+      const at = limiter.takePlace(startedAt)
+      const mine: Running = { destination, startedAt, at, isOverdue: false }
+      running.push(mine)
+      hold(destination, 1)
       let looks = 0
-      let stopCountingThere: (() => void) | undefined
+      let isHandedOver = false
       let tellOverdue: ((isHandedOver: boolean) => void) | undefined
       let timer = setTimeout(noteOverdue, patience.ms()).unref()
 
@@ -202,36 +271,26 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
           timer = setTimeout(noteOverdue, SECOND_LOOK_MS).unref()
           return
         }
-        isOverdue = true
-        giveUpPlace()
+        // With the hundred used up it keeps its place.
+        if (limiter.stopCounting(at)) {
+          mine.isOverdue = true
+          hold(destination, -1)
+        }
         onOverdue?.(health.record(OVERDUE, attempt, now))
-        tellOverdue?.(stopCountingThere !== undefined)
-      }
-
-      function giveUpPlace(): void {
-        const used = limiter.inFlight + awaitingReply
-        const isSpare = stopCountingThere !== undefined || used < provider.concurrency
-        if (isCounted && (!isSpare || awaitingReply >= MOST_AWAITING_REPLY)) return
-        stopCountingThere?.()
-        if (!isCounted) return
-        isCounted = false
-        awaitingReply += 1
-        limiter.releasePlace(place, { is: 'void' }, clock.now())
+        tellOverdue?.(isHandedOver)
       }
 
       function releasePlace(end: AttemptEnd, now: number): void {
         clearTimeout(timer)
-        if (isCounted) limiter.releasePlace(place, end, now)
-        else awaitingReply -= 1
+        running.splice(running.indexOf(mine), 1)
+        if (!mine.isOverdue) hold(destination, -1)
+        limiter.releasePlace(at, end, now)
         if (end.is === 'answered') patience.noteAnswer(now - startedAt)
       }
 
       return {
-        awaitReply(stopCounting) {
-          stopCountingThere = stopCounting
-          if (!isOverdue) return
-          giveUpPlace()
-          onOverdue?.(UNCHANGED)
+        noteHandedOver() {
+          isHandedOver = true
         },
         whenOverdue(tell) {
           tellOverdue = tell
@@ -248,7 +307,6 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       }
     },
     allowTrialNow: health.allowTrialNow,
-    allowTrialBy: health.allowTrialBy,
     async isBack() {
       if (isProbing || provider.probe === undefined || health.state() !== 'open') return false
       isProbing = true
@@ -278,8 +336,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return {
         channel: provider.channel,
         provider: provider.name,
-        inFlight: limiter.inFlight + awaitingReply,
-        awaitingReply,
+        inFlight: running.length,
+        awaitingReply: limiter.uncounted,
         limit: limiter.standing(now).limit,
         limitReason: reason,
         limitWhy: why,
@@ -289,6 +347,13 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         partialFaults: health.faults(),
       }
     },
+    destinations() {
+      const found = new Map<string, number>()
+      for (const { destination } of running) found.set(destination, (found.get(destination) ?? 0) + 1)
+      return found
+    },
+    usualMs: patience.usualMs,
+    isTroubled: health.isTroubled,
   }
 }
 
@@ -309,6 +374,8 @@ function createPatience(givenMs: number | undefined) {
   /** The same, the shortest first. */
   const sorted: number[] = []
   return {
+    /** How long most took, ms; undefined: none was answered yet. */
+    usualMs: (): number | undefined => sorted[sorted.length >> 1],
     ms(): number {
       const median = sorted[sorted.length >> 1]
       if (givenMs !== undefined || median === undefined) return givenMs ?? PATIENCE.first
@@ -322,6 +389,12 @@ function createPatience(givenMs: number | undefined) {
       sorted.splice(at < 0 ? sorted.length : at, 0, tookMs)
     },
   }
+}
+
+/** Says where a message goes: to a country, or to the domain of a mailbox. */
+function placeOf(outgoing: Outgoing): string {
+  if (outgoing.channel === 'sms') return outgoing.country
+  return outgoing.to.slice(outgoing.to.lastIndexOf('@') + 1).toLowerCase()
 }
 
 /** Says why a provider cannot send a message at all; null: it can. */

@@ -1,6 +1,5 @@
-import type { Purpose } from '../messages/message.ts'
+import type { NewMessage, Purpose } from '../messages/message.ts'
 import { type ClaimedMessage, type Lease, type Settlement, StoreUnavailable } from '../outbox/outbox.ts'
-import { createStringMap } from '../runtime/collections.ts'
 import { createAdaptiveLifo } from './adaptive-lifo.ts'
 import {
   type AttemptResult,
@@ -8,11 +7,13 @@ import {
   type ChannelSpec,
   createAttempts,
   type Job,
+  type Rest,
   type RoutedJob,
 } from './attempt.ts'
-import type { Standing } from './carrier.ts'
+import type { Carrier, Standing } from './carrier.ts'
 import type { HealthChange } from './health.ts'
-import type { ChannelStatus, Handover, StoredCode, Verdicts } from './port.ts'
+import type { ChannelStatus, DestinationStatus, Handover, StoredCode, Verdicts } from './port.ts'
+import { dueBeforeEnd } from './retry.ts'
 import type { Settler } from './settle.ts'
 
 export interface ChannelOptions extends AttemptsOptions {
@@ -30,59 +31,47 @@ export interface ChannelOptions extends AttemptsOptions {
   readonly work: { begin(): void; end(): void }
 }
 
-/** A message that waits in the store, as far as this process knows. */
-interface MessageInStore {
-  readonly purpose: Purpose
-  readonly waitsFor?: AttemptResult['waitsFor']
-  /** ms since the epoch. */
-  readonly expiresAt: number
-}
-
-/** How a channel stands at a moment: all its carriers as one, and the places in memory. */
-interface ChannelStanding extends Standing {
-  /** The most messages in memory: waiting, reserved and in flight. */
-  readonly capacity: number
-  /** Places of them for codes only: a code that comes is next then, without a detour by the store. */
-  readonly forCodes: number
-  /** Places that are free for a code: it may take the place of whatever waits and is no code. */
-  readonly freeForCode: number
-  /** Places that are free for anything else: nothing waits in them. */
-  readonly freeForOther: number
-}
-
 /**
- * How far ahead memory is filled, ms of the provider's work. A newer code that finds no place goes to the store, and waits there
+ * How far ahead memory is filled for a destination, ms of its work. A newer code that finds no place goes to the store, and waits there
  * behind all of it. So this is shorter than the wait after which the newest goes first (adaptive-lifo.ts).
  */
 const AHEAD_MS = 500
+/** The most messages that wait in memory, of one destination and of all; and how many of one whose pace is not known. */
+const MOST_AHEAD = 128
 const MOST_WAITING = 256
+const FIRST_AHEAD = 8
 /** The weight of the latest attempt in the mean of their durations, and the longest that counts, ms. */
 const LATEST = 0.2
 const MOST_COUNTED_MS = 20_000
+/** So many destinations are remembered at most, and so many of them passed over because they rest: anybody may invent some. */
+const MOST_KNOWN = 1000
+const MOST_RESTING = 300
+/** So many are claimed at most, and at first: twice as many each time that there are more. */
 const CLAIM_LIMIT = 100
+const FIRST_CLAIM = 8
 const STORE_RETRY_MS = 1000
-/** How often one message is claimed though memory is full, ms: it may be a code, which takes the place of another. */
+/** How often the store is asked for codes though memory is full, ms: they take the places of others. */
 const PEEK_MS = 500
-/** So many are claimed while all carriers rest, or made due for a trial, so that one that was not refused before can try them. */
-const TRIAL_CHOICE = 8
-/** So many are made due at once when they may be sent again; more come by their own time, within a minute or so. */
-const MOST_BROUGHT = 1000
-/** So many that are no codes are remembered at most while they wait in the store. */
-const MOST_IN_STORE = 10_000
 /** How often it is looked whether carriers that rest are back, ms. */
 const WATCH_MS = 1000
-/** A last trial is made so long before the life of a waiting message ends, ms. */
-const LAST_TRIAL_MS = 3000
 /** How often the store is asked to tidy, at least, ms. */
 const TIDY_MS = 5000
 
+/** What is known of a destination. */
+interface Destination {
+  /** The domain of its mailboxes, or what masked numbers show of a country. */
+  readonly place: string
+  /** The mean duration of its attempts, ms. */
+  paceMs?: number
+}
+
 /** One channel's part of the delivery. */
 export interface DeliveryChannel {
-  reservePlace(purpose: Purpose): Lease | undefined
-  releasePlace(): void
+  reservePlace(purpose: Purpose, destination: string): Lease | undefined
+  releasePlace(destination: string): void
   submit(handover: Handover): void
-  isVerdictFar(): boolean
-  wake(code?: StoredCode): void
+  isVerdictFar(destination: string): boolean
+  wake(code?: StoredCode, destination?: string): void
   tryNow(): void
   /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
   status(): readonly ChannelStatus[]
@@ -100,9 +89,10 @@ export interface DeliveryChannel {
 }
 
 /**
- * One channel's messages between the store and the carriers: those that wait in memory, those that are under way, and what is
- * known of those in the store. Nothing else writes this state. A message comes by `submit` or by a claim, waits in the queue,
- * is attempted (attempt.ts) when a carrier has a place, and is settled or given back.
+ * One channel's messages between the store and the carriers: those that wait in memory, and those that are under way. Nothing else
+ * writes this state. The store owns what waits: memory holds a short look-ahead of each destination. A message comes by `submit` or
+ * by a claim, waits in the queue, is attempted (attempt.ts) when its carrier has a place for its destination, and is settled or given
+ * back. A claim passes over destinations that have enough in memory, or rest: what waits there hides nobody.
  */
 export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
   const { channel, carriers, reports } = spec
@@ -110,29 +100,32 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts(spec, options, noteFreed)
-  /** Places kept for messages that are about to be accepted. */
-  let reserved = 0
-  /** The mean duration of an attempt, ms. */
-  let paceMs: number | undefined
-  /** The latest turn of a message that was refused for a fault of its own (`repair`), ms since the epoch. */
-  let latestRepairAt = Number.NEGATIVE_INFINITY
+  /** Places kept for messages that are about to be accepted, by destination, and all of them. */
+  const reserved = new Map<string, number>()
+  let reservedCount = 0
+  /** The destinations that a message went to last, the latest last. */
+  const known = new Map<string, Destination>()
+  /** Those that rest at all their carriers. */
+  const resting = new Map<string, Rest>()
+  /** Those of which more may be due in the store: the latest claim passed over them, or they were given back since. */
+  let passed = new Set<string>()
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
-  /** When the store has something for us; null: nothing that we know of. ms since the epoch. */
+  /** How many to ask for when nobody knows how many there are. */
+  let nextClaim = FIRST_CLAIM
+  /** When the store has something for us, of destinations that are not passed over; null: nothing that we know of. ms since the epoch. */
   let dueAt: number | null = null
-  /**
-   * Reasons to think that codes wait in the store. The next claim clears those from before it, and until there are none, nothing
-   * else begins. The first one: a process that died may have left some.
-   */
-  let codeHints = 1
-  /** The codes that wait in the store, as far as we know, and what waits there until a carrier may be asked, by their ids. */
-  const inStore = createStringMap<MessageInStore>()
-  /** Runs while a carrier rests, or messages wait until one may be asked. */
+  /** The store may have codes that are due, or a claim looks for them: nothing else begins. A process that died may have left some. */
+  let mayHoldCodes = true
+  let looksForCodes = false
+  /** Something waits in the store, as was seen when it was asked to tidy. */
+  let storeHolds = true
+  /** Runs while a carrier, or a part of one, rests. */
   let watcher: NodeJS.Timeout | undefined
   let claimTimer: NodeJS.Timeout | undefined
-  /** The timer for the end of a pause. */
-  let pauseTimer: NodeJS.Timeout | undefined
+  /** The timer for the end of a pause, and for an attempt that lasts. */
+  let placeTimer: NodeJS.Timeout | undefined
   /** When an attempt began last, ms since the epoch. */
   let attemptedAt = Number.NEGATIVE_INFINITY
 
@@ -141,18 +134,46 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
-  function look(now: number): ChannelStanding {
-    const standing = carriers.map(carrier => carrier.standing(now)).reduce(combineStandings)
-    const attemptsAtOnce = Math.max(1, standing.limit)
-    const capacity = attemptsAtOnce + countWaitingPlaces(attemptsAtOnce, paceMs)
-    const free = capacity - standing.inFlight - reserved
-    return {
-      ...standing,
-      capacity,
-      forCodes: Math.ceil(capacity / 4),
-      freeForCode: free - queue.codes,
-      freeForOther: free - queue.length,
-    }
+  const look = (now: number): Standing => carriers.map(each => each.standing(now)).reduce(combineStandings)
+
+  const rests = (destination: string, now: number): boolean => (resting.get(destination)?.until ?? 0) > now
+
+  /** Says how many messages are half a second of work, at so many ms each. */
+  const workAhead = (eachMs: number, now: number): number =>
+    Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / Math.max(eachMs, 1))
+
+  /** Says how many messages to a destination wait in memory at most. */
+  function aheadOf(destination: string, now: number): number {
+    const { paceMs } = known.get(destination) ?? {}
+    return paceMs === undefined ? FIRST_AHEAD : Math.min(workAhead(paceMs, now), MOST_AHEAD)
+  }
+
+  /** Says how many messages wait in memory at most. A provider is taken for a quick one until its pace is known. */
+  function mostWaiting(now: number): number {
+    const usualMs = Math.min(...carriers.map(each => each.usualMs() ?? 0))
+    return Math.min(Math.max(workAhead(usualMs, now), look(now).limit), MOST_WAITING)
+  }
+
+  /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
+  function isServed(destination: string, now: number, forCodes = mayHoldCodes): boolean {
+    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
+    return rests(destination, now) || 2 * (forCodes ? codes : all) > aheadOf(destination, now)
+  }
+
+  /** Says whether memory has room for a message, perhaps in the place of one of whose destination more wait, or that is no code. */
+  function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
+    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
+    const mine = (purpose === 'code' ? codes : all) + (reserved.get(destination) ?? 0)
+    if (mine >= aheadOf(destination, now)) return false
+    if (queue.length + reservedCount < mostWaiting(now)) return true
+    return findLargest() !== undefined && 4 * mine < queue.length
+  }
+
+  /** A destination of which more than a quarter of the messages wait that wait in memory. */
+  function findLargest(): string | undefined {
+    for (const [destination, { all }] of queue.waiting)
+      if (all > 1 && 4 * all > queue.length) return destination
+    return undefined
   }
 
   // ---- Into memory
@@ -161,9 +182,21 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   function add(job: Job): void {
     // A retry waits since now: it was not due before.
     const waitingSince = job.attempts > 1 ? clock.now() : job.message.arrivedAt
-    inStore.delete(job.message.id)
     const older = queue.add(attempts.route(job), waitingSince)
     if (older !== undefined) endWaiting(older, 'superseded')
+  }
+
+  function learn({ destination, recipient, masked }: NewMessage): Destination {
+    let found = known.get(destination)
+    if (found === undefined) {
+      const place =
+        channel === 'email' ? recipient.slice(recipient.lastIndexOf('@') + 1) : masked.split('*')[0]
+      found = { place: place ?? '' }
+      const [first = ''] = known.keys()
+      if (known.size >= MOST_KNOWN) known.delete(first)
+    } else known.delete(destination)
+    known.set(destination, found)
+    return found
   }
 
   // ---- Out of memory
@@ -172,9 +205,11 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   function fill(): void {
     const now = clock.now()
     let standing = look(now)
+    /** When something gets a place without the end of an attempt. */
+    const next = { at: standing.pausedUntil ?? Infinity }
     // While every carrier is tried by a message, nothing else begins: how that ends says whether the rest goes out, or back.
-    while (!isHalted() && standing.inFlight < standing.limit && standing.circuit !== 'half-open') {
-      const job = takeNext(standing, now)
+    while (!isHalted() && standing.circuit !== 'half-open') {
+      const job = takeNext(standing, now, next)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
       else {
@@ -183,129 +218,111 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       }
       standing = look(now)
     }
-    clearTimeout(pauseTimer)
-    // Nothing may be in flight then whose end would begin the next attempt.
-    if (standing.pausedUntil !== null)
-      pauseTimer = setTimeout(fill, Math.max(standing.pausedUntil - now, 1)).unref()
+    clearTimeout(placeTimer)
+    if (next.at < Infinity && queue.length > 0)
+      placeTimer = setTimeout(fill, Math.max(next.at - now, 1)).unref()
     claimWhenDue()
   }
 
-  /** The store may have codes that are due, which come before all that waits here. */
-  function expectCodes(now: number): void {
-    dueAt = now
-    codeHints += 1
-  }
-
   /**
-   * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and
-   * no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
+   * Takes out the next to be sent that has a place with its carrier, or that another destination gives one; nothing but a code while
+   * codes wait in the store and no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
    */
-  function takeNext({ circuit }: ChannelStanding, now: number): RoutedJob | undefined {
-    const codesOnly = codeHints > 0 && circuit === 'closed'
-    const fresh = circuit === 'closed' ? undefined : queue.takeNext(now, false, job => job.attempts === 1)
-    if (fresh !== undefined) return fresh
-    return queue.takeNext(now, codesOnly, carriers.length === 1 ? undefined : job => hasPlace(job, now))
+  function takeNext({ circuit }: Standing, now: number, next: { at: number }): RoutedJob | undefined {
+    if (circuit !== 'closed')
+      return queue.takeNext(now, false, ({ attempts: tried, message }) =>
+        tried > 1 ? 1 : message.purpose === 'code' ? 0.5 : 0,
+      )
+    const codesOnly = mayHoldCodes || looksForCodes
+    const rankOf = (job: RoutedJob): number => {
+      const first = firstToAsk(job, now)
+      return first === undefined ? 0 : first.rankOf(job.message.destination, now)
+    }
+    const rankAtRoom = (job: RoutedJob): number => {
+      const roomAt = firstToAsk(job, now)?.roomAt(job.message.destination, now) ?? Infinity
+      if (roomAt <= now) return 0
+      next.at = Math.min(next.at, roomAt)
+      return Infinity
+    }
+    return queue.takeNext(now, codesOnly, rankOf) ?? queue.takeNext(now, codesOnly, rankAtRoom)
   }
 
   async function attempt(job: RoutedJob): Promise<void> {
-    const { settlement, ran, waitsFor } = await attempts.run(job)
+    learn(job.message)
+    const result = await attempts.run(job)
+    const { settlement, ran } = result
     // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
     // in between it counts as ambiguous, as it must.
     const { id } = job.message
     if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
     if (ran) fill()
-    if (waitsFor !== 'repair' || settlement.to !== 'queued') return settle(job, settlement, ran, waitsFor)
-    const repairAt = Math.min(nextRepairAt(), job.message.expiresAt - LAST_TRIAL_MS)
-    await settle(job, { ...settlement, dueAt: Math.max(settlement.dueAt, repairAt) }, ran)
+    await settle(job, letRest(job, result), ran)
   }
 
-  /** Gives a message that was refused for a fault of its own its next turn: all of them together take a quarter of the places at most. */
-  function nextRepairAt(): number {
+  /** Notes that the destination of a message rests. With too many that do, the message waits for the end of the rest by itself. */
+  function letRest({ message }: RoutedJob, { settlement, rest }: AttemptResult): Settlement {
+    if (rest === undefined || settlement.to !== 'queued') return settlement
     const now = clock.now()
-    latestRepairAt = Math.max(now, latestRepairAt) + (4 * (paceMs ?? 0)) / Math.max(1, look(now).limit)
-    return Math.round(latestRepairAt)
+    const { destination, expiresAt } = message
+    if (resting.size >= MOST_RESTING)
+      for (const [each, { until }] of resting) if (until <= now) resting.delete(each)
+    if (resting.size >= MOST_RESTING && !resting.has(destination))
+      return { ...settlement, dueAt: dueBeforeEnd(rest.until, expiresAt, now) }
+    resting.set(destination, rest)
+    passed.add(destination)
+    return settlement
   }
 
-  function noteFreed({ circuit, faults }: HealthChange, tookMs?: number): void {
-    if (tookMs !== undefined) {
-      const countedMs = Math.min(tookMs, MOST_COUNTED_MS)
-      paceMs = paceMs === undefined ? countedMs : paceMs + (countedMs - paceMs) * LATEST
-      giveBackSurplus()
-    }
-    // Nothing was claimed while it was open.
-    if (circuit === 'closed') expectCodes(clock.now())
-    if (circuit === 'open') watch()
-    if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) bringForward(MOST_BROUGHT)
+  function noteFreed(message: NewMessage, { circuit, faults }: HealthChange, tookMs?: number): void {
+    // What is overdue lasts for long.
+    const countedMs = Math.min(tookMs ?? MOST_COUNTED_MS, MOST_COUNTED_MS)
+    const found = learn(message)
+    found.paceMs = found.paceMs === undefined ? countedMs : found.paceMs + (countedMs - found.paceMs) * LATEST
+    giveBackSurplus(message.destination)
+    if (circuit === 'open' || faults.some(({ is }) => is === 'begun')) watch()
+    if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) endRests()
     // The attempt may go on for long: its place is for the next message at once.
     if (carriers.length > 1 || tookMs === undefined) fill()
   }
 
+  /** Something that rested is back, or may be: what waits for it is looked for in the store, codes first. */
+  function endRests(): void {
+    resting.clear()
+    dueAt = clock.now()
+    mayHoldCodes = true
+  }
+
   function watch(): void {
+    storeHolds = true
     if (!run.isStopping) watcher ??= setInterval(watchRests, WATCH_MS).unref()
   }
 
   /**
-   * Shortens the rests of carriers for the messages that wait for them, or go another way meanwhile. A last trial is made before the
-   * first code expires, a carrier that can be reached again is tried at once, and so is what a carrier approves of again. Without such
-   * messages nobody is asked anything.
+   * While something waits, or goes past a carrier that rests to the next one: looks whether a carrier that could not be reached can be
+   * again, and whether one approves again of what it refused. Otherwise nobody is asked anything.
    */
   function watchRests(): void {
     const now = clock.now()
-    const resting = carriers.filter(carrier => carrier.standing(now).circuit !== 'closed')
-    let firstEnd = Infinity
-    let areWaiting = false
-    for (const id of inStore.names()) {
-      const message = inStore.get(id)
-      if (message === undefined || message.expiresAt <= now) continue
-      if (message.waitsFor !== undefined) areWaiting = true
-      if (message.purpose === 'code') firstEnd = Math.min(firstEnd, message.expiresAt)
-    }
-    if (resting.length === 0 && !areWaiting) {
+    const troubled = carriers.filter(each => each.isTroubled())
+    if (troubled.length === 0) {
       clearInterval(watcher)
       watcher = undefined
     }
-    if (firstEnd < Infinity) for (const carrier of resting) carrier.allowTrialBy(firstEnd - LAST_TRIAL_MS)
-    // Codes wait for one that rests, or messages go past it to the next.
-    const isMissed = firstEnd < Infinity || (carriers.length > 1 && now - attemptedAt < 2 * WATCH_MS)
-    if (isMissed) for (const carrier of resting) void tryAfter(carrier.isBack())
-    if (areWaiting) for (const carrier of carriers) void tryAfter(carrier.hasApproved())
-    if (resting.some(carrier => (carrier.standing(now).openUntil ?? Infinity) <= now))
-      bringForward(TRIAL_CHOICE)
+    const goPast = carriers.length > 1 && now - attemptedAt < 2 * WATCH_MS
+    if (storeHolds || queue.length > 0 || goPast)
+      for (const carrier of troubled) {
+        void tryAfter(carrier.isBack())
+        void tryAfter(carrier.hasApproved())
+      }
+    if (troubled.length > 0) tidy()
     fill()
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
     if (!(await look)) return
-    bringForward(TRIAL_CHOICE)
-    wake()
-  }
-
-  /** A carrier may be asked again: makes due what waits for one. Codes come first, and of them those that none has refused. */
-  function bringForward(most: number): void {
-    // What waits for a `repair` may have met the fault that is over now: their turns begin anew.
-    latestRepairAt = Number.NEGATIVE_INFINITY
-    const rankOf = (id: string): number => {
-      const { purpose, waitsFor } = inStore.get(id) ?? {}
-      return (purpose === 'code' ? 0 : 2) + (waitsFor === 'rest' ? 0 : 1)
-    }
-    const waiting = inStore.names().filter(id => inStore.get(id)?.waitsFor !== undefined)
-    const ids = waiting.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, most)
-    for (const id of ids) inStore.delete(id)
-    if (ids.length > 0) void track(makeDue(ids))
-  }
-
-  async function makeDue(ids: readonly string[]): Promise<void> {
-    try {
-      for (let at = 0; at < ids.length && !isHalted(); at += TRIAL_CHOICE) {
-        await Promise.all(ids.slice(at, at + TRIAL_CHOICE).map(id => outbox.actions.retryMessage(id)))
-        expectCodes(clock.now())
-        claimWhenDue()
-      }
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      emit({ type: 'store-failed', doing: 'claim', error })
-    }
+    endRests()
+    fill()
   }
 
   /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
@@ -321,20 +338,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   // ---- Back to the store
 
-  async function settle(
-    job: Job,
-    settlement: Settlement,
-    ran: boolean,
-    waitsFor?: AttemptResult['waitsFor'],
-  ): Promise<void> {
+  async function settle(job: Job, settlement: Settlement, ran: boolean): Promise<void> {
     const settled = await settler.settle(job, settlement, ran)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
+    const { destination, purpose } = job.message
+    const isDue = settlement.dueAt <= clock.now()
+    if (isDue && passed.has(destination)) return
     noteDueAt(settlement.dueAt)
-    const { id, purpose, expiresAt } = job.message
-    if (purpose === 'code' || (waitsFor !== undefined && inStore.size < MOST_IN_STORE))
-      inStore.set(id, { purpose, expiresAt, waitsFor })
-    if (waitsFor !== undefined) watch()
-    if (purpose === 'code' && settlement.dueAt <= clock.now()) codeHints += 1
+    if (purpose === 'code' && isDue) mayHoldCodes = true
   }
 
   function giveBack(job: Job, due: number): void {
@@ -359,13 +370,20 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     endWaiting(job, job.ambiguous > 0 ? 'unknown' : 'expired')
   }
 
-  /** Gives back what waits beyond the places of the channel: what would be sent last. */
-  function giveBackSurplus(): void {
-    if (queue.length === 0) return
+  /** Gives back what waits beyond the room of a destination, and of the channel: what would be sent last. */
+  function giveBackSurplus(destination: string): void {
     const now = clock.now()
-    const { limit } = look(now)
-    const surplus = queue.length - countWaitingPlaces(Math.max(1, limit), paceMs)
-    if (surplus > 0) for (const job of queue.removeLast(surplus, now)) giveBack(job, now)
+    const giveBackLast = (each?: string): void => {
+      const job = queue.removeLast(now, each)
+      if (job === undefined) return
+      passed.add(job.message.destination)
+      // It waits since it came: the store tells a backlog by that.
+      giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
+    }
+    const ahead = aheadOf(destination, now)
+    while ((queue.waiting.get(destination)?.all ?? 0) > ahead) giveBackLast(destination)
+    const most = mostWaiting(now)
+    while (queue.length > most) giveBackLast(findLargest())
   }
 
   function giveBackAll(): void {
@@ -374,6 +392,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   // ---- Claims: retries, what a dead process left, and what had no place in memory
+
+  function reserve(destination: string, more: 1 | -1): void {
+    reservedCount += more
+    const count = (reserved.get(destination) ?? 0) + more
+    if (count > 0) reserved.set(destination, count)
+    else reserved.delete(destination)
+  }
+
+  const isDueAt = (now: number): boolean => dueAt !== null && dueAt <= now
 
   /** Notes that the store has something that is due then. */
   function noteDueAt(due: number): void {
@@ -385,18 +412,23 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (isHalted() || isClaiming) return
     const now = clock.now()
     const standing = look(now)
-    const places = countClaimable(standing)
+    const isDue = isDueAt(now)
+    const wanted = countWanted(now)
+    const most = mostWaiting(now)
+    const isFull = 2 * (queue.length + reservedCount) > most
     // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
-    const mayHideCode = dueAt !== null && queue.length > queue.codes && standing.circuit === 'closed'
-    if (places === 0 && !mayHideCode) return
+    if (isDue && isFull && queue.length > queue.codes && now - claimedAt >= PEEK_MS) mayHoldCodes = true
+    const limit =
+      isDue || wanted > 0 ? countClaimable(standing, most, Math.max(isDue ? nextClaim : 0, wanted), now) : 0
     clearTimeout(claimTimer)
-    const worthWhileAt = Math.max(places === 0 ? claimedAt + PEEK_MS : 0, standing.openUntil ?? 0)
-    const at = dueAt === null ? now + idlePollMs : Math.max(dueAt, worthWhileAt)
-    if (dueAt !== null && at <= now) {
+    if (limit > 0) {
       isClaiming = true
-      void track(claimBatch(Math.max(places, 1)))
+      void track(claimBatch(limit, isDue))
       return
     }
+    let at = dueAt ?? now + idlePollMs
+    for (const destination of passed) at = Math.min(at, resting.get(destination)?.until ?? Infinity)
+    at = Math.max(at, standing.openUntil ?? 0, isFull ? claimedAt + PEEK_MS : 0)
     claimTimer = setTimeout(
       () => {
         // Due or not as far as we know: another process may have put something there, or given it back.
@@ -407,108 +439,155 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     )
   }
 
-  /** Says how many to claim now. */
-  function countClaimable(standing: ChannelStanding): number {
-    const { circuit, limit, inFlight, freeForCode, freeForOther, capacity, forCodes } = standing
-    const idle = Math.max(0, Math.max(1, limit) - inFlight - reserved - queue.length)
+  /** Counts the messages for which memory has room of destinations that were passed over, and need not be now. */
+  function countWanted(now: number): number {
+    let wanted = 0
+    for (const destination of passed)
+      if (!isServed(destination, now))
+        wanted += aheadOf(destination, now) - (queue.waiting.get(destination)?.all ?? 0)
+    return wanted
+  }
+
+  /** Says how many to claim now. @param wanted how many there may be */
+  function countClaimable(
+    { circuit, openUntil }: Standing,
+    most: number,
+    wanted: number,
+    now: number,
+  ): number {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
-    if (circuit === 'open') return Math.min(idle, TRIAL_CHOICE)
+    if (circuit === 'open') return (openUntil ?? 0) <= now && queue.length === 0 ? FIRST_CLAIM : 0
     // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
-    const free = codeHints > 0 ? freeForCode : freeForOther
-    return free * 2 < capacity ? 0 : Math.min(free - forCodes, CLAIM_LIMIT)
+    const free = most - reservedCount - (mayHoldCodes ? queue.codes : queue.length)
+    return 2 * free < most ? 0 : Math.min(free, wanted, CLAIM_LIMIT)
   }
 
-  /** @param limit 0: the store ends what is over, and nothing is claimed. */
-  async function claimBatch(limit: number): Promise<void> {
-    dueAt = null
-    claimedAt = clock.now()
-    const hints = codeHints
+  /** @param isDue something of destinations that were not passed over is due, as far as we know. */
+  async function claimBatch(limit: number, isDue: boolean): Promise<void> {
+    const now = (claimedAt = clock.now())
+    passed = new Set([...resting.keys(), ...queue.waiting.keys()].filter(each => isServed(each, now)))
+    looksForCodes = mayHoldCodes
+    mayHoldCodes = false
+    if (isDue) dueAt = null
     try {
-      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs)
+      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs, [...passed])
       settler.reportEnded(settled)
-      const now = clock.now()
-      const again = messages.length === limit ? now : nextDueAt
+      const areMore = messages.length === limit
+      const again = areMore ? clock.now() : nextDueAt
       if (again !== null) noteDueAt(again)
-      if (limit > 0) {
-        // Codes that came during the claim may be among those it took, or not: they stay counted.
-        codeHints -= hints
-        // Codes are claimed first, so the last message tells whether there may be more of them.
-        const endsWithCode = messages.length === 0 ? hints > 0 : messages.at(-1)?.purpose === 'code'
-        if (again !== null && again <= now && endsWithCode) codeHints += 1
-      }
+      // Codes are claimed first.
+      if (areMore && messages.some(({ purpose }) => purpose === 'code')) mayHoldCodes = true
       for (const job of inOrderOfArrival(messages.map(toJob))) add(job)
-      // The limit may have changed while they were being claimed: there are fewer places now.
-      giveBackSurplus()
+      const waiting = queue.length
+      for (const destination of new Set(messages.map(each => each.destination))) giveBackSurplus(destination)
+      nextClaim = areMore && queue.length === waiting ? Math.min(2 * nextClaim, CLAIM_LIMIT) : FIRST_CLAIM
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
+      // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
       emit({ type: 'store-failed', doing: 'claim', error })
       dueAt = clock.now() + STORE_RETRY_MS
-      // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
-      codeHints -= hints
+    } finally {
+      isClaiming = false
+      looksForCodes = false
+    }
+  }
+
+  /** Lets the store end what is over, and say whether anything waits there. */
+  function tidy(): void {
+    if (isHalted() || isClaiming) return
+    isClaiming = true
+    void track(tidyStore())
+  }
+
+  async function tidyStore(): Promise<void> {
+    claimedAt = clock.now()
+    try {
+      const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
+      settler.reportEnded(settled)
+      storeHolds = nextDueAt !== null
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      emit({ type: 'store-failed', doing: 'claim', error })
     } finally {
       isClaiming = false
     }
   }
 
-  function wake(code?: StoredCode): void {
+  function wake(code?: StoredCode, destination?: string): void {
+    const now = clock.now()
     if (code !== undefined) {
-      inStore.set(code.id, { purpose: 'code', expiresAt: code.expiresAt })
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
-      codeHints += 1
     }
-    dueAt = clock.now()
+    if (destination !== undefined && isServed(destination, now, code !== undefined)) passed.add(destination)
+    else {
+      dueAt = now
+      if (code !== undefined) mayHoldCodes = true
+    }
     claimWhenDue()
   }
 
+  /** @param isFirst what waits and rests is told with the first carrier. */
+  function describeDestinations(carrier: Carrier, isFirst: boolean): readonly DestinationStatus[] {
+    const inFlight = carrier.destinations()
+    const others = isFirst ? [...queue.waiting.keys(), ...resting.keys()] : []
+    return [...new Set([...inFlight.keys(), ...others])].map(destination => ({
+      destination,
+      place: known.get(destination)?.place ?? null,
+      inFlight: inFlight.get(destination) ?? 0,
+      waiting: isFirst ? (queue.waiting.get(destination)?.all ?? 0) : 0,
+      rest: isFirst && rests(destination, clock.now()) ? (resting.get(destination) ?? null) : null,
+    }))
+  }
+
   return {
-    reservePlace(purpose) {
+    reservePlace(purpose, destination) {
       if (isHalted()) return undefined
       const now = clock.now()
-      const standing = look(now)
+      const { circuit } = look(now)
       // While it rests, a message is better left to the store, where people can see and cancel it.
-      if (standing.circuit !== 'closed') return undefined
-      if (purpose === 'code') {
-        if (standing.freeForCode < 1) return undefined
-      } else {
-        // Codes in the store come before it, and so may what else is due there.
-        if (codeHints > 0 || (dueAt !== null && dueAt <= now)) return undefined
-        if (standing.freeForOther <= standing.forCodes) return undefined
-      }
-      const begins = queue.length === 0 && standing.inFlight + reserved < standing.limit
+      if (circuit !== 'closed' || rests(destination, now)) return undefined
+      // Codes in the store come before what is no code, and so may what else is due there.
+      if (purpose !== 'code' && (mayHoldCodes || looksForCodes || passed.has(destination) || isDueAt(now)))
+        return undefined
+      if (!hasRoom(purpose, destination, now)) return undefined
+      const begins =
+        queue.length === 0 && (carriers[0]?.rankOf(destination, now, reservedCount) ?? Infinity) < Infinity
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
-      reserved += 1
+      reserve(destination, 1)
       work.begin()
       return lease
     },
-    releasePlace() {
-      reserved -= 1
+    releasePlace(destination) {
+      reserve(destination, -1)
       claimWhenDue()
       work.end()
     },
     submit({ message, lease, groupKey, outgoing }) {
-      reserved -= 1
+      reserve(message.destination, -1)
       add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
       if (run.isStopping) giveBackAll()
       else fill()
       // A code may have taken the place of something else.
-      giveBackSurplus()
+      giveBackSurplus(message.destination)
       work.end()
     },
-    isVerdictFar() {
-      const { circuit, freeForOther } = look(clock.now())
-      return circuit !== 'closed' || freeForOther < 1
+    isVerdictFar(destination) {
+      const now = clock.now()
+      return (
+        look(now).circuit !== 'closed' || isServed(destination, now) || !hasRoom('plain', destination, now)
+      )
     },
     wake,
     tryNow() {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
-      bringForward(MOST_BROUGHT)
-      wake()
+      endRests()
+      claimWhenDue()
     },
     status() {
       const now = clock.now()
@@ -516,31 +595,23 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
         ...carrier.status(now),
         waiting: at === 0 ? queue.length : 0,
         isSecond: reports?.isSecond(carrier.provider.name) ?? false,
+        destinations: describeDestinations(carrier, at === 0),
       }))
     },
     fill,
     sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      for (const id of inStore.names()) if ((inStore.get(id)?.expiresAt ?? 0) <= now) inStore.delete(id)
-      if (isHalted() || isClaiming || now - claimedAt < TIDY_MS) return
-      isClaiming = true
-      void track(claimBatch(0))
+      if (now - claimedAt >= TIDY_MS) tidy()
     },
     stop() {
       clearTimeout(claimTimer)
-      clearTimeout(pauseTimer)
+      clearTimeout(placeTimer)
       clearInterval(watcher)
       giveBackAll()
     },
     abort: attempts.abort,
   }
-}
-
-/** Says how many messages may wait in memory beside so many attempts. A provider is taken for a quick one until its pace is known. */
-function countWaitingPlaces(attempts: number, paceMs: number | undefined): number {
-  const wanted = paceMs === undefined ? MOST_WAITING : Math.ceil((attempts * AHEAD_MS) / Math.max(paceMs, 1))
-  return Math.min(Math.max(wanted, attempts), Math.max(MOST_WAITING, attempts))
 }
 
 /** Takes two carriers as one: whether anything may begin at all. */
@@ -560,12 +631,12 @@ function earliestOfAll(one: number | null, other: number | null): number | null 
   return one === null || other === null ? null : Math.min(one, other)
 }
 
-/** Says whether a message has a place with the first carrier of its route that may be asked. */
-function hasPlace({ carriers }: RoutedJob, now: number): boolean {
-  const first = carriers.find(carrier => carrier.mayAsk(undefined, now) === null)
-  if (first === undefined) return true
-  const { inFlight, limit } = first.standing(now)
-  return inFlight < limit
+/** Finds the carrier that a message would go to now; undefined: it comes back at once, and learns why. */
+function firstToAsk({ carriers }: RoutedJob, now: number): Carrier | undefined {
+  return (
+    carriers.find(each => each.mayAsk(undefined, now) === null) ??
+    carriers.find(each => each.standing(now).circuit === 'closed')
+  )
 }
 
 function toJob({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {

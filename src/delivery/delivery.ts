@@ -61,11 +61,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
-    reservePlace: (name, purpose) => channels.get(name)?.reservePlace(purpose),
-    releasePlace: name => channelOf(name).releasePlace(),
-    isVerdictFar: name => channelOf(name).isVerdictFar(),
+    reservePlace: (name, purpose, destination) => channels.get(name)?.reservePlace(purpose, destination),
+    releasePlace: (name, destination) => channelOf(name).releasePlace(destination),
+    isVerdictFar: (name, destination) => channelOf(name).isVerdictFar(destination),
     submit: handover => channelOf(handover.message.channel).submit(handover),
-    wake: (name, code) => channelOf(name).wake(code),
+    wake: (name, code, destination) => channelOf(name).wake(code, destination),
     tryNow: name => channelOf(name).tryNow(),
     status: () => [...channels.values()].flatMap(channel => channel.status()),
     start() {

@@ -10,8 +10,13 @@ import {
 import { restAfter } from '../runtime/backoff.ts'
 
 /** The parts of a carrier with a health of their own. What is wider is the carrier's, and what is narrower its message's alone. */
-type Part = keyof ScopeNames
-const PARTS = ['template', 'sender', 'country'] as const satisfies readonly Part[]
+type PartNames = ScopeNames & { readonly domain?: string | undefined }
+type Part = keyof PartNames
+const PARTS = ['template', 'sender', 'country', 'domain'] as const satisfies readonly Part[]
+/** Those that say where a message goes. */
+const PLACES = ['country', 'domain'] as const satisfies readonly Part[]
+/** So many parts are kept at most: anybody may invent domains. */
+const MOST_PARTS = 1000
 
 /** A fault that concerns a part of what a carrier is asked for. */
 export interface PartialFault {
@@ -47,12 +52,15 @@ export interface HealthChange {
 export interface MessageOfAttempt {
   readonly kind: string
   readonly recipient: string
+  readonly destination: string
 }
 
 /** An attempt, as far as the health of a carrier is concerned. */
-export interface HealthAttempt extends MessageOfAttempt {
+export interface HealthAttempt extends Omit<MessageOfAttempt, 'destination'> {
   /** What it would use; nobody asks as long as nothing fails. */
-  readonly names: () => ScopeNames
+  readonly names: () => PartNames
+  /** Where it goes: a country, or the domain of a mailbox. */
+  readonly place: string
   readonly startedAt: number
   /** Counts the attempts of the carrier. */
   readonly nth: number
@@ -63,7 +71,7 @@ export interface HealthRecord {
   readonly scope: 'carrier' | Part
   readonly name: string
   /** Of the latest that began, the oldest first, whether each failed. */
-  latest: { readonly nth: number; failed: boolean }[]
+  latest: { readonly nth: number; readonly place: string; failed: boolean }[]
   /** What it rests for; null: it is well. */
   fault: PartialFault | null
   /** The provider named this part when it refused a message, so that only a message that is taken in it ends the fault. */
@@ -88,6 +96,8 @@ const REST_MS = { first: 2000, most: 8000 }
 const REPAIR_REST_MS = { first: 2000, most: 48_000 }
 /** How long the others wait while one message tries what rested, ms. */
 const TRIAL_WAIT_MS = 1000
+/** For so long a place that was answered shows that what fails elsewhere is not the carrier's, ms. */
+const ELSEWHERE_MS = 60_000
 /** Where the provider can be asked whether it approves, it is asked that often at least while messages wait, ms. */
 const LONGEST_LOOK_MS = 15_000
 /** It is asked so long before a message would try it, ms. */
@@ -146,11 +156,11 @@ function restsUntil({ fault, triedBy, until }: HealthRecord, now: number): numbe
 }
 
 /** Notes how an attempt ended, or that it is overdue; what it comes to in the end takes the place of that. */
-function note({ latest }: HealthRecord, { nth }: HealthAttempt, failed: boolean): void {
+function note({ latest }: HealthRecord, { nth, place }: HealthAttempt, failed: boolean): void {
   const before = latest.findLastIndex(each => each.nth <= nth)
   const found = latest[before]
   if (found?.nth === nth) found.failed = failed
-  else latest.splice(before + 1, 0, { nth, failed })
+  else latest.splice(before + 1, 0, { nth, place, failed })
   if (latest.length > LATEST.count) latest.shift()
 }
 
@@ -174,7 +184,8 @@ export type CircuitState = 'closed' | 'open' | 'half-open'
  * Makes the health of a carrier: a record of itself, and one for each part of it that fails. One rule holds for all: what fails
  * rests, and is then tried by one message. It fails when five in a row did, or nine of the latest ten; a part also when the
  * provider names it in a refusal, which meets every message in it and no other. Evidence of its own kind makes it well: a carrier
- * that answers, a part in which a message is taken. What began before a rest does not make it longer.
+ * that answers, a part in which a message is taken. What began before a rest does not make it longer. What fails in one place (a
+ * country, a domain) while others are answered is that place's, and not the carrier's.
  */
 export function createHealth(
   random: () => number,
@@ -182,6 +193,10 @@ export function createHealth(
 ) {
   const whole = newRecord('carrier', '')
   const parts = new Map<string, HealthRecord>()
+  /** The latest attempt that was answered. */
+  let latestAnswered = 0
+  /** The two places that were answered last, and when, ms since the epoch. */
+  let answered: readonly { readonly place: string; readonly at: number }[] = []
   const suspicion = createSuspicion()
 
   function* partsOf(names: HealthAttempt['names']): Generator<HealthRecord> {
@@ -197,6 +212,9 @@ export function createHealth(
     const name = names()[scope] ?? ''
     const record = parts.get(`${scope} ${name}`) ?? newRecord(scope, name)
     parts.set(`${scope} ${name}`, record)
+    const oldest =
+      parts.size > MOST_PARTS ? [...parts.values()].find(each => each.scope === 'domain') : undefined
+    if (oldest !== undefined) forgetPart(oldest)
     return record
   }
 
@@ -244,13 +262,11 @@ export function createHealth(
     return true
   }
 
-  /** An attempt has failed that concerns this part. */
-  function failPart(scope: Part, outcome: Fault, attempt: HealthAttempt, now: number, isNamed: boolean) {
-    const record = partOf(scope, attempt)
-    if (!fail(record, outcome, attempt, now, isNamed)) return []
-    if (record.fault === null || record.isTold || (whole.fault !== null && !isNamed)) return []
+  /** A part rests now, or again: that is told once, and not while its carrier rests, unless the provider named it. */
+  function* tellPart(record: HealthRecord): Generator<PartialFaultChange> {
+    if (record.fault === null || record.isTold || (whole.fault !== null && !record.isNamed)) return
     record.isTold = true
-    return [{ is: 'begun' as const, fault: { ...record.fault, until: record.until } }]
+    yield { is: 'begun', fault: { ...record.fault, until: record.until } }
   }
 
   /** An attempt was answered, or taken, in all these parts. */
@@ -271,6 +287,9 @@ export function createHealth(
   }
 
   function answerWhole(attempt: HealthAttempt, now: number): HealthChange['circuit'] {
+    const { place, nth } = attempt
+    latestAnswered = Math.max(latestAnswered, nth)
+    answered = [{ place, at: now }, ...answered.filter(each => each.place !== place)].slice(0, 2)
     if (whole.fault === null) {
       note(whole, attempt, false)
       return null
@@ -279,6 +298,14 @@ export function createHealth(
     // What failed with the carrier is tried now, too.
     for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
     return 'closed'
+  }
+
+  /** Finds where an attempt failed; null: what could not be connected, or logged in to, says nothing of where its message goes. */
+  function placeRecordOf(outcome: Fault, attempt: HealthAttempt): HealthRecord | null {
+    const isUntouched = outcome.is === 'retry' && outcome.untouched === true
+    if (isUntouched || faultScopeOf(outcome) !== 'transport') return null
+    const scope = PLACES.find(each => attempt.names()[each] !== undefined)
+    return scope === undefined ? null : partOf(scope, attempt)
   }
 
   function record(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
@@ -290,18 +317,22 @@ export function createHealth(
       const circuit = answerWhole(attempt, now)
       const scope = outcome.is === 'sent' ? undefined : PARTS.find(each => each === faultScopeOf(outcome))
       const over = [...answerParts(outcome, attempt)]
-      const begun =
-        outcome.is !== 'sent' && scope !== undefined && isOperatorFault(outcome)
-          ? failPart(scope, outcome, attempt, now, true)
-          : []
+      const isNamed = outcome.is !== 'sent' && scope !== undefined && isOperatorFault(outcome)
+      const named = isNamed ? partOf(scope, attempt) : null
+      const rests = named !== null && isNamed && fail(named, outcome, attempt, now, true)
       forgetTrial(attempt)
-      return { circuit, faults: [...over, ...begun] }
+      return { circuit, faults: rests ? [...over, ...tellPart(named)] : over }
     }
     const wasWell = whole.fault === null
-    const circuit = fail(whole, outcome, attempt, now) && wasWell ? 'open' : null
-    // What could not be connected, or whose login was refused, says nothing of where the message goes.
-    const isOfCountry = outcome.is === 'ambiguous' && attempt.names().country !== undefined
-    const faults = isOfCountry ? failPart('country', outcome, attempt, now, false) : []
+    const place = placeRecordOf(outcome, attempt)
+    const rests = place !== null && fail(place, outcome, attempt, now)
+    // What began later was answered, or others were a while ago: what fails there is the place's.
+    const isElsewhere = answered.some(each => each.place !== attempt.place && now - each.at < ELSEWHERE_MS)
+    const isAlone = attempt.nth < latestAnswered || (isElsewhere && place?.fault != null)
+    const isPlaceAlone = wasWell && place !== null && isAlone
+    if (isPlaceAlone) whole.latest = whole.latest.filter(each => each.place !== attempt.place)
+    const circuit = !isPlaceAlone && fail(whole, outcome, attempt, now) && wasWell ? 'open' : null
+    const faults = rests ? [...tellPart(place)] : []
     forgetTrial(attempt)
     return { circuit, faults }
   }
@@ -343,11 +374,6 @@ export function createHealth(
         each.until = Math.min(each.until, now)
       }
     },
-    /** Lets the rests of what does not answer end at that moment at the latest, but not sooner than the first rest would. */
-    allowTrialBy(at: number): void {
-      for (const each of [whole, ...parts.values()])
-        if (!each.isNamed) each.until = Math.min(each.until, Math.max(at, each.restedAt + firstRestMs))
-    },
     /** Takes the templates and senders whose rest is nearly over: the provider may be asked whether it approves of them. Each is given once a rest. */
     *takeForLook(now: number): Generator<{ readonly scope: 'template' | 'sender'; readonly name: string }> {
       for (const each of parts.values()) {
@@ -372,12 +398,13 @@ export function createHealth(
     /** What the carrier itself rests for; null: it is well. */
     fault: (): PartialFault | null => whole.fault && { ...whole.fault, until: whole.until },
     faults(): readonly PartialFault[] {
-      const told = [...parts.values()].flatMap(({ fault, isTold, until }) =>
-        fault === null || !isTold ? [] : { ...fault, until },
+      const told = [...parts.values()].flatMap(({ scope, fault, isTold, until }) =>
+        fault === null || !isTold || scope === 'domain' ? [] : { ...fault, until },
       )
       const suspected = suspicion.fault()
       return suspected === null ? told : [...told, suspected]
     },
+    isTroubled: (): boolean => [whole, ...parts.values()].some(({ fault }) => fault !== null),
   }
 }
 

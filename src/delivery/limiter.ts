@@ -9,13 +9,15 @@ export type AttemptEnd =
   | { readonly is: 'refused-connection'; readonly accepted?: number }
   /** It takes no more requests, and may have said for how long. */
   | { readonly is: 'throttled'; readonly retryAfterMs?: number }
-  /** Says nothing about their number: it failed, was stopped by us, or still waits and is not to be counted any more. */
+  /** Says nothing about their number: it failed, or was stopped by us. */
   | { readonly is: 'void' }
 
 export interface Place {
   readonly beganAt: number
   /** How many attempts were under way when this one began, itself included. */
   readonly nth: number
+  /** It counts against the limit. */
+  counts: boolean
 }
 
 /** Why a limit is what it is; a closed list, for metrics. */
@@ -44,14 +46,27 @@ const PAUSE_MS = 100
 /** The same when a single request was too much, unless the provider asked for another one; beyond the longest one that holds for its message alone. */
 const REFUSED_PAUSE_MS = { usual: 1000, most: 2000 }
 
+/** So many attempts may be under way beside those that count; each has a connection. */
+export const MOST_UNCOUNTED = 100
+
+/** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
+export const quarterOf = (limit: number): number => Math.max(1, Math.floor(limit / 4))
+
 export interface Limiter {
-  /** How many attempts are under way. */
+  /** How many attempts are under way and count, and how many do not count any more. */
   readonly inFlight: number
+  readonly uncounted: number
+  /** Something waits that had no place: set by who looks for one, until the next place is taken. */
+  isWanted: boolean
   /** Says how many may be under way now. */
   standing(now: number): LimiterStanding
-  /** An attempt begins. @returns its place, to be given back to `releasePlace`, once. */
+  /** Says whether nothing more may begin, even beside those that count. */
+  isFull(now: number): boolean
+  /** An attempt begins; it does not count when there is no place. @returns its place, to be given back to `releasePlace`, once. */
   takePlace(now: number): Place
-  /** An attempt has ended, or shall count no longer. */
+  /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
+  stopCounting(place: Place): boolean
+  /** An attempt has ended. */
   releasePlace(place: Place, end: AttemptEnd, now: number): void
   /** Says why the limit is what it is. */
   explain(now: number): { readonly reason: LimitReason; readonly why: string }
@@ -69,17 +84,19 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let limit = Math.min(start, most)
   let changed: 'start' | 'raised' | 'throttled' = 'start'
   /** The most connections that the provider took when it refused one more, and until when none is tried beyond them. */
-  let taken = most
+  let taken = Infinity
   let heldUntil = Number.NEGATIVE_INFINITY
   let halvedAt = Number.NEGATIVE_INFINITY
   let pausedUntil = Number.NEGATIVE_INFINITY
+
+  /** The most connections that may be open now. */
+  const mostOpen = (now: number): number => (now < heldUntil ? taken : taken + 1)
 
   function noteAnswer({ beganAt, nth }: Place, allInUse: boolean, now: number): void {
     if (beganAt >= heldUntil) taken = Math.max(taken, nth)
     // What began before it was halved says nothing of what came after.
     if (!allInUse || beganAt <= halvedAt) return
-    const bound = Math.min(most, now < heldUntil ? taken : taken + 1)
-    if (limit >= bound) return
+    if (limit >= Math.min(most, mostOpen(now))) return
     limit += 1
     changed = 'raised'
   }
@@ -91,7 +108,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     now: number,
   ): void {
     // The load may have fallen while the refusal was on its way: then fewer are under way than it took.
-    const count = accepted ?? (allInUse ? limiter.inFlight : nth - 1)
+    const count = accepted ?? (allInUse ? limiter.inFlight + limiter.uncounted : nth - 1)
     // A refusal of the only connection says nothing about their number.
     if (count === 0) return
     taken = Math.min(taken, count)
@@ -111,16 +128,31 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
 
   const limiter = {
     inFlight: 0,
+    uncounted: 0,
+    isWanted: false,
     standing(now: number): LimiterStanding {
-      return now < pausedUntil ? { limit: 0, pausedUntil } : { limit, pausedUntil: null }
+      if (now < pausedUntil) return { limit: 0, pausedUntil }
+      return { limit: Math.max(0, Math.min(limit, mostOpen(now) - limiter.uncounted)), pausedUntil: null }
     },
+    isFull: (now: number): boolean =>
+      limiter.inFlight + limiter.uncounted >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
     takePlace(now: number): Place {
-      limiter.inFlight += 1
-      return { beganAt: now, nth: limiter.inFlight }
+      const counts = limiter.inFlight < limit
+      limiter[counts ? 'inFlight' : 'uncounted'] += 1
+      limiter.isWanted = false
+      return { beganAt: now, nth: limiter.inFlight + limiter.uncounted, counts }
+    },
+    stopCounting(place: Place): boolean {
+      if (!place.counts || limiter.uncounted >= MOST_UNCOUNTED) return !place.counts
+      place.counts = false
+      limiter.inFlight -= 1
+      limiter.uncounted += 1
+      return true
     },
     releasePlace(place: Place, end: AttemptEnd, now: number): void {
-      const allInUse = limiter.inFlight >= limit
-      limiter.inFlight -= 1
+      const allInUse = limiter.isWanted || limiter.inFlight >= limit
+      if (place.counts) limiter.inFlight -= 1
+      else limiter.uncounted -= 1
       if (end.is === 'answered') noteAnswer(place, allInUse, now)
       else if (end.is === 'refused-connection') noteRefusedConnection(place, end.accepted, allInUse, now)
       else if (end.is === 'throttled') noteThrottled(place, end.retryAfterMs, now)
@@ -131,7 +163,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
           reason: 'paused',
           why: `the provider asked for a pause; it ends in ${formatSeconds(pausedUntil - now)}`,
         }
-      if (taken < most && limit >= taken) {
+      if (limit >= taken) {
         const next =
           now < heldUntil
             ? `one more is tried in ${formatSeconds(heldUntil - now)}`

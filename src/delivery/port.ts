@@ -24,22 +24,22 @@ export interface StoredCode {
 /** Where callbacks leave their messages. */
 export interface DeliveryIntake {
   /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
-  reservePlace(channel: Channel, purpose: Purpose): Lease | undefined
+  reservePlace(channel: Channel, purpose: Purpose, destination: string): Lease | undefined
   /** Gives back a place that was not used. */
-  releasePlace(channel: Channel): void
+  releasePlace(channel: Channel, destination: string): void
   /**
-   * Says whether a message that is left to the store has no verdict soon: its provider is being left alone, or memory is full
-   * of what is before it.
+   * Says whether a message that is left to the store has no verdict soon: its provider or destination is being left alone, or memory
+   * is full of what is before it.
    */
-  isVerdictFar(channel: Channel): boolean
+  isVerdictFar(channel: Channel, destination: string): boolean
   /** Takes an accepted message over; its place was reserved. */
   submit(handover: Handover): void
   /**
-   * Something was stored as `queued` and is due.
+   * Something was stored as `queued` and is due. @param destination where it goes, if that is known.
    * @param code when it is one: nothing but codes begins until it was claimed, and an older one of its group that waits
    *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
    */
-  wake(channel: Channel, code?: StoredCode): void
+  wake(channel: Channel, code?: StoredCode, destination?: string): void
 }
 
 /** The loop that brings messages from the outbox to their providers, and the only one that settles them. */
@@ -75,6 +75,20 @@ export interface ChannelStatus {
   readonly partialFaults: readonly PartialFault[]
   /** It is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. */
   readonly isSecond: boolean
+  /** Where its messages go that are under way here; with the first carrier of a channel also where those go that wait, or rest. */
+  readonly destinations: readonly DestinationStatus[]
+}
+
+/** How this process does with one destination. */
+export interface DestinationStatus {
+  readonly destination: string
+  /** The domain of its mailboxes, or what masked numbers show of a country; null: none of its messages was tried of late. */
+  readonly place: string | null
+  readonly inFlight: number
+  /** How many wait in memory. */
+  readonly waiting: number
+  /** Nothing goes there until then, ms since the epoch, and why; null: it does not rest. */
+  readonly rest: { readonly until: number; readonly reply: string } | null
 }
 
 /** What became of one message, for the callback that waits for it. */

@@ -1,6 +1,6 @@
 import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
 import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
-import { faultScopeOf, isOperatorFault, type Outcome } from '../providers/provider.ts'
+import { faultScopeOf, isOperatorFault, isProviderDown, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './health.ts'
 
 const SECOND = 1000
@@ -10,8 +10,10 @@ const MINUTE = 60 * SECOND
 const CODE_SCHEDULE = [1, 2, 4, 8, 15, 30].map(each => each * SECOND)
 const SLOW_SCHEDULE = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 60 * MINUTE]
 
-/** A code that its carrier was not reached with waits as after so many attempts at most. */
-const SOON_TRIES = 2
+/** What meets a fault that is tried apart from it waits as after so many attempts at most, by whether it is a code. */
+const SOON_TRIES = { code: 2, other: 1 }
+/** It is due so long before its life ends at the latest, ms: what it waits for may be there sooner than it seems now. */
+const LAST_DUE_MS = 1000
 
 /**
  * Pauses before a message goes out again that may have been sent n times, ms. Each outlasts a hiccup: of 40 codes
@@ -117,16 +119,26 @@ export function decideSettlement(
     case 'limit':
       return afterLimit(outcome, message, now, random, records)
     case 'retry': {
-      // A carrier that was not reached is left alone by its circuit, which knows when it is back: its codes come back soon.
-      const { purpose, attempts } = message
-      const isUnreached = purpose === 'code' && outcome.untouched === true && outcome.whose === 'later'
-      const wait = backoff(purpose, isUnreached ? Math.min(attempts, SOON_TRIES) : attempts, random)
+      // A carrier, or a part of it, that fails is left alone, and its health knows when it is back: what it holds up comes back soon.
+      const { purpose, attempts, expiresAt } = message
+      const isTriedApart = isProviderDown(outcome) || (isOperatorFault(outcome) && isOfPart(outcome.scope))
+      const most = isTriedApart ? SOON_TRIES[purpose === 'code' ? 'code' : 'other'] : Infinity
+      const wait = backoff(purpose, Math.min(attempts, most), random)
       const asked = outcome.retryAfterMs
       // Retry-After is a floor: the jitter goes on top, or everybody would be back at the same moment.
-      const dueAt = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))
+      const after = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))
+      const dueAt = isTriedApart ? dueBeforeEnd(after, expiresAt, now) : after
       return { to: 'queued', dueAt, ambiguous: message.ambiguous, records }
     }
   }
+}
+
+const isOfPart = (scope?: FaultScope): boolean =>
+  scope === 'template' || scope === 'sender' || scope === 'country'
+
+/** Lets a message come again before its life ends. @param dueAt when it would come otherwise, ms since the epoch, as all of them */
+export function dueBeforeEnd(dueAt: number, expiresAt: number, now: number): number {
+  return Math.min(dueAt, Math.max(expiresAt - LAST_DUE_MS, now + LAST_DUE_MS))
 }
 
 /** Says why a message was refused, as it is kept and answered. */

@@ -20,9 +20,17 @@ export type Purpose = 'code' | 'link' | 'file' | 'alarm' | 'plain'
 
 /**
  * What a fault concerns, from the narrowest to the widest: nothing outside of it is slowed by it. `sender` is who it is from: a
- * number, a signature, MAIL FROM. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
+ * number, a signature, MAIL FROM. `domain`: where mailboxes are. `account`: the login, the money, the rate. `transport`: the way to the provider and its machines.
  */
-export type FaultScope = 'message' | 'recipient' | 'country' | 'template' | 'sender' | 'account' | 'transport'
+export type FaultScope =
+  | 'message'
+  | 'recipient'
+  | 'domain'
+  | 'country'
+  | 'template'
+  | 'sender'
+  | 'account'
+  | 'transport'
 
 /** The data to render the message from, now or again after a restart. Encrypted at rest, removed when it is final. */
 export interface Content {

@@ -33,7 +33,7 @@ export type Outcome =
       readonly untouched?: boolean
       /** One more was refused for the number of connections (SMTP 421), or for the number of requests (HTTP 429). */
       readonly overload?: 'connections' | 'requests'
-      /** How many connections it had that count against `concurrency` when it refused one more, where that is known. */
+      /** How many connections it had when it refused one more, where that is known. */
       readonly accepted?: number
     }
   /**
@@ -89,9 +89,6 @@ export type LookUp =
   /** It could not be asked. */
   | { readonly is: 'unreachable'; readonly reply: string }
 
-/** Attempts of a channel that may wait for their final reply alone, beyond `concurrency`; each holds a connection. */
-export const MOST_AWAITING_REPLY = 100
-
 /** A probe ends within so many ms: what takes longer is left to a message to find out. */
 export const PROBE_MS = 2_000
 
@@ -107,7 +104,7 @@ export interface Provider {
   /** `smtp`, `smtp-fallback`, `twilio`: the name in logs, metrics and the console. */
   readonly name: string
   readonly channel: Channel
-  /** The most messages that it may be handed at a time, by the settings; fewer are in use when more do not pay. */
+  /** The most messages that may be with it and count, by the settings; a hundred that last for long may be with it beside them. */
   readonly concurrency: number
   /**
    * Says whether this provider can send the message at all. Pure, and asked before any byte leaves.
@@ -123,15 +120,10 @@ export interface Provider {
    * Tries once, within the provider's own time limits, which are shorter than a lease.
    * When `signal` aborts: `retry` with `untouched` when nothing was written yet, `ambiguous` once the dot or the POST
    * may have been.
-   * @param onAwaitingReply called when all of the message is with the provider and only its final reply is missing. By
-   *   calling `stopCounting` the caller says that this attempt no longer counts against `concurrency`. A provider whose
-   *   replies never take long does not call it.
+   * @param onHandedOver called when all of the message is with the provider and only its final reply is missing. A provider
+   *   whose replies never take long does not call it.
    */
-  send(
-    message: Outgoing,
-    signal: AbortSignal,
-    onAwaitingReply?: (stopCounting: () => void) => void,
-  ): Promise<Outcome>
+  send(message: Outgoing, signal: AbortSignal, onHandedOver?: () => void): Promise<Outcome>
   /**
    * Asks what became of a message that may have been sent. A provider that cannot be asked has no such method.
    * @param since the message was not sent before, ms since the epoch.

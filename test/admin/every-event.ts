@@ -271,6 +271,7 @@ export const view = viewOf({
         reply: 'not now',
       },
       isSecond: false,
+      destinations: [],
       partialFaults: [
         {
           scope: 'message',
@@ -297,6 +298,7 @@ export const view = viewOf({
       breakerUntil: null,
       fault: null,
       isSecond: true,
+      destinations: [],
       partialFaults: [
         {
           scope: 'template',

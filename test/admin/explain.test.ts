@@ -37,6 +37,7 @@ const works: ProviderView = {
   awaitingReply: 0,
   limit: 1,
   isSecond: false,
+  destinations: [],
   up: null,
   since: null,
   lastSentAt: null,
@@ -76,6 +77,16 @@ const report = (
 })
 const bounce = (verdict: ReportFault['verdict']) =>
   ({ ...report('failed', '5.1.1', [verdict, 'recipient']), channel: 'email' }) as const
+
+const MAIL = { ...due, attempts: 0, channel: 'email', maskedRecipient: 'a***@example.com' } as const
+const busyWith = (place: string, more: object = {}): ProviderView => ({
+  ...works,
+  channel: place.startsWith('+') ? 'sms' : 'email',
+  destinations: [
+    { place: null, inFlight: 9, waiting: 9, oldestAt: null, restsUntil: null, why: null },
+    { place, inFlight: 3, waiting: 8, oldestAt: NOW, restsUntil: null, why: null, ...more },
+  ],
+})
 
 /** Messages, and the providers beside them: one that works unless given. */
 const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...ProviderView[]]>> = {
@@ -173,6 +184,10 @@ const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...Provider
     { ...due, ...last({ reply: 'left alone for a while: it refuses the country of this message' }) },
     refuses('country', { name: 'US' }),
   ],
+  'mail to its domain is slow': [MAIL, busyWith('example.com')],
+  'SMS to its country are slow': [{ ...due, attempts: 0 }, busyWith('+86')],
+  'mail to another domain is slow': [MAIL, busyWith('example.org')],
+  'its domain rests': [MAIL, busyWith('example.com', { restsUntil: NOW + 8000, why: 'why' })],
   'the sender is refused, but it was its country that was left alone': [
     { ...due, ...last({ reply: 'left alone for a while: it refuses the country of this message' }) },
     refuses('sender'),

@@ -39,6 +39,7 @@ const lane: ChannelStatus = {
   breakerUntil: null,
   fault: null,
   isSecond: false,
+  destinations: [],
   partialFaults: [],
 }
 const mailLane: ChannelStatus = { ...lane, channel: 'email', provider: 'smtp' }

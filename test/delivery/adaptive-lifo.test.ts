@@ -15,9 +15,13 @@ interface Entry extends QueueEntry {
 const code = (name: string, arrivedAt: number, groupKey = name): Entry => ({
   name,
   groupKey,
-  message: { purpose: 'code', arrivedAt },
+  message: { purpose: 'code', arrivedAt, destination: '' },
 })
-const link = (name: string, arrivedAt: number): Entry => ({ name, message: { purpose: 'link', arrivedAt } })
+const link = (name: string, arrivedAt: number, destination = ''): Entry => ({
+  name,
+  message: { purpose: 'link', arrivedAt, destination },
+})
+const EQUAL = () => 0
 
 /** A queue of these, each of which could have been sent since it arrived. */
 function queueOf(...entries: readonly Entry[]) {
@@ -29,8 +33,8 @@ function queueOf(...entries: readonly Entry[]) {
 /** Takes all there is, at this moment. @returns their names in order. */
 function drain(queue: ReturnType<typeof queueOf>, now: number, codesOnly = false): string[] {
   const names: string[] = []
-  for (let entry = queue.takeNext(now, codesOnly); entry; entry = queue.takeNext(now, codesOnly))
-    names.push(entry.name)
+  const next = () => queue.takeNext(now, codesOnly, EQUAL)
+  for (let entry = next(); entry; entry = next()) names.push(entry.name)
   return names
 }
 
@@ -60,22 +64,36 @@ t.test('a newer code of a group takes the place of an older one, never the other
   t.equal(queue.removeByGroup('g'), undefined)
   t.equal(queue.length, 0)
   queue.add(first, 1)
-  t.equal(queue.takeNext(1), first)
+  t.equal(queue.takeNext(1, false, EQUAL), first)
   t.equal(queue.add(first, 1), undefined, 'what was taken is in nobody’s way')
 })
 
 t.test('those that would be sent last leave first, in either order', async t => {
   const entries = [link('l1', 0), code('c2', 1), link('l3', 2), code('c4', 3)]
-  const leaving = (count: number, now: number) =>
-    queueOf(...entries)
-      .removeLast(count, now)
-      .map(({ name }) => name)
-  t.same(leaving(1, 10), ['l3'])
-  t.same(leaving(3, 10).toSorted(), ['c4', 'l1', 'l3'])
-  t.same(leaving(1, 5000), ['l1'])
-  t.same(leaving(3, 5000).toSorted(), ['c2', 'l1', 'l3'])
-  t.same(leaving(0, 10), [])
-  t.equal(leaving(9, 10).length, 4)
+  for (const [now, order] of [
+    [10, ['l3', 'l1', 'c4', 'c2', undefined]],
+    [5000, ['l1', 'l3', 'c2', 'c4', undefined]],
+  ] as const) {
+    const queue = queueOf(...entries, link('other', 4, 'other'))
+    t.same(
+      order.map(() => queue.removeLast(now, '')?.name),
+      order,
+    )
+    t.same([...queue.waiting], [['other', { all: 1, codes: 0 }]])
+    t.equal(queue.removeLast(now)?.name, 'other')
+  }
+})
+
+t.test('who ranks lower goes first, and who may not is passed over and hides nobody', async t => {
+  const queue = queueOf(link('a1', 1, 'a'), link('a2', 2, 'a'), link('b', 3, 'b'), link('full', 0, 'full'))
+  const held: Record<string, number> = { a: 0, b: 0, full: Infinity }
+  const order: (string | undefined)[] = []
+  for (let n = 0; n < 4; n += 1) {
+    const taken = queue.takeNext(10, false, ({ message }) => held[message.destination] ?? 0)
+    order.push(taken?.name)
+    if (taken !== undefined) held[taken.message.destination] = 1
+  }
+  t.same(order, ['a1', 'b', 'a2', undefined])
 })
 
 /** The same queue, as it is described: everything in one list that is sorted when it is asked. */
@@ -165,7 +183,7 @@ t.test('whatever happens, it does what its description says', async t => {
           const since = each.retry ? now : arrivedAt
           assert.equal(queue.add(entry, since), model.add(entry, since))
         } else if (each.does === 'take')
-          assert.equal(queue.takeNext(now, each.codesOnly), model.take(now, each.codesOnly))
+          assert.equal(queue.takeNext(now, each.codesOnly, EQUAL), model.take(now, each.codesOnly))
         else if (each.does === 'remove group')
           assert.equal(queue.removeByGroup(`${each.group}`), model.removeByGroup(`${each.group}`))
         else {

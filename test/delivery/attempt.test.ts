@@ -10,9 +10,7 @@ import { rendered } from './rig.ts'
 const SENT = { is: 'sent', reply: 'ok', providerId: 'P1' } as const
 const AMBIGUOUS = { is: 'ambiguous', code: 'reply-limit', reply: '' } as const
 const LATER = { is: 'retry', whose: 'later', code: '451', reply: 'busy' } as const
-const NAMED = { ...LATER, retryAfterMs: 60_000 } as const
 const ABORTED = { ...LATER, code: 'aborted', reply: '', untouched: true } as const
-const DENIED = { is: 'retry', whose: 'ours', scope: 'message', code: '554', reply: '' } as const
 const REVIEW = { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '' } as const
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 
@@ -121,22 +119,6 @@ async function attempt(says: readonly Says[], given: Given = {}) {
 
 const inLine = (value: unknown): string => inspect(value, { breakLength: Infinity })
 
-/** What a message waits for after two carriers said this. */
-const waitAfter = async (...said: readonly Outcome[]) =>
-  (await attempt(said.map(send => ({ send })))).waitsFor
-
-t.test('an end of somebody else’s fault brings nothing forward whose carrier named a time', async t => {
-  t.equal(await waitAfter(LATER, LATER), undefined, 'it comes again by itself')
-  t.equal(await waitAfter(LATER, DENIED), 'repair')
-  t.equal(await waitAfter(DENIED, LATER), 'repair')
-  t.equal(await waitAfter(DENIED, REVIEW), 'part')
-  t.equal(await waitAfter(REVIEW, DENIED), 'part')
-  for (const other of [LATER, DENIED, REVIEW]) {
-    t.equal(await waitAfter(NAMED, other), undefined)
-    t.equal(await waitAfter(other, NAMED), undefined)
-  }
-})
-
 const LIMIT: Outcome = { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60_000 }
 const COUNTRY = { is: 'rejected', scope: 'country', code: 'country', reply: '' } as const
 const ABSENT: LookUp = { is: 'absent', reply: 'never taken' }
@@ -226,7 +208,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'the store cannot note that the second begins': [
     [{ send: LATER }, {}, {}],
     { begins: { b: new StoreUnavailable('away') } },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, store-failed | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true, waitsFor: 'rest' }",
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, store-failed | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'one SMS by the first, whose number may have no more': [
     [{ send: LIMIT }, {}],
@@ -243,35 +225,25 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     { channel: 'email', ambiguous: 3, ambiguousAt: 'a', attempts: 7 },
     "begun by a, a is asked about it since 0, attempt 7 { is: 'sent', reply: 'found' } after 0 ms | a looked-up accepted found, a sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: undefined }, ran: true }",
   ],
-  'all carriers rest, a code': [
+  'all carriers rest: it stays due, and what else goes there waits, too': [
     [{ failed: 5 }, { failed: 5 }],
     {},
-    " |  | { settlement: { to: 'queued', dueAt: 1000, uncounted: true }, ran: false, waitsFor: 'rest' }",
+    " |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false, rest: { until: 2000, reply: 'left alone for a while: it keeps failing, or asked for a pause' } }",
   ],
   'its carrier rests, and the other one cannot send it': [
     [{ failed: 5 }, { fits: 'no template' }],
     {},
-    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false, waitsFor: 'rest' }",
-  ],
-  'all carriers rest, a link': [
-    [{ failed: 5 }],
-    { purpose: 'link' },
-    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false, waitsFor: 'rest' }",
-  ],
-  'all carriers rest, a code whose life ends': [
-    [{ failed: 5 }],
-    { lifeMs: 1200 },
-    " |  | { settlement: { to: 'queued', dueAt: 1000, uncounted: true }, ran: false, waitsFor: 'rest' }",
+    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false }",
   ],
   'the second rests, the first is busy': [
     [{ send: LATER }, { failed: 5 }],
     { purpose: 'link' },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy, b skipped circuit-open left alone for a while: it keeps failing, or asked for a pause | { settlement: { to: 'queued', dueAt: 2500, ambiguous: 0 }, ran: true, waitsFor: 'rest' }",
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy, b skipped circuit-open left alone for a while: it keeps failing, or asked for a pause | { settlement: { to: 'queued', dueAt: 2500, ambiguous: 0 }, ran: true }",
   ],
   'its template is refused': [
     [{ send: REVIEW }],
     { lifeMs: 4000 },
-    "begun by undefined, a gets it, partial-fault, attempt 1 { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '', retryAfterMs: 3500 } after 0 ms | a retry review  | { settlement: { to: 'queued', dueAt: 3000, ambiguous: 0 }, ran: true, waitsFor: 'part' }",
+    "begun by undefined, a gets it, partial-fault, attempt 1 { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '', retryAfterMs: 3500 } after 0 ms | a retry review  | { settlement: { to: 'queued', dueAt: 3000, ambiguous: 0 }, ran: true }",
   ],
   'the provider throws': [
     [{ send: new Error('a bug') }],
@@ -291,7 +263,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'a process that ends asks no further one': [
     [{ send: LATER }, {}],
     { isStopping: true },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true, waitsFor: 'rest' }",
+    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'the only one of a process that ends': [
     [{ send: LATER }],
@@ -336,7 +308,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'one SMS by the second, which rests': [
     [{}, { failed: 5 }],
     { ambiguous: 1, ambiguousAt: 'b' },
-    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false, waitsFor: 'rest' }",
+    " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false }",
   ],
   'one SMS that fits its carrier no more and never came': [
     [{ lookUp: ABSENT, fits: 'no template' }, {}],

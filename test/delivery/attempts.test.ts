@@ -61,9 +61,9 @@ t.test('a reply that two servers were waited for, one after the other, is counte
   const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, patienceMs: 300 })
   const { send } = provider
   // As a fallback that is asked after the first server has replied: it reports its own wait.
-  provider.send = (mail, signal, onAwaitingReply) => {
-    onAwaitingReply?.(() => {})
-    return send(mail, signal, onAwaitingReply)
+  provider.send = (mail, signal, onHandedOver) => {
+    onHandedOver?.()
+    return send(mail, signal, onHandedOver)
   }
   provider.swallows = true
   delivery.start()
@@ -105,12 +105,12 @@ t.test('what may have been sent, and waits in memory when its life ends, is unkn
   const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
   provider.respond = undefined
   delivery.start()
-  const { id } = (await accept({ lifeMs: 60_000 })).acceptance.message
+  const { id } = (await accept({ lifeMs: 60_000, recipient: 'a@x.test' })).acceptance.message
   const isIn = (state: string) => async () => (await view(id)).state === state
   await until('it is being sent', () => provider.asked.length === 1)
   provider.asked[0]?.answer(AMBIGUOUS)
   await until('it waits in the store', isIn('queued'))
-  await accept({ lifeMs: 600_000 })
+  await accept({ lifeMs: 600_000, recipient: 'b@x.test' })
   await until('another one is being sent', () => provider.asked.length === 2)
   clock.advance(6000)
   await until('it waits in memory', isIn('sending'))

@@ -25,8 +25,8 @@ t.test('a provider that keeps failing is left alone; what waited is given back, 
     (await Promise.all(waits)).every(each => each.is === 'pending'),
     'nobody waits for a verdict',
   )
-  t.ok(delivery.isVerdictFar('email'))
-  t.equal(delivery.reservePlace('email', 'code'), undefined)
+  t.ok(delivery.isVerdictFar('email', ''))
+  t.equal(delivery.reservePlace('email', 'code', ''), undefined)
   await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
   await pause(60)
   t.equal(provider.asked.length, 3, 'nothing is tried meanwhile')

@@ -34,7 +34,7 @@ const REVIEW = {
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
-const ANN = { kind: 'login-code', recipient: 'ann@example.com' }
+const ANN = { kind: 'login-code', recipient: 'ann@example.com', destination: 'D' }
 
 const CONTENT = { params: {}, words: 'ours' } as const
 
@@ -66,7 +66,7 @@ function open() {
     begin,
     /** Makes an attempt of a message for this recipient that ends so. */
     attempt: (outcome: Outcome, recipient = 'ann@example.com', kind = 'login-code') =>
-      begin({ kind, recipient }).end(outcome),
+      begin({ ...ANN, kind, recipient }).end(outcome),
     /** The same of one that uses these names. */
     attemptOf: (outcome: Outcome, names: ScopeNames) => begin(ANN, names).end(outcome),
     mayAsk: (names: ScopeNames) => carrier.mayAsk(using(names), now),
@@ -80,7 +80,7 @@ t.test(
     for (const refusal of [DENIED, UNKNOWN]) {
       const { attempt, carrier, faults } = open()
       for (let n = 0; n < 19; n += 1)
-        t.match(attempt(refusal, `a${n}@x.test`), { outcome: { whose: 'later' }, waitsFor: 'repair' })
+        t.match(attempt(refusal, `a${n}@x.test`), { outcome: { whose: 'later' } })
       t.same(faults(), [], 'strangers may name as many as they like, of one kind')
       const { outcome, faults: changes } = attempt(refusal, 'b@x.test', 'password-reset')
       t.match(outcome, { whose: 'ours' })
@@ -389,25 +389,52 @@ t.test('a country for which it hangs is left alone while the others are served',
   })
 })
 
-t.test('a hundred at most are waited for beside the limit, each at any number of servers', async t => {
-  const { begin, overdue, pass } = openInTime(t, 200)
+t.test('a hundred at most go on beside those that count, and those hold their places', async t => {
+  const { carrier, begin, overdue, pass, now } = openInTime(t, 200, 120)
   const all = Array.from({ length: 101 }, () => begin())
-  let told = 0
-  for (const each of all) each.awaitReply(() => void (told += 1))
   pass(5000)
-  t.equal(told, 100)
-  t.equal(overdue.length, 101, 'somebody else may begin')
-  all[0]?.awaitReply(() => void (told += 1))
-  t.equal(told, 101, 'the next server of one of them has its place back, too')
+  t.equal(overdue.length, 101, 'each counts as failed')
+  t.match(carrier.status(now()), { inFlight: 101, awaitingReply: 100 })
+  t.match(carrier.standing(now()), { inFlight: 1 })
+  for (const each of all) each.end(AMBIGUOUS)
+  t.match(carrier.status(now()), { inFlight: 0, awaitingReply: 0 })
 })
 
-t.test('what hangs keeps its place when the settings allow no more', async t => {
-  const { carrier, begin, pass, now } = openInTime(t, 2)
-  const hanging = [begin(), begin()]
-  pass(60_000)
-  t.match(carrier.standing(now()), { inFlight: 2 })
-  for (const each of hanging) each.end(AMBIGUOUS)
-  t.match(carrier.standing(now()), { inFlight: 0 })
+/** How many attempts of each destination begin of these that wait, one after the other, where so many may be under way. */
+function share(most: number, wants: Readonly<Record<string, number>>): Record<string, number> {
+  const carrier = createCarrier(
+    { ...PROVIDER, concurrency: most },
+    { clock: { now: () => 0 }, random: () => 0.5, limiter: createLimiter({ most, start: most }) },
+  )
+  const begun: Record<string, number> = {}
+  for (const [destination, count] of Object.entries(wants))
+    for (let n = 0; n < count && carrier.rankOf(destination, 0) < Infinity; n += 1) {
+      carrier.begin(0, { ...ANN, destination }, PLAIN)
+      begun[destination] = n + 1
+    }
+  return begun
+}
+
+t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
+  t.same(share(12, { a: 99 }), { a: 9 })
+  t.same(share(12, { a: 99, b: 99 }), { a: 9, b: 3 })
+  t.same(share(12, { a: 99, b: 1, c: 1, d: 1, e: 1 }), { a: 9, b: 1, c: 1, d: 1 })
+  t.same(share(2, { a: 99, b: 99 }), { a: 1, b: 1 })
+  t.same(share(1, { a: 99, b: 99 }), { a: 1 })
+})
+
+t.test('what has lasted a second gives its place to who holds little, and nobody else', async t => {
+  const { carrier, pass, now } = openInTime(t, 4)
+  const begin = (destination: string) => carrier.begin(now(), { ...ANN, destination }, PLAIN)
+  for (const each of ['a', 'a', 'a', 'b']) begin(each)
+  t.same([carrier.rankOf('c', 0), carrier.roomAt('c', 0), carrier.roomAt('a', 0)], [Infinity, 1000, Infinity])
+  pass(1000)
+  begin('c').end(SENT)
+  t.match(carrier.status(now()), { inFlight: 4, awaitingReply: 1 })
+  t.same(
+    ['a', 'b', 'd'].map(each => carrier.rankOf(each, now())),
+    [Infinity, Infinity, 0],
+  )
 })
 
 t.test('a provider is back that could not be reached and now can', async t => {

@@ -50,7 +50,7 @@ t.test('ending waits for a callback that is being stored, and gives its message 
   const { delivery, provider, outbox, clock, view } = await openRig(t)
   delivery.start()
   await pause(30)
-  const lease = delivery.reservePlace('email', 'code')
+  const lease = delivery.reservePlace('email', 'code', '')
   if (lease === undefined) throw new Error('there is no place')
   let stopped = false
   const stop = delivery.stop(10_000, 10_000).then(() => {
@@ -101,7 +101,7 @@ t.test('after the end nothing has a place, and nothing is claimed', async t => {
   const { delivery, provider, store } = await openRig(t)
   delivery.start()
   await delivery.stop(100, 100)
-  t.equal(delivery.reservePlace('email', 'code'), undefined)
+  t.equal(delivery.reservePlace('email', 'code', ''), undefined)
   await store()
   delivery.wake('email')
   await pause(50)

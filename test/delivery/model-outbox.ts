@@ -22,9 +22,9 @@ export function createModelOutbox(
     })
   const outbox: Partial<Outbox> = {
     accept: given => call(() => model.accept(given, now())),
-    claim: (channel, limit, leaseMs) =>
+    claim: (channel, limit, leaseMs, passOver) =>
       call(() => {
-        const { claimed, settled, nextDueAt } = model.claim(channel, limit, now() + leaseMs, now())
+        const { claimed, settled, nextDueAt } = model.claim(channel, limit, now() + leaseMs, now(), passOver)
         for (const { lease } of claimed) if (lease !== null) lease.token = `claim ${(tokens += 1)}`
         const told = settled.map(({ state, given: { message } }) => ({ ...message, state }))
         return { messages: claimed.map(claimedOf), settled: told, nextDueAt }

@@ -94,18 +94,18 @@ t.test('while codes are due in the store, nothing else takes a place in memory b
   await until('it is being sent', () => provider.asked.length === 1)
   const places = []
   for (;;) {
-    const lease = delivery.reservePlace('email', 'code')
+    const lease = delivery.reservePlace('email', 'code', `${places.length}`)
     if (lease === undefined) break
     places.push(lease)
   }
   t.ok(places.length > 0, 'memory is full')
   await store({ code: 'code 1' })
   delivery.wake('email')
-  delivery.releasePlace('email')
-  t.equal(delivery.reservePlace('email', 'alarm'), undefined, 'an alarm waits behind the code')
-  t.not(delivery.reservePlace('email', 'code'), undefined, 'a newer code does not')
+  delivery.releasePlace('email', '0')
+  t.equal(delivery.reservePlace('email', 'alarm', ''), undefined, 'an alarm waits behind the code')
+  t.not(delivery.reservePlace('email', 'code', ''), undefined, 'a newer code does not')
   provider.respond = () => SENT
-  for (const _ of places) delivery.releasePlace('email')
+  for (const [n] of places.slice(1).entries()) delivery.releasePlace('email', `${n + 1}`)
   provider.asked[0]?.answer(SENT)
   await until('the code is sent', () => provider.asked.length === 2)
   t.equal(provider.asked[1]?.code, 'code 1')

@@ -74,12 +74,12 @@ function fakeProvider(concurrency: number): FakeProvider {
     set aborted(aborted) {
       rig.aborted = aborted
     },
-    send: (outgoing, signal, onAwaitingReply) =>
+    send: (outgoing, signal, onHandedOver) =>
       new Promise(resolve => {
         const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.text()
         const attempt = { id: outgoing.id, code, signal, answer: resolve }
         asked.push(attempt)
-        if (provider.swallows) onAwaitingReply?.(() => {})
+        if (provider.swallows) onHandedOver?.()
         signal.addEventListener('abort', () => {
           const outcome = rig.aborted(attempt)
           if (outcome !== undefined) resolve(outcome)
@@ -202,15 +202,15 @@ async function accept(
   given: Sample = {},
 ) {
   const plain = sample(clock, { recipient: newRecipient(), ...given })
-  const lease = delivery.reservePlace('email', plain.message.purpose)
+  const lease = delivery.reservePlace('email', plain.message.purpose, plain.message.destination)
   const acceptance = lease === undefined ? plain : { ...plain, lease }
   const [accepted] = await outbox.accept([acceptance])
   if (accepted === undefined) throw new Error('nothing was answered')
   const { message, groupKey } = acceptance
   if (accepted.is !== 'stored') {
-    if (lease !== undefined) delivery.releasePlace('email')
+    if (lease !== undefined) delivery.releasePlace('email', message.destination)
   } else if (lease === undefined)
-    delivery.wake('email', groupKey === undefined ? undefined : { ...message, groupKey })
+    delivery.wake('email', groupKey === undefined ? undefined : { ...message, groupKey }, message.destination)
   else {
     const outgoing = rendered(message)
     delivery.submit({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
@@ -222,7 +222,7 @@ let recipients = 0
 
 function newRecipient(): string {
   recipients += 1
-  return `r${recipients}@example.com`
+  return `r${recipients}@d${recipients}.test`
 }
 
 export function rendered(message: NewMessage): Outgoing {

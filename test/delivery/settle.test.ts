@@ -41,7 +41,7 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   const claims = state.claims
   await store({ code: 'waits' })
   delivery.wake('email')
-  t.equal(delivery.reservePlace('email', 'code'), undefined, 'no place: it goes to the store')
+  t.equal(delivery.reservePlace('email', 'code', ''), undefined, 'no place: it goes to the store')
   await until('it is asked again', () => state.settles > 2)
   t.equal(provider.asked.length, 1, 'nothing is begun')
   t.equal(state.claims, claims, 'nothing is claimed')

@@ -166,7 +166,7 @@ export function createScheduler(time: Timeline, server: Server, limiter: Limiter
 
   function run(): void {
     while (queue.length > 0 && limiter.inFlight < limiter.standing(time.now()).limit) {
-      const mail = queue.takeNext(time.now())
+      const mail = queue.takeNext(time.now(), false, () => 0)
       if (mail === undefined) throw new Error('the queue is not empty and gives nothing')
       const place = limiter.takePlace(time.now())
       server(end => over(mail, place, end))
@@ -180,7 +180,7 @@ export function createScheduler(time: Timeline, server: Server, limiter: Limiter
   return {
     send(purpose, answered = () => {}) {
       const now = time.now()
-      queue.add({ message: { purpose, arrivedAt: now }, beganWaiting: now, answered }, now)
+      queue.add({ message: { purpose, arrivedAt: now, destination: '' }, beganWaiting: now, answered }, now)
       run()
     },
     took,

@@ -28,13 +28,13 @@ t.test('the same when the newer one had no place in memory', async t => {
   await until('the only connection is busy', () => provider.asked.length === 1)
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   let places = 0
-  while (delivery.reservePlace('email', 'code') !== undefined) places += 1
+  while (delivery.reservePlace('email', 'code', `${places}`) !== undefined) places += 1
   clock.advance(1)
   const b = (await accept({ ...GROUP, code: '222222' })).acceptance
   t.equal(b.lease, undefined)
   await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
   provider.respond = () => SENT
-  for (; places > 0; places -= 1) delivery.releasePlace('email')
+  for (; places > 0; places -= 1) delivery.releasePlace('email', `${places - 1}`)
   provider.asked[0]?.answer(SENT)
   await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
   t.notOk(provider.asked.some(each => each.id === a.id))

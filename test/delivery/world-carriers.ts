@@ -33,8 +33,6 @@ export interface Truth {
   readonly copies: Copy[]
   /** Some provider said that its recipient or content will not do. */
   rejected: boolean
-  /** The account of some provider was used up: it may wait for longer than it lives. */
-  usedUp: boolean
   /** Providers that have said that its number may have no more for now, or that they do not serve its country. */
   readonly deniedBy: Set<string>
   /** A process was killed that had noted that it begins. */
@@ -53,6 +51,8 @@ export interface CarrierWorld {
   readonly breach: (what: string) => void
   /** Tells whether the process that asks now still lives, whenever it is called. */
   readonly watchCaller: () => () => boolean
+  /** The account of a provider is used up: messages may wait for it for longer than they live. */
+  readonly noteUsedUp: () => void
   /** Called before each copy leaves. */
   readonly checkSend: (outgoing: Outgoing) => void
 }
@@ -99,7 +99,7 @@ export function createWorldCarrier(
       return { ...later(how), overload: 'requests', retryAfterMs: between(0, 5) * SECOND }
     if (how === 'busy' && dice < 0.3) return later(how)
     if (how === 'locked out') return { is: 'retry', whose: 'ours', code: 'password', reply: '' }
-    if (how === 'used up') truth.usedUp = true
+    if (how === 'used up') world.noteUsedUp()
     if (how === 'limited' || how === 'closed country') truth.deniedBy.add(name)
     if (how === 'used up') return { is: 'limit', scope: 'account', code: 'day', ...waits }
     if (how === 'limited') return { is: 'limit', scope: 'recipient', code: 'hour', ...waits }
@@ -110,7 +110,7 @@ export function createWorldCarrier(
   }
 
   /** One message: it arrives at the dot or not, and the answer comes later or never. */
-  function sendOnce(outgoing: Outgoing, signal: AbortSignal, onAwaitingReply?: (stop: () => void) => void) {
+  function sendOnce(outgoing: Outgoing, signal: AbortSignal, onHandedOver?: () => void) {
     world.checkSend(outgoing)
     checkCopy(outgoing.id)
     const isCallerAlive = world.watchCaller()
@@ -148,7 +148,7 @@ export function createWorldCarrier(
         dotted = true
         copy.pending = false
         copy.arrived = how !== 'lost' || random() < 0.5
-        if (isCallerAlive()) onAwaitingReply?.(() => {})
+        if (isCallerAlive()) onHandedOver?.()
         if (how === 'silent')
           time.after(REPLY_LIMIT_MS, () => end({ is: 'ambiguous', code: 'reply-limit', reply: '' }))
         else

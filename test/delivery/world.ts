@@ -73,6 +73,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
 
   const most = Math.ceil(between(0, 12))
   const mailMs = pick([5, 50, 300])
+  /** To so many places the messages go. */
+  const places = pick([1, 2, 6, 1000])
   const channel = kind === 'failover' ? 'sms' : pick(['email', 'sms'] as const)
   /** The usual pauses outlast most of the trouble: with short ones messages meet it as often as they may. */
   const repeatPausesMs = pick([undefined, [SECOND]])
@@ -85,12 +87,12 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   let troubledAt = 0
   let storeFreeAt = 0
   let isStoreFailing = false
+  let isUsedUp = false
 
   const truthOf = (id: string): Truth => {
     const truth = truths.get(id) ?? {
       copies: [],
       rejected: false,
-      usedUp: false,
       deniedBy: new Set(),
       doubted: false,
     }
@@ -128,12 +130,17 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const { given, expiresAt } = rowOf(id)
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
     if (given.message.purpose === 'code' || !areClosed()) return
+    // Where others go before it, or none may go, it waits for them.
+    const busy = new Set(
+      process?.delivery.status().flatMap(each => each.destinations.map(({ destination }) => destination)),
+    )
     const overtaken = model
       .messages()
       .find(
         row =>
           row.given.message.purpose === 'code' &&
           row.state === 'queued' &&
+          !busy.has(row.given.message.destination) &&
           now() - (row.dueAt ?? 0) > NOTICED_MS &&
           time.now() - troubledAt > 2 * NOTICED_MS,
       )
@@ -160,6 +167,9 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
         truthOf,
         breach,
         checkSend,
+        noteUsedUp() {
+          isUsedUp = true
+        },
         watchCaller() {
           const caller = process
           return () => caller?.alive !== false
@@ -242,7 +252,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       {
         channel,
         purpose,
-        recipient: `r${Math.floor(between(0, random() < 0.3 ? 5 : 1e6))}@example.com`,
+        recipient: `r${Math.floor(between(0, random() < 0.3 ? 5 : 1e6))}@d${Math.floor(between(0, places))}.test`,
         code: String(truths.size),
         lifeMs: pick([
           3 * SECOND,
@@ -255,17 +265,21 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const { message, groupKey } = plain
     const here = process
     if (here?.alive !== true) return
-    const lease: Lease | undefined = here.delivery.reservePlace(channel, purpose)
+    const lease: Lease | undefined = here.delivery.reservePlace(channel, purpose, message.destination)
     truthOf(message.id)
     try {
       await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (lease !== undefined) here.delivery.releasePlace(channel)
+      if (lease !== undefined) here.delivery.releasePlace(channel, message.destination)
       return
     }
     if (lease === undefined)
-      here.delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey })
+      here.delivery.wake(
+        channel,
+        groupKey === undefined ? undefined : { ...message, groupKey },
+        message.destination,
+      )
     else
       here.delivery.submit({
         message,
@@ -322,18 +336,23 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     }
     const { delivery, carriers } = process
     const statuses = delivery.status()
-    const waiting = statuses[0]?.waiting ?? 0
+    const destinations = statuses.flatMap(each => each.destinations)
+    // Whoever has nothing under way may have any place that is free, and as long as it does not rest nothing is due there.
+    const waiting = new Set(destinations.flatMap(each => (each.waiting > 0 ? each.destination : [])))
+    for (const { state, dueAt, given } of model.messages())
+      if (state === 'queued' && (dueAt ?? Infinity) <= now()) waiting.add(given.message.destination)
+    for (const { destination, inFlight, rest } of destinations)
+      if (inFlight > 0 || rest !== null) waiting.delete(destination)
     const standings = carriers.map(carrier => carrier.standing(now()))
     const isFree = areClosed() && standings.every(({ inFlight, limit }) => inFlight < limit)
     const isTrialLost =
       statuses.some(({ breaker }) => breaker === 'half-open') &&
       statuses.every(({ inFlight }) => inFlight === 0)
-    const due = model.messages().some(row => row.state === 'queued' && (row.dueAt ?? Infinity) <= now())
-    if (!(isFree || isTrialLost) || (waiting === 0 && !due)) idleSince = undefined
+    if (!(isFree || isTrialLost) || waiting.size === 0) idleSince = undefined
     else idleSince ??= time.now()
     if (idleSince === undefined || time.now() - Math.max(idleSince, troubledAt) < NOTICED_MS) return
     breach(
-      `a place has been free since ${(idleSince / 1000).toFixed(2)} s, and ${waiting} wait here, ${due ? 'some' : 'none'} in the store`,
+      `a place has been free since ${(idleSince / 1000).toFixed(2)} s, and messages to ${waiting.size} places wait`,
     )
     idleSince = undefined
   }
@@ -341,7 +360,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   /** What a message has come to, against what happened to it. */
   function checkEnd(row: Kept): void {
     const { id } = row.given.message
-    const { copies, rejected, usedUp, deniedBy, doubted } = truthOf(id)
+    const { copies, rejected, deniedBy, doubted } = truthOf(id)
     const { state, given, ambiguous, expiresAt, arrivedAt, finalAt, lines } = row
     const what = `${given.message.purpose} ${id} is ${state}`
     const livedMs = expiresAt - arrivedAt
@@ -362,7 +381,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     // Others than codes wait up to half an hour for their next try.
     const enoughMs = given.message.purpose === 'code' ? 600 * SECOND : LONGEST_LIFE_MS
     if (livedMs < enoughMs) return
-    if (state === 'expired' && ((!usedUp && deniedBy.size === 0) || steady !== undefined))
+    if (state === 'expired' && ((!isUsedUp && deniedBy.size === 0) || steady !== undefined))
       breach(`${what}, at ${finalAt}`)
     // The last copy is on its timeline only.
     const sent = ambiguous + 1

@@ -52,7 +52,7 @@ export const recipientHashOf = (channel: Channel, recipient: string) => keyed('r
 
 /** Where it goes, by the domain or the first digits. */
 export const destinationOf = (channel: Channel, recipient: string) =>
-  keyed('destination', channel, /@.*|^.{3}/.exec(recipient)?.[0] ?? '').slice(0, 11)
+  keyed('destination', channel, /@.*$|^\+../.exec(recipient)?.[0] ?? '').slice(0, 11)
 
 /** A code by e-mail, unless told otherwise; its dedupe key and group follow from what it says, as in the service. */
 export function sample(clock: { now(): number }, given: Sample = {}): Acceptance {

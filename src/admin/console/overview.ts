@@ -5,7 +5,7 @@ import type { Summary } from '../../outbox/outbox.ts'
 import { DAY, describeEnd, FACT_KINDS, type Fact, firstLines, listFacts } from '../facts.ts'
 import type { ChannelHealth } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
-import { listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
+import { type DestinationView, listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
 import { CHANNEL_NAMES, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import {
@@ -60,8 +60,31 @@ function providerList(view: ServiceView, now: number): Html {
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
 <dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
-<p class="small soft">${concurrencyLine(each)}${facts.filter(isBeside(each)).map(({ text }) => html`<br>${text}`)}</p>`,
+<p class="small soft">${concurrencyLine(each)}${each.destinations.filter(isSlow).map(line => html`<br>${destinationLine(line, now)}`)}${facts.filter(isBeside(each)).map(({ text }) => html`<br>${text}`)}</p>`,
   )}`
+}
+
+/** A destination that is worth a line: something waits for it, or it rests. */
+const isSlow = ({ waiting, restsUntil }: DestinationView): boolean => waiting > 0 || restsUntil !== null
+
+function destinationLine(
+  { place, inFlight, waiting, oldestAt, restsUntil, why }: DestinationView,
+  now: number,
+): Sentence {
+  const values = {
+    place: place ?? say('elsewhere'),
+    inFlight,
+    waiting,
+    oldest: oldestAt === null ? '' : say(', the oldest for {time}', { time: formatDuration(now - oldestAt) }),
+    rest:
+      restsUntil === null || restsUntil <= now
+        ? ''
+        : say('; left alone for {time}: {why}', {
+            time: formatDuration(restsUntil - now),
+            why: translateText(why ?? ''),
+          }),
+  }
+  return say('{place}: {inFlight} in flight, {waiting} wait{oldest}{rest}', values)
 }
 
 /** Says what of a provider is no line of its own. */

@@ -8,12 +8,32 @@ import type { ServiceView } from '../service-view.ts'
 export const API = '/api/v1'
 
 /** A provider: how its last attempts went, as far as this process has seen, and what it may be given. */
-export interface ProviderView extends ChannelStatus, Pick<ProviderStatus, 'lastError' | 'lastSentAt'> {
+export interface ProviderView
+  extends Omit<ChannelStatus, 'destinations'>,
+    Pick<ProviderStatus, 'lastError' | 'lastSentAt'> {
   /** It says whether the last attempt got an answer; null when there was none since the start. */
   readonly up: boolean | null
   /** The time since which it is up or down, ms since the epoch. */
   readonly since: number | null
+  /** The worst of its destinations: ten at most, those that rest first, then those with most under way. */
+  readonly destinations: readonly DestinationView[]
 }
+
+/** How it goes where messages go. */
+export interface DestinationView {
+  /** The domain of its mailboxes, or what masked numbers show of a country; null: nobody here knows. */
+  readonly place: string | null
+  readonly inFlight: number
+  /** How many wait, in memory and in the store. */
+  readonly waiting: number
+  /** When the oldest of those in the store came, ms since the epoch; null: none waits there. */
+  readonly oldestAt: number | null
+  /** Nothing goes there until then, ms since the epoch, and why; null: it does not rest. */
+  readonly restsUntil: number | null
+  readonly why: string | null
+}
+
+const MOST_DESTINATIONS = 10
 
 /** The platform's latest calls of a channel. */
 export interface ChannelCalls extends Pick<ChannelHealth, 'refusals' | 'heldBack' | 'validation'> {
@@ -43,7 +63,17 @@ export function listProviders({ channelStatus, health }: ServiceView): readonly 
   return channelStatus().map(status => {
     const seen = health.providers().find(each => each.provider === status.provider)
     const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
-    return { ...status, up, since, lastError, lastSentAt }
+    const destinations = status.destinations
+      .map(({ place, inFlight, waiting, rest }) => {
+        const { until = null, reply = null } = rest ?? {}
+        return { place, inFlight, waiting, oldestAt: null, restsUntil: until, why: reply }
+      })
+      .sort(
+        (a, b) =>
+          (b.restsUntil ?? 0) - (a.restsUntil ?? 0) || b.inFlight + b.waiting - a.inFlight - a.waiting,
+      )
+      .slice(0, MOST_DESTINATIONS)
+    return { ...status, destinations, up, since, lastError, lastSentAt }
   })
 }
 

@@ -379,18 +379,3 @@ await t.test('a connection too many says how many were taken', async t => {
   t.match(await Promise.all([send(), send()]), [{ is: 'sent' }, { is: 'sent' }])
   t.equal(server.connections.length, 3, 'the third was opened once')
 })
-
-await t.test(
-  'whoever loses patience with a reply that has come already frees no further connection',
-  async t => {
-    const { server, provider } = await start(t, {})
-    let stopCounting = () => {}
-    await provider.send(mail(), new AbortController().signal, stop => {
-      stopCounting = stop
-    })
-    stopCounting()
-    server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 200 } : undefined)
-    await Promise.all([1, 2].map(async () => provider.send(mail(), new AbortController().signal)))
-    t.equal(server.connections.length, 1, 'one at most, as was set')
-  },
-)
