@@ -4,7 +4,7 @@ import type { Catalog, MailLayouts } from './catalog.ts'
 import { fillPieces, type MailWords, type Pieces, piecesOf, placeFor } from './language.ts'
 import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
 import type { Scope } from './template-engine.ts'
-import { type Brand, scopeOf } from './template-variables.ts'
+import { type Brand, scopeOf, webotpLine } from './template-variables.ts'
 
 /** A mail in the parts that people look at. */
 export interface MailView {
@@ -26,6 +26,7 @@ interface MailOptions {
   readonly brand: Brand
   /** The language of a mail that names none. */
   readonly locale: string
+  readonly webotpDomain: string | undefined
 }
 
 /** Renders mails: puts words into layouts. */
@@ -56,19 +57,21 @@ export function createMailRenderer(options: MailOptions) {
 }
 
 /** The layouts of a mail, and the scope that they are rendered with. */
-function prepare(catalog: Catalog, sample: Sample, { brand, locale }: MailOptions) {
-  const { name, content } = sample
+function prepare(catalog: Catalog, sample: Sample, { brand, locale, webotpDomain }: MailOptions) {
+  const { name, content, kind } = sample
   const language = catalog.languageFor(content.locale ?? locale, `email/${name}`)
   const values = scopeOf(sample, language, brand)
   const words = language.mailWords(name, values)
   // The platform gives its mails a subject; an alert of the service has its heading for one.
-  const scope: MailScope = { ...values, words, subject: content.subject ?? words.heading }
+  const webotp = kind?.purpose === 'code' ? webotpLine(webotpDomain, content) : null
+  const scope: MailScope = { ...values, words, subject: content.subject ?? words.heading, webotp }
   return { language, scope, layouts: catalog.layoutsFor(name, language.tag) }
 }
 
 interface MailScope extends Scope {
   readonly words: MailWords
   readonly subject: string
+  readonly webotp: string | null
 }
 
 interface Precompiled {
@@ -124,6 +127,7 @@ function replaceStrings(scope: MailScope, put: (string: string | null) => string
   return {
     ...scope,
     subject: put(scope.subject),
+    webotp: put(scope.webotp),
     code: put(typeof code === 'string' ? code : null),
     link: { url: put(link.url), host: put(link.host) },
     words: {

@@ -13,7 +13,7 @@ import { countSegments } from '../messages/sms-segments.ts'
 import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import type { TemplateProblem } from './template-files.ts'
-import { type Brand, type BrandSettings, createBrand, scopeOf } from './template-variables.ts'
+import { type Brand, type BrandSettings, createBrand, scopeOf, webotpLine } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
 export interface RendererOptions {
@@ -29,7 +29,7 @@ export interface RendererOptions {
     readonly pluginSenders?: ReadonlyMap<string, PluginSender>
     /** ISO 3166 country of a number to its sender; a plugin's own sender comes first. */
     readonly countrySenders?: ReadonlyMap<string, SmsSender>
-    /** Adds the line by which a browser fills the code in. */
+    /** Adds the line by which a browser fills the code in, to mails as well. */
     readonly webotpDomain?: string
     /** A text that comes out longer is refused. */
     readonly maxSegments?: number
@@ -81,7 +81,7 @@ export function createRenderer(options: RendererOptions): Renderer {
     log: options.log,
     pollEveryMs: options.pollEveryMs ?? 1000,
   })
-  const mails = createMailRenderer({ brand, locale })
+  const mails = createMailRenderer({ brand, locale, webotpDomain: options.sms.webotpDomain })
   const mailParts = createRenderCache<EncodedMail>()
   const renderSms = createSmsRenderer(options, brand, templates)
 
@@ -232,21 +232,14 @@ export function createRenderCache<T>(): RenderCache<T> {
  */
 const COMMAND = /^\/\/(?=[a-z])/i
 
-/** The codes that the origin-bound one-time code format allows: a browser would not read any other. */
-const WEBOTP_CODE = /^[\w-]{1,64}$/
-
 /**
  * Chooses what an SMS says so that it is paid for once: the first variant that fits one segment, with the line that
  * lets a browser fill the code in if at all possible; when none fits, the one with the fewest segments.
- * The line is `@domain #code`, last of the message (WICG, "Origin-bound one-time codes delivered via SMS").
  * @param variants from the fullest to the shortest, at least one
  */
 function chooseText(variants: Iterable<string>, content: Content, webotpDomain: string | undefined): string {
-  const code = content.params['code']
-  const line =
-    webotpDomain !== undefined && code !== undefined && WEBOTP_CODE.test(code)
-      ? `\n@${webotpDomain} #${code}`
-      : ''
+  const webotp = webotpLine(webotpDomain, content)
+  const line = webotp === null ? '' : `\n${webotp}`
   const texts: string[] = []
   for (const variant of variants) {
     const text = present(variant)

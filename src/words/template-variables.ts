@@ -1,6 +1,6 @@
 import { type MessageKind, messageKinds, parseValidity, VALIDITY_UNIT } from '../messages/kinds.ts'
 import { hostOf } from '../messages/links.ts'
-import type { Channel } from '../messages/message.ts'
+import type { Channel, Content } from '../messages/message.ts'
 import type { Sample } from '../messages/samples.ts'
 import type { Scope } from './template-engine.ts'
 
@@ -24,7 +24,7 @@ const BRAND = ['name', 'url', 'url_text', 'color', 'on_color', 'ink', 'ink_dark'
 const LOCALE = ['tag', 'language', 'dir', 'start', 'end'].map(field => `locale.${field}`)
 const COMMON = [...BRAND, ...LOCALE, 'validity']
 const OF_CHANNEL: Readonly<Record<Channel, readonly string[]>> = {
-  email: [...COMMON, 'subject', 'plain_email', 'link.url', 'link.host'],
+  email: [...COMMON, 'subject', 'plain_email', 'link.url', 'link.host', 'webotp'],
   sms: [...COMMON, 'plain_sms', 'signature'],
 }
 /** A mail's finished words, for layouts. */
@@ -84,8 +84,18 @@ export function scopeOf(
     ...shared,
     subject: content.subject ?? null,
     plain_email: content.plain ?? null,
+    webotp: null,
     link: url === undefined ? { url: null, host: null } : { url, host: hostOf(url) },
   }
+}
+
+/** The codes that the origin-bound one-time code format allows: a browser would not read any other. */
+const WEBOTP_CODE = /^[\w-]{1,64}$/
+
+/** The last line of a message with a code (WICG, "Origin-bound one-time codes delivered via SMS"); null: it has none. */
+export function webotpLine(domain: string | undefined, { params }: Content): string | null {
+  const { code = '' } = params
+  return domain !== undefined && WEBOTP_CODE.test(code) ? `@${domain} #${code}` : null
 }
 
 export interface BrandSettings {

@@ -202,6 +202,8 @@ t.test('any parameter shows in both parts as it is', async () => {
   )
 })
 
+const withWebotp = rendererFor({ sms: { webotpDomain: 'login.example.com' } })
+
 t.test('a precompiled layout gives the same bytes as the layout, whatever the message', async () => {
   const value = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 40 }),
@@ -231,7 +233,7 @@ t.test('a precompiled layout gives the same bytes as the layout, whatever the me
         subject,
         locale,
       })
-      const [mail, view] = [await readMail(rawOf(renderer, one)), renderer.viewMail(one)]
+      const [mail, view] = [await readMail(rawOf(withWebotp, one)), withWebotp.viewMail(one)]
       const lines = (part: string) => part.replaceAll('\r\n', '\n').trimEnd()
       return (
         lines(mail.html) === lines(view.html) &&
@@ -326,19 +328,21 @@ t.test('plain SMS is signed once', async t => {
 })
 
 t.test('the WebOTP line is last, exact, and never costs a segment', async t => {
-  const webotp = rendererFor({ sms: { webotpDomain: 'login.example.com' } })
-  for (const kind of callbackKinds.filter(kind => kind.channel === 'sms')) {
-    for (const locale of webotp.locales) {
-      const text = smsOf(
-        webotp,
-        messageOf('sms', kind.name, { params: { code: '123456', minute: '10' }, locale }),
-      )
+  for (const kind of callbackKinds.filter(({ purpose }) => purpose === 'code')) {
+    for (const locale of withWebotp.locales) {
+      const message = messageOf(kind.channel, kind.name, { params: { code: '123456', minute: '10' }, locale })
+      const mail = kind.channel === 'email' ? withWebotp.viewMail(message) : undefined
+      const text = mail?.text.trimEnd() ?? smsOf(withWebotp, message)
       t.equal(text.split('\n').at(-1), '@login.example.com #123456')
-      t.equal(countSegments(text).segments, 1)
+      if (mail) t.match(mail.html, />@login\.example\.com #123456<(?:\/?(?:t[dr]|table|body|html)>\s*<?)+$/)
+      else t.equal(countSegments(text).segments, 1)
     }
   }
-  const odd = smsOf(webotp, messageOf('sms', 'login-code', { params: { code: '12 34', minute: '10' } }))
-  t.notMatch(odd, /@login/, 'a code with a space cannot be filled in')
+  const odd = { params: { code: '12 34', minute: '10' } }
+  t.notMatch(smsOf(withWebotp, messageOf('sms', 'login-code', odd)), /@login/, 'a blank cannot be filled in')
+  t.notMatch(withWebotp.viewMail(messageOf('email', 'phone-change', odd)).text, /@login/)
+  const alarm = messageOf('email', 'member-alarm', { params: { code: '123456' } })
+  t.notMatch(withWebotp.viewMail(alarm).text, /@login/, 'what is no code is none')
   const long = rendererFor({
     brand: { name: 'A very long name of a company' },
     sms: { webotpDomain: 'a-long.domain.example.com' },

@@ -26,6 +26,7 @@ export function checkSettings(config: Config): readonly CheckResult[] {
     ...checkCallers(config),
     ...checkLinks(config),
     ...checkBrakes(config),
+    ...checkNames(config),
   ]
 }
 
@@ -70,6 +71,20 @@ function* checkBrakes(config: Config): Generator<CheckResult> {
         `set ${name} in QUOTAS to a number: a flood in your name costs money for each SMS, and brings your domain on block lists`,
       )
   }
+}
+
+/** What Android takes for a code: 4 to 10 letters and digits, with a digit (SMS User Consent). */
+const LIKE_CODE = /(?<![\p{L}\p{N}])(?=[a-z]*\d)[a-z\d]{4,10}(?![\p{L}\p{N}])/iu
+
+/** Names in front of a code that a phone may take for it. */
+function checkNames({ BRAND_NAME, PLUGIN_SENDERS }: Config): readonly CheckResult[] {
+  const names = [BRAND_NAME, ...[...PLUGIN_SENDERS.values()].map(({ signature }) => signature)]
+  const next = 'write it without digits if they do; WEBOTP_DOMAIN adds a line that names the code'
+  return [...new Set(names)]
+    .filter(name => LIKE_CODE.test(name ?? ''))
+    .map(name =>
+      checkWarning('BRAND_NAME', `${name} looks like a code, and phones may fill it in for one`, next),
+    )
 }
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */

@@ -132,7 +132,8 @@ export const sms = {
       example: '{"CN": "zh-CN", "TW": "zh-TW"}',
     }),
     WEBOTP_DOMAIN: settingWithReader(readDomain, {
-      meaning: 'Adds the line "@domain #code", by which phones fill the code into pages of this domain.',
+      meaning:
+        'Adds the line "@domain #code" to SMS and mails, by which phones fill the code into pages of this domain.',
       example: 'www.example.com',
     }),
   },

@@ -41,6 +41,16 @@ t.test('a brake that is off is said of a channel that is on', async t => {
   t.equal(what({ SMS_TOKEN: '' }).length, 1)
 })
 
+t.test('a name that a phone may take for the code is said', async t => {
+  const said = (name: string, more = {}) => look({ BRAND_NAME: name, ...more }, 'BRAND_NAME')
+  for (const name of ['12306', 'Bank 95588', 'X5S7 智能', 'a1b2c3'])
+    t.match(said(name), [`warn BRAND_NAME: ${name} looks like a code, and phones may`])
+  for (const name of ['Northwind', '360', 'Example 2', '云智2026网', 'Northwind20261128'])
+    t.same(said(name), [], name)
+  const PLUGIN_SENDERS = '{"p": {"signature": "示例 8848"}}'
+  t.match(said('Northwind', { PLUGIN_SENDERS }), [/示例 8848 looks like a code/])
+})
+
 t.test('templates: all is well only where nothing is wrong', async t => {
   const renderer = (is?: 'refused' | 'ignored') =>
     ({
