@@ -59,6 +59,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'messages',
     'outbox/outbox.ts',
     'outbox/receipt-order.ts',
+    'providers/diagnosis.ts',
     'providers/http-client.ts',
     'providers/provider.ts',
     'tls',

@@ -11,6 +11,7 @@ import {
 } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
 import type { MessageView, ReportFault } from '../outbox/outbox.ts'
+import { adviceOn } from '../providers/diagnosis.ts'
 import { isOursToMend } from '../providers/provider.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import type { ChannelCalls, ProviderView } from './status/status.ts'
@@ -54,7 +55,7 @@ function findExplanation(row: MessageView, providers: readonly ProviderView[], n
     case 'sent':
       return explainSent(row)
     case 'refused':
-      return row.timeline.at(-1)?.code === 'UNREADABLE' ? UNREADABLE : REFUSED[row.answer ?? 'content']
+      return explainRefused(row)
     case 'expired':
       return {
         what: ['No provider took it before its life ended at {at}.', lastReply(row)],
@@ -79,6 +80,13 @@ function findExplanation(row: MessageView, providers: readonly ProviderView[], n
         next: 'Name the recipient in ONLY_TO, or remove it when the trial is over. The person has to ask for a new one.',
       }
   }
+}
+
+function explainRefused({ timeline, answer }: MessageView): Found {
+  const last = timeline.at(-1)
+  if (last?.code === 'UNREADABLE') return UNREADABLE
+  const refused = REFUSED[answer ?? 'content']
+  return { ...refused, next: adviceOn(last ?? {}) ?? refused.next }
 }
 
 function explainSuperseded({ timeline, ambiguous }: MessageView): Found {
@@ -244,7 +252,9 @@ function explainWaiting(row: MessageView, providers: readonly ProviderView[], no
   const { due, why: pause, lastError = null } = nextAttempt(row, providers, now)
   const isDue = (row.dueAt ?? 0) <= now
   const why = [pause, isDue ? slowDestination(row, providers, now) : null, ...faultsOf(row, providers)]
-  const next = 'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'
+  const next =
+    adviceOn(row.timeline.at(-1) ?? lastError ?? {}) ??
+    'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'
   if (row.attempts > 0)
     return {
       what: ['It has not been taken yet, and is tried again {due}, until {until}.', ...why, lastReply(row)],
@@ -328,7 +338,9 @@ function explainReport(
       'It did not arrive: {what}.',
       said === undefined ? null : 'In the words of the other side: {said}',
     ],
-    next: fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault),
+    next:
+      adviceOn({ code: errorCode }) ??
+      (fault === undefined || fault.reason === null ? LOOK_UP[channel] : mendReport(channel, fault)),
     values,
   }
 }

@@ -13,6 +13,7 @@ import {
 import type { Channel } from '../messages/message.ts'
 import { quotasOf } from '../messages/quotas.ts'
 import type { StoreLoss, Summary } from '../outbox/outbox.ts'
+import { adviceOn } from '../providers/diagnosis.ts'
 import type { WebhooksStatus } from '../webhooks/webhooks.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import { findNoneArrives } from './ends.ts'
@@ -374,7 +375,8 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
       values: { what: lastError === null ? say('it does not answer') : describeReply(lastError) },
       more: [
         isOurs
-          ? 'This is ours to mend: look at its settings, and at the money and the limits of its account.'
+          ? (adviceOn(lastError ?? {}) ??
+            'This is ours to mend: look at its settings, and at the money and the limits of its account.')
           : null,
         hasOther
           ? 'Messages go to another carrier of their route; those without one wait, and are tried until they expire.'

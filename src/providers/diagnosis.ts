@@ -1,3 +1,4 @@
+import type { SentenceKey } from '../language/sentence.ts'
 import type { FailedExchange } from './http-client.ts'
 import type { Verification } from './provider.ts'
 
@@ -134,6 +135,35 @@ function diagnoseCertificate(cause: string, host: string, setting: string): Diag
     what: `the certificate of ${host} is of an authority that is not trusted here`,
     next: 'set TLS_CA_FILE to the certificate of that authority; a server of the internet has to send its whole chain',
   }
+}
+
+/** What to do about replies that say more than how they are judged. */
+const ADVICE: readonly (readonly [reply: RegExp, next: SentenceKey])[] = [
+  [
+    /^(?:InvalidTimeStamp\.Expired|AuthFailure\.SignatureExpire)\b/,
+    'Set the clock of this machine right (timedatectl, NTP): the carrier refuses what is minutes off.',
+  ],
+  [
+    /^(?:InvalidAccessKeyId\.|AuthFailure\.SecretIdNotFound\b)/,
+    'Copy the key once more from the carrier’s console: it knows no such key, or it is disabled there.',
+  ],
+  [
+    /^isv\.DENY_IP_RANGE\b/,
+    'Send from an address in mainland China: the carrier refuses SMS from anywhere else.',
+  ],
+  [
+    /^\S*ThirtySecondLimit\b|^isv\.BUSINESS_LIMIT_CONTROL.*分钟|gr[ae]y-?list/i,
+    'Nothing is to be done: this limit is over within minutes, and it is tried again by itself.',
+  ],
+  [
+    /^(?:\S*BLACK_KEY_CONTROL|MOBILE_IN_BLACK|MOBILE_BLACK|W-BLACK|21610\b)/,
+    'The number is on a blacklist, and nothing is to be mended here: the person unsubscribed, or asks the network to lift it.',
+  ],
+]
+
+/** The next step by a reply and its code; null: how it is judged says all. */
+export function adviceOn({ code, reply }: { readonly code?: string | null; readonly reply?: string }) {
+  return ADVICE.find(([known]) => known.test(`${code ?? ''} ${reply ?? ''}`.trim()))?.[1] ?? null
 }
 
 /** Says whether a code is one of OpenSSL's verification results, or of Node's check of the name. */

@@ -4,6 +4,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/readers.ts'
 import type { SmsRoutes } from '../settings/senders.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
+import { adviceOn } from './diagnosis.ts'
 import type { HttpProxy } from './http-client.ts'
 import type { Provider } from './provider.ts'
 import type { ReceiptSettings, ReceiptSource } from './receipts.ts'
@@ -81,6 +82,7 @@ export function proxyOf({ HTTPS_PROXY: url, NO_PROXY: except }: ChannelSettings)
 
 /** Logs in at a provider, without sending anything. @param next what to look at when that fails for a reason that the provider has no advice for. */
 export async function checkLogin(provider: Provider, next: string): Promise<CheckResult> {
-  const { ok: works, detail, next: remedy = next } = await provider.verify()
-  return works ? checkOk(provider.name, detail) : checkFailure(provider.name, detail, remedy)
+  const { ok: works, detail, next: remedy } = await provider.verify()
+  if (works) return checkOk(provider.name, detail)
+  return checkFailure(provider.name, detail, remedy ?? adviceOn({ reply: detail }) ?? next)
 }

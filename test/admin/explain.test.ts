@@ -103,6 +103,17 @@ const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...Provider
   'refused: country': [{ state: 'refused', answer: 'country' }],
   'refused: limit': [{ state: 'refused', answer: 'limit' }],
   'refused, without an answer': [{ state: 'refused' }],
+  'refused: a number on a blacklist': [
+    {
+      state: 'refused',
+      answer: 'recipient',
+      ...last({ code: 'isv.BLACK_KEY_CONTROL_LIMIT', reply: '黑名单管控' }),
+    },
+  ],
+  'waiting: grey-listed': [
+    { state: 'queued', attempts: 1, ...last({ code: '451', reply: '451 4.7.1 Greylisting in action' }) },
+  ],
+  'reported: a number on a blacklist': [report('undelivered', 'MOBILE_IN_BLACK', ['recipient', 'recipient'])],
   'unreadable at last': [{ state: 'refused', ...last({ code: 'UNREADABLE' }) }],
   'sent: an SMS without a report': [{}],
   'sent, nobody knows when': [{ finalAt: null }],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { diagnoseConnection, diagnoseExchange } from '../../src/providers/diagnosis.ts'
+import { adviceOn, diagnoseConnection, diagnoseExchange } from '../../src/providers/diagnosis.ts'
 
 t.test('each code of a failed connection has its cause', t => {
   const at = { host: 'api.example.com', port: 443, setting: 'AN_API_URL' }
@@ -25,6 +25,27 @@ t.test('each code of a failed connection has its cause', t => {
   t.equal(diagnoseConnection({ cause: 'EOTHER', ...at }), null)
   t.end()
 })
+
+t.test(
+  'what a code says beyond its verdict has its own advice, in a reply or in the refusal of a login',
+  t => {
+    for (const [next, ...replies] of [
+      [/^Set the clock/, 'InvalidTimeStamp.Expired: Specified time stamp', 'AuthFailure.SignatureExpire'],
+      [/^Copy the key/, 'InvalidAccessKeyId.NotFound', 'AuthFailure.SecretIdNotFound: not found'],
+      [/^Send from an address in mainland/, 'isv.DENY_IP_RANGE 源IP地址所在的地区被禁用'],
+      [
+        /^Nothing is to be done/,
+        'isv.BUSINESS_LIMIT_CONTROL 触发分钟级流控Permits:1',
+        '450 4.2.0 Greylisted, try later',
+      ],
+      [/^Nothing is to be done/, 'LimitExceeded.PhoneNumberThirtySecondLimit'],
+      [/blacklist/, 'isv.BLACK_KEY_CONTROL_LIMIT', 'MOBILE_IN_BLACK', 'W-BLACK', '21610 unsubscribed'],
+    ] as const)
+      for (const reply of replies) t.match(adviceOn({ reply }), next, reply)
+    t.equal(adviceOn({ code: 'isv.BUSINESS_LIMIT_CONTROL', reply: '触发天级流控Permits:10' }), null)
+    t.end()
+  },
+)
 
 t.test('a request without an answer: where it went, whether it was written, and by which proxy', t => {
   const diagnose = (error: object, url = 'https://api.example.com', more: object = {}) => {
