@@ -33,26 +33,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.equal(held.until, clock.now() + 5000)
   })
 
-  await t.test('an empty call is fine', async t => {
-    const { outbox } = await fresh(t, create)
-    t.same(await outbox.accept([]), [])
-  })
-
-  await t.test('calls that come together are all answered, each with its own', async t => {
-    const commits: { readonly ms: number; readonly calls: number }[] = []
-    const { outbox, clock, view } = await fresh(t, create, { onCommit: each => commits.push(each) })
-    const given = Array.from({ length: 300 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
-    const answers = await Promise.all(given.map(each => outbox.accept([each])))
-    t.ok(answers.every(each => each.length === 1 && each[0]?.is === 'stored'))
-    t.equal(
-      commits.reduce((sum, { calls }) => sum + calls, 0),
-      300,
-    )
-    t.ok(commits.every(({ ms }) => ms >= 0))
-    t.match(await view(given[299]?.message.id ?? ''), { state: 'queued' })
-    t.equal((await outbox.queries.readSummary(clock.now())).backlog.email, 300)
-  })
-
   await t.test('the same message in calls that share a commit, or in one call, is stored once', async t => {
     const { outbox, clock } = await fresh(t, create)
     const other = sample(clock, { code: '2', purpose: 'link' })
@@ -123,18 +103,6 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       ['held', 'stored', 'in-progress', 'over-quota'],
       'it counts in no quota, and answers for nothing that may be sent',
     )
-  })
-
-  await t.test('the same dedupe key for two recipients is two messages', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const to = (name: string) => sample(clock, { recipient: `${name}@example.com`, dedupeKey: 'same' })
-    t.same(kinds(await outbox.accept([to('a'), to('b')])), ['stored', 'stored'], 'in one callback')
-    t.same(kinds(await outbox.accept([to('b'), to('c')])), ['in-progress', 'stored'], 'in two')
-    t.same((await outbox.claim('email', 10, 1000)).messages.map(each => each.recipient).toSorted(), [
-      'a@example.com',
-      'b@example.com',
-      'c@example.com',
-    ])
   })
 
   await t.test('what is stored one after the other counts, whatever its channel', async t => {

@@ -55,27 +55,6 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.equal((await outbox.queries.listMessages({ limit: 10, recipientHash: 'beginning1' })).length, 1)
   })
 
-  await t.test('counts what arrived since a moment, what waits, and since when', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    await outbox.accept([sample(clock, { purpose: 'alarm', code: 'old' })])
-    clock.advance(120_000)
-    const held = lease(clock)
-    const sent = sample(clock, { code: 'sent', lease: held })
-    await outbox.accept([sent, sample(clock, { channel: 'sms' })])
-    await outbox.settle(sent.message.id, held, { to: 'final', state: 'sent', answer: null })
-    clock.advance(60_000)
-    await outbox.accept([sample(clock, { purpose: 'alarm', code: 'new' })])
-    const { backlog, oldest, counts, bytes } = await outbox.queries.readSummary(NOON + 120_000)
-    t.same(backlog, { email: 2, sms: 1 })
-    t.same(oldest, { email: NOON, sms: NOON + 120_000 })
-    t.same(counts.map(each => `${each.channel} ${each.kind} ${each.state} ${each.count}`).toSorted(), [
-      'email activation-code sent 1',
-      'email member-alarm queued 1',
-      'sms activation-code queued 1',
-    ])
-    t.ok(bytes === null || bytes > 0)
-  })
-
   await t.test('a summary tells one recipient who waits from many, whatever they wait for', async t => {
     const { outbox, clock } = await fresh(t, create)
     for (const [n, recipient] of ['ann', 'ann', 'ann', 'bob'].entries())
@@ -132,27 +111,6 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.equal(mails.length, 50)
     t.ok(mails.includes(recipientHashOf('email', '51@example.com')))
     t.notOk(mails.includes(recipientHashOf('email', '1@example.com')), 'the oldest are not among them')
-  })
-
-  await t.test('an empty store has an empty summary', async t => {
-    const { outbox } = await fresh(t, create)
-    t.match(await outbox.queries.readSummary(NOON), {
-      backlog: { email: 0, sms: 0 },
-      oldest: { email: null, sms: null },
-      waitingRecipients: { email: 0, sms: 0 },
-      counts: [],
-      ended: [],
-    })
-    t.equal(await outbox.queries.findMessage('0'.repeat(32)), null)
-  })
-
-  await t.test('retry and cancel bring back no message whose life is over', async t => {
-    const { outbox, clock } = await fresh(t, create)
-    const given = sample(clock, { lifeMs: 1000 })
-    await outbox.accept([given])
-    clock.advance(1000)
-    t.equal(await outbox.actions.retryMessage(given.message.id), false)
-    t.equal(await outbox.actions.cancelMessage(given.message.id), false)
   })
 
   await t.test('probe commits', async t => {

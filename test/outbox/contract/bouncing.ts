@@ -61,19 +61,6 @@ export async function bouncing(t: Test, create: Create): Promise<void> {
     )
   })
 
-  await t.test('one that waits after an ambiguous attempt was sent', async t => {
-    const store = await fresh(t, create)
-    const held = { ...lease(store.clock), begins: true }
-    const acceptance = sample(store.clock, { lease: held })
-    const { id } = acceptance.message
-    await store.outbox.accept([acceptance])
-    await store.outbox.settle(id, held, { to: 'queued', dueAt: store.clock.now() + 5000, ambiguous: 1 })
-    const other = await send(store, { recipient: 'bob@example.com' })
-    t.same(await Promise.all([report(store, id), report(store, other)]), ['recorded', 'unknown'])
-    t.match(await store.view(id), { state: 'sent', receipt: { status: 'undelivered' } })
-    t.match(await store.view(other), { receipt: null })
-  })
-
   const LINK = { kind: 'registration-activation', purpose: 'link' } as const
   const ALARM = { kind: 'member-alarm', purpose: 'alarm' } as const
 

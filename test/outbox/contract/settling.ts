@@ -1,39 +1,9 @@
 import type { Test } from 'tap'
-import type { FinalAnswer } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { FINAL_STATES, lease, record, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
 export async function settling(t: Test, create: Create): Promise<void> {
-  await t.test('every final state is kept, with its answer, its attempt and the provider’s id', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
-    for (const state of FINAL_STATES) {
-      const held = lease(clock)
-      const given = sample(clock, { recipient: `${state}@example.com`, lease: held })
-      await outbox.accept([given])
-      const answer: FinalAnswer = state === 'refused' ? 'content' : null
-      const line = record(clock, state === 'sent' ? 'sent' : 'rejected')
-      const providerId = `SM-${state}`
-      const settled = await outbox.settle(given.message.id, held, {
-        to: 'final',
-        state,
-        answer,
-        providerId,
-        records: [line],
-      })
-      t.same(settled, { state, answer })
-      t.match(await view(given.message.id), {
-        state,
-        answer,
-        providerId,
-        attempts: 1,
-        finalAt: clock.now(),
-        dueAt: null,
-        timeline: [line],
-      })
-    }
-  })
-
   await t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
     const { outbox, clock } = await fresh(t, create)
     for (const [channel, most] of [
