@@ -17,6 +17,11 @@ const settled = (rig: ServiceRig, state: string, count: number) =>
     `${count} ${state}`,
   )
 
+/** Takes the pictures of docs/console.md: `PICTURES=docs/images npm test -- test/admin/console-day.long.test.ts`. */
+const PICTURES = process.env['PICTURES']
+const take = async (page: Page, name: string) =>
+  PICTURES !== undefined && page.screenshot({ path: `${PICTURES}/console-${name}.png` })
+
 const ADMIN_TOKENS = 'of-the-operator-Yv7gQm2sLp9r'
 
 t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
@@ -57,11 +62,17 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   const outage = await look()
   t.match(outage, /Failing: smtp has failed for .*535/s)
   t.match(outage, 'This is ours to mend')
+  await take(page, 'outage')
+  const phone = await open({ viewport: { width: 360, height: 800 } })
+  await phone.goto(page.url())
+  await take(phone, 'phone')
   const waiting = await look('/console/messages?state=queued')
   t.match(waiting, 'waiting')
   t.match(waiting, '535')
+  await take(page, 'waiting')
   await page.locator('tbody tr', { hasText: '535' }).first().getByRole('link').click()
   await page.getByRole('button', { name: 'Try now' }).waitFor()
+  await take(page, 'message')
 
   // Hours later their codes have expired, and nobody was sent one that no longer works.
   rig.smtp.act = undefined
@@ -92,7 +103,6 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
     javaScriptEnabled: false,
     colorScheme: 'dark',
   })
-  const phone = await open({ viewport: { width: 360, height: 800 } })
   for (const path of [
     '/console',
     '/console/messages',
