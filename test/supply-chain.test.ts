@@ -9,6 +9,7 @@ interface Locked {
   readonly dev?: boolean
   readonly optional?: boolean
   readonly hasInstallScript?: boolean
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 const root = resolve(import.meta.dirname, '..')
@@ -67,4 +68,13 @@ t.test('every dependency is imported, and has its reason in docs/decisions/depen
   }
   for (const [, name = ''] of docs.matchAll(/^\| `([@\w/.-]+)` \|/gm))
     t.ok(direct.includes(name), `${name} is one`)
+})
+
+t.test('npm ci finds every optional binary in the lockfile, or it refuses to install anything', async t => {
+  for (const [path, { optionalDependencies = {} }] of Object.entries(lock.packages))
+    for (const name of Object.keys(optionalDependencies))
+      t.ok(
+        lock.packages[`${path}/node_modules/${name}`] ?? lock.packages[`node_modules/${name}`],
+        `${path || 'the project'} → ${name}`,
+      )
 })

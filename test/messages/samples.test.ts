@@ -17,6 +17,7 @@ t.test('a sample is a message to somebody who does not exist', async t => {
     purpose: 'code',
     recipient: '+12025550123',
     masked: '+12025550123',
+    destination: '',
     arrivedAt: Date.UTC(2026, 10, 20, 14, 32, 5),
     expiresAt: Date.UTC(2026, 10, 20, 14, 42, 5),
   })

@@ -1,12 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -20,7 +16,6 @@ import { openWay } from '../rigs/way.ts'
 import { lease, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
-const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
 const clock = testClock()
 
 /** With more time for a statement than in the service, since the machine may be busy with other tests. */
@@ -47,15 +42,6 @@ async function persist<T>(attempt: () => Promise<T>): Promise<T> {
     }
   }, 'the store')
   return (done as { readonly value: T }).value
-}
-
-/** What a process that accepts in a loop has acknowledged, by id. */
-async function gather(child: ChildProcess, acknowledged: Map<string, string>): Promise<void> {
-  if (child.stdout === null) throw new Error('the child has no stdout')
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [what = '', id = ''] = line.split(' ')
-    if (id.length === 32) acknowledged.set(id, what)
-  }
 }
 
 /** How a server says that no transaction is open any more. */
@@ -130,55 +116,6 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.equal(rowCount, 5 * 7, 'each has seven connections')
     await Promise.all(replicas.map(each => each.close()))
   })
-
-  await t.test('the server loses its power under load: everything acknowledged is there', async t => {
-    const url = await rig.url()
-    const acknowledged = new Map<string, string>()
-    const children = [0, 1].map(() =>
-      spawn(process.execPath, [CHILD, url, SECRET], { stdio: ['ignore', 'pipe', 'ignore'] }),
-    )
-    t.teardown(() => children.map(child => child.kill('SIGKILL')))
-    const heard = children.map(child => gather(child, acknowledged))
-    const more = (count: number) => until(() => acknowledged.size >= count, 'calls that are acknowledged')
-    await more(400)
-    await rig.crash()
-    await more(acknowledged.size + 100)
-    for (const child of children) {
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    }
-    await Promise.all(heard)
-    const outbox = await openAt(url)
-    let lost = 0
-    for (const [id, what] of acknowledged) {
-      const view = await persist(() => outbox.queries.findMessage(id))
-      if (view === null || (what === 'sent' && view.state !== 'sent')) lost += 1
-    }
-    t.equal(lost, 0, `none of ${acknowledged.size} is lost`)
-    await outbox.close()
-  })
-
-  await t.test(
-    'the server is away: calls fail at once, and it goes on by itself when it is back',
-    async t => {
-      // No statement reaches its limit: what failed by that would never end.
-      const outbox = await openAt(await rig.url(), SECRET, 3_600_000)
-      const held = lease(clock)
-      const given = sample(clock, { lease: held })
-      await outbox.accept([given])
-      await rig.stop()
-      await t.rejects(outbox.accept([sample(clock, { recipient: 'b@example.com' })]), StoreUnavailable)
-      await t.rejects(outbox.claim('email', 1, 1000), StoreUnavailable)
-      const settle = () => outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
-      await t.rejects(settle(), StoreUnavailable)
-      t.equal(await outbox.queries.probeCommit(), false)
-      await rig.start()
-      t.match(await persist(settle), { state: 'sent' })
-      await persist(() => outbox.accept([sample(clock, { recipient: 'b@example.com' })]))
-      t.equal(await outbox.queries.probeCommit(), true)
-      await outbox.close()
-    },
-  )
 
   const { disk, skip } = mountSmallDisk(t, 6)
   await t.test('a disk that becomes full is seen by the probe', { skip }, async t => {
