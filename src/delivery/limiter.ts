@@ -178,7 +178,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
 }
 
 const WHY = {
-  start: 'as many as at the start: they were never all in use',
+  start: 'as many as at the start: more were never needed',
   raised: 'one more for each answer while all were in use',
   throttled: 'halved: the provider refused more requests at once',
 } as const

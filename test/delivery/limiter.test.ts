@@ -218,7 +218,7 @@ t.test('what does not need all places asks for no more', async t => {
   t.equal(limiter.standing(5000).limit, 10)
   t.match(limiter.explain(5000), {
     reason: 'start',
-    why: 'as many as at the start: they were never all in use',
+    why: 'as many as at the start: more were never needed',
   })
 })
 
