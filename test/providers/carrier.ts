@@ -3,14 +3,17 @@ import type { CarrierFault, CarrierServer } from '../../sandbox/carriers/api-ser
 import type { OutgoingSms } from '../../src/messages/message.ts'
 import type { aliyun } from '../../src/providers/aliyun.ts'
 import type { aliyunPnvs } from '../../src/providers/aliyun-pnvs.ts'
+import type { Provider } from '../../src/providers/provider.ts'
 import type { MappedTemplate, SmsTemplates, TemplateChoice } from '../../src/providers/sms-templates.ts'
 import type { tencent } from '../../src/providers/tencent.ts'
-import { load } from '../config/settings.ts'
+import { enough, load } from '../config/settings.ts'
+import { settled } from '../rigs/virtual-time.ts'
 import type { Behaviour, ContractRig } from './contract.ts'
 import { outgoingSms } from './sms.ts'
 import { mail } from './smtp/rig.ts'
 
 export const CODE = '607182'
+export const never = new AbortController().signal
 
 /** A code to the mainland, for a carrier with templates. */
 export function templateSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {
@@ -93,4 +96,40 @@ export async function openAndCheck(
   if (provider === undefined) throw new Error('SMS is on')
   t.teardown(() => provider.close())
   return { provider, results: await module.check(config, provider, templates) }
+}
+
+/** Starts a carrier's stand-in, and a provider in front of it. */
+export function startCarrier<
+  Server extends { readonly url: string; readonly standIn: { close(): Promise<void> } },
+  Options,
+  Settings,
+>(startServer: (options?: Options) => Promise<Server>, open: (url: string, settings?: Settings) => Provider) {
+  return async (t: Test, settings?: Settings, options?: Options) => {
+    const server = await startServer(options)
+    const provider = open(server.url, settings)
+    t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+    return { server, provider, send: async (message = templateSms()) => provider.send(message, never) }
+  }
+}
+
+/** Closes a provider, after which no connection is open. */
+export async function closesAll(
+  t: Test,
+  provider: Provider,
+  { standIn }: { readonly standIn: Pick<CarrierServer<unknown>, 'connections'> },
+) {
+  await provider.close()
+  // Both ends are in this process: it takes some turns, and no time.
+  for (let turn = 0; turn < 1000 && standIn.connections() > 0; turn += 1) await settled()
+  t.equal(standIn.connections(), 0, 'nor does a check keep a connection')
+}
+
+/** What a carrier alone does with reports. */
+export async function openReports(
+  { openReceipts }: typeof aliyun | typeof tencent,
+  settings: Readonly<Record<string, string>>,
+) {
+  const config = load({ ...enough, ...settings })
+  const source = await openReceipts?.(config)
+  return { config, source, parse: (body: unknown) => source?.parseReports({ headers: {}, body, query: '' }) }
 }

@@ -9,18 +9,15 @@ import { NO_TEMPLATES, type TemplateUse } from '../../../src/providers/sms-templ
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { SMS_TOKEN, smsBody, startRig, until } from '../../rigs/service.ts'
 import { ALONE, refuse, SIGN_NAME, startAliyunServer, templatesOf } from '../aliyun/rig.ts'
-import { mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
+import { mappedBy, never, openAndCheck, templateSms as sms, startCarrier } from '../carrier.ts'
 import { GIVEN, NUMBER, openPnvs, startPnvs } from './rig.ts'
 
-const never = new AbortController().signal
 const { signName: signature, templateCode: template } = GIVEN
 
 t.test('it sends our own code, under our id and what Aliyun gave, to +86 alone', async t => {
-  const server = await startPnvs({ intervalSeconds: 60 })
-  const provider = openPnvs(server.url)
-  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
+  const { server, provider, send } = await startCarrier(startPnvs, openPnvs)(t, {}, { intervalSeconds: 60 })
   const message = sms()
-  t.match(await provider.send(message, never), { is: 'sent', providerId: /\^0$/ })
+  t.match(await send(message), { is: 'sent', providerId: /\^0$/ })
   t.same(server.standIn.requests[0]?.query, {
     PhoneNumber: NUMBER,
     SignName: signature,
@@ -28,7 +25,7 @@ t.test('it sends our own code, under our id and what Aliyun gave, to +86 alone',
     TemplateParam: '{"code":"607182","min":"5"}',
     OutId: message.id,
   })
-  t.match(await provider.send(sms(), never), { is: 'limit', scope: 'recipient', retryAfterMs: 60_000 })
+  t.match(await send(), { is: 'limit', scope: 'recipient', retryAfterMs: 60_000 })
   t.equal(provider.lookUp, undefined, 'a lost answer is its report’s to settle')
   t.equal(await provider.verify().then(({ ok }) => ok), true)
 
@@ -59,7 +56,7 @@ t.test('it sends our own code, under our id and what Aliyun gave, to +86 alone',
     [refuse('isp.NEW_CODE'), { is: 'ambiguous' }],
   ] as const) {
     server.fault = () => fault
-    t.match(await provider.send(sms(), never), expected, JSON.stringify(fault))
+    t.match(await send(), expected, JSON.stringify(fault))
   }
   for (const code of ['FUNCTION_NOT_OPENED', 'isv.RAM_PERMISSION_DENY', 'ServiceUnavailable']) {
     server.fault = () => refuse(code)

@@ -3,8 +3,7 @@ import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
-import { settled } from '../../rigs/virtual-time.ts'
-import { mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
+import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { LOGIN, SIGN_NAME, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const own = {
@@ -45,10 +44,7 @@ t.test('its settings make a provider, and what they lack is said', async t => {
   t.match(faultsIn({ ...byAliyun, ALIYUN_API_URL: 'http://dysmsapi.aliyuncs.com' }), [
     /^ALIYUN_API_URL .*https/,
   ])
-  await provider.close()
-  // Both ends are in this process: it takes some turns, and no time.
-  for (let turn = 0; turn < 1000 && server.standIn.connections() > 0; turn += 1) await settled()
-  t.equal(server.standIn.connections(), 0, 'nor does a check keep a connection')
+  await closesAll(t, provider, server)
 })
 
 t.test('check says of each signature and template whether it is approved, and fits', async t => {

@@ -1,24 +1,13 @@
-import t, { type Test } from 'tap'
-import { type AliyunStandInOptions, REFUSALS } from '../../../sandbox/carriers/aliyun.ts'
+import t from 'tap'
+import { REFUSALS } from '../../../sandbox/carriers/aliyun.ts'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
-import { templateSms as sms } from '../carrier.ts'
+import { never, templateSms as sms, startCarrier } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
 import { NUMBER, openAliyun, refuse, SIGN_NAME, startAliyunServer, templatesOf } from './rig.ts'
 
-const never = new AbortController().signal
-
-async function start(
-  t: Test,
-  settings: Partial<AliyunSettings> = {},
-  options: Partial<AliyunStandInOptions> = {},
-) {
-  const server = await startAliyunServer(options)
-  const provider = openAliyun(server.url, settings)
-  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
-  return { server, provider, send: async (message = sms()) => provider.send(message, never) }
-}
+const start = startCarrier(startAliyunServer, openAliyun)
 
 t.test('what it asks for', async t => {
   const { server, send, provider } = await start(t)

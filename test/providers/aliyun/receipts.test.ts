@@ -4,17 +4,12 @@ import { recognize } from '../../../src/language/recognize.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
-import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
+import { openReports } from '../carrier.ts'
 import { ALONE } from './rig.ts'
 
 const ID = 'b'.repeat(32)
-const config = load({
-  ...enough,
-  ...ALONE,
-})
-const source = await aliyun.openReceipts?.(config)
-const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })
+const { config, source, parse } = await openReports(aliyun, ALONE)
 const message = {
   bizId: '9006197469364984400',
   outId: ID,

@@ -3,8 +3,7 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn } from '../../config/settings.ts'
-import { settled } from '../../rigs/virtual-time.ts'
-import { mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
+import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const byTencent = {
@@ -40,10 +39,7 @@ t.test('its settings make a provider, and what they lack is said', async t => {
   t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: '' }), [/^TENCENT_SMS_APP_ID is missing/])
   t.match(faultsIn({ ...byTencent, TENCENT_SMS_APP_ID: 'app' }), [/^TENCENT_SMS_APP_ID .*digits/])
   t.match(faultsIn({ ...byTencent, TENCENT_API_URL: 'ftp://x' }), [/^TENCENT_API_URL .*https/])
-  await provider.close()
-  // Both ends are in this process: it takes some turns, and no time.
-  for (let turn = 0; turn < 1000 && server.standIn.connections() > 0; turn += 1) await settled()
-  t.equal(server.standIn.connections(), 0, 'nor does a check keep a connection')
+  await closesAll(t, provider, server)
 })
 
 t.test('check says of each signature and template whether it is approved and filed, and fits', async t => {

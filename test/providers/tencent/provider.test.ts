@@ -1,24 +1,13 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import { numberRefusalOf, REFUSALS, type TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
+import { numberRefusalOf, REFUSALS } from '../../../sandbox/carriers/tencent.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { TencentSettings } from '../../../src/providers/tencent.ts'
-import { templateSms as sms } from '../carrier.ts'
+import { never, templateSms as sms, startCarrier } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
 import { NUMBER, openTencent, refuse, SIGN_NAME, startTencentServer, templatesOf } from './rig.ts'
 
-const never = new AbortController().signal
-
-async function start(
-  t: Test,
-  settings: Partial<TencentSettings> = {},
-  options: Partial<TencentStandInOptions> = {},
-) {
-  const server = await startTencentServer(options)
-  const provider = openTencent(server.url, settings)
-  t.teardown(async () => Promise.all([provider.close(), server.standIn.close()]))
-  return { server, provider, send: async (message = sms()) => provider.send(message, never) }
-}
+const start = startCarrier(startTencentServer, openTencent)
 
 t.test('what it asks for', async t => {
   const { server, send, provider } = await start(t)

@@ -4,17 +4,12 @@ import { recognize } from '../../../src/language/recognize.ts'
 import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import { tencent } from '../../../src/providers/tencent.ts'
-import { enough, load } from '../../config/settings.ts'
 import { englishIn } from '../../language/english.ts'
+import { openReports } from '../carrier.ts'
 import { ALONE } from './rig.ts'
 
 const ID = 'b'.repeat(32)
-const config = load({
-  ...enough,
-  ...ALONE,
-})
-const source = await tencent.openReceipts?.(config)
-const parse = (body: unknown) => source?.parseReports({ headers: {}, body, query: '' })
+const { config, source, parse } = await openReports(tencent, ALONE)
 const message = {
   serialNo: '5000:1045710669157053657849499619',
   sessionContext: ID,
