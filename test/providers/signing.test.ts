@@ -10,20 +10,20 @@ interface Vector {
   readonly headers: Text
   readonly authorization: string
 }
-const vectorsOf = <V extends Vector>(carrier: string) => {
+function vectorsOf(carrier: string): unknown {
   const file = new URL(`../fixtures/${carrier}/signing-vectors.json`, import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly vectors: readonly V[] }).vectors
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly vectors: unknown }).vectors
 }
 
 t.test('every published vector, the vendors’ printed ones included', async t => {
   type OfAliyun = Vector & { keyId: string; secret: string; query: Text; canonicalQuery?: string }
-  const aliyun = vectorsOf<OfAliyun>('aliyun')
+  const aliyun = vectorsOf('aliyun') as readonly OfAliyun[]
   for (const { made_by, query, headers, canonicalQuery, authorization, ...login } of aliyun) {
     t.equal(signAliyunRequest(query, headers, login), authorization, made_by)
     if (canonicalQuery !== undefined) t.equal(encodeQuery(query), canonicalQuery)
   }
   type OfTencent = Vector & Record<'secretId' | 'secretKey' | 'service' | 'body' | 'signedHeaders', string>
-  const tencent = vectorsOf<OfTencent>('tencent')
+  const tencent = vectorsOf('tencent') as readonly OfTencent[]
   for (const { made_by, body, headers, signedHeaders, service, authorization, ...login } of tencent) {
     const key = { keyId: login.secretId, secret: login.secretKey }
     const signed = Object.fromEntries(signedHeaders.split(';').map(name => [name, headers[name] ?? '']))
