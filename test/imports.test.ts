@@ -60,6 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'outbox/outbox.ts',
     'outbox/receipt-order.ts',
     'providers/diagnosis.ts',
+    'outbox/rules.ts',
     'providers/http-client.ts',
     'providers/provider.ts',
     'tls',

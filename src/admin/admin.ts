@@ -55,6 +55,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     actions: outbox.actions,
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
+    quotas: config.QUOTAS,
     rotating: view.channels.filter(channel => {
       const name = channel === 'email' ? 'EMAIL' : 'SMS'
       const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)

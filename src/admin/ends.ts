@@ -1,4 +1,5 @@
 import type { AttemptRecord, EndedMessage } from '../outbox/outbox.ts'
+import { isUndelivered } from '../outbox/rules.ts'
 
 /** So many people in a row who got nothing are more than chance. */
 const PEOPLE = 5
@@ -42,11 +43,6 @@ export function findNoneArrives(ended: readonly EndedMessage[], provider: string
   const told = latest.find(({ isOfRecipient }) => !isOfRecipient)
   if (people.size < PEOPLE || told === undefined) return null
   return { since: failures.at(-1)?.finalAt ?? now, count: failures.length, told }
-}
-
-/** A complaint is of a mail that arrived, and what its carrier does not know yet may arrive. */
-function isUndelivered({ status, fault }: NonNullable<EndedMessage['receipt']>): boolean {
-  return status !== 'complained' && fault !== undefined && fault.verdict !== 'ambiguous'
 }
 
 /** @param line of the timeline, which says why; undefined: nobody was asked, since no route leads to its country. */

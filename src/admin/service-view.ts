@@ -1,4 +1,5 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
+import type { Asked } from '../callback/asked.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { Channel } from '../messages/message.ts'
@@ -24,6 +25,8 @@ export interface ServiceView {
   readonly health: ServiceHealth
   /** Questions to the store. They throw StoreUnavailable. */
   readonly queries: AdminQueries
+  /** Reads what was asked for since a moment, ms since the epoch: of each channel the ten busiest kinds, countries, prefixes or domains. @throws StoreUnavailable */
+  readAsked(since: number): Promise<readonly Asked[]>
   channelStatus(): readonly ChannelStatus[]
   /** Whether callbacks were refused just now because file descriptors are short. */
   lacksDescriptors(): boolean

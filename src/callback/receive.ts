@@ -265,6 +265,7 @@ export function prepareMessages(
         purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
       charges: charges(message, country),
+      country,
       lease: delivery.reservePlace(channel, purpose, message.destination),
     }
     prepared.push({ acceptance, outgoing })

@@ -231,6 +231,7 @@ function prepare(
     dedupeKey: storeKeys.dedupeKey(['ddq', channel, to, ...identity]),
     recipientHash: storeKeys.recipientHash(channel, to),
     charges: charges(message, country),
+    country,
     dedupeWindowMs: DEDUPE_WINDOW_MS,
     memo: { name: memoName, value: serializeMemory(updated.memory), expiresAt: updated.expiresAt },
   }

@@ -25,6 +25,7 @@ import {
   BOUNCES_KEPT_MS,
   bounceNote,
   checkBacklog,
+  isUndelivered,
   judgeDuplicate,
   lostLeaseRecord,
   providerOfCopy,
@@ -284,6 +285,9 @@ export function keepReport(
   row.receiptStatus = status
   row.receiptHappenedAt = happenedAt ?? null
   row.reported = true
+  const wasUndelivered = row.undelivered
+  row.undelivered = isUndelivered({ status, fault })
+  if (row.undelivered !== wasUndelivered) work.counts.addEnd(row, 'undelivered', row.undelivered ? 1 : -1)
   // The next report of this unit of work may name it by this id alone, or not bring the id.
   row.providerId ??= providerId ?? null
   work.receipts.set(row, { receipt, providerId: work.receipts.get(row)?.providerId ?? providerId ?? null })

@@ -3,6 +3,7 @@ import { type MessagePayload, type PayloadKeys, tryDecrypt } from './encryption.
 import type {
   AttemptRecord,
   ChargedWindows,
+  EndedCount,
   FinalAnswer,
   ListFilter,
   MessageView,
@@ -19,6 +20,8 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
   seq?: number
   readonly recipientHash: string
   readonly groupKey: string | null
+  /** Of its number, ISO 3166; null: a mail, or a message of 1.1.0. */
+  readonly country: string | null
   state: State
   /** A newer code of its group came while it was being sent. */
   outdated: boolean
@@ -39,6 +42,8 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
   /** `happenedAt` of that report, ms since the epoch; Postgres has it as text. */
   receiptHappenedAt: number | string | null
   reported: boolean
+  /** Its latest report says that it did not arrive. */
+  undelivered: boolean
   /** JSON as text until somebody asks for it (SQLite), or read already. */
   charges: string | ChargedWindows | null
   timeline: string | readonly AttemptRecord[] | null
@@ -51,20 +56,26 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
 export const HELD_BY = 'ONLY_TO'
 const STATE = `CASE WHEN attempted_by = '${HELD_BY}' THEN 'held' ELSE state END AS state`
 
+/** Says in SQL what `isUndelivered` (rules.ts) says of a report. */
+export const UNDELIVERED =
+  "receipt -> 'fault' ->> 'verdict' <> 'ambiguous' AND receipt ->> 'status' <> 'complained'"
+
 /** The columns of a Row, of the table called `m`, under its names; both stores have them. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient AS masked,
   ${STATE}, m.attempts, m.ambiguous,
   m.arrived_at AS "arrivedAt", m.expires_at AS "expiresAt", m.due_at AS "dueAt", m.final_at AS "finalAt",
   m.lease_until AS "leaseUntil", m.lease_token AS "leaseToken", m.recipient_hash AS "recipientHash", m.group_key AS "groupKey",
-  m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
-  m.receipt ->> 'status' AS "receiptStatus", m.receipt ->> 'happenedAt' AS "receiptHappenedAt", m.charges, m.timeline`
+  m.country, m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
+  m.receipt ->> 'status' AS "receiptStatus", m.receipt ->> 'happenedAt' AS "receiptHappenedAt",
+  ${UNDELIVERED.replaceAll('receipt', 'm.receipt')} AS undelivered, m.charges, m.timeline`
 
 /** The same with what only the claim of a due message reads. */
 export const DUE_COLUMNS = `${ROW_COLUMNS}, m.destination, m.payload`
 
 /** @param read with ROW_COLUMNS, a truth as 1 (SQLite) or true (Postgres); it becomes the Row. */
 export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
-  const truths = { outdated: Boolean(read['outdated']), begun: Boolean(read['begun']) }
+  const [outdated, begun, undelivered] = ['outdated', 'begun', 'undelivered'].map(name => Boolean(read[name]))
+  const truths = { outdated, begun, undelivered }
   return Object.assign(read, truths, { reported: read['receiptStatus'] !== null }) as unknown as Row & {
     seq: number
   }
@@ -96,6 +107,12 @@ export function timelineOf({ timeline }: Pick<Row, 'timeline'>): readonly Attemp
   return (readJson(timeline) as readonly AttemptRecord[] | null) ?? []
 }
 
+/** The carrier that decided what became of a message; `-`: none was asked. */
+export function carrierOf(row: Pick<Row, 'timeline' | 'attemptedBy'>): string {
+  const asked = timelineOf(row).findLast(({ provider, outcome }) => provider !== '' && outcome !== 'skipped')
+  return asked?.provider ?? row.attemptedBy ?? '-'
+}
+
 /** The columns of a message that people may see, under the names of its view; both stores have them. */
 export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", ${STATE}, answer, attempts, ambiguous,
   arrived_at AS "arrivedAt", expires_at AS "expiresAt", due_at AS "dueAt", final_at AS "finalAt", provider_id AS "providerId",
@@ -106,6 +123,19 @@ export function endedIn(table: string, channel: string): string {
   return `FROM ${table} WHERE channel = ${channel} AND final_at IS NOT NULL AND attempted_by IS DISTINCT FROM '${HELD_BY}' AND arrived_at >=
     (SELECT min(arrived_at) FROM (SELECT arrived_at FROM ${table} ORDER BY arrived_at DESC LIMIT 2000) AS newest)
     ORDER BY arrived_at DESC LIMIT 50`
+}
+
+/** The statement that adds up how the messages of two days ended; the days are given in quarters of an hour. */
+export function readEndedIn(table: string, dayBefore: string, today: string): string {
+  return `SELECT channel, name, CAST(sum(count) AS bigint) AS total, CAST(sum(CASE WHEN quarter >= ${today} THEN count END) AS bigint) AS today
+    FROM ${table} WHERE quarter >= ${dayBefore} GROUP BY channel, name`
+}
+
+/** @param read with that statement. */
+export function endedOfRow({ channel, name, total, today }: Readonly<Record<string, unknown>>): EndedCount {
+  const [kind, carrier, country, outcome] = String(name).split(' ')
+  const counts = { today: Number(today), dayBefore: Number(total) - Number(today) }
+  return { channel, kind, carrier, country, outcome, ...counts } as EndedCount
 }
 
 /** @param read with VIEW_COLUMNS. */
@@ -122,10 +152,12 @@ export function conditionsOf(
   { recipientHash, state, channel, kind, since, before }: Omit<ListFilter, 'limit'>,
   isRecipient: string,
 ) {
+  const [ofReport, ofState] = state === 'undelivered' ? [state, undefined] : [undefined, state]
   const conditions: (readonly [string, string | number | undefined])[] = [
     [isRecipient, recipientHash],
-    ['state = ?', state === 'held' ? 'expired' : state],
-    [`(attempted_by IS NOT DISTINCT FROM '${HELD_BY}') = (? = 'held')`, state],
+    [`${UNDELIVERED} AND ? = 'undelivered'`, ofReport],
+    ['state = ?', ofState === 'held' ? 'expired' : ofState],
+    [`(attempted_by IS NOT DISTINCT FROM '${HELD_BY}') = (? = 'held')`, ofState],
     ['channel = ?', channel],
     ['kind = ?', kind],
     ['arrived_at >= ?', since],

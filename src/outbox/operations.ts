@@ -4,6 +4,7 @@ import type {
   Accepted,
   Claim,
   DeliveryReport,
+  EndedCount,
   EventBatch,
   KeptReport,
   ListFilter,
@@ -40,6 +41,8 @@ export interface Operations {
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
+  countMessages: { takes: { filter: ListFilter }; gives: number }
+  readEnded: { takes: { dayBefore: number; today: number }; gives: readonly EndedCount[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }
 
@@ -64,6 +67,8 @@ const READING: ReadonlySet<OperationName> = new Set([
   'readMemos',
   'readSummary',
   'listMessages',
+  'countMessages',
+  'readEnded',
   'findMessage',
 ])
 

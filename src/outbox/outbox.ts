@@ -117,6 +117,8 @@ export interface Acceptance {
   /** HMAC of channel and recipient: how the console finds a recipient's messages. */
   readonly recipientHash: string
   readonly charges: readonly Charge[]
+  /** Of its number, ISO 3166; SMS only. It stays with the message, which is counted by it. */
+  readonly country?: string | undefined
   /**
    * Store it as `sending`, claimed by us with its first attempt counted, because it is handed over from memory at
    * once; absent: `queued`, due now.
@@ -445,9 +447,29 @@ export interface MessageView extends Omit<NewMessage, 'recipient' | 'masked' | '
 /** A message that has ended. `recipient`: the hash by which two are to the same one. */
 export type EndedMessage = MessageView & { readonly recipient: string; readonly finalAt: number }
 
+/** How many messages ended in a way on one of two days, which is counted by when they arrived. */
+export interface EndedCount {
+  readonly channel: Channel
+  readonly kind: string
+  /** The provider that decided; `-`: none was asked. */
+  readonly carrier: string
+  /** ISO 3166; `-`: it has none. */
+  readonly country: string
+  /** `undelivered` messages are among those that were sent. */
+  readonly outcome: FinalState | 'undelivered'
+  readonly today: number
+  readonly dayBefore: number
+}
+
+/** The time that one count of a figure covers: every time zone's days begin and end with one. */
+export const QUARTER_MS = 15 * 60_000
+/** How long figures stay, ms: two days, and the hours by which days are longer when clocks change. */
+export const FIGURES_KEPT_MS = 50 * 3600_000
+
 export interface ListFilter {
   readonly channel?: Channel
-  readonly state?: State
+  /** `undelivered`: it was taken, and the latest report says that it did not arrive. */
+  readonly state?: State | 'undelivered'
   readonly kind?: string
   readonly recipientHash?: string
   /** Only messages that arrived then or later, ms since the epoch. */
@@ -502,6 +524,10 @@ export interface StoreLoss {
 export interface AdminQueries {
   readSummary(since: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
+  /** Counts the messages that a list without a limit would have, up to `limit`. */
+  countMessages(filter: ListFilter): Promise<number>
+  /** Reads how the messages of two days ended. @param dayBefore when the first day began, and `today` the second one, ms since the epoch */
+  readEnded(dayBefore: number, today: number): Promise<readonly EndedCount[]>
   findMessage(id: string): Promise<MessageView | null>
   /** Says whether a commit works right now: writes random bytes (PROBE_BYTES), and commits them. */
   probeCommit(): Promise<boolean>

@@ -81,6 +81,8 @@ export function createPort(
         return { ...summary, counts: counts.filter(isMessage), bounced }
       },
       listMessages: filter => call('listMessages', { filter }),
+      countMessages: filter => call('countMessages', { filter }),
+      readEnded: (dayBefore, today) => call('readEnded', { dayBefore, today }),
       findMessage: id => call('findMessage', { id }),
       probeCommit: () =>
         call('probeCommit', { now: clock.now() }).catch((error: unknown) => {

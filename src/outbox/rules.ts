@@ -6,6 +6,7 @@ import {
   type AttemptRecord,
   BacklogFull,
   DEDUPE_WINDOW_MS,
+  type DeliveryReport,
   type FinalAnswer,
   type FinalState,
   type Lease,
@@ -242,6 +243,11 @@ export function afterSettlement(
     outdated,
     goesOn,
   )
+}
+
+/** Says whether a report tells that its message did not arrive: a complaint is of one that did, and what its carrier does not know yet may. */
+export function isUndelivered({ status, fault }: Pick<DeliveryReport, 'status' | 'fault'>): boolean {
+  return status !== 'complained' && fault !== undefined && fault.verdict !== 'ambiguous'
 }
 
 /**

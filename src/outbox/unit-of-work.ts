@@ -1,15 +1,17 @@
 import type { Channel } from '../messages/message.ts'
-import { chargesOf, HELD_BY, type Row, timelineOf } from './message-row.ts'
+import { carrierOf, chargesOf, HELD_BY, type Row, timelineOf } from './message-row.ts'
 import {
   type Acceptance,
   type AttemptRecord,
   BOUNCED,
   type ChargedWindows,
+  type EndedCount,
   type FinalAnswer,
   type FinalState,
   type Memo,
   type MessageView,
   type NewEvent,
+  QUARTER_MS,
   type SettledByStore,
   type State,
 } from './outbox.ts'
@@ -98,6 +100,7 @@ export function newColumnsOf(row: Row, { message, dedupeKey }: Acceptance, now: 
     dedupe_key: dedupeKey,
     recipient_hash: row.recipientHash,
     group_key: row.groupKey ?? undefined,
+    country: row.country ?? undefined,
     masked_recipient: row.masked,
     destination: message.destination,
   }
@@ -117,6 +120,7 @@ export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: 
     expiresAt: message.expiresAt,
     recipientHash: acceptance.recipientHash,
     groupKey: groupKey ?? null,
+    country: acceptance.country ?? null,
     outdated: false,
     begun: !work.marksAttempts || lease?.begins === true,
     attemptedBy: null,
@@ -127,6 +131,7 @@ export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: 
     receiptStatus: null,
     receiptHappenedAt: null,
     reported: false,
+    undelivered: false,
     charges: windows.length === 0 ? null : windows,
     timeline: null,
   }
@@ -157,6 +162,7 @@ export function changeState(
   if (records.length > 0) row.timeline = appendToTimeline(timelineOf(row), records)
   work.changed.add(row)
   if (isLive(next.state)) return
+  if (next.state !== 'held') work.counts.addEnd(row, next.state, 1)
   if (row.charges !== null && REFUNDED.has(next.state)) work.quotas.refund(chargesOf(row))
   row.charges = null
   row.finalAt = work.now
@@ -196,6 +202,9 @@ interface CountedMessage {
   readonly arrivedAt: number
 }
 
+/** How many more messages of a quarter of an hour ended in a way; the name is kind, carrier, country and outcome. */
+type EndChange = { readonly quarter: number; readonly channel: Channel; readonly name: string; by: number }
+
 export interface CountChange {
   /** Minute of arrival, since the epoch. */
   readonly minute: number
@@ -212,6 +221,9 @@ export interface CountChanges {
   addBounce(verdict: string, at: number): void
   /** Counts `count` messages in one state as arrived at another time, ms since the epoch. */
   addRedated(message: CountedMessage, state: State, arrivedAt: number, count: number): void
+  /** Counts `by` more messages as ended so, beside their state, in the figures by carrier and country. */
+  addEnd(row: Row, outcome: EndedCount['outcome'], by: number): void
+  ends(): readonly EndChange[]
   /** Lists the changes; those that add up to 0 are left out. */
   changes(): readonly CountChange[]
   /** Says by how many the live messages of each channel have grown. */
@@ -220,6 +232,7 @@ export interface CountChanges {
 
 export function createCountChanges(): CountChanges {
   const changes = new Map<string, CountChange & { by: number }>()
+  const ends = new Map<string, EndChange>()
   const live = { email: 0, sms: 0 }
 
   function add({ channel, kind, arrivedAt }: CountedMessage, state: CountChange['state'], by: number): void {
@@ -241,6 +254,15 @@ export function createCountChanges(): CountChanges {
       add(message, state, -count)
       add({ ...message, arrivedAt }, state, count)
     },
+    addEnd(row, outcome, by) {
+      const name = `${row.kind} ${carrierOf(row)} ${row.country ?? '-'} ${outcome}`
+      const quarter = Math.floor(row.arrivedAt / QUARTER_MS)
+      const key = `${quarter} ${row.channel} ${name}`
+      const end = ends.get(key) ?? { quarter, channel: row.channel, name, by: 0 }
+      end.by += by
+      ends.set(key, end)
+    },
+    ends: () => [...ends.values()].filter(({ by }) => by !== 0),
     changes: () => [...changes.values()].filter(({ by }) => by !== 0),
     live: () => live,
   }

@@ -9,6 +9,7 @@ import type { ServiceView } from '../admin/service-view.ts'
 import { countLeftOut, refuseBounced } from '../bounces/refusing.ts'
 import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } from '../bounces/source.ts'
 import { createAdmission, createRequestMemory } from '../callback/admission.ts'
+import { createAskedCount } from '../callback/asked.ts'
 import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
@@ -193,8 +194,18 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     })
   const { store, waiting } = await openStoreWhenThere(config, open, { log, emit, clock })
   if (waiting !== null) resources.push({ close: () => waiting.close() })
-  resources.push(store)
-  const accept = config.BOUNCE_REFUSE ? refuseBounced(store, clock.now) : store.accept
+  const leader = randomBytes(16).toString('hex')
+  const { payloadKeys } = storeKeys
+  const asked = createAskedCount({
+    accept: store.accept,
+    memos: store.memos,
+    payloadKeys,
+    clock,
+    owner: leader,
+  })
+  resources.push(asked, store)
+  const { accept: counted } = asked
+  const accept = config.BOUNCE_REFUSE ? refuseBounced({ ...store, accept: counted }, clock.now) : counted
   const robots = openRobots(config, renderer, clock, emit)
   if (robots !== null) resources.unshift(robots)
   const told = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
@@ -268,7 +279,6 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     answerWithinMs: config.ANSWER_WITHIN_MS,
   })
 
-  const leader = randomBytes(16).toString('hex')
   const { takeLeaderLease } = memos
   const leaseOf = (name: string) =>
     takeLeaderLease && ((ttlMs: number) => takeLeaderLease(name, leader, ttlMs))
@@ -382,6 +392,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     channels: channels.map(({ channel }) => channel),
     health,
     queries,
+    readAsked: asked.read,
     channelStatus: () =>
       delivery.status().map(status => ({
         ...status,

@@ -82,6 +82,7 @@ async function fill(rig: ServiceRig): Promise<readonly string[]> {
     '/console',
     '/console/messages',
     '/console/messages?state=expired',
+    '/console/today',
     ...ids,
     '/console/templates',
     '/console/templates/email/member-alarm/en',

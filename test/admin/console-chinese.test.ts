@@ -25,6 +25,8 @@ t.test('every page is in the language that the browser asks for', async t => {
   const pages: readonly (readonly [string, RequestInit?])[] = [
     ['/console'],
     ['/console?period=day'],
+    ['/console/today'],
+    ['/console/messages?state=undelivered'],
     ['/console/messages?state=none&kind=file'],
     ['/console/messages?state=expired'],
     ['/console/messages', form({ recipient: 'nobody' })],

@@ -23,7 +23,7 @@ const ENGLISH = [
   // SQL.
   'src/outbox/message-row.ts',
   'src/outbox/sqlite/schema.ts',
-  'src/outbox/postgres/{schema,transaction,leases,queries,claim}.ts',
+  'src/outbox/postgres/{schema,transaction,leases,queries,claim,maintenance}.ts',
 ]
 /** Code in front of what no reader of ours is told, or in which only a marked sentence is one: settings have words of their own, bugs and the log are English. */
 const ELSEWHERE =

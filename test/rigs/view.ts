@@ -16,6 +16,8 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
       probeCommit: async () => true,
       findMessage: async () => null,
       listMessages: async () => [],
+      countMessages: async () => 0,
+      readEnded: async () => [],
       readSummary: async () => ({
         counts: [],
         ended: [],
@@ -27,6 +29,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
         bytes: 0,
       }),
     },
+    readAsked: async () => [],
     channelStatus: () => [],
     storeLoss: () => null,
     certificate: () => null,

@@ -47,10 +47,15 @@ const COLUMNS: readonly Group[] = [
 export function renderFigures(summary: Summary | null, period: Period, channels: readonly Channel[]): Html {
   const { title } = period
   return html`<section class="card" id="figures"><div class="head"><h2>${title}</h2>
-<nav aria-label="${say('Period')}"><ul class="chips">${PERIODS.map(each => html`<li><a href="/console?period=${each.name}#figures"${each === period ? html` aria-current="true"` : ''}>${each.title}</a></li>`)}</ul></nav></div>
+${periodChips(period, '/console?period=', '#figures')}</div>
 ${
   summary === null ? html`<p>${say('The store does not answer.')}</p>` : countsTable(title, summary, channels)
 }</section>`
+}
+
+/** The choice of a period. @param to the address before the period's name, and `place` what is behind it */
+export function periodChips(period: Period, to: string, place: string): Html {
+  return html`<nav aria-label="${say('Period')}"><ul class="chips">${PERIODS.map(each => html`<li><a href="${to}${each.name}${place}"${each === period ? html` aria-current="true"` : ''}>${each.title}</a></li>`)}</ul></nav>`
 }
 
 /** Renders the figures as a table, in which each leads to its messages. */

@@ -1,8 +1,9 @@
 import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
-import { FINAL_STATES, LIVE_STATES, type MessageView, type State } from '../../outbox/outbox.ts'
+import { FINAL_STATES, LIVE_STATES, type MessageView, StoreUnavailable } from '../../outbox/outbox.ts'
 import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
 import { DAY } from '../facts.ts'
+import type { ServiceView } from '../service-view.ts'
 import {
   type ChannelCalls,
   listProviders,
@@ -28,7 +29,10 @@ const PLACE = '/console/messages'
 const PATH = `${PLACE}/:id`
 const NOT_FOUND = notFound(say('There is no such message; it may have been pruned.'), PLACE)
 
-const STATES: readonly State[] = [...LIVE_STATES, ...FINAL_STATES]
+const STATES = [...LIVE_STATES, ...FINAL_STATES, 'undelivered'] as const
+
+/** So many messages of a list are counted at most, which the store does in some milliseconds. */
+const MOST_COUNTED = 10_000
 
 const KINDS: readonly string[] = [...new Set([...messageKinds.map(({ name }) => name), PLAIN_KIND])]
 
@@ -50,13 +54,23 @@ export const messagePages: readonly ConsolePage[] = [
 async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
   const filter = filterOf(query)
   const page = await readPage(view, rangeOf(filter))
+  const isFirst = page.before !== null && filter.before === undefined
+  const all = isFirst ? await countIfQuick(view, rangeOf(filter)) : null
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now(), all)}`
   return {
     is: 'page',
     content,
     liveMs: filter.before === undefined ? LIVE_MS : undefined,
   }
+}
+
+/** Counts the messages of a list, MOST_COUNTED and one at most; null: that takes the store too long, and the list is shown without. */
+async function countIfQuick({ queries }: ServiceView, question: Question): Promise<number | null> {
+  return queries.countMessages({ ...question, limit: MOST_COUNTED + 1 }).catch((error: unknown) => {
+    if (error instanceof StoreUnavailable) return null
+    throw error
+  })
 }
 
 function chooseFilter({ fields }: PageRequest, { hashOf }: ConsoleOptions): PageResponse {
@@ -80,7 +94,7 @@ export function filterOf(query: Fields): Filter {
   const { channel, state, kind, from = '', to = '', zone = '', who, before } = query
   return {
     ...(channel === 'email' || channel === 'sms' ? { channel } : {}),
-    ...(STATES.includes(state as State) ? { state: state as State } : {}),
+    ...(isState(state) ? { state } : {}),
     ...(kind !== undefined && KINDS.includes(kind) ? { kind } : {}),
     ...(isDay(from) ? { from } : {}),
     ...(isDay(to) ? { to } : {}),
@@ -88,6 +102,10 @@ export function filterOf(query: Fields): Filter {
     ...(who !== undefined && /^[\w-]{8,64}$/.test(who) ? { recipientHash: who } : {}),
     ...(before !== undefined && /^\d{1,15}$/.test(before) ? { before: Number(before) } : {}),
   }
+}
+
+function isState(text: string | undefined): text is (typeof STATES)[number] {
+  return (STATES as readonly (string | undefined)[]).includes(text)
 }
 
 function isDay(text: string): boolean {
@@ -121,7 +139,12 @@ function absence(calls: readonly ChannelCalls[]): Html {
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
-function messageList({ messages: rows, before }: MessagePage, filter: Filter, now: number): Html {
+function messageList(
+  { messages: rows, before }: MessagePage,
+  filter: Filter,
+  now: number,
+  all: number | null,
+): Html {
   const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const query = queryOf(filter)
@@ -130,13 +153,13 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
   return html`<section class="card"><h2>${say('Filter')}</h2>
 <form class="row" method="post" action="/console/messages">
 <label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
-<label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, STATE_WORDS[state], filter.state))}</select></label>
+<label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, state === 'undelivered' ? say('undelivered') : STATE_WORDS[state], filter.state))}</select></label>
 <label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, translateText(kind), filter.kind))}</select></label>
 <label>${say('From')}<input type="date" name="from" value="${filter.from ?? ''}"></label><label>${say('Until')}<input type="date" name="to" value="${filter.to ?? ''}"></label><input type="hidden" name="zone" value="${filter.zone ?? 0}">
 <label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
-<section class="card"><table class="stack"><caption>${countLine(rows.length)}</caption>
+<section class="card"><table class="stack"><caption>${countLine(rows.length, all)}</caption>
 <thead><tr><th scope="col">${say('Arrived')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
@@ -151,8 +174,12 @@ function messageList({ messages: rows, before }: MessagePage, filter: Filter, no
 <div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 
-function countLine(count: number): Sentence {
+/** @param all how many there are in all; null: these, or it is a later page. */
+function countLine(count: number, all: number | null): Sentence {
   if (count === 0) return say('No message')
+  if (all !== null && all > MOST_COUNTED)
+    return say('Newest {n} of more than {all} messages', { n: count, all: MOST_COUNTED })
+  if (all !== null) return say('Newest {n} of {all} messages', { n: count, all })
   return count === 1 ? say('1 message') : say('{n} messages, newest first', { n: count })
 }
 

@@ -1,6 +1,7 @@
 import type { Emit } from '../../events/events.ts'
 import { type ReaderLanguage, type Sentence, say } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
+import type { QuotaLimits } from '../../messages/quotas.ts'
 import type { OperatorActions } from '../../outbox/outbox.ts'
 import type { Renderer } from '../../words/render.ts'
 import type { ServiceView } from '../service-view.ts'
@@ -26,6 +27,7 @@ export interface ConsoleOptions {
   readonly tryNow: (channel: Channel) => void
   readonly emit: Emit
   readonly postSignature: string
+  readonly quotas: QuotaLimits
   /** Channels whose Token or key is being replaced. */
   readonly rotating: readonly Channel[]
 }

@@ -10,6 +10,7 @@ import { messagePages } from './messages.ts'
 import { overviewPages } from './overview.ts'
 import { type ConsoleOptions, type ConsolePage, type Fields, notFound, type PageResponse } from './page.ts'
 import { sendPages } from './send.ts'
+import { todayPages } from './today.ts'
 import { wordsPages } from './words.ts'
 
 const urlsPages: readonly ConsolePage[] = [
@@ -58,6 +59,7 @@ const elsewhere: readonly ConsolePage[] = [
 const PAGES: readonly ConsolePage[] = [
   ...overviewPages,
   ...messagePages,
+  ...todayPages,
   ...wordsPages,
   ...sendPages,
   ...urlsPages,

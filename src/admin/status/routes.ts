@@ -59,7 +59,7 @@ const OPERATIONS = {
       body: closed({
         recipient,
         channel: { enum: ['email', 'sms'] },
-        state: { enum: [...LIVE_STATES, ...FINAL_STATES] },
+        state: { enum: [...LIVE_STATES, ...FINAL_STATES, 'undelivered'] },
         kind: { type: 'string', minLength: 1, maxLength: 64 },
         since: time,
         before: time,

@@ -13,10 +13,12 @@ const COUNT_AGE_MS = 5000
  * while a snapshot is held (a backup does that) none of them goes away.
  */
 export function writeCounts(client: Client, counts: CountChanges): Promise<QueryResult>[] {
-  const changed = counts.changes()
-  if (changed.length === 0) return []
+  const [changed, ends] = [counts.changes(), counts.ends()]
   const { email, sms } = counts.live()
-  return [runStatement(client, ADD, JSON.stringify(changed), email, sms)]
+  return [
+    ...(ends.length === 0 ? [] : [runStatement(client, ADD_ENDS, JSON.stringify(ends))]),
+    ...(changed.length === 0 ? [] : [runStatement(client, ADD, JSON.stringify(changed), email, sms)]),
+  ]
 }
 
 /**
@@ -42,6 +44,10 @@ export function createBacklogEstimate(maxBacklog: number) {
 }
 
 const COUNT_BACKLOG = statement`SELECT sum(email + sms)::bigint AS live FROM courier_backlog`
+const ADD_ENDS = statement`INSERT INTO courier_figures AS f (quarter, channel, name, shard, count)
+    SELECT quarter, channel, name, pg_backend_pid() % 32768, "by"
+    FROM json_to_recordset($1::json) AS r(quarter bigint, channel text, name text, "by" bigint) ORDER BY quarter, channel, name
+    ON CONFLICT (quarter, channel, name, shard) DO UPDATE SET count = f.count + excluded.count`
 /** In the order of locks. */
 const ADD = statement`WITH counted AS (
     INSERT INTO courier_counts AS c (minute, channel, kind, state, shard, count)

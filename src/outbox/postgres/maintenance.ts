@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import type { StoreLog } from '../outbox.ts'
+import { FIGURES_KEPT_MS, QUARTER_MS, type StoreLog } from '../outbox.ts'
 import {
   beginTransaction,
   type Client,
@@ -59,6 +59,8 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
     runStatement(client, OLD_COUNTERS, now),
     runStatement(client, OLD_MEMOS, now),
     runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
+    runStatement(client, OLD_FIGURES, Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS)),
+    runStatement(client, OLD_UNDELIVERED, now - retentionMs),
     runStatement(client, OLD_REPLICAS),
   )
   return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
@@ -68,6 +70,8 @@ const OLD_COUNTERS = statement`DELETE FROM courier_quota_counters WHERE name IN
     (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_MEMOS = statement`DELETE FROM courier_memos WHERE name IN
     (SELECT name FROM courier_memos WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
-const OLD_COUNTS = statement`DELETE FROM courier_counts WHERE (minute, channel, kind, state, shard) IN
-    (SELECT minute, channel, kind, state, shard FROM courier_counts WHERE minute < $1 LIMIT ${PRUNE_STEP}
-     FOR UPDATE SKIP LOCKED)`
+const oldRows = (table: string, key: string, where: string) => `DELETE FROM ${table} WHERE (${key}) IN
+    (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
+const OLD_FIGURES = statement`${oldRows('courier_figures', 'quarter, channel, name, shard', 'quarter < $1')}`
+const OLD_UNDELIVERED = statement`${oldRows('courier_undelivered', 'arrived_at, id', 'arrived_at < $1')}`
+const OLD_COUNTS = statement`${oldRows('courier_counts', 'minute, channel, kind, state, shard', 'minute < $1')}`

@@ -31,7 +31,7 @@ import {
   createWriteReceipts,
 } from './messages.ts'
 import { migrateTables, requireLocks } from './migrate.ts'
-import { findMessage, listMessages, probeCommit, readSummary } from './queries.ts'
+import { countMessages, findMessage, listMessages, probeCommit, readEnded, readSummary } from './queries.ts'
 import { createSessionGuard, requireOwnSessions, type SessionGuard } from './session.ts'
 import {
   addEvents,
@@ -155,6 +155,8 @@ function createCalls(
     readMemos: (client, { names }) => readMemos(client, names),
     readSummary,
     listMessages,
+    countMessages,
+    readEnded,
     findMessage,
     probeCommit,
   }

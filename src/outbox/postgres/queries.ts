@@ -1,8 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, endedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { LOOKED_AT, type MessageView, PROBE_BYTES, type Summary } from '../outbox.ts'
+import {
+  type ListFilter,
+  LOOKED_AT,
+  type MessageView,
+  PROBE_BYTES,
+  QUARTER_MS,
+  type Summary,
+} from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
 import {
   awaitStatements,
@@ -23,15 +30,39 @@ export async function listMessages(
   client: Client,
   { filter }: Takes<'listMessages'>,
 ): Promise<readonly MessageView[]> {
-  const given = conditionsOf(filter, isText(['recipient_hash', '?']))
+  const { from, values, isListed } = sourceOf(filter)
+  const read = isListed
+    ? `(SELECT id AS listed FROM ${from} ORDER BY arrived_at DESC LIMIT $1) AS those
+        CROSS JOIN LATERAL (SELECT * FROM courier_messages WHERE id = listed OFFSET 0) AS m`
+    : from
+  const text = `SELECT ${VIEW_COLUMNS} FROM ${read} ORDER BY arrived_at DESC, seq DESC LIMIT $1`
+  return (await client.query<Record<string, unknown>>(text, [filter.limit, ...values])).rows.map(viewOfRow)
+}
+
+export async function countMessages(client: Client, { filter }: Takes<'countMessages'>): Promise<number> {
+  const { from, values } = sourceOf(filter)
+  // In the order of the list, whose index serves.
+  const text = `SELECT count(*) FROM (SELECT 1 FROM ${from} ORDER BY arrived_at DESC LIMIT $1) AS those`
+  return Number((await client.query<{ count: number }>(text, [filter.limit, ...values])).rows[0]?.count)
+}
+
+/** What a list is read from; its values begin with `$2`. What did not arrive is found by a list of its own, unless it is one person's. */
+function sourceOf({ state, ...filter }: ListFilter) {
+  const isListed = state === 'undelivered' && filter.recipientHash === undefined
+  const given = conditionsOf(isListed ? filter : { ...filter, state }, isText(['recipient_hash', '?']))
   const where = given.map(([sql], at) => sql.replaceAll('?', `$${at + 2}`)).join(' AND ')
-  const text = `SELECT ${VIEW_COLUMNS} FROM courier_messages ${where === '' ? '' : `WHERE ${where}`}
-    ORDER BY arrived_at DESC, seq DESC LIMIT $1`
-  const { rows } = await client.query<Record<string, unknown>>(text, [
-    filter.limit,
-    ...given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value)),
-  ])
-  return rows.map(viewOfRow)
+  const table = isListed ? 'courier_undelivered' : 'courier_messages'
+  const values = given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value))
+  return { from: `${table} ${where === '' ? '' : `WHERE ${where}`}`, values, isListed }
+}
+
+export async function readEnded(
+  client: Client,
+  { dayBefore, today }: Takes<'readEnded'>,
+): Promise<Gives<'readEnded'>> {
+  return (await runStatement(client, OF_TWO_DAYS, dayBefore / QUARTER_MS, today / QUARTER_MS)).rows.map(
+    endedOfRow,
+  )
 }
 
 /** Replaces NUL in a search: Postgres cannot have it in a text, and reports a search for it as an error. */
@@ -47,6 +78,7 @@ export async function probeCommit(client: Client): Promise<boolean> {
 }
 
 const FIND = statement`SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1`
+const OF_TWO_DAYS = statement`${readEndedIn('courier_figures', '$1::bigint', '$2::bigint')}`
 const PROBE = statement`INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 
 const MINUTE = 60_000

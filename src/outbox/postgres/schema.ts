@@ -32,7 +32,7 @@ export function isText(...texts: readonly (readonly [column: string, value: stri
 
 /** What a finished message keeps of its live row, called `m`, whatever its end is. */
 export const KEPT_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.rank, m.arrived_at, m.expires_at, m.dedupe_key,
-  m.recipient_hash, m.masked_recipient, m.receipt`
+  m.recipient_hash, m.masked_recipient, m.receipt, m.country`
 
 /** Makes the SQL that writes finished messages into the partition of their day. @param source has them, with all these columns. */
 export function finishFrom(source: string): string {
@@ -192,6 +192,19 @@ CREATE TABLE courier_events (
   `
 ALTER TABLE courier_live ADD COLUMN destination text COLLATE "C" NOT NULL DEFAULT '';
 CREATE INDEX courier_live_destination ON courier_live (${QUEUE}, destination, due_at) WHERE ${QUEUE} IS NOT NULL;
+`,
+  `
+ALTER TABLE courier_live ADD COLUMN country text;
+ALTER TABLE courier_finished ADD COLUMN country text;
+ALTER TABLE courier_earlier ADD COLUMN country text;
+CREATE OR REPLACE VIEW courier_rows AS
+  SELECT 'live' AS part, ${COLUMNS}, country FROM courier_live
+  UNION ALL SELECT 'finished', ${COLUMNS}, country FROM courier_finished
+  UNION ALL SELECT 'earlier', ${COLUMNS}, country FROM courier_earlier;
+CREATE OR REPLACE VIEW courier_messages AS SELECT ${WITH_REPORTS}, country FROM courier_rows m;
+CREATE TABLE courier_figures (quarter bigint, channel text, name text, shard smallint, count bigint NOT NULL,
+  PRIMARY KEY (quarter, channel, name, shard)) WITH (fillfactor = 70);
+CREATE TABLE courier_undelivered (arrived_at bigint, id text, channel text NOT NULL, kind text NOT NULL, PRIMARY KEY (arrived_at, id));
 `,
 ]
 

@@ -56,7 +56,8 @@ const READ_MEMOS = statement`SELECT name, value FROM courier_memos WHERE name = 
 const FORGET_BOUNCES = statement`DELETE FROM courier_memos WHERE name IN
     (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
 const FORGET = statement`WITH ended AS (
-      DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id
+      DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id, arrived_at
+    ), undelivered AS (DELETE FROM courier_undelivered WHERE (arrived_at, id) IN (SELECT arrived_at, id FROM ended)
     ), reports AS (DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)
     ), noted AS (DELETE FROM courier_memos WHERE name = $2 OR substr(value, length(value) - 33, 32) IN (SELECT id FROM ended))
     SELECT count(*) AS messages FROM ended`

@@ -98,6 +98,9 @@ function writeReceipts(client: Client, { receipts }: UnitOfWork): Promise<QueryR
     id: row.id,
     channel: row.channel,
     final_at: row.finalAt,
+    kind: row.kind,
+    arrived_at: row.arrivedAt,
+    undelivered: row.undelivered,
     provider_id: providerId,
     receipt,
   }))
@@ -140,10 +143,10 @@ const CHANGE_AND_FINISH = statement`WITH changed AS (${CHANGE_LIVE} AND r.final_
       r.answer, r.provider_id, r.timeline
   ) ${finishFrom('ended')}`
 const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smallint, arrived_at bigint, expires_at bigint,
-      dedupe_key text, recipient_hash text, group_key text, masked_recipient text, destination text, payload text, ${CHANGED_COLUMNS}`
+      dedupe_key text, recipient_hash text, group_key text, masked_recipient text, destination text, country text, payload text, ${CHANGED_COLUMNS}`
 const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
       lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
-      charges, timeline, destination`
+      charges, timeline, destination, country`
 const STORE = statement`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
     SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
 /** Stores messages that ended in the transaction that they came in. */
@@ -152,7 +155,13 @@ const STORE_FINISHED = statement`${finishFrom(
     FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})) AS m`,
 )}`
 const KEEP_RECEIPTS = statement`WITH given AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, provider_id text, receipt jsonb)
+    SELECT * FROM json_to_recordset($1::json) AS r(seq bigint, id text, channel text, final_at bigint, kind text,
+      arrived_at bigint, undelivered boolean, provider_id text, receipt jsonb)
+  ), failed AS (
+    INSERT INTO courier_undelivered (arrived_at, id, channel, kind) SELECT arrived_at, id, channel, kind FROM given WHERE undelivered
+    ON CONFLICT DO NOTHING
+  ), arrived AS (
+    DELETE FROM courier_undelivered u USING given g WHERE NOT g.undelivered AND u.arrived_at = g.arrived_at AND u.id = g.id
   ), live AS (
     UPDATE courier_live m SET receipt = g.receipt, provider_id = coalesce(m.provider_id, g.provider_id)
     FROM given g WHERE m.seq = g.seq

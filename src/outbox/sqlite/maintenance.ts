@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { FIGURES_KEPT_MS, QUARTER_MS } from '../outbox.ts'
 
 const PRUNE_EVERY_MS = 60_000
 /** Rows that one step deletes: about 20 ms. */
@@ -24,6 +25,7 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number) {
     `DELETE FROM memos WHERE name IN (SELECT name FROM memos WHERE expires_at <= ? ORDER BY expires_at LIMIT ${PRUNE_STEP})`,
   )
   const oldCounts = db.prepare('DELETE FROM counts WHERE minute < ?')
+  const oldFigures = db.prepare('DELETE FROM figures WHERE quarter < ?')
   const walPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
   const passive = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   const truncate = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -50,7 +52,10 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number) {
       const memos = Number(oldMemos.run(now).changes)
       pruneCounters(now)
       // The minutes of messages that may still live stay: those messages change their state yet.
-      if (!more) oldCounts.run(Math.floor((now - retentionMs) / 60_000))
+      if (!more) {
+        oldCounts.run(Math.floor((now - retentionMs) / 60_000))
+        oldFigures.run(Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS))
+      }
       more = rows === PRUNE_STEP || memos === PRUNE_STEP || reached !== ''
       prunedAt = now
     },

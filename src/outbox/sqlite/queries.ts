@@ -1,9 +1,16 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, endedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { type ListFilter, type LiveState, LOOKED_AT, type MessageView, type Summary } from '../outbox.ts'
+import {
+  type ListFilter,
+  type LiveState,
+  LOOKED_AT,
+  type MessageView,
+  QUARTER_MS,
+  type Summary,
+} from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
 import type { LiveMessages } from './side-tables.ts'
 
@@ -12,39 +19,54 @@ export function createAdminQueries(db: DatabaseSync) {
   const byId = db.prepare(
     `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
   )
+  const ended = db.prepare(readEndedIn('figures', '?1', '?2'))
   return {
     findMessage({ id }: Takes<'findMessage'>) {
       const row = byId.get(id)
       return row === undefined ? null : viewOfRow(row)
     },
     listMessages({ filter }: Takes<'listMessages'>) {
-      const channels: readonly (Channel | undefined)[] =
-        filter.state !== undefined && filter.channel === undefined ? ['email', 'sms'] : [filter.channel]
-      // The index by state is also by channel: one list each, put together here, instead of sorting all there is.
-      return channels
+      return channelsOf(filter)
         .flatMap(channel => readPage(db, filter, channel))
         .sort((a, b) => b.arrivedAt - a.arrivedAt)
         .slice(0, filter.limit)
     },
+    countMessages({ filter }: Takes<'countMessages'>) {
+      const counts = channelsOf(filter).map(channel => {
+        const { from, values } = sourceOf(filter, channel)
+        const counted = db.prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} LIMIT ?1)`)
+        return Number(counted.get(filter.limit, ...values)?.['n'])
+      })
+      return counts.reduce((sum, n) => Math.min(sum + n, filter.limit))
+    },
+    readEnded: ({ dayBefore, today }: Takes<'readEnded'>) =>
+      ended.all(dayBefore / QUARTER_MS, today / QUARTER_MS).map(endedOfRow),
+  }
+}
+
+/** The index by state is also by channel: one list each, put together, instead of sorting all there is. */
+function channelsOf({ state, channel }: ListFilter): readonly (Channel | undefined)[] {
+  return state !== undefined && channel === undefined ? ['email', 'sms'] : [channel]
+}
+
+/** What a list is read from, by the index that answers it: without statistics the planner must be told. The values begin with `?2`. */
+function sourceOf(filter: ListFilter, channel: Channel | undefined) {
+  const isRecipient = 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?'
+  const given = conditionsOf({ ...filter, channel }, isRecipient)
+  const conditions = given.map(([sql], at) => sql.replaceAll('?', `?${at + 2}`)).join(' AND ')
+  const by = filter.state === undefined ? 'arrival' : filter.state === 'undelivered' ? 'undelivered' : 'state'
+  const index = filter.recipientHash === undefined ? by : 'recipient'
+  return {
+    from: `messages INDEXED BY message_${index} ${given.length === 0 ? '' : `WHERE ${conditions}`}`,
+    values: given.map(([, value]) => value),
   }
 }
 
 function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undefined): MessageView[] {
-  const isRecipient = 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?'
-  const given = conditionsOf({ ...filter, channel }, isRecipient)
-  const conditions = given.map(([sql], at) => sql.replaceAll('?', `?${at + 2}`)).join(' AND ')
-  const where = given.length === 0 ? '' : `WHERE ${conditions}`
-  // Without statistics the planner must be told which index answers the question.
-  const index =
-    filter.recipientHash !== undefined
-      ? 'message_recipient'
-      : filter.state !== undefined
-        ? 'message_state'
-        : 'message_arrival'
-  const sql = `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY ${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?1`
+  const { from, values } = sourceOf(filter, channel)
   return db
-    .prepare(sql)
-    .all(filter.limit, ...given.map(([, value]) => value))
+    .prepare(`SELECT ${VIEW_COLUMNS} FROM ${from} ORDER BY arrived_at DESC, seq DESC LIMIT ?1`)
+    .all(filter.limit, ...values)
     .map(viewOfRow)
 }
 

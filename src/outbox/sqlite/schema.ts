@@ -1,3 +1,4 @@
+import { UNDELIVERED } from '../message-row.ts'
 import type { Schema } from '../schema-version.ts'
 
 /**
@@ -110,6 +111,13 @@ CREATE TABLE events (
 ALTER TABLE messages ADD COLUMN destination TEXT NOT NULL DEFAULT '';
 -- what waits for a destination, now or later
 CREATE INDEX message_destination ON messages (channel, rank, ready, destination, due_at) WHERE ready IS NOT NULL;
+`,
+  `
+ALTER TABLE messages ADD COLUMN country TEXT;
+-- lists of what did not arrive
+CREATE INDEX message_undelivered ON messages (channel, arrived_at, kind) WHERE ${UNDELIVERED};
+-- How many messages that arrived in a quarter of an hour ended how; the name is kind, carrier, country and outcome.
+CREATE TABLE figures (quarter INTEGER, channel TEXT, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (quarter, channel, name)) STRICT, WITHOUT ROWID;
 `,
 ]
 

@@ -24,6 +24,9 @@ export function createCounters(db: DatabaseSync) {
   const addCount = db.prepare(
     'INSERT INTO counts (minute, channel, kind, state, count) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
   )
+  const addEnd = db.prepare(
+    'INSERT INTO figures (quarter, channel, name, count) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+  )
   const countLive = db.prepare(
     "SELECT count(*) AS n FROM messages WHERE state IN ('queued', 'sending') AND channel = ?",
   )
@@ -47,6 +50,7 @@ export function createCounters(db: DatabaseSync) {
     write({ counts, quotas }: Counted): void {
       for (const { minute, channel, kind, state, by } of counts.changes())
         addCount.run(minute, channel, kind, state, by)
+      for (const { quarter, channel, name, by } of counts.ends()) addEnd.run(quarter, channel, name, by)
       for (const [name, { windowStart, current, previous, expiresAt }] of quotas.changed)
         writeQuota.run(name, windowStart, current, previous, expiresAt)
     },

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
-import { lease, NOON, recipientHashOf, sample } from '../samples.ts'
+import { lease, NOON, recipientHashOf, record, sample } from '../samples.ts'
 import { fresh } from './store.ts'
 
 const DAY = 86_400_000
@@ -45,6 +45,66 @@ export async function admin(t: Test, create: Create): Promise<void> {
       t.equal(await outbox.queries.findMessage(none), null)
     }
   })
+
+  await t.test(
+    'what did not arrive is listed and counted, until a later report says that it did',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      const ids: string[] = []
+      const report = (n: number, status: string, happenedAt: number, verdict: 'recipient' | 'ambiguous') =>
+        outbox.writeReceipt({
+          channel: 'sms',
+          id: ids[n] ?? '',
+          providerId: `p${n}`,
+          status,
+          errorCode: '1',
+          happenedAt,
+          at: clock.now(),
+          ...(status !== 'delivered' && { fault: { verdict, scope: 'recipient', reason: 'r' } }),
+        })
+      for (let n = 0; n < 4; n += 1) {
+        const held = lease(clock)
+        const given = sample(clock, { channel: 'sms', recipient: `+861380013800${n}`, lease: held })
+        await outbox.accept([{ ...given, country: 'CN' }])
+        const records = [record(clock, 'sent')]
+        const end = { to: 'final', answer: null, providerId: `p${n}`, records } as const
+        await outbox.settle(given.message.id, held, { ...end, state: n === 3 ? 'refused' : 'sent' })
+        ids.push(given.message.id)
+        await report(n, 'undelivered', 1, n === 2 ? 'ambiguous' : 'recipient')
+        clock.advance(1000)
+      }
+      const list = async (filter: object) => {
+        const asked = { limit: 2, state: 'undelivered', ...filter } as const
+        const [listed, count] = [
+          await outbox.queries.listMessages(asked),
+          await outbox.queries.countMessages(asked),
+        ]
+        return [...listed.map(each => ids.indexOf(each.id)), count]
+      }
+      t.same(await list({}), [3, 1, 2], 'no more are counted than asked for')
+      t.same(await list({ limit: 9 }), [3, 1, 0, 3])
+      t.same(await list({ channel: 'sms', kind: 'activation-code', before: NOON + 3000 }), [1, 0, 2])
+      t.same(await list({ channel: 'email' }), [0])
+      t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138001') }), [1, 1])
+      const ended = async () =>
+        (await outbox.queries.readEnded(NOON - DAY, NOON))
+          .map(each => Object.values(each).join(' '))
+          .toSorted()
+      t.same(await ended(), [
+        'sms activation-code smtp CN refused 1 0',
+        'sms activation-code smtp CN sent 3 0',
+        'sms activation-code smtp CN undelivered 3 0',
+      ])
+      await report(1, 'delivered', 2, 'recipient')
+      t.same(await list({ limit: 9 }), [3, 0, 2])
+      await outbox.actions.forgetRecipient(recipientHashOf('sms', '+8613800138003'))
+      t.same(await list({ limit: 9 }), [0, 1])
+      t.equal((await ended())[2], 'sms activation-code smtp CN undelivered 2 0')
+      t.match(await outbox.queries.readEnded(NOON, NOON + DAY), [{}, {}, { today: 0, dayBefore: 2 }])
+      t.equal(await outbox.queries.countMessages({ limit: 9, state: 'sent' }), 3)
+      t.equal(await outbox.queries.countMessages({ limit: 1 }), 1)
+    },
+  )
 
   await t.test('recipients whose hashes begin alike are told apart', async t => {
     const { outbox, clock } = await fresh(t, create)

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
+import { readableText } from '../language/english.ts'
+import { mailBody, NO_QUOTAS, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
+import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
+
+const HOUR = 3_600_000
+
+/** A service whose clock is put forward, and what it says on a page, in one line. */
+async function start(at: string, settings: Settings) {
+  let ahead = Date.parse(at) - Date.now()
+  const now = () => Date.now() + ahead
+  const clocks = { wall: now, clock: { now: () => Math.round(now()) } }
+  const rig = await startRig(t, settings, clocks)
+  const read = async (path: string) => {
+    const page = await fetch(`${rig.service().adminUrl}${path}`)
+    return readableText(await page.text()).replace(/\s+/g, ' ')
+  }
+  return {
+    rig,
+    read,
+    restart: () => rig.restart(settings, clocks),
+    forward: (ms: number) => void (ahead += ms),
+    post: (n: number, more = {}) =>
+      rig.post('sms', smsBody({ to: `1371000${1000 + n}` }, { code: `48${1000 + n}`, ...more })),
+  }
+}
+
+t.test(
+  'who is it for: a prefix from ten numbers on, and what each quota held back, over a restart',
+  async t => {
+    const { rig, read, post, restart, forward } = await start('2026-11-20T09:00:00Z', {
+      QUOTAS: 'sms-prefix-10m=12',
+    })
+    for (let n = 0; n < 9; n += 1) await post(n)
+    await post(1)
+    t.match(await read('/console/today'), 'numbers of a prefix that is not named: 9 9')
+    t.notMatch(await read('/console/today'), '1371000')
+    await restart()
+    for (let n = 9; n < 15; n += 1) await post(n)
+    for (let n = 0; n < 3; n += 1) await rig.post('email', mailBody({ to: `a@a${n}.example.com` }))
+    const page = await read('/console/today')
+    const held =
+      '3 by sms-prefix-10m, which lets 12 through in ten minutes: SMS to numbers that differ only in their last four digits'
+    for (const line of ['+861371000****: 15 numbers', 'registration-code: 15 numbers', 'CN: 15 numbers'])
+      t.match(page, `${line} 15 ${held}`)
+    t.match(page, 'example.com: 3 addresses 3 ')
+    for (const file of ['outbox.db', 'outbox.db-wal'])
+      t.notMatch(readFileSync(`${rig.directory}/${file}`, 'latin1'), '1371000', 'the store names no prefix')
+    forward(2 * HOUR)
+    t.notMatch(await read('/console/today'), '1371000', 'not within the last hour')
+    t.match(await read('/console/today?period=day'), '+861371000****: 15 numbers')
+    forward(24 * HOUR)
+    t.notMatch(await read('/console/today?period=day'), '1371000')
+  },
+)
+
+t.test(
+  'how many today, with the day before, by channel, kind, carrier and country, and which did not arrive',
+  async t => {
+    process.env['TZ'] = 'Asia/Shanghai'
+    t.teardown(() => delete process.env['TZ'])
+    const PUBLIC_URL = 'https://courier.example.com'
+    const settings = { ...NO_QUOTAS, PUBLIC_URL }
+    // In Shanghai it is ten minutes to midnight.
+    const { rig, read, post, restart, forward } = await start('2026-11-20T15:50:00Z', settings)
+    const ends = () => rig.events().filter(each => each['event'] === 'final')
+    const send = async (n: number) => {
+      await post(n)
+      await until(() => ends().length === n, `${n} ends`)
+    }
+    await send(1)
+    await send(2)
+    forward(HOUR / 4)
+    await send(3)
+    await restart()
+    const fields = {
+      MessageSid: String(ends()[2]?.['provider_id']),
+      MessageStatus: 'undelivered',
+      ErrorCode: '30005',
+    }
+    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
+    await rig.ask('/receipt/twilio', { method: 'POST', headers, body: String(new URLSearchParams(fields)) })
+    const page = await read('/console/today')
+    t.match(page, 'since 2026-11-20 16:00:00 UTC')
+    for (const name of ['SMS', 'SMS: registration-code', 'by twilio', 'to CN'])
+      t.match(page, `${name} 1 (2) 1 (0) 0 (0) 0 (0) `)
+    const list = await read('/console/messages?state=undelivered')
+    t.match(list, '1 message ')
+    t.match(list, '1003')
+  },
+)
