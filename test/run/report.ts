@@ -1,5 +1,6 @@
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import type { Counts, Failure, Said } from './process.ts'
 
@@ -17,9 +18,15 @@ for (let of = Object.getPrototypeOf(t); of !== null; of = Object.getPrototypeOf(
 
 // By an exit, since what tests started that outlives their group ends then.
 process.once('SIGTERM', () => process.exit(143))
-// The parent is gone: nobody else ends the group.
+// The parent is gone: nobody else removes what is temporary, or ends the group.
 process.once('disconnect', () => {
-  process.once('exit', () => process.kill(-process.pid, 'SIGKILL'))
+  process.once('exit', () => {
+    const folders = [tmpdir(), process.env['TESTS_IN_MEMORY'] ?? ''].filter(each =>
+      basename(each).startsWith('courier-tests-'),
+    )
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    process.kill(-process.pid, 'SIGKILL')
+  })
   process.exit(143)
 })
 // Tests that are through shall not wait for their parent.
