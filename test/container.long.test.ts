@@ -27,7 +27,7 @@ const lastFrom = all.findLastIndex(({ name }) => name === 'FROM')
 const final = all.slice(lastFrom)
 const one = (name: string) => final.filter(instruction => instruction.name === name).map(({ rest }) => rest)
 
-t.test('the image starts the service itself, as nobody special', t => {
+t.test('the image starts the service itself, as nobody special', async t => {
   t.same(
     all.filter(({ name }) => name === 'FROM').map(({ rest }) => rest.split(' ')[0]),
     ['${NODE_IMAGE}', '${NODE_IMAGE}'],
@@ -55,19 +55,17 @@ t.test('the image starts the service itself, as nobody special', t => {
   t.match(one('RUN').join(), /install -d -o 1000 -g 1000 -m 0700 \/data/)
   t.same(one('VOLUME'), ['/data'])
   t.same(one('WORKDIR'), ['/'], 'so that file:data/outbox.db is /data/outbox.db')
-  t.end()
 })
 
-t.test('the image says which commit it was built from', t => {
+t.test('the image says which commit it was built from', async t => {
   const dir = t.testdir({ 'package.json': '{"version":"1.2.3"}' })
   const step = one('RUN').find(rest => rest.includes('gitHead')) ?? ''
   execFileSync('sh', ['-c', step.replace('/app', dir)], { env: { ...process.env, COMMIT: '0123abc' } })
   const pack = { version: '1.2.3', gitHead: '0123abc' }
   t.same(JSON.parse(readFileSync(resolve(dir, 'package.json'), 'utf8')), pack)
-  t.end()
 })
 
-t.test('memory has its limits, and what is compiled ahead exists', t => {
+t.test('memory has its limits, and what is compiled ahead exists', async t => {
   const env = one('ENV').join(' ')
   t.match(env, 'NODE_OPTIONS="--max-semi-space-size=32 --v8-pool-size=1"')
   t.match(env, 'MALLOC_ARENA_MAX=2')
@@ -80,10 +78,9 @@ t.test('memory has its limits, and what is compiled ahead exists', t => {
   const parts = [...list.matchAll(/'([\w/-]+)'/g)].map(([, part]) => part ?? '')
   t.ok(parts.length > 5)
   for (const part of parts) t.ok(existsSync(resolve(root, `src/${part}.ts`)), part)
-  t.end()
 })
 
-t.test('the systemd unit gives Node what the image gives it', t => {
+t.test('the systemd unit gives Node what the image gives it', async t => {
   // As systemd quotes it.
   const env = one('ENV')
     .join(' ')
@@ -92,18 +89,16 @@ t.test('the systemd unit gives Node what the image gives it', t => {
   t.equal(given.length, 3)
   const [unit = ''] = /^Environment=.*$/m.exec(text('docker/callback-courier.service')) ?? []
   for (const setting of given) t.match(unit, setting)
-  t.end()
 })
 
-t.test('only production dependencies get in, and none of their scripts runs', t => {
+t.test('only production dependencies get in, and none of their scripts runs', async t => {
   const installs = all.filter(({ name, rest }) => name === 'RUN' && /\bnpm (ci|i|install)\b/.test(rest))
   t.equal(installs.length, 1)
   for (const flag of ['--omit=dev', '--omit=optional', '--ignore-scripts']) t.match(installs[0]?.rest, flag)
   t.notOk(final.some(({ rest }) => /\bnpm (ci|i|install|run)\b/.test(rest)))
-  t.end()
 })
 
-t.test('nothing else gets in', t => {
+t.test('nothing else gets in', async t => {
   const copied = final.filter(({ name }) => name === 'COPY' || name === 'ADD').map(({ rest }) => rest)
   t.same(copied, [
     '--from=dependencies /app/node_modules /app/node_modules',
@@ -114,14 +109,12 @@ t.test('nothing else gets in', t => {
     .split('\n')
     .filter(line => line !== '' && !line.startsWith('#'))
   t.same(ignored, ['*', '!package.json', '!package-lock.json', '!.npmrc', '!src'])
-  t.end()
 })
 
-t.test('builds with any engine', t => {
+t.test('builds with any engine', async t => {
   t.notMatch(text('Dockerfile'), /<<[-A-Z]/, 'no heredoc')
   t.notMatch(text('Dockerfile'), '--link')
   t.notMatch(text('Dockerfile'), '--mount')
-  t.end()
 })
 
 interface Service {
@@ -130,7 +123,7 @@ interface Service {
   readonly volumes: readonly string[]
 }
 
-t.test('compose keeps it in its place', t => {
+t.test('compose keeps it in its place', async t => {
   const { services, volumes } = parse(text('docker/compose.yaml')) as {
     services: Record<string, Service>
     volumes: Record<string, unknown>
@@ -150,5 +143,4 @@ t.test('compose keeps it in its place', t => {
   t.hasProp(volumes, 'data')
   t.notHas(courier, { privileged: true })
   t.notHas(courier, { user: 'root' })
-  t.end()
 })

@@ -218,7 +218,7 @@ t.test('each message is explained: what became of it, and the next step', async 
   t.same(lines, expected.trimEnd().split('\n'))
 })
 
-t.test('a reply has its code once; a length of time is in its two largest units', t => {
+t.test('a reply has its code once; a length of time is in its two largest units', async t => {
   const reply = (code: string, text: string) => String(describeReply({ code, reply: text }))
   t.equal(reply('535', '535 5.7.8 no'), '535 5.7.8 no')
   t.equal(reply('450', 'try after 450 s'), '450 try after 450 s')
@@ -231,28 +231,29 @@ t.test('a reply has its code once; a length of time is in its two largest units'
     ),
     ['0 ms', '999 ms', '1.0 s', '59.9 s', '1 min 0 s', '59 min 59 s', '1 h 0 min', '47 h 59 min', '2 days'],
   )
-  t.end()
 })
 
-t.test('in Chinese nothing is English but names and the words of others, and no space parts two words', t => {
-  const inChinese = (more: Partial<MessageView>) =>
-    explainMessage({ ...row, ...more }, [works], NOW).what.in('zh-CN')
-  t.equal(
-    inChinese({
-      ...waits,
-      ...last({ provider: 'smtp', code: '535', reply: 'connecting took too long' }),
-      dueAt: NOW + 5000,
-    }),
-    '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00 UTC。smtp 最近的应答：535 连接太慢',
-  )
-  t.equal(
-    inChinese(report('undelivered', '30003')),
-    'twilio 于 2026-11-21 02:03:00 UTC 接收，距消息到达 200 毫秒。没有送达：30003。',
-  )
-  t.end()
-})
+t.test(
+  'in Chinese nothing is English but names and the words of others, and no space parts two words',
+  async t => {
+    const inChinese = (more: Partial<MessageView>) =>
+      explainMessage({ ...row, ...more }, [works], NOW).what.in('zh-CN')
+    t.equal(
+      inChinese({
+        ...waits,
+        ...last({ provider: 'smtp', code: '535', reply: 'connecting took too long' }),
+        dueAt: NOW + 5000,
+      }),
+      '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00 UTC。smtp 最近的应答：535 连接太慢',
+    )
+    t.equal(
+      inChinese(report('undelivered', '30003')),
+      'twilio 于 2026-11-21 02:03:00 UTC 接收，距消息到达 200 毫秒。没有送达：30003。',
+    )
+  },
+)
 
-t.test('where there is no message, the platform’s own calls are what is known', t => {
+t.test('where there is no message, the platform’s own calls are what is known', async t => {
   const refusals = { count: 3, last: { at: NOW, reason: 'signature invalid' } }
   t.same(
     explainAbsence({
@@ -277,10 +278,9 @@ t.test('where there is no message, the platform’s own calls are what is known'
     }).map(String),
     ['No message of anybody is stored.', 'No caller was refused since the start.'],
   )
-  t.end()
 })
 
-t.test('moments are in the zone of the process', t => {
+t.test('moments are in the zone of the process', async t => {
   inZone(t, 'UTC')
   const cases = {
     'Asia/Shanghai': '2026-11-22 07:30:05 +08:00',
@@ -293,5 +293,4 @@ t.test('moments are in the zone of the process', t => {
     t.equal(showLocalTimes('at 2026-11-21 23:30:05 UTC.'), `at ${expected}.`)
   }
   t.equal(showLocalTimes('2026-99-99 23:30:05 UTC'), '2026-99-99 23:30:05 UTC')
-  t.end()
 })

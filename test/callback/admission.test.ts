@@ -326,7 +326,7 @@ t.test('who is no platform says nothing of how fast callbacks are stored', async
   t.equal(more, 312, 'up to a burst, as if none of them had come')
 })
 
-t.test('callbacks wait from their admission until they are stored, or gone', t => {
+t.test('callbacks wait from their admission until they are stored, or gone', async t => {
   const admission = createAdmission(() => 0)
   t.notOk(admission.hasUnstored())
   const [first, second] = [admission.admit(300), admission.admit(300)]
@@ -336,7 +336,6 @@ t.test('callbacks wait from their admission until they are stored, or gone', t =
   t.ok(admission.hasUnstored(), 'the other one waits')
   second?.end()
   t.notOk(admission.hasUnstored())
-  t.end()
 })
 
 t.test('octets are counted as they come, and what nobody listens to any more is thrown away', async t => {

@@ -63,7 +63,7 @@ t.test('a service that ends in the middle of its answer is not well', async t =>
   t.match(await command(['health'], env), { code: 1, err: /healthz: aborted/ })
 })
 
-t.test('asks where the private listener is', t => {
+t.test('asks where the private listener is', async t => {
   const at = (env: Record<string, string>, files = {}) => adminAddress(sourcesOf(env, files))
   t.equal(at({}), 'http://127.0.0.1:9090')
   t.equal(at({ ADMIN_HOST: '0.0.0.0', ADMIN_PORT: '9191' }), 'http://127.0.0.1:9191')
@@ -71,5 +71,4 @@ t.test('asks where the private listener is', t => {
   t.equal(at({ ADMIN_HOST: '::1' }), 'http://[::1]:9090')
   t.equal(at({ ADMIN_HOST: '192.0.2.1' }), 'http://192.0.2.1:9090')
   t.equal(at({}, { '.env': 'ADMIN_PORT=9292' }), 'http://127.0.0.1:9292')
-  t.end()
 })

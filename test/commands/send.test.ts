@@ -134,7 +134,7 @@ t.test('each option stands in the body, and the base is the one that was named',
   )
 })
 
-t.test('a sample is marked in the code, else in its link, else in a name: no two are the same', t => {
+t.test('a sample is marked in the code, else in its link, else in a name: no two are the same', async t => {
   t.same(
     callbackKinds.map(kind => findMarkedParam(kind)).filter(name => name === ''),
     [],
@@ -150,7 +150,6 @@ t.test('a sample is marked in the code, else in its link, else in a name: no two
   t.equal(markValue('name', 'Door', '654321'), 'Door 654321')
   t.equal(markValue('url', 'https://a.example/x', '654321'), 'https://a.example/x?t=654321')
   t.equal(markValue('url', 'https://a.example/x?b=1', '654321'), 'https://a.example/x?b=1&t=654321')
-  t.end()
 })
 
 t.test('a file that an option names and that is not there is said in a line', async t => {

@@ -21,7 +21,7 @@ t.test('the schema of the settings is a schema, which no start proves again', as
   t.equal(new Ajv().validateSchema(jsonSchema(settingNames)), true)
 })
 
-t.test('the least that is needed gives every other setting its default, in its own type', t => {
+t.test('the least that is needed gives every other setting its default, in its own type', async t => {
   const config = load(enough)
   t.match(config, {
     CORP_ID: '100fa4b2',
@@ -48,20 +48,18 @@ t.test('the least that is needed gives every other setting its default, in its o
   t.same(config.ALLOWED_SOURCES, [])
   t.equal(config.SMS_MAX_SEGMENTS, 10)
   t.same(config.warnings, [])
-  t.end()
 })
 
-t.test('defaults that follow from other settings', t => {
+t.test('defaults that follow from other settings', async t => {
   const config = load(enough)
   t.equal(config.MAIL_BOUNCE_TO, 'no-reply@example.com')
   t.equal(config.BRAND_NAME, 'Example')
   const own = load({ ...enough, MAIL_BOUNCE_TO: 'bounces@example.com', BRAND_NAME: 'Acme' })
   t.equal(own.MAIL_BOUNCE_TO, 'bounces@example.com')
   t.equal(own.BRAND_NAME, 'Acme')
-  t.end()
 })
 
-t.test('one error names every fault at once, those of single settings and those between them', t => {
+t.test('one error names every fault at once, those of single settings and those between them', async t => {
   const env = {
     EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFdS',
     PORT: '99999',
@@ -87,10 +85,9 @@ t.test('one error names every fault at once, those of single settings and those 
     faults.find(fault => fault.startsWith('LOG_LEVEL')),
     'one of fatal, error, warn',
   )
-  t.end()
 })
 
-t.test('no fault and no warning repeats a secret', t => {
+t.test('no fault and no warning repeats a secret', async t => {
   const secret = 'hunter2 #$ecret'
   for (const name of settingNames.filter(name => 'secret' in allSettings[name])) {
     try {
@@ -101,38 +98,34 @@ t.test('no fault and no warning repeats a secret', t => {
       t.notMatch(String((error as Error).stack), secret, name)
     }
   }
-  t.end()
 })
 
-t.test('an empty or blank value is none', t => {
+t.test('an empty or blank value is none', async t => {
   const config = load({ ...enough, PORT: '', LOCALE: '  ', SMTP_FALLBACK_URL: '' })
   t.equal(config.PORT, 8443)
   t.equal(config.LOCALE, 'en')
   t.equal(config.SMTP_FALLBACK_URL, undefined)
   t.match(faultsIn({ ...enough, CORP_ID: '' }), [/^CORP_ID is missing/])
-  t.end()
 })
 
-t.test('the environment wins over the dotenv file', t => {
+t.test('the environment wins over the dotenv file', async t => {
   const files = { '.env': 'PORT=1111\nADMIN_PORT=2222\nMAIL_FROM=From File <file@example.com>\n' }
   const config = load({ ...enough, MAIL_FROM: undefined, PORT: '3333' }, files)
   t.equal(config.PORT, 3333)
   t.equal(config.ADMIN_PORT, 2222)
   t.same(config.MAIL_FROM, { name: 'From File', address: 'file@example.com' })
-  t.end()
 })
 
-t.test('a dotenv file that is there but cannot be read stops the start', t => {
+t.test('a dotenv file that is there but cannot be read stops the start', async t => {
   const readFile = () => {
     throw Object.assign(new Error('no'), { code: 'EACCES' })
   }
   t.throws(() => loadConfig({ env: enough, dotenvPath: '.env', readFile }), /\.env cannot be read \(EACCES\)/)
-  t.end()
 })
 
 t.test(
   'a dotenv file that is not UTF-8 is refused with its line alone, and a byte order mark is none of it',
-  t => {
+  async t => {
     const { EMAIL_TOKEN: _, ...rest } = enough
     const text = `EMAIL_TOKEN=${enough.EMAIL_TOKEN}\n`
     const gbk = Buffer.concat([Buffer.from(`${text}BRAND_NAME=`), Buffer.from([0xca, 0xbe, 0xc0, 0xfd])])
@@ -143,11 +136,10 @@ t.test(
     ] as const)
       t.same(faultsIn(rest, { '.env': bytes.toString() }), [fault])
     t.equal(load(rest, { '.env': `\uFEFF${text}` }).EMAIL_TOKEN, enough.EMAIL_TOKEN)
-    t.end()
   },
 )
 
-t.test('every secret may come from a file', t => {
+t.test('every secret may come from a file', async t => {
   const { EMAIL_TOKEN, SMTP_URL, ...rest } = enough
   const files = { '/run/token': `${EMAIL_TOKEN}\r\n`, '/run/smtp': `${SMTP_URL}\n`, '/run/empty': '\n' }
   const config = load({ ...rest, EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp' }, files)
@@ -161,7 +153,6 @@ t.test('every secret may come from a file', t => {
     /^EMAIL_TOKEN .*cannot be read \(ENOENT\)/,
   ])
   t.match(faultsIn({ ...rest, SMTP_URL, EMAIL_TOKEN_FILE: '/run/empty' }, files), [/file is empty/])
-  t.end()
 })
 
 t.test('@fastify/env decorates the app with the same values', async t => {
@@ -181,17 +172,16 @@ const LANGUAGES = [
   ['zh-CN', '.env.example.zh-CN'],
 ] as const
 
-t.test('the examples and the pages of settings say what the code says', t => {
+t.test('the examples and the pages of settings say what the code says', async t => {
   for (const [language, example] of LANGUAGES) {
     t.equal(read(example), envExample(language), 'run: npm run env:example')
     t.equal(read(PAGES[language]), settingsPage(language), 'run: npm run env:example')
     t.ok(settingNames.length <= 95, `${settingNames.length} are more than one person keeps in mind`)
     for (const name of settingNames) t.match(settingsPage(language), `\n### \`${name}\`\n`)
   }
-  t.end()
 })
 
-t.test('an example has at most 40 lines, and can be filled in without faults of its own', t => {
+t.test('an example has at most 40 lines, and can be filled in without faults of its own', async t => {
   for (const [language, example] of LANGUAGES) {
     t.ok(read(example).split('\n').length <= 41, `${read(example).split('\n').length - 1} lines`)
     const named = [...envExample(language).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
@@ -200,20 +190,18 @@ t.test('an example has at most 40 lines, and can be filled in without faults of 
     t.same(faults, [], 'what stands there is enough')
     t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }, { '.env': read(example) }).warnings, [])
   }
-  t.end()
 })
 
-t.test('every default is a right value, which no start proves again', t => {
+t.test('every default is a right value, which no start proves again', async t => {
   const config = load(enough)
   for (const name of settingNames) {
     const text = settingOf(name)?.default
     if (text === undefined || name in enough) continue
     t.same(load({ ...enough, [name]: String(text) })[name], config[name], name)
   }
-  t.end()
 })
 
-t.test('every example is a right value', t => {
+t.test('every example is a right value', async t => {
   for (const name of settingNames) {
     const { example = settingOf(name)?.default } = settingOf(name) ?? {}
     const faults = faultsIn({ ...enough, [name]: String(example) }).filter(
@@ -223,12 +211,10 @@ t.test('every example is a right value', t => {
     t.same(faults, [], name)
     t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }).warnings, [])
   }
-  t.end()
 })
 
-t.test('nothing is read but what it is given', t => {
+t.test('nothing is read but what it is given', async t => {
   process.env.PORT = '7777'
   t.teardown(() => delete process.env.PORT)
   t.equal(loadConfig(sourcesOf(enough)).PORT, 8443)
-  t.end()
 })

@@ -12,14 +12,13 @@ const namesOf = (more: object) => faultsIn({ ...enough, ...more }).map(line => l
 const EMAIL = ['EMAIL_TOKEN', 'SMTP_URL', 'MAIL_FROM']
 const SMS = ['SMS_TOKEN', 'TWILIO_ACCOUNT_SID', 'TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE']
 
-t.test('a channel that is off needs nothing', t => {
+t.test('a channel that is off needs nothing', async t => {
   t.same(faultsIn(without(...SMS)), [])
   t.same(faultsIn({ ...without(...EMAIL), BRAND_NAME: 'Example' }), [])
   t.match(faultsIn({ ...without(...SMS, ...EMAIL) }), [/^EMAIL_TOKEN is missing.*SMS_TOKEN/])
-  t.end()
 })
 
-t.test('a channel that is on says what it lacks', t => {
+t.test('a channel that is on says what it lacks', async t => {
   t.match(faultsIn({ ...without('SMTP_URL', 'MAIL_FROM'), BRAND_NAME: 'X' }), [
     /^SMTP_URL is/,
     /^MAIL_FROM is/,
@@ -31,10 +30,9 @@ t.test('a channel that is on says what it lacks', t => {
   t.match(faultsIn(without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM')), [/^TWILIO_AUTH_TOKEN is/, /^TWILIO_FROM is/])
   const wrong = { ...without(...SMS), SMS_TOKEN: enough.SMS_TOKEN, TWILIO_ACCOUNT_SID: 'AC1' }
   t.notMatch(faultsIn(wrong).join(), 'no SMS carrier is', 'one with a wrong value is one')
-  t.end()
 })
 
-t.test('an API key, a messaging service and a list of countries will do', t => {
+t.test('an API key, a messaging service and a list of countries will do', async t => {
   const env = {
     ...without('TWILIO_AUTH_TOKEN', 'TWILIO_FROM', 'DEFAULT_AREA_CODE'),
     TWILIO_API_KEY: `SK${'0'.repeat(31)}1:key-secret`,
@@ -44,10 +42,9 @@ t.test('an API key, a messaging service and a list of countries will do', t => {
   t.same(load(env).warnings, [])
   for (const wrong of [`SK${'0'.repeat(32)}:`, 'key-secret', ':key-secret'])
     t.match(faultsIn({ ...env, TWILIO_API_KEY: wrong }), [/^TWILIO_API_KEY must be SK and 32 hex digits/])
-  t.end()
 })
 
-t.test('nobody can guess the URL: a weak Token stops the start', t => {
+t.test('nobody can guess the URL: a weak Token stops the start', async t => {
   const weak = { ...enough, EMAIL_TOKEN: 'fifteen-letters' }
   t.match(faultsIn(weak), [/^EMAIL_TOKEN has fewer than 16 characters/])
   t.match(faultsIn({ ...enough, SMS_TOKEN_PREVIOUS: 'short' }), [/^SMS_TOKEN_PREVIOUS has fewer/])
@@ -71,17 +68,15 @@ t.test('nobody can guess the URL: a weak Token stops the start', t => {
     'who guesses the Token from the URL signs as well',
   )
   t.same(faultsIn({ ...enough, EMAIL_TOKEN: 'sixteen-letters-' }), [])
-  t.end()
 })
 
-t.test('HTTPS needs its two files, or a proxy', t => {
+t.test('HTTPS needs its two files, or a proxy', async t => {
   t.match(faultsIn({ ...enough, TLS: 'on' }), [/^TLS_CERT_FILE is/, /^TLS_KEY_FILE is/])
   t.match(faultsIn({ ...without('TLS'), TLS_KEY_FILE: 'k.pem' }), [/^TLS_CERT_FILE is/])
   t.same(faultsIn({ ...enough, TLS: 'on', TLS_CERT_FILE: 'c.pem', TLS_KEY_FILE: 'k.pem' }), [])
-  t.end()
 })
 
-t.test('the private listener needs a password as soon as others can reach it', t => {
+t.test('the private listener needs a password as soon as others can reach it', async t => {
   const open = without('ADMIN_TOKENS')
   for (const host of ['0.0.0.0', '::', '192.0.2.1', 'courier.internal', '127.0.0.1.example.com'])
     t.match(faultsIn({ ...open, ADMIN_HOST: host }), [/^ADMIN_TOKENS is missing: console/], host)
@@ -99,10 +94,9 @@ t.test('the private listener needs a password as soon as others can reach it', t
   }
   t.match(faultsIn({ ...open, PORT: '9090' }), [/^ADMIN_PORT is the same as PORT/])
   t.same(faultsIn({ ...open, PORT: '0', ADMIN_PORT: '0' }), [], '0 is any free port')
-  t.end()
 })
 
-t.test('operators and Prometheus have passwords of their own', t => {
+t.test('operators and Prometheus have passwords of their own', async t => {
   const open = without('ADMIN_TOKENS')
   const [ann, bob] = ['Yv7gQm2sLp9rTzKx', 'Hd4wNc8bJf6eVuRa']
   const both = { ...open, ADMIN_TOKENS: `ann:${ann}\nbob:${bob}\n` }
@@ -138,10 +132,9 @@ t.test('operators and Prometheus have passwords of their own', t => {
     t.match(faultsIn({ ...open, ADMIN_TOKENS: `${bob} ${program}` }), [/^ADMIN_TOKENS repeats another/])
   }
   t.notMatch(faultsIn({ ...open, ADMIN_TOKENS: `ann:${ann}!ö` }).join(''), ann)
-  t.end()
 })
 
-t.test('a secret of few characters, one that repeats itself and a plain run stop the start', t => {
+t.test('a secret of few characters, one that repeats itself and a plain run stop the start', async t => {
   for (const weak of [
     '1234567890123456',
     '6543210987654321',
@@ -160,10 +153,9 @@ t.test('a secret of few characters, one that repeats itself and a plain run stop
         ],
         weak,
       )
-  t.end()
 })
 
-t.test('a secret that is made at random is none of these', t => {
+t.test('a secret that is made at random is none of these', async t => {
   const made = Array.from({ length: 500 }, (_, n) => `n${n}:${createToken()}`)
   t.same(faultsIn({ ...enough, ADMIN_TOKENS: made.join(' ') }), [])
   for (const fine of [
@@ -174,25 +166,22 @@ t.test('a secret that is made at random is none of these', t => {
     'kX9mQ2vRtWkX9mQ2',
   ])
     t.same(faultsIn({ ...enough, ADMIN_TOKENS: fine }), [], fine)
-  t.end()
 })
 
-t.test('postgres needs the secret that all instances share', t => {
+t.test('postgres needs the secret that all instances share', async t => {
   const env = { ...enough, DATABASE_URL: 'postgres://u:p@localhost/courier' }
   t.match(faultsIn(env), [/^STORE_SECRET is/])
   t.match(faultsIn({ ...env, STORE_SECRET: 'short' }), [/^STORE_SECRET must be at least 22/])
   t.same(faultsIn({ ...env, STORE_SECRET: 'twenty-two-characters-' }), [])
-  t.end()
 })
 
-t.test('DKIM is all or nothing', t => {
+t.test('DKIM is all or nothing', async t => {
   t.match(faultsIn({ ...enough, DKIM_NAME: 's1._domainkey.example.com' }), [/^DKIM_KEY_FILE is/])
   const all = { DKIM_NAME: 's1._domainkey.example.com', DKIM_KEY_FILE: 'dkim.pem' }
   t.same(faultsIn({ ...enough, ...all }), [])
-  t.end()
 })
 
-t.test('a secret out of the docs is nobody’s', t => {
+t.test('a secret out of the docs is nobody’s', async t => {
   const pasted = faultsIn({ ...enough, ADMIN_TOKENS: 'a-long-random-password' })
   t.match(pasted, [/^ADMIN_TOKENS is the example/])
   t.equal(pasted.length, 1, 'and is said to be nothing else')
@@ -200,10 +189,9 @@ t.test('a secret out of the docs is nobody’s', t => {
     t.match(faultsIn({ ...enough, CALLBACK_KEYS: `${place}:a-key-of-22-or-more-characters` }), [
       /^CALLBACK_KEYS is the example/,
     ])
-  t.end()
 })
 
-t.test('a password crosses no network in the clear, unless a second setting says so', t => {
+t.test('a password crosses no network in the clear, unless a second setting says so', async t => {
   const clear = 'smtp://courier:hunter2secret@mail.example.com?ignoreTLS=true'
   t.match(faultsIn({ ...enough, SMTP_URL: clear }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
   t.match(faultsIn({ ...enough, SMTP_FALLBACK_URL: clear }), [/^SMTP_FALLBACK_URL .*in the clear/])
@@ -222,10 +210,9 @@ t.test('a password crosses no network in the clear, unless a second setting says
   const told = { ...enough, SMTP_URL: clear, SMTP_LOGIN_WITHOUT_TLS: 'on' }
   t.same(faultsIn(told), [])
   t.match(load(told).warnings.map(describeAdvice), [/^SMTP_LOGIN_WITHOUT_TLS=on .*in the clear/])
-  t.end()
 })
 
-t.test('a user without a password needs a token, and a token needs a user without a password', t => {
+t.test('a user without a password needs a token, and a token needs a user without a password', async t => {
   const { SMTP_URL: password } = enough
   const url = { SMTP_URL: 'smtp://courier%40example.com@smtp.example.com' }
   const token = {
@@ -250,19 +237,17 @@ t.test('a user without a password needs a token, and a token needs a user withou
   ])
   const clear = { SMTP_URL: `${url.SMTP_URL}?ignoreTLS=true` }
   t.match(said({ ...clear, ...token }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
-  t.end()
 })
 
-t.test('the mailbox of mails that came back needs a password or a token', t => {
+t.test('the mailbox of mails that came back needs a password or a token', async t => {
   const url = { BOUNCE_IMAP_URL: 'imaps://bounces@imap.example.com/INBOX' }
   t.match(faultsIn({ ...enough, ...url }), [/^BOUNCE_IMAP_URL has a user and no password/])
   t.same(faultsIn({ ...enough, BOUNCE_IMAP_URL: 'imaps://bounces:p@imap.example.com/INBOX' }), [])
   const token = { SMTP_OAUTH2_TOKEN_URL: 'https://login.example.com/token' }
   t.notMatch(faultsIn({ ...enough, ...url, ...token }).join(), 'BOUNCE_IMAP_URL')
-  t.end()
 })
 
-t.test('what works but should not stay so is said', t => {
+t.test('what works but should not stay so is said', async t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLmNhJgFd7' }), [/^EMAIL_TOKEN ends in a digit/])
   t.match(said({ EMAIL_TOKEN: 'kbXvWqzRtYpLm\\NhJgFd' }), [/^EMAIL_TOKEN has a character/])
@@ -285,7 +270,6 @@ t.test('what works but should not stay so is said', t => {
   for (const line of ["BRAND_NAME='ab$cd #1' # ours", 'BRAND_NAME=A $ # shop$a', 'BRAND_NAME="a#b"'])
     t.same(said({}, { '.env': line }), [], line)
   t.equal(load(enough, { '.env': "BRAND_NAME='ab$cd #1'" }).BRAND_NAME, 'ab$cd #1')
-  t.end()
 })
 
 t.test('a line of the dotenv file that sets nothing is named by its number, and never repeated', t => {
@@ -318,7 +302,7 @@ hunter2secret"
   t.end()
 })
 
-t.test('a name that nobody reads is said, with the one that was probably meant', t => {
+t.test('a name that nobody reads is said, with the one that was probably meant', async t => {
   const said = (env: object, files = {}) => load({ ...enough, ...env }, files).warnings.map(describeAdvice)
   t.match(said({ SMTP_URLS: 'x' }), [/^SMTP_URLS is not a setting.*did you mean SMTP_URL\?/])
   t.match(said({ PUBLIC_ULR: 'x' }), [/did you mean PUBLIC_URL\?/])
@@ -342,10 +326,9 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
     t.equal(nearestName(name, known), near, name)
   const hosts = ['0.0.0.0', '::', '::1', '192.0.2.1', 'localhost']
   t.same(hosts.map(reachableHost), ['127.0.0.1', '[::1]', '[::1]', '192.0.2.1', 'localhost'])
-  t.end()
 })
 
-t.test('a name that 1.1.0 still read stops the start, and the new one is said', t => {
+t.test('a name that 1.1.0 still read stops the start, and the new one is said', async t => {
   for (const [old, now] of [
     ['ADMIN_TOKEN', 'ADMIN_TOKENS'],
     ['METRICS_TOKEN', 'ADMIN_TOKENS'],
@@ -372,10 +355,9 @@ t.test('a name that 1.1.0 still read stops the start, and the new one is said', 
       new RegExp(`^${old} is not read any more: put its value into ${now} \\(.*settings ${now}`),
     ])
   t.same(faultsIn({ ...enough, ADMIN_TOKEN: ' ', DDQ_QUEUE: 'x', QUOTA_OF_SOMEBODY: 'x' }), [])
-  t.end()
 })
 
-t.test('one judgement for every secret of ours', t => {
+t.test('one judgement for every secret of ours', async t => {
   const weak = 'changeme-changeme-change'
   for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN_PREVIOUS', 'STORE_SECRET'])
     t.same(namesOf({ [name]: weak }), [name], name)
@@ -391,10 +373,9 @@ t.test('one judgement for every secret of ours', t => {
     /^CALLBACK_KEYS has fewer.*: make one .* also serves here$/,
     /^STORE_SECRET has fewer.* keep this one in STORE_SECRET_PREVIOUS/,
   ])
-  t.end()
 })
 
-t.test('a quota of 0 is refused; a 0 elsewhere is none', t => {
+t.test('a quota of 0 is refused; a 0 elsewhere is none', async t => {
   for (const [text, names] of [
     ['sms-day=0', ['QUOTAS']],
     ['sms-minute=7, sms-day=00', ['QUOTAS']],
@@ -403,10 +384,9 @@ t.test('a quota of 0 is refused; a 0 elsewhere is none', t => {
     ['sms-day=off', []],
   ] as const)
     t.same(namesOf({ QUOTAS: text }), names, text)
-  t.end()
 })
 
-t.test('a database over a network is reached by TLS, or the URL says that it is not', t => {
+t.test('a database over a network is reached by TLS, or the URL says that it is not', async t => {
   const faults = (url: string) =>
     faultsIn({ ...enough, DATABASE_URL: url, STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe' })
   for (const url of [
@@ -432,5 +412,4 @@ t.test('a database over a network is reached by TLS, or the URL says that it is 
     'postgres://u:p@db.example.com/c?sslrootcert=ca.pem',
   ])
     t.same(faults(url), [], url)
-  t.end()
 })

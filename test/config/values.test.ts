@@ -21,7 +21,7 @@ reads(
 
 reads('PORT', { '0': 0, '443': 443 }, ['-1', '65536', '80.5', 'http'])
 
-t.test('whom a trial names, and the place of an entry that is none', t => {
+t.test('whom a trial names, and the place of an entry that is none', async t => {
   reads(
     'ONLY_TO',
     {
@@ -36,10 +36,9 @@ t.test('whom a trial names, and the place of an entry that is none', t => {
   t.match(faultsIn({ ...enough, BRAND_NAME: 'Example', ONLY_TO: 'ann@example.com, secret-name' }), [
     /^ONLY_TO (?!.*secret).*; entry 2 is none of them/,
   ])
-  t.end()
 })
 
-t.test('quotas', t => {
+t.test('quotas', async t => {
   const usual = load(enough).QUOTAS
   t.same(usual, {
     'recipient-10m': 5,
@@ -76,7 +75,6 @@ t.test('quotas', t => {
       'sms-day=1234567890',
     ],
   )
-  t.end()
 })
 
 reads(
@@ -88,7 +86,7 @@ reads(
   ['10.0.0.0/33', '2001:db8::/129', 'example.com', '10.0.0.0/8/8', 'fe80::1%eth0', '10.0.0/8', '10.0.0.0/'],
 )
 
-t.test('host names', t => {
+t.test('host names', async () => {
   reads('LINK_HOSTS', { 'WWW.example.com, *.iot.example.com': ['www.example.com', '*.iot.example.com'] }, [
     'https://example.com',
     'example.com/path',
@@ -102,7 +100,6 @@ t.test('host names', t => {
     'https://example.com',
     `a${label}.com`,
   ])
-  t.end()
 })
 
 reads('LOCALE', { en: 'en', zh_cn: 'zh-CN', zh_hans_cn: 'zh-Hans-CN', AR: 'ar' }, ['english please', '-'])
@@ -135,7 +132,7 @@ reads(
 )
 reads('MAIL_BOUNCE_TO', { 'b@example.com': 'b@example.com' }, ['Bounces <b@example.com>', 'b@'])
 
-t.test('addresses of servers', t => {
+t.test('addresses of servers', async t => {
   const api = 'SMTP_OAUTH2_TOKEN_URL'
   for (const name of ['localhost', '127.0.0.1', '[::1]'])
     t.notMatch(
@@ -174,10 +171,9 @@ t.test('addresses of servers', t => {
     { 'http://127.0.0.1:4010/': 'http://127.0.0.1:4010', 'https://api.twilio.com': 'https://api.twilio.com' },
     ['http://api.twilio.com', 'twilio'],
   )
-  t.end()
 })
 
-t.test('proxies and web sites', t => {
+t.test('proxies and web sites', async () => {
   const proxy = 'http://u:p%40ss@proxy.example.com:3128'
   reads('HTTPS_PROXY', { [proxy]: proxy }, [
     'proxy.example.com:3128',
@@ -189,10 +185,9 @@ t.test('proxies and web sites', t => {
     'example.com',
     'https://u:p@example.com',
   ])
-  t.end()
 })
 
-t.test('where the store is', t => {
+t.test('where the store is', async t => {
   reads(
     'DATABASE_URL',
     {
@@ -221,10 +216,9 @@ t.test('where the store is', t => {
   t.same(DATABASE_URL, { kind: 'postgres', url: 'postgresql://u:p@db:5432/c?sslmode=disable' })
   const url = 'postgres://u:p@one:5432,two:5433/c?target_session_attrs=read-write&sslmode=disable'
   t.same(load({ ...enough, ...secret, DATABASE_URL: url }).DATABASE_URL, { kind: 'postgres', url })
-  t.end()
 })
 
-t.test('senders of SMS', t => {
+t.test('senders of SMS', async () => {
   reads(
     'TWILIO_FROM',
     {
@@ -279,12 +273,11 @@ t.test('senders of SMS', t => {
     '{"TW": "chinese please"}',
     '{"T": "en"}',
   ])
-  t.end()
 })
 
 reads('BRAND_COLOR', { '#0A7D55': '#0a7d55', '0a7d55': '#0a7d55' }, ['red', '#123', '0a7d5'])
 
-t.test('where events are sent, and the secrets they are signed with', t => {
+t.test('where events are sent, and the secrets they are signed with', async t => {
   const secret = `whsec_${Buffer.from('thirty-two random bytes, or more').toString('base64')}`
   const given = {
     ...enough,
@@ -325,16 +318,14 @@ t.test('where events are sent, and the secrets they are signed with', t => {
   t.match(faultsIn({ ...given, EVENTS_SECRET: undefined }), [/^EVENTS_SECRET is missing/])
   t.match(faultsIn({ ...given, EVENTS_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }), [/is the example/])
   t.same(faultsIn({ ...enough, BRAND_NAME: 'Example' }), [], 'off unless set')
-  t.end()
 })
 
-t.test('replaced secrets', t => {
+t.test('replaced secrets', async () => {
   const [one, other] = ['kbXvWqzRtYpLmNhJgFdSac', 'Yv7gQm2sLp9rTzKxHd4wNc']
   reads('STORE_SECRET_PREVIOUS', { [`${one} ${other}`]: [one, other] }, [`${one} ${other.slice(1)}`])
-  t.end()
 })
 
-t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', t => {
+t.test('which URLs name a mailbox, and which would let a password cross a network in the clear', async t => {
   const given = { host: 'imap.example.com', user: 'ann@example.com', pass: 'p/w', mailbox: 'INBOX' }
   t.same(readImapUrl('imaps://ann%40example.com:p%2Fw@imap.example.com'), {
     value: { ...given, port: 993, secure: true, startTls: true },
@@ -358,31 +349,32 @@ t.test('which URLs name a mailbox, and which would let a password cross a networ
     t.ok('fault' in read, wrong)
     t.notMatch(JSON.stringify(read), 'can')
   }
-  t.end()
 })
 
-t.test('keys, passwords and the name of a key in the DNS, each as short and as long as it may be', t => {
-  for (const length of [22, 128])
-    t.same(readCallbackKeys(`email:${'a'.repeat(length)}\nsms-previous:${'b'.repeat(length)}`), {
-      value: new Map([
-        ['email', 'a'.repeat(length)],
-        ['sms-previous', 'b'.repeat(length)],
-      ]),
-    })
-  for (const length of [21, 129])
-    t.same(readCallbackKeys(`email:${'a'.repeat(length)}`), {
-      fault:
-        'must be email:KEY or sms:KEY, or both with a space between them; a key has 22 to 128 characters, each a letter, a digit or one of . _ ~ -',
-    })
-  const token = 'x'.repeat(256)
-  const name = 'n'.repeat(64)
-  t.same(readAdminTokens(`status/${name}:${token}`), { value: new Map([[`status/${name}`, token]]) })
-  for (const wrong of [`n${name}:${token}`, `ann:x${token}`]) t.ok('fault' in readAdminTokens(wrong))
-  for (const selector of ['s', 's'.repeat(63)])
-    t.same(readDkimName(` ${selector}._domainkey.Example.com `), {
-      value: { selector, domain: 'example.com' },
-    })
-  for (const wrong of [`${'s'.repeat(64)}._domainkey.example.com`, 's._domainkey.example', 'example.com'])
-    t.same(readDkimName(wrong), { fault: 'must be a name such as courier._domainkey.example.com' })
-  t.end()
-})
+t.test(
+  'keys, passwords and the name of a key in the DNS, each as short and as long as it may be',
+  async t => {
+    for (const length of [22, 128])
+      t.same(readCallbackKeys(`email:${'a'.repeat(length)}\nsms-previous:${'b'.repeat(length)}`), {
+        value: new Map([
+          ['email', 'a'.repeat(length)],
+          ['sms-previous', 'b'.repeat(length)],
+        ]),
+      })
+    for (const length of [21, 129])
+      t.same(readCallbackKeys(`email:${'a'.repeat(length)}`), {
+        fault:
+          'must be email:KEY or sms:KEY, or both with a space between them; a key has 22 to 128 characters, each a letter, a digit or one of . _ ~ -',
+      })
+    const token = 'x'.repeat(256)
+    const name = 'n'.repeat(64)
+    t.same(readAdminTokens(`status/${name}:${token}`), { value: new Map([[`status/${name}`, token]]) })
+    for (const wrong of [`n${name}:${token}`, `ann:x${token}`]) t.ok('fault' in readAdminTokens(wrong))
+    for (const selector of ['s', 's'.repeat(63)])
+      t.same(readDkimName(` ${selector}._domainkey.Example.com `), {
+        value: { selector, domain: 'example.com' },
+      })
+    for (const wrong of [`${'s'.repeat(64)}._domainkey.example.com`, 's._domainkey.example', 'example.com'])
+      t.same(readDkimName(wrong), { fault: 'must be a name such as courier._domainkey.example.com' })
+  },
+)

@@ -3,7 +3,7 @@ import { createSubscriptionTracker } from '../../src/devices/ddq-client.ts'
 
 const END = { is: 'unreachable', why: 'ECONNREFUSED', logInAgain: false } as const
 
-t.test('the time without a subscription counts over all the tries that fail meanwhile', t => {
+t.test('the time without a subscription counts over all the tries that fail meanwhile', async t => {
   let now = 1000
   const subscription = createSubscriptionTracker(() => now)
   subscription.recordStart()
@@ -26,10 +26,9 @@ t.test('the time without a subscription counts over all the tries that fail mean
     { subscribed: false, forMs: 100, lastEnd: null, refused: [] },
     'another process watched meanwhile: its troubles are not this one’s',
   )
-  t.end()
 })
 
-t.test('the topics refused are those of the last subscription', t => {
+t.test('the topics refused are those of the last subscription', async t => {
   const subscription = createSubscriptionTracker(() => 0)
   subscription.recordStart()
   subscription.recordRefusal('/a', 'refused: HTTP 404')
@@ -42,5 +41,4 @@ t.test('the topics refused are those of the last subscription', t => {
   t.equal(subscription.status().refused.length, 1, 'known until the next one tells')
   subscription.recordSubscription()
   t.same(subscription.status().refused, [])
-  t.end()
 })

@@ -145,7 +145,7 @@ t.test('every alert stands in docs/operations.md with what to do', async t => {
   }
 })
 
-t.test('the Chinese rules are the same rules, and speak Chinese', t => {
+t.test('the Chinese rules are the same rules, and speak Chinese', async t => {
   const chinese = read('docker/prometheus-rules.zh-CN.yaml')
   const blank = (text: string) =>
     text.replaceAll(/^ *#.*\n/gm, '').replaceAll(/^( +(?:summary|description|runbook):).*$/gm, '$1')
@@ -163,10 +163,9 @@ t.test('the Chinese rules are the same rules, and speak Chinese', t => {
       t.match(read(page).toLowerCase(), `### ${section}\n`)
     }
   }
-  t.end()
 })
 
-t.test('the Chinese dashboard is the same dashboard, and speaks Chinese', t => {
+t.test('the Chinese dashboard is the same dashboard, and speaks Chinese', async t => {
   const chinese = read('docker/grafana-dashboard.zh-CN.json')
   const words = /^ *"(?:title|legendFormat|label|description)": "(.*)",?$/gm
   t.equal(chinese.replaceAll(words, ''), dashboard.replaceAll(words, ''))
@@ -176,5 +175,4 @@ t.test('the Chinese dashboard is the same dashboard, and speaks Chinese', t => {
       [],
       text,
     )
-  t.end()
 })

@@ -34,7 +34,7 @@ const partsOf = (page: string) =>
       .replaceAll(' ', '-'),
   )
 
-t.test('every link and picture leads to a file, and to a part that it has', t => {
+t.test('every link and picture leads to a file, and to a part that it has', async t => {
   t.ok(PAGES.length > 10)
   for (const page of PAGES) {
     for (const { file, part } of linksOf(page)) {
@@ -42,56 +42,54 @@ t.test('every link and picture leads to a file, and to a part that it has', t =>
       t.ok(partsOf(file).includes(part), `${page}: ${file}#${part}`)
     }
   }
-  t.end()
 })
 
-t.test('every page is linked, and every picture shown', t => {
+t.test('every page is linked, and every picture shown', async t => {
   const linked = new Set(
     PAGES.flatMap(page => linksOf(page).filter(({ file }) => file !== page)).map(({ file }) => file),
   )
   for (const page of globSync('docs/**/*.md', { cwd: root })) t.ok(linked.has(page), page)
   for (const picture of globSync('docs/images/*', { cwd: root })) t.ok(linked.has(picture), picture)
-  t.end()
 })
 
-t.test('the answers listed for operators are the ones that are given', t => {
+t.test('the answers listed for operators are the ones that are given', async t => {
   const listed = new Set(READINGS.match(/\b[245]\d{6}\b/g)?.map(Number))
   t.same(listed, new Set(Object.values(ERR_CODES).filter(code => code !== 0)))
-  t.end()
 })
 
-t.test('the kinds listed for operators are the ones that there are, with what they need', t => {
+t.test('the kinds listed for operators are the ones that there are, with what they need', async t => {
   for (const { channel, type, name, required } of callbackKinds) {
     const row = new RegExp(`^\\| ${type} \\| \`${name}\` \\|([^|]*)\\|`, 'm').exec(READINGS)
     t.ok(row, `${channel} ${type} ${name}`)
     t.same(row?.[1]?.match(/\w+/g) ?? [], required, name)
   }
-  t.end()
 })
 
-t.test('the examples that the READMEs copy are enough, filled in for e-mail alone, and with Twilio', t => {
-  const given: Readonly<Record<string, string>> = {
-    ...enough,
-    PUBLIC_URL: 'https://courier.example.com:8443',
-    TLS_CERT_FILE: '/certs/fullchain.pem',
-    TLS_KEY_FILE: '/certs/privkey.pem',
-  }
-  const fill = (example: string, leave: RegExp) =>
-    read(example).replaceAll(/^(\w+)=$/gm, (line, name) =>
-      leave.test(name) ? line : `${line}${given[name] ?? ''}`,
-    )
-  for (const example of ['.env.example', '.env.example.zh-CN']) {
-    const page = example.replace('.env.example', 'README').replace(/(?:\.zh-CN)?$/, '$&.md')
-    t.match(read(page), `cp ${example} .env`)
-    const mail = load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill(example, /SMS|TWILIO/) })
-    t.same(mail.warnings, [], example)
-    t.equal(mail.PUBLIC_URL, given['PUBLIC_URL'])
-  }
-  t.same(load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill('.env.example', /^$/) }).warnings, [])
-  t.end()
-})
+t.test(
+  'the examples that the READMEs copy are enough, filled in for e-mail alone, and with Twilio',
+  async t => {
+    const given: Readonly<Record<string, string>> = {
+      ...enough,
+      PUBLIC_URL: 'https://courier.example.com:8443',
+      TLS_CERT_FILE: '/certs/fullchain.pem',
+      TLS_KEY_FILE: '/certs/privkey.pem',
+    }
+    const fill = (example: string, leave: RegExp) =>
+      read(example).replaceAll(/^(\w+)=$/gm, (line, name) =>
+        leave.test(name) ? line : `${line}${given[name] ?? ''}`,
+      )
+    for (const example of ['.env.example', '.env.example.zh-CN']) {
+      const page = example.replace('.env.example', 'README').replace(/(?:\.zh-CN)?$/, '$&.md')
+      t.match(read(page), `cp ${example} .env`)
+      const mail = load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill(example, /SMS|TWILIO/) })
+      t.same(mail.warnings, [], example)
+      t.equal(mail.PUBLIC_URL, given['PUBLIC_URL'])
+    }
+    t.same(load({ ADMIN_HOST: '0.0.0.0' }, { '.env': fill('.env.example', /^$/) }).warnings, [])
+  },
+)
 
-t.test('settings and commands that the docs name exist', t => {
+t.test('settings and commands that the docs name exist', async t => {
   const commands = PAGES.flatMap(page =>
     [...read(page).matchAll(/(?:`(?:callback-)?|^(?:\$ )?)courier ([a-z]+)\b/gm)].map(
       ([, name = '']) => name,
@@ -106,5 +104,4 @@ t.test('settings and commands that the docs name exist', t => {
   const known = new Set<string>([...settingNames, 'LC_ALL', 'NODE_IMAGE'])
   for (const text of [README, READINGS])
     for (const [name] of text.matchAll(/\b[A-Z]+(?:_[A-Z0-9]+)+\b/g)) t.ok(known.has(name), name)
-  t.end()
 })

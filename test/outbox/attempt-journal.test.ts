@@ -14,7 +14,7 @@ function open(t: Test) {
   return { ...journal, path, read: () => readAttemptJournal(path, 'boot-1') }
 }
 
-t.test('what has begun and not ended is known to the next process, with whom it went to', t => {
+t.test('what has begun and not ended is known to the next process, with whom it went to', async t => {
   const { begin, end, read } = open(t)
   t.same(read(), new Map())
   begin(A, lease('1'), 'p'.repeat(32))
@@ -41,10 +41,9 @@ t.test('what has begun and not ended is known to the next process, with whom it 
     ],
     'the end of an earlier attempt ends no later one',
   )
-  t.end()
 })
 
-t.test('a machine that was started again, or does not say, trusts no journal', t => {
+t.test('a machine that was started again, or does not say, trusts no journal', async t => {
   const { begin, path } = open(t)
   begin(A, lease('1'))
   t.equal(readAttemptJournal(path, 'boot-2'), null)
@@ -52,10 +51,9 @@ t.test('a machine that was started again, or does not say, trusts no journal', t
   t.equal(readAttemptJournal(`${path}-of-nobody`, 'boot-1'), null)
   openAttemptJournal(path, null).close()
   t.equal(readAttemptJournal(path, 'boot-1'), null, 'nor one that was written where that was not known')
-  t.end()
 })
 
-t.test('it has room for a thousand from the beginning, and for more', t => {
+t.test('it has room for a thousand from the beginning, and for more', async t => {
   const { begin, end, path, read } = open(t)
   const size = 64 + 1024 * 64
   t.equal(statSync(path).size, size)
@@ -71,10 +69,9 @@ t.test('it has room for a thousand from the beginning, and for more', t => {
   begin(ids[0] ?? '', lease('1'))
   t.equal(statSync(path).size, size + 64)
   t.equal(read()?.size, 1025)
-  t.end()
 })
 
-t.test('an attempt that cannot be noted must not begin, and a process that starts begins anew', t => {
+t.test('an attempt that cannot be noted must not begin, and a process that starts begins anew', async t => {
   const { begin, close, path, read } = open(t)
   begin(A, lease('1'))
   close()
@@ -83,5 +80,4 @@ t.test('an attempt that cannot be noted must not begin, and a process that start
   t.same(read(), new Map([[A, '']]))
   openAttemptJournal(path, 'boot-1').close()
   t.same(read(), new Map())
-  t.end()
 })

@@ -45,17 +45,16 @@ function duplicateOf(row: Row, given: Acceptance): Pick<KnownMessages, 'duplicat
   return { duplicates: new Map([[duplicateKey(given.recipientHash, given.dedupeKey), row]]) }
 }
 
-t.test('an end that is asked for again is what was written, unless another call has written it', t => {
+t.test('an end that is asked for again is what was written, unless another call has written it', async t => {
   const row = storedBefore()
   const work = begin()
   t.same(settleMessage(work, row, SENT), { state: 'sent', answer: null })
   t.same(settleMessage(work, row, SENT, true), { state: 'lost' }, 'by another call of the same transaction')
   t.same(settleMessage(begin(), row, SENT, true), { state: 'sent', answer: null }, 'by an earlier try')
   t.same(settleMessage(begin(), row, SENT), { state: 'lost' }, 'by somebody else')
-  t.end()
 })
 
-t.test('a report that is told again was kept, unless another one was', t => {
+t.test('a report that is told again was kept, unless another one was', async t => {
   const row = storedBefore()
   const report = { channel: 'email', status: 'delivered', errorCode: null, at: NOON } as const
   const keep = (work: UnitOfWork, status: string, isRepeated: boolean) =>
@@ -66,10 +65,9 @@ t.test('a report that is told again was kept, unless another one was', t => {
   t.equal(keep(begin(), 'delivered', true), 'recorded', 'an earlier try has kept it')
   t.equal(keep(begin(), 'delivered', false), 'stale')
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
-  t.end()
 })
 
-t.test('a mail that came back counts by whose fault it is; an SMS or a complaint is none', t => {
+t.test('a mail that came back counts by whose fault it is; an SMS or a complaint is none', async t => {
   const fault = { verdict: 'recipient', scope: 'recipient', reason: null } as const
   const ours = { ...fault, verdict: 'ours' } as const
   for (const [channel, status, given, bounced, memos] of [
@@ -107,10 +105,9 @@ t.test('a mail that came back counts by whose fault it is; an SMS or a complaint
     recipients: [],
   } as const
   t.same(keepReport(begin(), storedBefore(), nobodys), { is: 'unknown' }, 'of no recipient that it names')
-  t.end()
 })
 
-t.test('a call that is tried again has stored its own messages, and finds those of others', t => {
+t.test('a call that is tried again has stored its own messages, and finds those of others', async t => {
   const given = sample(clock)
   const own = knownOf({ ...duplicateOf(storedBefore(given), given), again: true })
   t.same(acceptMessages(begin(), own, [given], 9), [{ is: 'stored', superseded: [] }])
@@ -118,10 +115,9 @@ t.test('a call that is tried again has stored its own messages, and finds those 
   const inProgress = [{ is: 'in-progress', id: other.id }]
   for (const again of [true, false])
     t.same(acceptMessages(begin(), knownOf({ ...duplicateOf(other, given), again }), [given], 9), inProgress)
-  t.end()
 })
 
-t.test('a duplicate whose life is over is left to whoever has its lock', t => {
+t.test('a duplicate whose life is over is left to whoever has its lock', async t => {
   const given = sample(clock)
   const row = storedBefore(sample(clock, { lifeMs: 1000 }))
   const work = begin(NOON + 1000)
@@ -130,10 +126,9 @@ t.test('a duplicate whose life is over is left to whoever has its lock', t => {
   t.equal(row.state, 'queued')
   t.same(kinds(acceptMessages(work, { ...known, mayEnd: () => true }, [given], 9) as never), ['stored'])
   t.match(work.ended, [{ id: row.id, state: 'expired' }])
-  t.end()
 })
 
-t.test('calls that share a transaction share what room there is', t => {
+t.test('calls that share a transaction share what room there is', async t => {
   const work = begin()
   const [known, to] = [knownOf({ backlog: 1 }), (recipient: string) => [sample(clock, { recipient })]]
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'stored' }])
@@ -144,10 +139,9 @@ t.test('calls that share a transaction share what room there is', t => {
   const ended = storedBefore(alarm, { state: 'sent', finalAt: NOON - day })
   const full = knownOf({ ...duplicateOf(ended, alarm), backlog: 2 })
   t.match(acceptMessages(begin(), full, [alarm], 2), [{ is: 'finished', id: ended.id }], 'it needs none')
-  t.end()
 })
 
-t.test('a claim notes nothing yet of its attempt, and reports what it had to end', t => {
+t.test('a claim notes nothing yet of its attempt, and reports what it had to end', async t => {
   const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
   const [due, damaged] = [storedBefore(sample(clock), earlier), storedBefore(sample(clock), earlier)]
   const { recipient, content } = sample(clock).message
@@ -167,24 +161,21 @@ t.test('a claim notes nothing yet of its attempt, and reports what it had to end
   t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])
   for (const begins of [true, false])
     t.equal(storedBefore(sample(clock, { lease: { ...lease(clock), begins } })).begun, begins)
-  t.end()
 })
 
-t.test('what is given back waits as before, and ends when a newer code came meanwhile', t => {
+t.test('what is given back waits as before, and ends when a newer code came meanwhile', async t => {
   const work = begin()
   const [row, outdated] = [storedBefore(), storedBefore(undefined, { outdated: true })]
   for (const each of [row, outdated]) giveBack(work, each)
   t.match(row, { state: 'queued', attempts: 0, dueAt: NOON, leaseUntil: null })
   t.match(work.ended, [{ id: outdated.id, state: 'superseded' }])
-  t.end()
 })
 
-t.test("the provider's id of the attempt that ends counts more than that of an earlier report", t => {
+t.test("the provider's id of the attempt that ends counts more than that of an earlier report", async t => {
   const row = storedBefore(undefined, { providerId: 'of the report' })
   settleMessage(begin(), row, { ...SENT, providerId: 'of the attempt' })
   t.equal(row.providerId, 'of the attempt')
   const other = storedBefore(undefined, { providerId: 'of the report' })
   settleMessage(begin(), other, SENT)
   t.equal(other.providerId, 'of the report')
-  t.end()
 })

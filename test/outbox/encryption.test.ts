@@ -18,7 +18,7 @@ const payload = {
 } as const
 const id = 'a'.repeat(32)
 
-t.test('a payload comes back as it was, and never looks the same', t => {
+t.test('a payload comes back as it was, and never looks the same', async t => {
   const encrypted = [
     encryptPayload(storeKeys.payloadKeys, id, payload),
     encryptPayload(storeKeys.payloadKeys, id, payload),
@@ -26,10 +26,9 @@ t.test('a payload comes back as it was, and never looks the same', t => {
   for (const each of encrypted) t.same(tryDecrypt(storeKeys.payloadKeys, id, each), payload)
   t.notSame(encrypted[0], encrypted[1])
   for (const each of encrypted) t.notOk(each.includes('135790') || each.includes('ann'))
-  t.end()
 })
 
-t.test('what earlier versions have stored is read, and found under its names', t => {
+t.test('what earlier versions have stored is read, and found under its names', async t => {
   const stored =
     'ATcYE/sySdbQgPZoYmnRQ9oawAvXmiHw3JreLMMiBoo7o/dOffwtcU6NaU5ukhPdO3UaDWyTcDxSbzaSo4Qpg1UVxS9jnTckehznKiNHTNHeTGXJq5nGmf+48wE='
   t.same(tryDecrypt(storeKeys.payloadKeys, id, Buffer.from(stored, 'base64')), payload)
@@ -37,18 +36,16 @@ t.test('what earlier versions have stored is read, and found under its names', t
   t.equal(storeKeys.groupKey('email', payload.recipient, 'login-code', ''), '8Iu-dTb6yehZ3BfjrsmzZA')
   t.equal(storeKeys.recipientHash('email', payload.recipient), 'fM6hSbo_Q9laTXiiAhcLpA')
   t.equal(storeKeys.bucketHash('a', 'b'), 'cfLmWHLmjW78wgOvyz2coA')
-  t.end()
 })
 
-t.test('a thousand payloads have a thousand nonces', t => {
+t.test('a thousand payloads have a thousand nonces', async t => {
   const nonces = Array.from({ length: 1000 }, () =>
     encryptPayload(storeKeys.payloadKeys, id, payload).subarray(1, 13).toString('hex'),
   )
   t.equal(new Set(nonces).size, 1000)
-  t.end()
 })
 
-t.test('a new secret encrypts, and what earlier ones encrypted is read', t => {
+t.test('a new secret encrypts, and what earlier ones encrypted is read', async t => {
   const replaced = createStoreKeys('the next secret of this test', [
     'one between',
     'the first secret of this test',
@@ -59,10 +56,9 @@ t.test('a new secret encrypts, and what earlier ones encrypted is read', t => {
     null,
     'the first secret alone is written with',
   )
-  t.end()
 })
 
-t.test('changed, of another row, of another secret, or of another form: refused', t => {
+t.test('changed, of another row, of another secret, or of another form: refused', async t => {
   const encrypted = encryptPayload(storeKeys.payloadKeys, id, payload)
   for (const at of [0, 1, 13, encrypted.length - 1]) {
     const changed = Buffer.from(encrypted)
@@ -73,10 +69,9 @@ t.test('changed, of another row, of another secret, or of another form: refused'
   t.equal(tryDecrypt(createStoreKeys('the second secret of this test').payloadKeys, id, encrypted), null)
   t.equal(tryDecrypt(storeKeys.payloadKeys, id, encrypted.subarray(0, 20)), null)
   t.equal(tryDecrypt(storeKeys.payloadKeys, id, Buffer.alloc(0)), null)
-  t.end()
 })
 
-t.test('keyed hashes are equal for equal fields, and only then', t => {
+t.test('keyed hashes are equal for equal fields, and only then', async t => {
   t.equal(
     storeKeys.dedupeKey(['a', 'b']),
     createStoreKeys('the first secret of this test').dedupeKey(['a', 'b']),
@@ -95,18 +90,16 @@ t.test('keyed hashes are equal for equal fields, and only then', t => {
     createStoreKeys('the second secret of this test').dedupeKey(['a', 'b']),
   ]
   t.equal(new Set(names).size, names.length)
-  t.end()
 })
 
-t.test('the secret shows in no print of the keys', t => {
+t.test('the secret shows in no print of the keys', async t => {
   const secret = 'canary-of-the-secret'
   const printed =
     inspect(createStoreKeys(secret), { depth: 9, showHidden: true }) + JSON.stringify(createStoreKeys(secret))
   t.notOk(printed.includes('canary'))
-  t.end()
 })
 
-t.test('a store’s checks match their secrets only, and nothing but a check', t => {
+t.test('a store’s checks match their secrets only, and nothing but a check', async t => {
   const { payloadKeys } = createStoreKeys('the first secret of this test')
   const other = createStoreKeys('another').payloadKeys
   const made = renewSecretChecks(payloadKeys, null)
@@ -119,10 +112,9 @@ t.test('a store’s checks match their secrets only, and nothing but a check', t
   t.equal(isSecretMissing(payloadKeys, { ...made, current: Buffer.alloc(0) }), true)
   t.same(splitSecretChecks(joinSecretChecks([made.current, made.current])), [made.current, made.current])
   t.same(splitSecretChecks(joinSecretChecks([])), [])
-  t.end()
 })
 
-t.test('a secret that was replaced is missed until a start has found nothing under it', t => {
+t.test('a secret that was replaced is missed until a start has found nothing under it', async t => {
   const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
   let stored = renewSecretChecks(keysOf('old'), null)
   const start = (...names: [string, ...string[]]) => {
@@ -143,10 +135,9 @@ t.test('a secret that was replaced is missed until a start has found nothing und
   t.ok(isMissing('newer'), 'a replica may write with any that is named')
   t.ok(start('newer', 'other'))
   t.notOk(start('newer', 'other'), 'one in the place of another, too')
-  t.end()
 })
 
-t.test('a secret is new that no process could have written with', t => {
+t.test('a secret is new that no process could have written with', async t => {
   const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
   const stored = renewSecretChecks(keysOf('new', 'old'), null)
   const both = renewSecretChecks(keysOf('new', 'old'), stored)
@@ -154,5 +145,4 @@ t.test('a secret is new that no process could have written with', t => {
   t.equal(isSecretNew(keysOf('new', 'old'), both), false)
   t.equal(isSecretNew(keysOf('old', 'new'), both), false, 'one that is replaced already')
   t.equal(isSecretNew(keysOf('newer', 'new', 'old'), both), true)
-  t.end()
 })

@@ -10,7 +10,7 @@ import {
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error('in words'), { code, ...more })
 
-t.test('what a failure of the database means for a call', t => {
+t.test('what a failure of the database means for a call', async t => {
   for (const [means, codes] of [
     // A statement that its session has lost, a connection, a rollback, a server that ends or starts, a limit of time.
     ['again', ['26000', '42P05', '08006', '40001', '40P01', '57P01', '57P02', '57P03', '57P05', '25P03']],
@@ -26,18 +26,16 @@ t.test('what a failure of the database means for a call', t => {
   t.equal(classifyPostgresError(new StoreUnavailable('away')), 'unavailable')
   t.equal(classifyPostgresError(new Error('Connection terminated')), 'again', 'of the client itself')
   t.equal(classifyPostgresError(new TypeError('a bug')), null)
-  t.end()
 })
 
-t.test('its words are told, but not those that would quote a value', t => {
+t.test('its words are told, but not those that would quote a value', async t => {
   const [refused, bug, away] = [failure('22021'), failure('42601'), failure('53100')].map(toError)
   t.match(refused, { constructor: ValuesRefused, message: 'the database cannot hold it (22021)' })
   t.match(bug, { constructor: Error, message: 'a fault in the store: in words' })
   t.match(away, { constructor: StoreUnavailable, message: 'the store cannot commit now: in words' })
-  t.end()
 })
 
-t.test('a start waits for what passes by itself, and for nothing else', t => {
+t.test('a start waits for what passes by itself, and for nothing else', async t => {
   for (const code of [
     'ECONNREFUSED',
     'ENOTFOUND',
@@ -54,10 +52,9 @@ t.test('a start waits for what passes by itself, and for nothing else', t => {
   t.equal(passesByItself(failure('ENOENT', { syscall: 'open' })), false, 'a file of certificates')
   t.equal(passesByItself(new Error('timeout expired')), true)
   t.equal(passesByItself(new Error('The server does not support SSL connections')), false)
-  t.end()
 })
 
-t.test('a start that failed: what the operator can do', t => {
+t.test('a start that failed: what the operator can do', async t => {
   const login =
     'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
   const notPostgres =
@@ -94,5 +91,4 @@ t.test('a start that failed: what the operator can do', t => {
     adviseOnFailure(new Error('The server does not support SSL connections')),
     'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',
   )
-  t.end()
 })

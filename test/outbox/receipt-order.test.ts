@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isLaterReceipt } from '../../src/outbox/receipt-order.ts'
 
-t.test('receipts: each status counts only after earlier ones', t => {
+t.test('receipts: each status counts only after earlier ones', async t => {
   t.equal(isLaterReceipt(null, 'queued'), true)
   t.equal(isLaterReceipt('sent', 'delivered'), true)
   t.equal(isLaterReceipt('delivered', 'sent'), false)
@@ -27,5 +27,4 @@ t.test('receipts: each status counts only after earlier ones', t => {
     for (const [to, next] of order.entries())
       for (const one of known)
         for (const other of next) t.equal(isLaterReceipt(one, other), to > at, `${one}, then ${other}`)
-  t.end()
 })

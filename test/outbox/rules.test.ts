@@ -22,58 +22,57 @@ const TRANSITIONS = [...page.matchAll(/^ {4}(\S+) --> (\w+): .+$/gm)].map(([, fr
   to,
 }))
 
-t.test('the table of states names each, and whether its quota is given back', t => {
+t.test('the table of states names each, and whether its quota is given back', async t => {
   for (const state of STATES) {
     const [, counted = ''] = new RegExp(`^\\| \`${state}\` \\|.*\\| (.+) \\|$`, 'm').exec(page) ?? []
     t.equal(counted === 'given back', REFUNDED.has(state), `${state}: ${counted}`)
   }
-  t.end()
 })
 
-t.test('nothing leaves a final state, and every state is reached', t => {
+t.test('nothing leaves a final state, and every state is reached', async t => {
   for (const state of FINAL_STATES) t.notOk(TRANSITIONS.some(({ from }) => from === state))
   for (const state of STATES) t.ok(TRANSITIONS.some(({ to }) => to === state))
-  t.end()
 })
 
-t.test('what the rules make of a message that is being sent is in the table, and all of that happens', t => {
-  const reached = new Set<State>()
-  for (const ambiguous of [0, 1]) {
-    for (const outdated of [false, true]) {
-      for (const dueAt of [1000, 5000]) {
-        const tried = { channel: 'email', attempts: 2, ambiguous, expiresAt: 5000 } as const
-        for (const more of [{}, { ambiguous: 1 }, { uncounted: true }]) {
-          reached.add(afterSettlement(tried, { to: 'queued', dueAt, ...more }, outdated).state)
+t.test(
+  'what the rules make of a message that is being sent is in the table, and all of that happens',
+  async t => {
+    const reached = new Set<State>()
+    for (const ambiguous of [0, 1]) {
+      for (const outdated of [false, true]) {
+        for (const dueAt of [1000, 5000]) {
+          const tried = { channel: 'email', attempts: 2, ambiguous, expiresAt: 5000 } as const
+          for (const more of [{}, { ambiguous: 1 }, { uncounted: true }]) {
+            reached.add(afterSettlement(tried, { to: 'queued', dueAt, ...more }, outdated).state)
+          }
+          for (const begun of [false, true])
+            reached.add(afterLostLease({ ...tried, begun }, dueAt, outdated).state)
         }
-        for (const begun of [false, true])
-          reached.add(afterLostLease({ ...tried, begun }, dueAt, outdated).state)
       }
     }
-  }
-  for (const state of FINAL_STATES) {
-    reached.add(
-      afterSettlement(
-        { channel: 'email', attempts: 1, ambiguous: 0, expiresAt: 5000 },
-        { to: 'final', state, answer: null },
-        false,
-      ).state,
-    )
-  }
-  const allowed = TRANSITIONS.filter(({ from }) => from === 'sending').map(({ to }) => to)
-  t.same(reached, new Set(allowed))
-  t.end()
-})
+    for (const state of FINAL_STATES) {
+      reached.add(
+        afterSettlement(
+          { channel: 'email', attempts: 1, ambiguous: 0, expiresAt: 5000 },
+          { to: 'final', state, answer: null },
+          false,
+        ).state,
+      )
+    }
+    const allowed = TRANSITIONS.filter(({ from }) => from === 'sending').map(({ to }) => to)
+    t.same(reached, new Set(allowed))
+  },
+)
 
-t.test('only a queued message is ready: at once when it is due, else later', t => {
+t.test('only a queued message is ready: at once when it is due, else later', async t => {
   t.equal(readinessOf('queued', 7, 7), 1)
   t.equal(readinessOf('queued', 8, 7), 0)
   t.equal(readinessOf('queued', null, 7), 1)
   t.equal(readinessOf('sending', null, 7), null)
   t.equal(readinessOf('sent', 7, 7), null)
-  t.end()
 })
 
-t.test('the lines that the store itself writes into a timeline', t => {
+t.test('the lines that the store itself writes into a timeline', async t => {
   const line = { at: 7, tookMs: 0, provider: '', reply: '' }
   t.same(storeRecord('lease-lost', 7), { ...line, outcome: 'lease-lost', code: 'LEASE' })
   t.same(storeRecord('cancelled', 7), { ...line, outcome: 'cancelled', code: 'CANCELLED' })
@@ -83,10 +82,9 @@ t.test('the lines that the store itself writes into a timeline', t => {
     code: 'UNREADABLE',
     reply: 'the stored content cannot be read',
   })
-  t.end()
 })
 
-t.test('a timeline: a carrier that is passed by again for the same reason has one line for it', t => {
+t.test('a timeline: a carrier that is passed by again for the same reason has one line for it', async t => {
   const line = (at: number, outcome: string, provider: string, code = 'OPEN') => {
     return { at, tookMs: 0, provider, outcome, code, reply: '' }
   }
@@ -109,5 +107,4 @@ t.test('a timeline: a carrier that is passed by again for the same reason has on
   t.equal(providerOfCopy([copy, line(1, 'lease-lost', 'b'), line(2, 'sent', 'c')]), 'b', 'the latest copy')
   t.equal(providerOfCopy([copy, line(1, 'sent', 'c')]), 'a')
   t.equal(providerOfCopy([line(1, 'sent', 'c')]), '')
-  t.end()
 })

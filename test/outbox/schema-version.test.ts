@@ -5,7 +5,7 @@ import { POSTGRES_SCHEMA as POSTGRES } from '../../src/outbox/postgres/schema.ts
 import { findPendingMigrations, requireOwnColumns } from '../../src/outbox/schema-version.ts'
 import { SQLITE_SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
 
-t.test('who may write a store', t => {
+t.test('who may write a store', async t => {
   const schema = { migrations: ['4', '5', '6'], minWriter: 5 }
   const pending = (version: number, minWriter: number | null) =>
     findPendingMigrations(schema, { version, minWriter }, 'the store x')
@@ -29,21 +29,19 @@ t.test('who may write a store', t => {
   requireOwnColumns(['id', 'final_at'], 'the store x')
   const another = /^the store x holds tables of another program, .* in DATABASE_URL$/
   t.throws(() => requireOwnColumns(['id'], 'the store x'), { name: 'StoreUnusable', message: another })
-  t.end()
 })
 
-t.test('both stores are of the same version, which the documentation names', t => {
+t.test('both stores are of the same version, which the documentation names', async t => {
   const rows = [
     ...readFileSync('docs/upgrading.md', 'utf8').matchAll(/^\| (\d+) \| \S+ \| (\d+) and later \|/gm),
   ]
   const versions = rows.map(([, version]) => Number(version))
   for (const { migrations, minWriter } of [SQLITE, POSTGRES])
     t.same([migrations.map((_, at) => at + 4), minWriter], [versions, Number(rows.at(-1)?.[2])])
-  t.end()
 })
 
 /** A store says of its tables only of which version they are. What a later release adds is a row here. */
-t.test('tables that were released stay as they are, to the letter', t => {
+t.test('tables that were released stay as they are, to the letter', async t => {
   const sumsOf = (migrations: readonly string[]) =>
     migrations.map(sql => createHash('sha256').update(sql).digest('base64url'))
   t.same(sumsOf(SQLITE.migrations), [
@@ -56,5 +54,4 @@ t.test('tables that were released stay as they are, to the letter', t => {
     'cRhpl7wwcBOVofkQEMkxf7KlEf30u0HgEfnGnabZW6Q',
     'ldCwxtvRP37F3X_D-tJ0-sk0Wd6VG4ZkF6JDMI_Qf4M',
   ])
-  t.end()
 })

@@ -288,7 +288,7 @@ t.test('after close, calls are refused; what was called before is committed', as
   await again.close()
 })
 
-t.test('every commit is synced, removed content overwritten, and the file held', t => {
+t.test('every commit is synced, removed content overwritten, and the file held', async t => {
   const db = openStore(pathIn(t))
   const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
   for (const [name, value] of [
@@ -307,10 +307,9 @@ t.test('every commit is synced, removed content overwritten, and the file held',
   ] as const)
     t.equal(pragma(name), value, name)
   db.close()
-  t.end()
 })
 
-t.test('what an error of SQLite means', t => {
+t.test('what an error of SQLite means', async t => {
   for (const [means, codes] of [
     ['locked', [5, 6]],
     ['corrupt', [11, 26]],
@@ -322,7 +321,6 @@ t.test('what an error of SQLite means', t => {
     for (const errcode of codes) t.equal(classifySqliteError({ errcode }), means, `${errcode}`)
   t.equal(classifySqliteError({ errcode: 19 | (8 << 8) }), 'refused', 'a code of more than eight bits')
   t.equal(classifySqliteError(null), null)
-  t.end()
 })
 
 t.test('makes its directory, and says so when it cannot', async t => {

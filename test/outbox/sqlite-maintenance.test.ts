@@ -10,7 +10,7 @@ import { storeKeys } from './sqlite-stores.ts'
 const DAY = 86_400_000
 const MINUTE = NOON / 60_000
 
-t.test('what counts no more is deleted step by step, and nothing else', t => {
+t.test('what counts no more is deleted step by step, and nothing else', async t => {
   const db = openStore(join(t.testdir({}), 'outbox.db'))
   t.teardown(() => db.close())
   const { prune, isPruneDue } = createMaintenance(db, DAY)
@@ -45,10 +45,9 @@ t.test('what counts no more is deleted step by step, and nothing else', t => {
   counter.run('a', NOON)
   prune(NOON)
   t.same(read("SELECT count(*) FROM quota_counters WHERE name = 'a'"), [[0]], 'it begins anew')
-  t.end()
 })
 
-t.test('a long log is moved into the file, and all of it is emptied when that is asked for', t => {
+t.test('a long log is moved into the file, and all of it is emptied when that is asked for', async t => {
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
   t.teardown(() => db.close())
@@ -66,10 +65,9 @@ t.test('a long log is moved into the file, and all of it is emptied when that is
   t.ok(statSync(`${path}-wal`).size > 8_000_000)
   emptyWal()
   t.equal(statSync(`${path}-wal`).size, 0)
-  t.end()
 })
 
-t.test('no statement walks through the messages, however many there are', t => {
+t.test('no statement walks through the messages, however many there are', async t => {
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
   const asked: string[] = []
@@ -121,7 +119,6 @@ t.test('no statement walks through the messages, however many there are', t => {
     'SCAN messages USING COVERING INDEX message_arrival',
   ])
   t.ok(asked.length > 40, `${asked.length} statements`)
-  t.end()
 })
 
 function bind(value: unknown, to: object): unknown {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { adviceOn, diagnoseConnection, diagnoseExchange } from '../../src/providers/diagnosis.ts'
 
-t.test('each code of a failed connection has its cause', t => {
+t.test('each code of a failed connection has its cause', async t => {
   const at = { host: 'api.example.com', port: 443, setting: 'AN_API_URL' }
   const causes: readonly (readonly [RegExp, ...string[]])[] = [
     [/^the DNS does not answer for api\.example\.com$/, 'EAI_AGAIN'],
@@ -23,12 +23,11 @@ t.test('each code of a failed connection has its cause', t => {
     next: 'write the name into AN_API_URL that is in the certificate',
   })
   t.equal(diagnoseConnection({ cause: 'EOTHER', ...at }), null)
-  t.end()
 })
 
 t.test(
   'what a code says beyond its verdict has its own advice, in a reply or in the refusal of a login',
-  t => {
+  async t => {
     for (const [next, ...replies] of [
       [/^Set the clock/, 'InvalidTimeStamp.Expired: Specified time stamp', 'AuthFailure.SignatureExpire'],
       [/^Copy the key/, 'InvalidAccessKeyId.NotFound', 'AuthFailure.SecretIdNotFound: not found'],
@@ -43,11 +42,10 @@ t.test(
     ] as const)
       for (const reply of replies) t.match(adviceOn({ reply }), next, reply)
     t.equal(adviceOn({ code: 'isv.BUSINESS_LIMIT_CONTROL', reply: '触发天级流控Permits:10' }), null)
-    t.end()
   },
 )
 
-t.test('a request without an answer: where it went, whether it was written, and by which proxy', t => {
+t.test('a request without an answer: where it went, whether it was written, and by which proxy', async t => {
   const diagnose = (error: object, url = 'https://api.example.com', more: object = {}) => {
     return diagnoseExchange({ error, written: false, ...more }, url, 'AN_API_URL')
   }
@@ -74,5 +72,4 @@ t.test('a request without an answer: where it went, whether it was written, and 
   const unknown = { code: 'ENOTFOUND', hostname: 'proxy.example.com' }
   t.match(diagnose(unknown), { what: /no address for proxy\.example\.com/, next: /HTTPS_PROXY/ })
   t.match(diagnose({ ...unknown, hostname: 'api.example.com' }), { next: /AN_API_URL/ })
-  t.end()
 })

@@ -18,7 +18,7 @@ import { SECRET } from '../webhooks/receiver.ts'
 const silent = pino({ level: 'silent' })
 const OWN = { now: 'an-own-key-for-the-sms-url', before: 'the-key-of-the-sms-url-before' }
 
-t.test('who calls is known by the Tokens, keys and networks of the settings', t => {
+t.test('who calls is known by the Tokens, keys and networks of the settings', async t => {
   const { sources, wall, ...said } = authenticationOptions(
     load({
       ...enough,
@@ -49,7 +49,6 @@ t.test('who calls is known by the Tokens, keys and networks of the settings', t 
   t.equal(sources.isAllowed('198.51.100.7', '192.0.2.3'), true, 'a trusted proxy speaks for others')
   const mailOnly = authenticationOptions(load({ ...enough, SMS_TOKEN: '' }), () => 5)
   t.equal(mailOnly.channels.sms, undefined)
-  t.end()
 })
 
 t.test('the URLs are those that are served, of the channels that are on', async t => {
@@ -86,31 +85,33 @@ t.test('the URLs are those that are served, of the channels that are on', async 
   t.equal(bounceUrl(load({ ...enough, EMAIL_TOKEN: '' }), base), null)
 })
 
-t.test('an SMS may go to the listed countries, or to the one at home, and only where a route leads', t => {
-  const CHINA = '+8613800138000'
-  const GERMANY = '+4915123456789'
-  const BRITAIN = '+447400123456'
-  const all = [CHINA, GERMANY, BRITAIN]
-  for (const [given, may] of [
-    [{}, [CHINA]],
-    [{ SMS_COUNTRIES: 'DE' }, [GERMANY]],
-    [{ SMS_COUNTRIES: '*' }, all],
-    [{ SMS_COUNTRIES: '*', SMS_ROUTES: 'CN,DE=twilio' }, [CHINA, GERMANY]],
-    [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN,DE=twilio' }, [GERMANY]],
-    [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN=twilio;*=twilio' }, [GERMANY, BRITAIN]],
-  ] as const) {
-    const { valid, invalid, why } = openRecipientReader(load({ ...enough, ...given }))(
-      'sms',
-      all.join(','),
-      undefined,
-    )
-    t.same([valid.map(({ to }) => to), invalid], [may, 3 - may.length], JSON.stringify(given))
-    t.equal(why, may.length === 3 ? 'recipient' : 'country')
-  }
-  const home = openRecipientReader(load({ ...enough, DEFAULT_AREA_CODE: '49' }))
-  t.match(home('sms', '015123456789', undefined).valid, [{ to: GERMANY, country: 'DE' }])
-  t.end()
-})
+t.test(
+  'an SMS may go to the listed countries, or to the one at home, and only where a route leads',
+  async t => {
+    const CHINA = '+8613800138000'
+    const GERMANY = '+4915123456789'
+    const BRITAIN = '+447400123456'
+    const all = [CHINA, GERMANY, BRITAIN]
+    for (const [given, may] of [
+      [{}, [CHINA]],
+      [{ SMS_COUNTRIES: 'DE' }, [GERMANY]],
+      [{ SMS_COUNTRIES: '*' }, all],
+      [{ SMS_COUNTRIES: '*', SMS_ROUTES: 'CN,DE=twilio' }, [CHINA, GERMANY]],
+      [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN,DE=twilio' }, [GERMANY]],
+      [{ SMS_COUNTRIES: 'DE,GB', SMS_ROUTES: 'CN=twilio;*=twilio' }, [GERMANY, BRITAIN]],
+    ] as const) {
+      const { valid, invalid, why } = openRecipientReader(load({ ...enough, ...given }))(
+        'sms',
+        all.join(','),
+        undefined,
+      )
+      t.same([valid.map(({ to }) => to), invalid], [may, 3 - may.length], JSON.stringify(given))
+      t.equal(why, may.length === 3 ? 'recipient' : 'country')
+    }
+    const home = openRecipientReader(load({ ...enough, DEFAULT_AREA_CODE: '49' }))
+    t.match(home('sms', '015123456789', undefined).valid, [{ to: GERMANY, country: 'DE' }])
+  },
+)
 
 t.test('the store is given its limits, whose it is, and whether it keeps events', async t => {
   const path = join(t.testdir(), 'outbox.db')

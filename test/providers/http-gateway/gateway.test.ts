@@ -150,7 +150,7 @@ t.test('a code of letters is taken out of what a gateway says', async t => {
   t.match(await provider.send(sms({ params: { code: 'QWERTY' } }), abort()), { reply: '… is a word' })
 })
 
-t.test('what a file leaves open, and what only its check needs', t => {
+t.test('what a file leaves open, and what only its check needs', async t => {
   const request = { url: 'https://sms.example.com/send', json: '{}' }
   const plain = gatewayOf(file({ request }))
   t.match(plain, { channel: 'sms', concurrency: 20, limits: { answerMs: 10_000 }, secrets: [] })
@@ -158,7 +158,6 @@ t.test('what a file leaves open, and what only its check needs', t => {
   t.same(gatewayOf(file({ request, check })).secrets, ['key'])
   const codes = { '1': { limit: 'number', minutes: 10_080 } }
   t.match(parseGateways(file({ request, answer: { codes } })), { value: [{ name: 'g' }] })
-  t.end()
 })
 
 t.test('what a file may hold is said by a JSON schema, which no start proves again', async t => {
@@ -216,7 +215,7 @@ t.test(
   },
 )
 
-t.test('a file that cannot be used says which gateway, where and why, and quotes no value', t => {
+t.test('a file that cannot be used says which gateway, where and why, and quotes no value', async t => {
   const request = { url: 'https://sms.example.com/send', json: '{}' }
   const table: readonly [string, RegExp][] = [
     ['g: [', /is not YAML/],
@@ -263,43 +262,44 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     t.notMatch(fault, 'canary')
   }
   t.match(faultsIn({ ...enough, SMS_GATEWAYS: '[]' }), [/^SMS_GATEWAYS line 1/])
-  t.end()
 })
 
-t.test('each of a file is a carrier by its own name: in routes, and with the secrets that it needs', t => {
-  const gateways = `${readExample('vonage', 'https://rest.nexmo.com')}\n${readExample('infobip', 'https://x.api.infobip.com')}`
-  const secrets = JSON.stringify({ ...EXAMPLES.vonage.secrets, ...EXAMPLES.infobip.secrets })
-  const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
-  const given = { ...alone, SMS_GATEWAYS_FILE: 'g.yaml', SMS_GATEWAY_SECRETS_FILE: 's.json' }
-  const files = { 'g.yaml': gateways, 's.json': secrets }
-  t.match(faultsIn(given, files), [/^SMS_ROUTES is missing.*SMS_ROUTES=\*=vonage,infobip$/])
-  const routes = { ...given, SMS_ROUTES: 'GB=infobip; *=vonage,infobip' }
-  t.same(faultsIn(routes, files), [])
-  t.same(
-    modulesOf(load(routes, files))
-      .map(({ name }) => name)
-      .slice(-2),
-    ['vonage', 'infobip'],
-  )
-  t.match(faultsIn({ ...given, SMS_ROUTES: '*=vonge' }, files), [/choose from .*vonage, infobip/])
-  t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '' }, files), [
-    /^SMS_GATEWAY_SECRETS is missing: vonage needs secrets.vonage_key/,
-    /vonage_secret/,
-    /infobip needs secrets.infobip_key/,
-  ])
-  for (const text of ['', '[]', '{"a": 1}', '{"a b": "c"}', '"x"', '{'])
-    if (text !== '')
-      t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '', SMS_GATEWAY_SECRETS: text }, files), [
-        /^SMS_GATEWAY_SECRETS must be JSON/,
-      ])
-  const taken = readExample('vonage', 'https://rest.nexmo.com', 'aliyun')
-  t.match(faultsIn({ ...routes, SMS_ROUTES: '*=aliyun' }, { ...files, 'g.yaml': taken }), [
-    /^SMS_GATEWAYS calls a carrier aliyun/,
-  ])
-  t.end()
-})
+t.test(
+  'each of a file is a carrier by its own name: in routes, and with the secrets that it needs',
+  async t => {
+    const gateways = `${readExample('vonage', 'https://rest.nexmo.com')}\n${readExample('infobip', 'https://x.api.infobip.com')}`
+    const secrets = JSON.stringify({ ...EXAMPLES.vonage.secrets, ...EXAMPLES.infobip.secrets })
+    const { TWILIO_ACCOUNT_SID: _s, TWILIO_AUTH_TOKEN: _a, TWILIO_FROM: _f, ...alone } = enough
+    const given = { ...alone, SMS_GATEWAYS_FILE: 'g.yaml', SMS_GATEWAY_SECRETS_FILE: 's.json' }
+    const files = { 'g.yaml': gateways, 's.json': secrets }
+    t.match(faultsIn(given, files), [/^SMS_ROUTES is missing.*SMS_ROUTES=\*=vonage,infobip$/])
+    const routes = { ...given, SMS_ROUTES: 'GB=infobip; *=vonage,infobip' }
+    t.same(faultsIn(routes, files), [])
+    t.same(
+      modulesOf(load(routes, files))
+        .map(({ name }) => name)
+        .slice(-2),
+      ['vonage', 'infobip'],
+    )
+    t.match(faultsIn({ ...given, SMS_ROUTES: '*=vonge' }, files), [/choose from .*vonage, infobip/])
+    t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '' }, files), [
+      /^SMS_GATEWAY_SECRETS is missing: vonage needs secrets.vonage_key/,
+      /vonage_secret/,
+      /infobip needs secrets.infobip_key/,
+    ])
+    for (const text of ['', '[]', '{"a": 1}', '{"a b": "c"}', '"x"', '{'])
+      if (text !== '')
+        t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '', SMS_GATEWAY_SECRETS: text }, files), [
+          /^SMS_GATEWAY_SECRETS must be JSON/,
+        ])
+    const taken = readExample('vonage', 'https://rest.nexmo.com', 'aliyun')
+    t.match(faultsIn({ ...routes, SMS_ROUTES: '*=aliyun' }, { ...files, 'g.yaml': taken }), [
+      /^SMS_GATEWAYS calls a carrier aliyun/,
+    ])
+  },
+)
 
-t.test('what an answer means follows the file, and HTTP where that says nothing', t => {
+t.test('what an answer means follows the file, and HTTP where that says nothing', async t => {
   const answer = {
     id: '/id',
     code: ['/code', 'ERR: (\\d+)'],
@@ -354,7 +354,6 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
   t.match(outcome(503, ''), { is: 'retry', whose: 'later' })
   t.match(outcome(500, '<html>'), { is: 'ambiguous' })
   t.match(outcome(200, { code: 'toString' }), { is: 'ambiguous' }, 'nothing of Object itself')
-  t.end()
 })
 
 for (const example of Object.keys(EXAMPLES) as Example[])
@@ -407,7 +406,7 @@ for (const example of Object.keys(EXAMPLES) as Example[])
     },
   )
 
-t.test('our id may also stand in the URL of a report; a list of reports is read whole', t => {
+t.test('our id may also stand in the URL of a report; a list of reports is read whole', async t => {
   const [ours, other] = ['a'.repeat(32), 'b'.repeat(32)]
   const reports = { id: '/m', state: '/s', states: { ok: 'delivered' }, format: 'query' } as const
   const source = createGatewayReceipts('g', reports, ['key'])
@@ -425,7 +424,6 @@ t.test('our id may also stand in the URL of a report; a list of reports is read 
     [{ providerId: '1', id: undefined }, { providerId: '3' }],
   )
   t.same(read({ m: '1', s: 'constructor' }, ''), [])
-  t.end()
 })
 
 t.test('no redirect is followed, and a template carrier gets its template', async t => {
@@ -522,7 +520,7 @@ t.test('digests that gateways sign with, the moment and a word of chance', async
   t.not(first?.['nonce'], second?.['nonce'])
 })
 
-t.test('reports: any other state, JSON in a field of a form, the reply, ids of 64 bits', t => {
+t.test('reports: any other state, JSON in a field of a form, the reply, ids of 64 bits', async t => {
   const rules = { id: '/sid', ref: '/uid', state: '/state', code: '/why' }
   const states = { SUCCESS: 'delivered', 'HELD_*': 'sent', '*': 'undelivered' } as const
   const source = createGatewayReceipts(
@@ -584,5 +582,4 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
   t.match(gatewayOutcome(answer, reply, createRedactor({ to: NUMBER }), 0), {
     providerId: '9007199254740993',
   })
-  t.end()
 })
