@@ -97,7 +97,7 @@ t.test('with everything on each part does its work, and after the end nothing of
   await until(() => imap.count(/ SELECT INBOX/) > 0 && receiver.told().length === 4, 'all has begun')
   t.same(
     firstEvents(rig)
-      .slice(0, 4)
+      .slice(0, 5)
       .map(({ time: _time, pid: _pid, ...event }) => event),
     [
       {
@@ -113,6 +113,12 @@ t.test('with everything on each part does its work, and after the end nothing of
         reason: 'is no name of a template, so nothing reads it',
         is: 'warning',
         message: 'template problem',
+      },
+      {
+        level: 40,
+        event: 'setting',
+        message:
+          'SMS_TEMPLATES_FILE: no carrier can send registration-code, forgotten-password, phone-update to CN: aliyun: no template for registration-code in China',
       },
       { level: 30, event: 'ddq', leads: true, message: 'this process watches the devices' },
       {
