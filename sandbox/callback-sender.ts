@@ -1,4 +1,5 @@
 import type { CallbackAnswer, CallbackClient, ChannelCredentials } from '../src/commands/callback-client.ts'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
 import type { Channel } from '../src/messages/message.ts'
 import type { Clock } from '../src/runtime/clock.ts'
 import { createSampleCallback, type SampleCallback, type SampleKind } from './sample-callbacks.ts'
@@ -23,6 +24,8 @@ export interface CallbackSenderOptions {
   readonly credentials: Readonly<Record<Channel, ChannelCredentials>>
   /** Whether POSTs are signed like the GET; the contract leaves open whether the platform does. */
   readonly signPosts: boolean
+  /** Of the samples; English unless given. */
+  readonly language?: ReaderLanguage
   readonly clock: Clock
   /** A whole number from `low` to below `high`, like `crypto.randomInt`. */
   readonly randomInt: (low: number, high: number) => number
@@ -47,7 +50,7 @@ export interface CallbackSender {
 
 /** Sends callbacks as the platform does, and remembers them with their answers. */
 export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
-  const { platform, urls, credentials, clock, randomInt } = options
+  const { platform, urls, credentials, clock, randomInt, language = 'en' } = options
   const last: Partial<Record<Channel, { kind: SampleKind; body: SampleCallback['body'] }>> = {}
   let sent: readonly SentCallback[] = []
   let round = 0
@@ -79,7 +82,7 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
     },
     async send(kind, to) {
       const mark = String(randomInt(100_000, 1_000_000))
-      const sample = createSampleCallback(kind, { round: round++, mark, ...(to ? { to } : {}) })
+      const sample = createSampleCallback(kind, { round: round++, mark, language, ...(to ? { to } : {}) })
       last[kind.channel] = { kind, body: sample.body }
       const answering = post(kind.channel, sample.body)
       return { sample, callback: await remember(kind.channel, kind.title, sample.body, answering) }

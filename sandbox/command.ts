@@ -79,7 +79,7 @@ async function loadModules(): Promise<Modules | null> {
 async function serve(modules: Modules, options: SandboxCommandOptions, io: CommandIo): Promise<number> {
   let changed = () => {}
   const devices = options.ports.devices ?? (await usualOrFreePort(8026))
-  const sandbox = await modules.startSandbox({ ...options, devices }, () => changed())
+  const sandbox = await modules.startSandbox({ ...options, devices, language: io.language }, () => changed())
   const page = modules.createSandboxPage(sandbox)
   try {
     changed = () => page.changed()
@@ -122,6 +122,7 @@ async function runOnce(modules: Modules, options: SandboxCommandOptions, io: Com
   // Any free ports will do, and two runs at the same time must not want the same ones.
   const sandbox = await modules.startSandbox({
     ...options,
+    language,
     devices: false,
     ports: { callbacks: 0, admin: 0, ...options.ports },
   })

@@ -1,6 +1,8 @@
 import { findMarkedParam, markValue } from '../src/commands/send.ts'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
 import { type CallbackKind, callbackKinds, PLAIN_KIND } from '../src/messages/kinds.ts'
 import type { Channel } from '../src/messages/message.ts'
+import { sampleIn } from '../src/messages/samples.ts'
 
 /** A kind of callback as samples are made of it. */
 export interface SampleKind {
@@ -24,6 +26,8 @@ export interface SampleOptions {
   readonly round?: number
   /** Six digits that make this message unlike any other: the code, a part of the link, a part of the words. */
   readonly mark?: string
+  /** Of the subject, and of the names and sentences in it. Default English. */
+  readonly language?: ReaderLanguage
 }
 
 /** A callback's body, and the words of it that must reach the reader as they are. */
@@ -33,7 +37,10 @@ export interface SampleCallback {
   readonly subject: string | null
 }
 
-const PLAIN = 'Your maintenance window is tonight from 22:00 to 23:00.'
+const PLAIN = {
+  en: { subject: 'Maintenance', words: 'Your maintenance window is tonight from 22:00 to 23:00.' },
+  'zh-CN': { subject: '系统维护', words: '系统将于今晚 22:00 至 23:00 维护。' },
+} as const satisfies Readonly<Record<ReaderLanguage, object>>
 
 /** Every kind of the registry, and after each channel's a type that no version knows, with the platform's own text. */
 export const SAMPLE_KINDS: readonly SampleKind[] = [
@@ -67,8 +74,10 @@ export function createSampleBody(
 
 /** Makes such a body, with the words that must reach the reader. */
 export function createSampleCallback(kind: SampleKind, options: SampleOptions = {}): SampleCallback {
-  const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark } = options
-  const { params, words } = markParams(kind, mark)
+  const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark, language = 'en' } = options
+  const told = sampleIn(language, { sample: kind })
+  const subject = kind.kind === PLAIN_KIND ? PLAIN[language].subject : (told.subject ?? kind.subject)
+  const { params, words } = markParams({ ...kind, params: told.params }, PLAIN[language].words, mark)
   const plain = kind.kind === PLAIN_KIND ? words : null
   const laidOut = { type: round % 2 === 0 ? kind.type : String(kind.type), ...varyNumbers(params, round) }
   if (kind.channel === 'sms')
@@ -77,7 +86,6 @@ export function createSampleCallback(kind: SampleKind, options: SampleOptions = 
       words,
       subject: null,
     }
-  const { subject } = kind
   return { body: { subject, to, email_param: laidOut, plain_email: plain }, words, subject }
 }
 
@@ -90,7 +98,7 @@ function sampleKindOf(kind: CallbackKind): SampleKind {
 
 function unknownType(channel: Channel, type: number): SampleKind {
   const title = 'Unknown type'
-  return { channel, kind: PLAIN_KIND, type, title, subject: 'Maintenance', params: {}, markedParam: '' }
+  return { channel, kind: PLAIN_KIND, type, title, subject: PLAIN.en.subject, params: {}, markedParam: '' }
 }
 
 function titleOf(name: string): string {
@@ -99,9 +107,13 @@ function titleOf(name: string): string {
 }
 
 /** Puts the mark into the parameters. @returns them, and the words that must reach the reader */
-function markParams(kind: SampleKind, mark?: string): { params: Record<string, string>; words: string } {
+function markParams(
+  kind: SampleKind,
+  plain: string,
+  mark?: string,
+): { params: Record<string, string>; words: string } {
   if (kind.kind === PLAIN_KIND)
-    return { params: {}, words: mark === undefined ? PLAIN : `${PLAIN} Reference ${mark}.` }
+    return { params: {}, words: mark === undefined ? plain : `${plain} Reference ${mark}.` }
   const value = kind.params[kind.markedParam] ?? ''
   const words = mark === undefined ? value : markValue(kind.markedParam, value, mark)
   return { params: { ...kind.params, [kind.markedParam]: words }, words }

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { createCallbackClient } from '../src/commands/callback-client.ts'
+import { languageOfBrowser } from '../src/language/choose.ts'
+import type { ReaderLanguage } from '../src/language/sentence.ts'
 import { createClock } from '../src/runtime/clock.ts'
 import { startService } from '../src/service/service.ts'
 import { type CallbackSender, createCallbackSender } from './callback-sender.ts'
@@ -30,6 +32,8 @@ export interface Sandbox {
 export interface SandboxOptions extends Pick<SandboxCommandOptions, 'ports' | 'settings'> {
   /** Port of the page of devices that raise alerts, any free one unless given; false: no devices. */
   readonly devices?: number | false
+  /** Of the messages, unless the settings say otherwise; English unless given. */
+  readonly language?: ReaderLanguage | undefined
 }
 
 const LOG_LINES = 500
@@ -73,6 +77,7 @@ async function startParts(
   if (own.length > 0) throw new Error(`--set ${own.join(', ')}: the sandbox needs its own there`)
   const settings = {
     ...(await serviceSettings(directory, options.ports)),
+    LOCALE: options.language ?? 'en',
     ...standIns.settings,
     ...devices?.settings,
     ...options.settings,
@@ -98,6 +103,7 @@ async function startParts(
     urls,
     credentials: { email: { corpId, token: email }, sms: { corpId, token: sms } },
     signPosts: service.config.POST_SIGNATURE === 'required',
+    language: languageOfBrowser(service.config.LOCALE),
     clock,
     randomInt,
     onSent: changed,

@@ -1,8 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
-import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { languageOfBrowser } from '../language/choose.ts'
+import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
+import { sampleIn } from '../messages/samples.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
 import { findUnsendable, withProviders } from '../service/sample-sms.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
@@ -43,8 +45,14 @@ export const send: Command = async (argv, io) => {
   const kind = callbackKinds.find(
     each => each.channel === channel && (String(each.type) === values.type || each.name === values.type),
   )
-  const body = values['validate-only'] ? null : buildBody(channel, kind, values)
+  const bodyIn = (language: ReaderLanguage) =>
+    values['validate-only']
+      ? null
+      : buildBody(channel, kind && { ...kind, sample: sampleIn(language, kind) }, values)
+  // A wrong command line is said before wrong settings.
+  bodyIn('en')
   const config = loadConfig(io)
+  const body = bodyIn(languageOfBrowser(config.LOCALE))
   const here = `${config.TLS ? 'https' : 'http'}://${reachableHost(config.HOST)}:${config.PORT}`
   const base = values.local ? here : (values.base?.replace(/\/+$/, '') ?? config.PUBLIC_URL ?? here)
   const entry = callbackUrls(config, base).find(each => each.channel === channel)

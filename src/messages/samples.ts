@@ -1,3 +1,4 @@
+import { type ReaderLanguage, Sentence } from '../language/sentence.ts'
 import { type MessageKind, messageKinds, PLAIN_KIND } from './kinds.ts'
 import type { Channel, Content, NewMessage } from './message.ts'
 
@@ -41,6 +42,16 @@ function sampleOf(kind: MessageKind): Sample {
   const { subject, params } = kind.sample
   const content: Content = { params, words: 'ours', ...(subject !== undefined && { subject }) }
   return { channel: kind.channel, name: kind.name, kind, content }
+}
+
+/** What a kind's sample says, in a language: subject, names and sentences; what is not in the words is the same in both. */
+export function sampleIn(
+  language: ReaderLanguage,
+  { sample }: Pick<MessageKind, 'sample'>,
+): MessageKind['sample'] {
+  const tell = (text: string) => new Sentence(text).in(language)
+  const params = Object.entries(sample.params).map(([name, value]) => [name, tell(value)])
+  return { subject: sample.subject && tell(sample.subject), params: Object.fromEntries(params) }
 }
 
 /** The sample with its kind's required parameters only. */

@@ -72,6 +72,7 @@ t.test('what the service is told to insist on, the platform does', async t => {
   t.teardown(() => stage.close())
   t.same(listFaults(await sendEachKindOnce(stage, PATIENT_MS), countExpected(stage.standIns)), [])
   t.match(stage.standIns.sms()[0]?.body, /验证码/)
+  for (const { subject } of stage.standIns.mails()) t.match(subject, /\p{Script=Han}/u)
 })
 
 t.test('without time nothing is sent, and that is no success', async t => {
