@@ -54,6 +54,8 @@ export interface ChannelHealth {
   readonly heldBack: readonly QuotaHappened[]
   /** The quotas of which more than half was used up. */
   readonly nearing: readonly QuotaHappened[]
+  /** The most SMS to new numbers of each calling code in an hour. */
+  readonly newcomers: ReadonlyMap<string, number>
   /** When somebody last came by the URL that is being replaced, ms since the epoch; null: nobody has. */
   readonly outdatedAt: number | null
 }
@@ -67,6 +69,7 @@ const unusedChannel = (): Mutable<ChannelHealth> => ({
   lockedOut: null,
   heldBack: [],
   nearing: [],
+  newcomers: new Map(),
   outdatedAt: null,
 })
 
@@ -155,6 +158,11 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     'over-quota': countIn('heldBack'),
     'alert-over-quota': countIn('heldBack'),
     'near-quota': countIn('nearing'),
+    newcomer({ callingCode, use }) {
+      const { newcomers } = channels.sms
+      const most = Math.max(newcomers.get(callingCode) ?? 0, Math.ceil(use))
+      channels.sms.newcomers = new Map([...newcomers, [callingCode, most]])
+    },
     'robot-posted'({ robot, outcome }) {
       if (outcome.is === 'sent') return void robots.delete(robot)
       const { code, reply } = outcome

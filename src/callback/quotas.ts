@@ -1,8 +1,8 @@
 import type { NewMessage } from '../messages/message.ts'
 import { QUOTA_LIST, type QuotaLimits } from '../messages/quotas.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import type { Charge, ChargesOf } from '../outbox/outbox.ts'
-import { mailboxOf, registeredDomainOf } from './recipients.ts'
+import type { Charge, ChargesOf, Outbox } from '../outbox/outbox.ts'
+import { callingCodeOf, mailboxOf, registeredDomainOf } from './recipients.ts'
 
 /** Mails that anybody has sent to any address, by signing up with it: types 1 and 5. */
 const SIGN_UPS: ReadonlySet<string> = new Set(['registration-activation', 'activation-code'])
@@ -37,16 +37,18 @@ export function createChargesOf(
       const domain = SIGN_UPS.has(kind) ? registeredDomainOf(recipient) : null
       return domain === null || domain === own ? null : bucketHash('domain', domain)
     },
+    // A flood of invented numbers is braked, and people who got something before pass.
+    code: ({ purpose, recipient }) => (purpose === 'alarm' ? null : `code:${callingCodeOf(recipient)}`),
     // The number without its last four digits: against ranges of numbers that earn money by being sent to.
     prefix: ({ recipient }) => bucketHash('prefix', recipient.slice(0, -4)),
     country: (_message, country) => `country:${country}`,
     channel: ({ channel }) => `channel:${channel}`,
   }
-  const counting = QUOTA_LIST.flatMap(({ name: quota, channel, per, windowMs, warns, newcomersOnly }) => {
-    const limit = limits[quota]
-    if (limit === 0) return []
-    const warnAt = warns && Math.ceil(limit / 2)
-    return [{ channel, per, terms: { quota, limit, windowMs, warnAt, newcomersOnly } }]
+  const counting = QUOTA_LIST.flatMap(({ name: quota, channel, per, usual: _usual, warns, ...more }) => {
+    // New numbers are counted without a limit, too, so that one can be chosen.
+    if (limits[quota] === 0 && per !== 'code') return []
+    const limit = limits[quota] || Number.POSITIVE_INFINITY
+    return [{ channel, per, terms: { ...more, quota, limit, warnAt: warns && Math.ceil(limit / 2) } }]
   })
   return (message, country = 'none') => {
     const charges: Charge[] = []
@@ -58,5 +60,16 @@ export function createChargesOf(
       if (latest.bucket !== null) charges.push({ ...terms, bucket: latest.bucket })
     }
     return charges
+  }
+}
+
+/**
+ * Makes the settling by which an SMS counts as delivered once it is sent, where nobody reports what became of it.
+ * @param reporting the carriers that do.
+ */
+export function deliverUnreported(settle: Outbox['settle'], reporting: ReadonlySet<string>): typeof settle {
+  return (id, lease, end) => {
+    const by = end.records?.at(-1)?.provider ?? ''
+    return settle(id, lease, end.to === 'queued' || reporting.has(by) ? end : { ...end, delivered: true })
   }
 }

@@ -22,7 +22,7 @@ import {
 } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
-import type { ReadRecipients, Recipient } from './recipients.ts'
+import { callingCodeOf, type ReadRecipients, type Recipient } from './recipients.ts'
 
 export interface ReceiverOptions extends PrepareOptions {
   readonly accept: Outbox['accept']
@@ -157,6 +157,9 @@ function handOver(
       emit({ type: 'superseded', id: older, channel, kind })
     }
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota, to: message.masked })
+    const { newcomers: use } = result
+    if (use !== undefined && channel === 'sms')
+      emit({ type: 'newcomer', callingCode: callingCodeOf(message.recipient), use })
     if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
     else {
       const { destination } = message

@@ -244,6 +244,12 @@ const numberingPlans = new Metadata() as Metadata & {
   getCountryCodesForCallingCode(code: string): readonly string[] | undefined
 }
 
+/** Finds the calling code of a number in E.164, digits only: no code is the beginning of another one. */
+export function callingCodeOf(number: string): string {
+  const lengths = [1, 2, 3].map(length => number.slice(1, 1 + length))
+  return lengths.find(code => numberingPlans.getCountryCodesForCallingCode(code) !== undefined) ?? ''
+}
+
 interface PhoneRules {
   /** ISO 3166 codes that may be written to; `*` for all. */
   readonly countries: '*' | ReadonlySet<string>

@@ -54,6 +54,8 @@ type CallbackEvent =
     })
   /** More than half of a limit for the whole channel is used up. */
   | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string; readonly to: string }
+  /** An SMS is for a number to which nothing was delivered on an earlier day. `use`: how many are, of its calling code and an hour. */
+  | { readonly type: 'newcomer'; readonly callingCode: string; readonly use: number }
   | (MessageKind & {
       readonly type: 'duplicate'
       readonly is: 'in-progress' | 'finished'

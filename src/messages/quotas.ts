@@ -9,14 +9,14 @@ const DAY = 24 * HOUR
 interface Quota {
   /** Absent: both. */
   readonly channel?: Channel
-  /** What has a counter of its own (src/callback/quotas.ts says which that is). */
-  readonly per: 'recipient' | 'alarm-recipient' | 'signup-domain' | 'prefix' | 'country' | 'channel'
+  /** What has a counter of its own (src/callback/quotas.ts says which that is); `code`: a calling code. */
+  readonly per: 'recipient' | 'alarm-recipient' | 'signup-domain' | 'code' | 'prefix' | 'country' | 'channel'
   readonly windowMs: number
   /** The limit unless QUOTAS names another one; 0: none. */
   readonly usual: number
   /** Half of it is a warning, which comes while there is time to act. */
   readonly warns?: true
-  /** It counts recipients to whom nothing was sent yet. */
+  /** It counts addresses to which nothing was sent yet, and numbers to which nothing was delivered on an earlier day. */
   readonly newcomersOnly?: true
 }
 
@@ -30,6 +30,14 @@ export const QUOTAS = {
     per: 'signup-domain',
     windowMs: HOUR,
     usual: 200,
+    warns: true,
+    newcomersOnly: true,
+  },
+  'sms-newcomers-hour': {
+    channel: 'sms',
+    per: 'code',
+    windowMs: HOUR,
+    usual: 0,
     warns: true,
     newcomersOnly: true,
   },

@@ -1,3 +1,4 @@
+import type { Channel } from '../messages/message.ts'
 import type { MessagePayload } from './encryption.ts'
 import { type DueMessage, type Row, timelineOf } from './message-row.ts'
 import {
@@ -46,7 +47,7 @@ export interface KnownMessages {
   readonly duplicates: Map<string, Row>
   /** The live codes of each group. A row that is in both maps is the same object. */
   readonly groups: Map<string | null, readonly Row[]>
-  /** Hashes of recipients to whom something was sent, of those that `recipientsToLookUp` lists. */
+  /** Hashes of recipients that are no newcomers, of those that `recipientsToLookUp` lists. */
   readonly reached: ReadonlySet<string>
   /** Says whether this transaction may change a duplicate: on a shared store, whether it has its lock. */
   readonly mayEnd: (row: Row) => boolean
@@ -68,10 +69,10 @@ export function isNew(known: KnownMessages, acceptance: Acceptance, now: number)
   return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance)) === null
 }
 
-/** Lists the hashes of recipients whom a charge counts only as newcomers: whether anything was sent to them must be looked up. */
-export function recipientsToLookUp(messages: readonly Acceptance[]): readonly string[] {
+/** Lists the hashes of a channel's recipients whom a charge counts only as newcomers: whether they are must be looked up. */
+export function recipientsToLookUp(messages: readonly Acceptance[], channel: Channel): readonly string[] {
   return messages
-    .filter(({ charges }) => charges.some(({ newcomersOnly }) => newcomersOnly))
+    .filter(({ message, charges }) => message.channel === channel && charges.some(each => each.newcomersOnly))
     .map(({ recipientHash }) => recipientHash)
 }
 
@@ -114,8 +115,9 @@ function acceptMessage(work: UnitOfWork, known: KnownMessages, acceptance: Accep
   const row = storeMessage(work, acceptance, charged.windows)
   known.duplicates.set(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey), row)
   if (groupKey !== undefined) known.groups.set(groupKey, [...group, row])
-  const { nearing } = charged
-  return nearing.length === 0 ? { is: 'stored', superseded } : { is: 'stored', superseded, nearing }
+  const { nearing, newcomers } = charged
+  const told = { ...(nearing.length > 0 && { nearing }), ...(newcomers !== undefined && { newcomers }) }
+  return { is: 'stored', superseded, ...told }
 }
 
 function answerOfDuplicate(
@@ -253,6 +255,7 @@ export function settleMessage(
   const providerId = settlement.to === 'final' ? settlement.providerId : undefined
   const next = afterSettlement(row, settlement, row.outdated)
   changeState(work, row, next, settlement.records, providerId)
+  if (settlement.to === 'final' && settlement.delivered && next.state === 'sent') noteDelivered(work, row)
   return { state: next.state, answer: next.answer }
 }
 
@@ -298,8 +301,13 @@ export function keepReport(
     changeState(work, row, next, [storeRecord('reported', at)], providerId)
     noteEnd(work, row)
   }
+  if (status === 'delivered' || status === 'read') noteDelivered(work, row)
   if (row.channel === 'email' && status !== 'complained') noteBounce(work, row, fault, at, notes)
   return recorded
+}
+
+function noteDelivered({ known }: UnitOfWork, { channel, recipientHash }: Row): void {
+  if (channel === 'sms') known.add(recipientHash)
 }
 
 /** Counts a mail that came back, and notes when the first and the latest two to its recipient did. */

@@ -90,7 +90,10 @@ export interface Charge {
   readonly windowMs: number
   /** The use from which on the caller is told that the limit is near. */
   readonly warnAt?: number
-  /** It counts only messages to recipients to whom the store has sent nothing, as far as it remembers. */
+  /**
+   * It counts only mails to recipients to whom the store has sent nothing, as far as it remembers, and SMS to numbers to which nothing
+   * was delivered on an earlier day (UTC) of the last KNOWN_MS.
+   */
   readonly newcomersOnly?: true
   /** The most in any window of `windowMs` (a sliding estimate over two fixed windows) */
   readonly limit: number
@@ -147,9 +150,14 @@ export interface Memo {
 export type Accepted =
   /**
    * Stored. `superseded`: ids of older codes that waited and are now final. `nearing`: quotas of which it used up
-   * their `warnAt` or more; absent when there is none.
+   * their `warnAt` or more; absent when there is none. `newcomers`: the use of what counts it as a newcomer; absent when nothing does.
    */
-  | { readonly is: 'stored'; readonly superseded: readonly string[]; readonly nearing?: readonly string[] }
+  | {
+      readonly is: 'stored'
+      readonly superseded: readonly string[]
+      readonly nearing?: readonly string[]
+      readonly newcomers?: number
+    }
   /** Its duplicate is live: nothing stored. Wait for `id`. */
   | { readonly is: 'in-progress'; readonly id: string }
   /** Its duplicate ended, and recently so (or was superseded and is still valid): nothing stored, same answer. */
@@ -206,6 +214,8 @@ export type Settlement =
       readonly state: FinalState
       readonly answer: FinalAnswer
       readonly providerId?: string
+      /** An SMS that was sent counts as delivered: no report will say so. */
+      readonly delivered?: boolean
       readonly records?: readonly AttemptRecord[]
     }
   /**
@@ -540,6 +550,6 @@ export interface OperatorActions {
   cancelMessage(id: string): Promise<boolean>
   /** Forgets that mails to the recipient of this message came back. False when nothing was known. */
   allowAgain(id: string): Promise<boolean>
-  /** Removes a recipient's messages that have ended, and what is noted of mails that came back and of alarms. @returns how many messages */
+  /** Removes a recipient's messages that have ended, and what is noted of mails that came back, of alarms, and of a known number. @returns how many messages */
   forgetRecipient(recipientHash: string): Promise<number>
 }

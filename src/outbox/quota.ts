@@ -35,6 +35,8 @@ interface Charged {
   readonly windows: ChargedWindows
   /** Quotas that have reached their `warnAt`. */
   readonly nearing: readonly string[]
+  /** The use of what counts the message as a newcomer; undefined: nothing does. */
+  readonly newcomers: number | undefined
 }
 
 type OverQuota = Extract<Accepted, { is: 'over-quota' }>
@@ -108,15 +110,16 @@ export function chargeQuotas(
       retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
     }
   }
-  const nearing = used.flatMap(({ charge: { quota, warnAt = Infinity, windowMs }, counter }) => {
-    const overlap = 1 - (now - startOfWindow(now, windowMs)) / windowMs
-    return counter.current + 1 + counter.previous * overlap >= warnAt ? [quota] : []
+  const uses = used.map(({ charge, counter }) => {
+    const overlap = 1 - (now - startOfWindow(now, charge.windowMs)) / charge.windowMs
+    return { ...charge, use: counter.current + 1 + counter.previous * overlap }
   })
   return {
     is: 'charged',
     counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
     windows: used.map(({ name, counter }) => [name, counter.windowStart]),
-    nearing,
+    nearing: uses.flatMap(({ quota, warnAt = Infinity, use }) => (use >= warnAt ? [quota] : [])),
+    newcomers: uses.find(({ newcomersOnly }) => newcomersOnly)?.use,
   }
 }
 
@@ -147,6 +150,14 @@ export function refundCounter(counter: QuotaCounter, windowStart: number): Quota
     return { ...counter, previous: Math.max(0, previous - 1) }
   return counter
 }
+
+/** How long a number is known after an SMS was delivered to it, ms. */
+export const KNOWN_MS = 400 * 24 * 3_600_000
+
+/** What is written of a number that is known already, in SQL: an earlier beginning, and a later end once a month. */
+export const KNOWN_AGAIN = `ON CONFLICT (recipient_hash) DO UPDATE SET
+  since = CASE WHEN excluded.since < known.since THEN excluded.since ELSE known.since END, expires_at = excluded.expires_at
+  WHERE excluded.since < known.since OR excluded.expires_at > known.expires_at + ${30 * 86_400_000}`
 
 /** Start of the fixed window that `now` is in, ms since the epoch. */
 export function startOfWindow(now: number, windowMs: number): number {

@@ -56,13 +56,16 @@ export interface UnitOfWork extends StoreTraits {
   /** Receipts to be written, each with the provider's id for a row that has none. */
   readonly receipts: Map<Row, { readonly receipt: Receipt; readonly providerId: string | null }>
   readonly memos: Memo[]
+  /** Hashes of the numbers to which something was delivered. */
+  readonly known: Set<string>
   /** Events to be queued, in the order in which things happened. */
   readonly events: NewEvent[]
 }
 
 /** Begins a unit of work with nothing in it. */
 export function beginWork(now: number, store: StoreTraits): UnitOfWork {
-  return { ...store, now, stored: [], changed: new Set(), receipts: new Map(), memos: [], events: [] }
+  const [changed, known] = [new Set<Row>(), new Set<string>()]
+  return { ...store, now, stored: [], changed, receipts: new Map(), memos: [], known, events: [] }
 }
 
 /** Makes the columns of a row that may change; both stores have them under these names. What is null is undefined. */

@@ -38,15 +38,20 @@ export interface ReportUrl {
   readonly url: string
 }
 
+/** Opens what the configured carriers report by. */
+export async function openReceiptSources(config: Config) {
+  const opened = modulesOf(config).map(async ({ name: provider, openReceipts }) => {
+    const source = await openReceipts?.(config)
+    return source === undefined ? [] : [{ provider, source }]
+  })
+  return (await Promise.all(opened)).flat()
+}
+
 /** Lists the report URLs of those configured carriers that do not sign. @param base as for `callbackUrls`. */
 export async function reportUrls(config: Config, base: string): Promise<readonly ReportUrl[]> {
-  const urls = modulesOf(config).map(async ({ name, openReceipts }) => {
-    const source = await openReceipts?.(config)
-    const key = source?.keys?.[0]
-    if (source === undefined || key === undefined) return []
-    return [{ carrier: name, url: `${base}${source.path}/${key}` }]
-  })
-  return (await Promise.all(urls)).flat()
+  return (await openReceiptSources(config)).flatMap(({ provider, source: { path, keys = [] } }) =>
+    keys.slice(0, 1).map(key => ({ carrier: provider, url: `${base}${path}/${key}` })),
+  )
 }
 
 /** The URL at which mails that came back are taken; null while e-mail is off. @param base as for `callbackUrls`. */

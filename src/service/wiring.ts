@@ -14,7 +14,7 @@ import { createAuthentication, createSourceNetworks } from '../callback/authenti
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createIsNamed, holdOthers } from '../callback/only-to.ts'
-import { createChargesOf } from '../callback/quotas.ts'
+import { createChargesOf, deliverUnreported } from '../callback/quotas.ts'
 import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
 import { createDestinationOf, parseAddress, registeredDomainOf } from '../callback/recipients.ts'
@@ -30,7 +30,7 @@ import { createLinkPolicy } from '../messages/links.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { tellRobots } from '../providers/http-gateway/robots.ts'
-import { longestAttemptMs, modulesOf, openProviders, type ProviderLimits } from '../providers/list.ts'
+import { longestAttemptMs, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { build } from '../runtime/build.ts'
@@ -42,6 +42,7 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import { openReceiptSources } from './callback-urls.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -143,12 +144,12 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
 
   // Those who hear of events: the log, metrics, and the parts that decide by events.
   const health = createServiceHealth(clock.now)
+  const sources = await openReceiptSources(config)
+  const reporting = new Set(sources.map(({ provider }) => provider))
   const metrics = createMetrics({
     deviceAlerts: config.DDQ_URL !== undefined,
     webhooks: config.EVENTS_URL !== undefined,
-    reporting: modulesOf(config).flatMap(({ name, openReceipts }) =>
-      openReceipts === undefined && name !== MAIL_PROVIDER ? [] : [name],
-    ),
+    reporting: [...reporting, MAIL_PROVIDER],
   })
   const memory = createRequestMemory()
   const admission = createAdmission(monotonic, memory)
@@ -210,8 +211,11 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   if (robots !== null) resources.unshift(robots)
   const told = { ...store, accept: robots === null ? accept : tellRobots(accept, robots) }
   const { ONLY_TO: named } = config
-  const outbox =
-    named === undefined ? told : { ...told, ...holdOthers(told, createIsNamed(named), clock, emit) }
+  const outbox = {
+    ...told,
+    ...(named !== undefined && holdOthers(told, createIsNamed(named), clock, emit)),
+    settle: deliverUnreported(store.settle, reporting),
+  }
   const loss = outbox.loss?.() ?? null
   if (loss !== null) emit({ type: 'store-loss', ...loss })
   const { queries, memos, events, sharedLeases } = outbox
@@ -343,11 +347,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     isDraining: () => isDraining,
   })
   const receipts = { writeReceipt: outbox.writeReceipt, headers, memory, now: clock.now, emit }
-  for (const module of modulesOf(config)) {
-    const source = await module.openReceipts?.(config)
-    if (source !== undefined)
-      await app.register(receiptRoutes, { ...receipts, source, provider: module.name })
-  }
+  for (const each of sources) await app.register(receiptRoutes, { ...receipts, ...each })
   const inSlices = createTimeSlices(REPORTS_MS, monotonic, admission.hasUnstored)
   const readBounce = createBounceReader(inSlices, text => {
     const address = parseAddress(text)

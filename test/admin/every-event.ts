@@ -83,6 +83,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
       whose: 'theirs',
     },
   ],
+  newcomer: [{ type: 'newcomer', callingCode: '86', use: 2.5 }],
   'near-quota': [{ type: 'near-quota', channel: 'sms', quota: 'sms-minute', to: '+86*******8000' }],
   duplicate: [
     { type: 'duplicate', channel: 'email', kind: 'activation-code', is: 'in-progress' },

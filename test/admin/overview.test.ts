@@ -85,6 +85,10 @@ t.test(
             { quota: 'sms-minute', count: 6, lastAt: NOW },
             { quota: 'sms-day', count: 8, lastAt: NOW - 60_000 },
           ],
+          newcomers: new Map([
+            ['49', 3],
+            ['86', 12],
+          ]),
         }),
       },
     })
@@ -96,6 +100,7 @@ t.test(
       '<dd>sms-minute: 6, the last at 2026-11-21 02:04:30 UTC<br>sms-day: 8, the last at 2026-11-21 02:03:30 UTC<br></dd>',
       '<dd>1 right, 4 too old, 2 wrong, 3 unsigned</dd>',
       '<dt>Previous URL last used</dt><dd>not since the start</dd>',
+      '<dt>New numbers in an hour</dt><dd>+86: 12 at most<br>+49: 3 at most<br></dd>',
     ])
       t.match(page, part)
     t.notMatch(page, 'Addresses left out', 'with BOUNCE_REFUSE=off')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createChargesOf } from '../../src/callback/quotas.ts'
+import { createChargesOf, deliverUnreported } from '../../src/callback/quotas.ts'
 import type { Channel, NewMessage, Purpose } from '../../src/messages/message.ts'
 import type { QuotaLimits } from '../../src/messages/quotas.ts'
 
@@ -10,6 +10,7 @@ const limits: QuotaLimits = {
   'recipient-day': 20,
   'alarm-recipient-hour': 9,
   'signup-domain-hour': 8,
+  'sms-newcomers-hour': 40,
   'sms-prefix-10m': 50,
   'sms-country-day': 7,
   'email-minute': 11,
@@ -22,6 +23,7 @@ const off: QuotaLimits = {
   'recipient-day': 0,
   'alarm-recipient-hour': 0,
   'signup-domain-hour': 0,
+  'sms-newcomers-hour': 0,
   'sms-prefix-10m': 0,
   'sms-country-day': 0,
   'email-minute': 0,
@@ -57,6 +59,7 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
     [
       ['recipient-10m', 10 * MINUTE, 5, undefined],
       ['recipient-day', DAY, 20, undefined],
+      ['sms-newcomers-hour', 60 * MINUTE, 40, 20],
       ['sms-prefix-10m', 10 * MINUTE, 50, undefined],
       ['sms-country-day', DAY, 7, undefined],
       ['sms-minute', MINUTE, 13, 7],
@@ -78,13 +81,15 @@ t.test('an SMS draws on all of them, each with its own window and limit', async 
     bucketOf(alarm, 'alarm-recipient-hour'),
     bucketOf({ ...alarm, kind: 'other' }, 'alarm-recipient-hour'),
   )
-  t.same(createChargesOf(off, { bucketHash: () => 'x' })(message('sms', '+8613800138000'), 'CN'), [])
+  t.same(createChargesOf(off, { bucketHash: () => 'x' })(message('email', 'a@x.test'), undefined), [])
 })
 
 t.test('each limit is switched on and off for itself', async t => {
   const sms = message('sms', '+8613800138000')
   const names = (more: Partial<QuotaLimits>) =>
-    createChargesOf({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN').map(({ quota }) => quota)
+    createChargesOf({ ...off, ...more }, { bucketHash: () => 'x' })(sms, 'CN')
+      .map(({ quota }) => quota)
+      .filter(quota => quota !== 'sms-newcomers-hour')
   t.same(names({ 'recipient-10m': 1 }), ['recipient-10m'])
   t.same(names({ 'recipient-day': 1 }), ['recipient-day'])
   t.same(names({ 'sms-prefix-10m': 1 }), ['sms-prefix-10m'])
@@ -141,9 +146,51 @@ t.test('a sign-up counts for the domain that somebody registered, if it is nobod
     t.equal(domain('a@x.example', kind), undefined, kind)
   t.equal(
     charges(message('sms', '+8613800138000', 'code', 'registration-code'), 'CN').find(
-      ({ newcomersOnly }) => newcomersOnly,
+      ({ quota }) => quota === 'signup-domain-hour',
     ),
     undefined,
+  )
+})
+
+t.test('new numbers are counted by calling code, without a limit too, and alarms are not', async t => {
+  const newcomers = (to: string, limit: number, purpose: Purpose = 'code') =>
+    createChargesOf({ ...off, 'sms-newcomers-hour': limit }, { bucketHash: () => 'x' })(
+      message('sms', to, purpose),
+      'CN',
+    )
+  const said = { quota: 'sms-newcomers-hour', windowMs: 60 * MINUTE, newcomersOnly: true }
+  t.match(newcomers('+8613800138000', 30), [{ ...said, bucket: 'code:86', limit: 30, warnAt: 15 }])
+  t.match(newcomers('+8613800138000', 0), [{ ...said, limit: Number.POSITIVE_INFINITY }])
+  t.same(newcomers('+8613800138000', 30, 'alarm'), [])
+  for (const [to, code] of [
+    ['+14155550100', '1'],
+    ['+447400123456', '44'],
+    ['+37060112345', '370'],
+  ] as const)
+    t.equal(newcomers(to, 0)[0]?.bucket, `code:${code}`)
+})
+
+t.test('what nobody will report on counts as delivered when it is sent', async t => {
+  const sent = async (provider: string, to: 'final' | 'queued' = 'final') => {
+    let given: object | undefined
+    const settle = deliverUnreported(
+      async (_id, _lease, settlement) => {
+        given = settlement
+        return { state: 'lost' }
+      },
+      new Set(['twilio']),
+    )
+    const records = [{ at: 0, tookMs: 1, provider, outcome: 'sent', code: '', reply: '' }]
+    await settle(
+      'id',
+      { token: 't', until: 0 },
+      to === 'final' ? { to, state: 'sent', answer: null, records } : { to, dueAt: 1, records },
+    )
+    return (given as { readonly delivered?: boolean }).delivered
+  }
+  t.same(
+    [await sent('kannel'), await sent('twilio'), await sent('kannel', 'queued')],
+    [true, undefined, undefined],
   )
 })
 
@@ -160,10 +207,10 @@ t.test('nothing is hashed for a quota that is off', async t => {
     return fields.join('/')
   }
   const countNone = createChargesOf(off, { bucketHash })
-  t.same(countNone(message('sms', '+8613800138000'), 'CN'), [])
+  t.match(countNone(message('sms', '+8613800138000'), 'CN'), [{ quota: 'sms-newcomers-hour' }])
   t.same(countNone(message('email', 'ann@example.com', 'code', 'activation-code'), undefined), [])
   t.same(hashed, [])
   const countPrefixes = createChargesOf({ ...off, 'sms-prefix-10m': 50 }, { bucketHash })
-  t.match(countPrefixes(message('sms', '+8613800138000'), 'CN'), [{ quota: 'sms-prefix-10m' }])
+  t.match(countPrefixes(message('sms', '+8613800138000'), 'CN')[1], { quota: 'sms-prefix-10m' })
   t.same(hashed, ['prefix'])
 })

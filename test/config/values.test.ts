@@ -45,6 +45,7 @@ t.test('quotas', async t => {
     'recipient-day': 20,
     'alarm-recipient-hour': 100,
     'signup-domain-hour': 200,
+    'sms-newcomers-hour': 0,
     'sms-prefix-10m': 50,
     'sms-country-day': 0,
     'sms-minute': 600,

@@ -20,6 +20,7 @@ interface End {
   readonly dueAt?: number
   readonly ambiguous?: number
   readonly canBeAsked?: boolean
+  readonly delivered?: boolean
   readonly uncounted?: boolean
   readonly records?: readonly Line[]
 }
@@ -62,6 +63,8 @@ export const isAlive = ({ state }: Pick<Kept, 'state'>) => state === 'queued' ||
 export function createModel(isShared: boolean, mostAlive: number) {
   let messages: Kept[] = []
   let counters = new Map<string, Counter>()
+  /** When something was first delivered to a number. */
+  const knownSince = new Map<string, number>()
   /** Messages that ended by themselves, until a claim of their channel tells. */
   let untold: Kept[] = []
 
@@ -78,6 +81,10 @@ export function createModel(isShared: boolean, mostAlive: number) {
         counters.set(name, { ...counter, previous: Math.max(0, counter.previous - 1) })
     }
     m.uses = []
+  }
+  function deliver({ given: { message, recipientHash } }: Kept, now: number): void {
+    const since = Math.min(now, knownSince.get(recipientHash) ?? now)
+    if (message.channel === 'sms') knownSince.set(recipientHash, since)
   }
   const outlive = (m: Kept, now: number) => finish(m, m.ambiguous > 0 ? 'unknown' : 'expired', now)
 
@@ -144,7 +151,10 @@ export function createModel(isShared: boolean, mostAlive: number) {
     const known = answerFor(twin, now, isHeld)
     if (known !== null) return known
     const { message, groupKey, lease, recipientHash } = given
-    const isKnown = messages.some(m => m.given.recipientHash === recipientHash && m.state === 'sent')
+    const isKnown =
+      message.channel === 'sms'
+        ? (knownSince.get(recipientHash) ?? now) < now - (now % 86_400_000)
+        : messages.some(m => m.given.recipientHash === recipientHash && m.state === 'sent')
     const charges = given.charges.filter(({ newcomersOnly }) => !isHeld && !(newcomersOnly && isKnown))
     const [fullest] = charges
       .map(charge => ({ ms: msUntilRoom(charge, now), charge }))
@@ -156,12 +166,15 @@ export function createModel(isShared: boolean, mostAlive: number) {
         retryAfterSeconds: Math.ceil(fullest.ms / 1000),
       }
     const nearing: string[] = []
+    const shown: { newcomers?: number } = {}
     const uses = charges.map(charge => {
       const { name, ...counter } = counterOf(charge, now)
       const counted = { ...counter, current: counter.current + 1 }
       counters.set(name, counted)
       const { warnAt = Infinity, windowMs, quota } = charge
-      if (useAfter(counted, windowMs, now, 0) >= warnAt * windowMs) nearing.push(quota)
+      const use = useAfter(counted, windowMs, now, 0) / windowMs
+      if (use >= warnAt) nearing.push(quota)
+      if (charge.newcomersOnly) shown.newcomers = use
       return [name, counter.start] as const
     })
     const isOlder = (m: Kept) => groupKey !== undefined && m.given.groupKey === groupKey && isAlive(m)
@@ -199,7 +212,12 @@ export function createModel(isShared: boolean, mostAlive: number) {
     messages.push(added)
     if (isHeld) added.lines.push({ outcome: 'held', provider: (finish(added, 'held', now), '') })
     if (isHeld) return { is: 'held' }
-    return { is: 'stored', superseded: superseded.map(idOf).sort(), ...(nearing.length > 0 && { nearing }) }
+    return {
+      is: 'stored',
+      superseded: superseded.map(idOf).sort(),
+      ...(nearing.length > 0 && { nearing }),
+      ...shown,
+    }
   }
 
   /** The oldest first, or in a backlog the newest. Where not all are taken, a quarter goes to destinations that would have none. */
@@ -279,6 +297,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (end.uncounted === true) m.attempts -= 1
       if (end.state === undefined) putBack(m, end.dueAt ?? now, now, isOver)
       else finish(m, end.state === 'unknown' && m.status !== null ? 'sent' : end.state, now, end.answer)
+      if (end.delivered && m.state === 'sent') deliver(m, now)
       return { state: m.state, answer: m.answer }
     },
     report(
@@ -292,6 +311,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
         mine.find(each => idOf(each) === by.id)
       if (m === undefined) return 'unknown'
       if (m.status !== null && stageOf(status) <= stageOf(m.status)) return 'stale'
+      if (status === 'delivered' || status === 'read') deliver(m, now)
       Object.assign(m, { status, providerId: m.providerId ?? by.providerId ?? null })
       if (m.state !== 'queued' || m.ambiguous === 0) return 'recorded'
       m.lines.push({ outcome: 'reported', provider: '' })

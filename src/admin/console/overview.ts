@@ -113,11 +113,12 @@ function platform(options: ConsoleOptions, hour: Summary | null): Html {
 
 function callers(channel: Channel, { view, rotating }: ConsoleOptions, hour: Summary | null): Html {
   const { health, countLeftOut } = view
-  const { validation, signatures, refusals, heldBack, outdatedAt } = health.ofChannel(channel)
+  const { validation, signatures, refusals, heldBack, newcomers, outdatedAt } = health.ofChannel(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>
 <dt>${say('Over quota')}</dt><dd>${heldLine(heldBack)}</dd>
+${channel === 'email' ? '' : html`<dt>${say('New numbers in an hour')}</dt><dd>${newcomersLine(newcomers)}</dd>`}
 ${channel === 'sms' || countLeftOut === null || hour === null ? '' : html`<dt>${say('Addresses left out')}</dt><dd>${countLeftOut(hour)}</dd>`}
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {stale} too old, {wrong} wrong, {absent} unsigned', signatures)}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
@@ -132,6 +133,12 @@ function refusedLine({ count, last }: ChannelHealth['refusals']): Html | Sentenc
 function heldLine(held: ChannelHealth['heldBack']): Html | Sentence {
   if (held.length === 0) return say('none since the start')
   return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
+}
+
+function newcomersLine(newcomers: ChannelHealth['newcomers']): Html | Sentence {
+  if (newcomers.size === 0) return say('none since the start')
+  const most = [...newcomers].sort(([, a], [, b]) => b - a).slice(0, 10)
+  return html`${most.map(([code, n]) => html`${say('+{code}: {n} at most', { code, n })}<br>`)}`
 }
 
 function house(view: ServiceView, summary: Summary | null, now: number): Html {

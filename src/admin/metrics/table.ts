@@ -159,6 +159,12 @@ export const COUNTERS: readonly CounterRow[] = [
     count: { 'near-quota': ({ channel, quota }) => ({ channel, quota }) },
   },
   {
+    name: 'newcomers_total',
+    help: 'SMS to numbers to which nothing was delivered on an earlier day, by calling code.',
+    labels: ['calling_code'],
+    count: { newcomer: ({ callingCode }) => ({ calling_code: callingCode }) },
+  },
+  {
     name: 'faults_total',
     help: 'Unexpected faults: bugs.',
     labels: ['where'],

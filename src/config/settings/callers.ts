@@ -259,6 +259,8 @@ export const quotas = {
         'alarm-recipient-hour': 'Alarms of one kind to one recipient in an hour.',
         'signup-domain-hour':
           'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers and the domain of MAIL_FROM have no such limit.',
+        'sms-newcomers-hour':
+          'SMS in an hour to new numbers of one calling code: those to which nothing was delivered on an earlier day. Counted and shown on the console without a limit, too. Alarms are not counted.',
         'sms-prefix-10m': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
         'sms-country-day': 'SMS to one country in a day.',
         'sms-minute': 'All SMS in a minute: the limit of the whole account.',

@@ -58,6 +58,7 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
     beginTransaction(client),
     runStatement(client, OLD_COUNTERS, now),
     runStatement(client, OLD_MEMOS, now),
+    runStatement(client, OLD_NUMBERS, now),
     runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
     runStatement(client, OLD_FIGURES, Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS)),
     runStatement(client, OLD_UNDELIVERED, now - retentionMs),
@@ -74,4 +75,5 @@ const oldRows = (table: string, key: string, where: string) => `DELETE FROM ${ta
     (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_FIGURES = statement`${oldRows('courier_figures', 'quarter, channel, name, shard', 'quarter < $1')}`
 const OLD_UNDELIVERED = statement`${oldRows('courier_undelivered', 'arrived_at, id', 'arrived_at < $1')}`
+const OLD_NUMBERS = statement`${oldRows('courier_known_numbers', 'recipient_hash', 'expires_at <= $1')}`
 const OLD_COUNTS = statement`${oldRows('courier_counts', 'minute, channel, kind, state, shard', 'minute < $1')}`

@@ -22,6 +22,7 @@ import {
   type Settled,
   type State,
 } from '../outbox.ts'
+import { startOfWindow } from '../quota.ts'
 import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit-of-work.ts'
 import { createBacklogEstimate } from './backlog.ts'
@@ -89,14 +90,16 @@ async function lockKnown(
   const dedupeKeys = all.map(each => each.dedupeKey)
   const recipients = all.map(each => each.recipientHash)
   const groupKeys = new Set(all.flatMap(each => each.groupKey ?? []))
-  const asked = recipientsToLookUp(all)
+  const asked = [recipientsToLookUp(all, 'email'), recipientsToLookUp(all, 'sms')] as const
   const readKnown = () =>
     runStatement(client, KNOWN, recipients, dedupeKeys, [...groupKeys], now, now - answersFor(all))
   const [, , first, sent] = await awaitStatements(
     beginTransaction(client),
     runStatement(client, LOCK_RECIPIENTS, recipients),
     readKnown(),
-    asked.length === 0 ? Promise.resolve({ rows: [] }) : runStatement(client, SENT_TO, asked),
+    asked.flat().length === 0
+      ? Promise.resolve({ rows: [] })
+      : runStatement(client, REACHED, ...asked, startOfWindow(now, DAY_MS), now),
     countBacklog,
   )
   // One whose life is over may have ended while we waited for its lock, and have left the live messages: it is looked for again.
@@ -116,6 +119,8 @@ async function lockKnown(
   const reached = new Set(sent.rows.map(row => row['recipient_hash'] as string))
   return { duplicates, groups: Map.groupBy(locked, row => row.groupKey), reached, locked: new Set(locked) }
 }
+
+const DAY_MS = 24 * 3600_000
 
 /** A replica's clock may be behind by so much, as with a wrong time zone, and its ends are found all the same, ms. */
 const SKEW_MS = 3600_000
@@ -289,9 +294,10 @@ const KNOWN = statement`WITH newest AS MATERIALIZED (
       ORDER BY m.seq FOR UPDATE
     )
     SELECT *, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
-const SENT_TO = statement`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
+const REACHED = statement`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
-      WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent`
+      WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent
+    UNION ALL SELECT recipient_hash FROM courier_known_numbers WHERE recipient_hash = ANY($2::text[]) AND since < $3 AND expires_at > $4`
 const leased = (columns: string) => `SELECT ${columns} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY -m.seq DESC FOR UPDATE OF m`

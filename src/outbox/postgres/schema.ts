@@ -1,4 +1,5 @@
 import type { Channel } from '../../messages/message.ts'
+import { KNOWN_MS } from '../quota.ts'
 import type { Schema } from '../schema-version.ts'
 
 /**
@@ -205,6 +206,16 @@ CREATE OR REPLACE VIEW courier_messages AS SELECT ${WITH_REPORTS}, country FROM 
 CREATE TABLE courier_figures (quarter bigint, channel text, name text, shard smallint, count bigint NOT NULL,
   PRIMARY KEY (quarter, channel, name, shard)) WITH (fillfactor = 70);
 CREATE TABLE courier_undelivered (arrived_at bigint, id text, channel text NOT NULL, kind text NOT NULL, PRIMARY KEY (arrived_at, id));
+`,
+  `
+CREATE TABLE courier_known_numbers (
+  recipient_hash text PRIMARY KEY,
+  since bigint NOT NULL,
+  expires_at bigint NOT NULL
+);
+INSERT INTO courier_known_numbers SELECT recipient_hash, min(final_at), max(final_at) + ${KNOWN_MS} FROM courier_finished
+  WHERE state = 'sent' AND channel = 'sms' GROUP BY recipient_hash;
+CREATE INDEX courier_known_number_expiry ON courier_known_numbers (expires_at);
 `,
 ]
 

@@ -1,6 +1,7 @@
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo, NewEvent } from '../outbox.ts'
+import { KNOWN_AGAIN, KNOWN_MS } from '../quota.ts'
 import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
 import { awaitStatements, type Client, type QueryResult, runStatement, statement } from './connect.ts'
 import { isText } from './schema.ts'
@@ -10,6 +11,11 @@ export function writeMemos(client: Client, memos: readonly Memo[]): Promise<Quer
   // The last one of a name: a statement may change a row only once.
   const last = new Map(memos.map(memo => [memo.name, memo]))
   return last.size === 0 ? [] : [runStatement(client, WRITE, JSON.stringify([...last.values()]))]
+}
+
+/** Notes the numbers to which something was delivered, in the open transaction. @param now ms since the epoch */
+export function writeKnown(client: Client, known: ReadonlySet<string>, now: number): Promise<QueryResult>[] {
+  return known.size === 0 ? [] : [runStatement(client, WRITE_KNOWN, [...known], now, now + KNOWN_MS)]
 }
 
 export async function readMemos(client: Client, names: readonly string[]): Promise<Map<string, string>> {
@@ -52,6 +58,8 @@ export async function takeLeaderLease(
 const WRITE = statement`INSERT INTO courier_memos (name, value, expires_at)
     SELECT name, value, "expiresAt" FROM json_to_recordset($1::json) AS r(name text, value text, "expiresAt" bigint) ORDER BY name
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at`
+const WRITE_KNOWN = statement`INSERT INTO courier_known_numbers AS known (recipient_hash, since, expires_at)
+    SELECT hash, $2::bigint, $3::bigint FROM unnest($1::text[]) AS hash ORDER BY hash ${KNOWN_AGAIN}`
 const READ_MEMOS = statement`SELECT name, value FROM courier_memos WHERE name = ANY($1::text[])`
 const FORGET_BOUNCES = statement`DELETE FROM courier_memos WHERE name IN
     (SELECT ${BOUNCE_NOTE} FROM courier_messages WHERE id = $1)`
@@ -59,6 +67,7 @@ const FORGET = statement`WITH ended AS (
       DELETE FROM courier_finished WHERE ${isText(['recipient_hash', '$1'])} RETURNING id, arrived_at
     ), undelivered AS (DELETE FROM courier_undelivered WHERE (arrived_at, id) IN (SELECT arrived_at, id FROM ended)
     ), reports AS (DELETE FROM courier_reports WHERE id IN (SELECT id FROM ended)
+    ), known AS (DELETE FROM courier_known_numbers WHERE recipient_hash = $1
     ), noted AS (DELETE FROM courier_memos WHERE name = $2 OR substr(value, length(value) - 33, 32) IN (SELECT id FROM ended))
     SELECT count(*) AS messages FROM ended`
 const TAKE = statement`INSERT INTO courier_leader_leases AS held (name, owner, until)

@@ -14,7 +14,7 @@ import {
   statement,
 } from './connect.ts'
 import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
-import { addEvents, writeMemos } from './side-tables.ts'
+import { addEvents, writeKnown, writeMemos } from './side-tables.ts'
 import type { UnreportedEnds } from './uncertain.ts'
 
 export interface WriterOptions {
@@ -31,7 +31,7 @@ export interface WriterOptions {
  *
  * Locks are taken in one order, so that transactions of any replicas wait for each other but never in a circle:
  * recipients (advisory, sorted) or dead replicas (by name), messages (by sequence, or skipping locked ones), quota
- * counters (by name), memos (by name), counters that are new (by name), and last the counts, each session in a shard of its own.
+ * counters (by name), memos (by name), known numbers (by hash), counters that are new (by name), and last the counts, each session in a shard of its own.
  *
  * @param now ms since the epoch.
  */
@@ -81,6 +81,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
         // Ends are written first: an outlived duplicate makes room for the new message in the index of live dedupe keys.
         ...writeChanges(client, work),
         ...writeMemos(client, work.memos),
+        ...writeKnown(client, work.known, now),
         ...counters.write(),
         ...insertStored(client, work, options.payloadKeys),
         ...addEvents(client, work.events),

@@ -24,6 +24,10 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number) {
   const oldMemos = db.prepare(
     `DELETE FROM memos WHERE name IN (SELECT name FROM memos WHERE expires_at <= ? ORDER BY expires_at LIMIT ${PRUNE_STEP})`,
   )
+  const oldNumbers = db.prepare(
+    `DELETE FROM known_numbers WHERE recipient_hash IN
+      (SELECT recipient_hash FROM known_numbers WHERE expires_at <= ? ORDER BY expires_at LIMIT ${PRUNE_STEP})`,
+  )
   const oldCounts = db.prepare('DELETE FROM counts WHERE minute < ?')
   const oldFigures = db.prepare('DELETE FROM figures WHERE quarter < ?')
   const walPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')
@@ -49,14 +53,14 @@ export function createMaintenance(db: DatabaseSync, retentionMs: number) {
     /** Deletes some of what is older than the retention, in the open transaction. */
     prune(now: number): void {
       const rows = Number(oldMessages.run(now - retentionMs).changes)
-      const memos = Number(oldMemos.run(now).changes)
+      const others = [oldMemos, oldNumbers].map(each => Number(each.run(now).changes))
       pruneCounters(now)
       // The minutes of messages that may still live stay: those messages change their state yet.
       if (!more) {
         oldCounts.run(Math.floor((now - retentionMs) / 60_000))
         oldFigures.run(Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS))
       }
-      more = rows === PRUNE_STEP || memos === PRUNE_STEP || reached !== ''
+      more = [rows, ...others].includes(PRUNE_STEP) || reached !== ''
       prunedAt = now
     },
     /** Moves the WAL into the file when it has grown long. */

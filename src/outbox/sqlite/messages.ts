@@ -17,12 +17,14 @@ import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { DUE_COLUMNS, type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Takes } from '../operations.ts'
 import type { Acceptance, DeliveryReport, NewEvent } from '../outbox.ts'
+import { KNOWN_AGAIN, KNOWN_MS, startOfWindow } from '../quota.ts'
 import { bounceNote, type ClaimOrder, claimOrder, type DueEntry, lookedAt, shareClaim } from '../rules.ts'
 import { changesOf, newColumnsOf, takeEnded, type UnitOfWork } from '../unit-of-work.ts'
 import type { Memos } from './side-tables.ts'
 
 /** The most rows that one claim moves into the queue, ends, and takes over, each; the next claim goes on. */
 const STEP = 500
+const DAY_MS = 24 * 3_600_000
 /** The most of one destination that a claim moves into the queue, where the step above was not enough. */
 const PROMOTED_EACH = 20
 
@@ -52,7 +54,7 @@ export function createMessages(deps: MessageDeps) {
     apply,
     operations: {
       accept: ({ messages }: Takes<'accept'>, work: UnitOfWork) =>
-        acceptMessages(work, loadKnown(messages), messages, maxBacklog),
+        acceptMessages(work, loadKnown(messages, work.now), messages, maxBacklog),
       claim: createClaim(deps, apply),
       settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>
         settleMessage(work, rowFrom(claimed.get(id, token)), settlement),
@@ -75,11 +77,14 @@ function rowFrom(read: Record<string, SQLOutputValue> | undefined): Row | undefi
 }
 
 /** Makes the function that reads the newest duplicates of new messages, the live codes of their groups, and who was sent to before. */
-function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acceptance[]) => KnownMessages {
+function createLoadKnown({ db, backlog }: MessageDeps) {
   const newestDuplicate = db.prepare(NEWEST_DUPLICATE)
   const liveOfGroup = db.prepare(LIVE_OF_GROUP)
   const sentTo = db.prepare(SENT_TO)
-  return messages => {
+  const knownNumber = db.prepare(
+    'SELECT 1 FROM known_numbers WHERE recipient_hash = ? AND since < ? AND expires_at > ?',
+  )
+  return (messages: readonly Acceptance[], now: number): KnownMessages => {
     const duplicates = new Map<string, Row>()
     const groups: KnownMessages['groups'] = new Map()
     const bySeq = new Map<number, Row>()
@@ -98,7 +103,11 @@ function createLoadKnown({ db, backlog }: MessageDeps): (messages: readonly Acce
         found.map(each => bySeq.get(each['seq'] as number) ?? rowOf(each)),
       )
     }
-    const reached = new Set(recipientsToLookUp(messages).filter(hash => sentTo.get(hash) !== undefined))
+    const today = startOfWindow(now, DAY_MS)
+    const reached = new Set([
+      ...recipientsToLookUp(messages, 'email').filter(hash => sentTo.get(hash) !== undefined),
+      ...recipientsToLookUp(messages, 'sms').filter(hash => knownNumber.get(hash, today, now) !== undefined),
+    ])
     return { duplicates, groups, reached, mayEnd: () => true, backlog: backlog(), again: false }
   }
 }
@@ -262,6 +271,9 @@ function createApply({
 }: MessageDeps): (work: UnitOfWork) => void {
   let insert: StatementSync | undefined
   let change: StatementSync | undefined
+  const writeKnown = db.prepare(
+    `INSERT INTO known_numbers AS known (recipient_hash, since, expires_at) VALUES (?, ?, ?) ${KNOWN_AGAIN}`,
+  )
   const keepReceipt = db.prepare(
     'UPDATE messages SET receipt = ?, provider_id = coalesce(provider_id, ?) WHERE seq = ?',
   )
@@ -282,16 +294,16 @@ function createApply({
     change.run(...Object.values(columns).map(asValue), row.seq ?? null)
   }
 
-  return ({ now, stored, changed, receipts, memos, events }) => {
+  return ({ now, stored, changed, receipts, memos, known, events }) => {
     for (const { row, acceptance } of stored) insertRow(row, acceptance, now)
     for (const row of changed) changeRow(row, now)
     for (const [{ seq = null }, { receipt, providerId }] of receipts)
       keepReceipt.run(JSON.stringify(receipt), providerId, seq)
     for (const memo of memos) writeMemo(memo)
+    for (const hash of known) writeKnown.run(hash, now, now + KNOWN_MS)
     for (const event of events) addEvent(event)
     for (const list of [stored, memos, events]) list.length = 0
-    changed.clear()
-    receipts.clear()
+    for (const each of [changed, receipts, known]) each.clear()
   }
 }
 

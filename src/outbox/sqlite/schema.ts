@@ -1,4 +1,5 @@
 import { UNDELIVERED } from '../message-row.ts'
+import { KNOWN_MS } from '../quota.ts'
 import type { Schema } from '../schema-version.ts'
 
 /**
@@ -118,6 +119,17 @@ ALTER TABLE messages ADD COLUMN country TEXT;
 CREATE INDEX message_undelivered ON messages (channel, arrived_at, kind) WHERE ${UNDELIVERED};
 -- How many messages that arrived in a quarter of an hour ended how; the name is kind, carrier, country and outcome.
 CREATE TABLE figures (quarter INTEGER, channel TEXT, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (quarter, channel, name)) STRICT, WITHOUT ROWID;
+`,
+  `
+-- Numbers to which something was delivered, first and until when that is known. From the start those to which something was sent.
+CREATE TABLE known_numbers (
+  recipient_hash TEXT PRIMARY KEY,
+  since INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO known_numbers SELECT recipient_hash, min(final_at), max(final_at) + ${KNOWN_MS} FROM messages
+  WHERE state = 'sent' AND channel = 'sms' GROUP BY recipient_hash;
+CREATE INDEX known_number_expiry ON known_numbers (expires_at);
 `,
 ]
 

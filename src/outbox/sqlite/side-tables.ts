@@ -104,9 +104,11 @@ export function createForgetRecipient(db: DatabaseSync) {
   const deleteMemos = db.prepare(
     `DELETE FROM memos WHERE name = ?2 OR substr(value, length(value) - 33, 32) IN (SELECT id ${ended})`,
   )
+  const deleteKnown = db.prepare('DELETE FROM known_numbers WHERE recipient_hash = ?')
   const deleteEnded = db.prepare(`DELETE ${ended}`)
   return ({ recipientHash }: Takes<'forgetRecipient'>): number => {
     deleteMemos.run(recipientHash, bounceNote(recipientHash))
+    deleteKnown.run(recipientHash)
     return Number(deleteEnded.run(recipientHash).changes)
   }
 }

@@ -1,10 +1,12 @@
 import type { Test } from 'tap'
 import type { Charge } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
-import { sample } from '../samples.ts'
+import { lease, recipientHashOf, sample } from '../samples.ts'
 import { fresh, kinds } from './store.ts'
 
 const TEN_MINUTES = 600_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const charge = (limit: number, more: Partial<Charge> = {}): Charge => ({
   quota: 'recipient-10m',
@@ -41,4 +43,69 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       t.equal(answers.filter(each => each === 'stored').length, 7)
     },
   )
+
+  await t.test('a number is new until the day after something was delivered to it', async t => {
+    const { outbox, clock, peer, reopen } = await fresh(t, create)
+    const limit = charge(3, {
+      quota: 'sms-newcomers-hour',
+      bucket: 'code:86',
+      windowMs: HOUR,
+      newcomersOnly: true,
+    })
+    let codes = 0
+    const ask = (to: string) =>
+      sample(clock, {
+        channel: 'sms',
+        recipient: to,
+        code: `${(codes += 1)}`,
+        charges: [limit],
+        lease: lease(clock),
+      })
+    const send = async (to: string, how: 'settled' | 'sent' | 'delivered' | 'undelivered') => {
+      const given = ask(to)
+      const { id } = given.message
+      await outbox.accept([{ ...given, charges: [] }])
+      const settlement = { to: 'final', state: 'sent', answer: null, delivered: how === 'settled' } as const
+      await outbox.settle(id, given.lease ?? lease(clock), settlement)
+      if (how === 'delivered' || how === 'undelivered')
+        await outbox.writeReceipt({ channel: 'sms', id, status: how, errorCode: null, at: clock.now() })
+    }
+    const [ann, bob, cid, dan] = [
+      '+8613800138001',
+      '+8613800138002',
+      '+8613800138003',
+      '+8613800138004',
+    ] as const
+    await send(ann, 'settled')
+    await send(bob, 'delivered')
+    await send(cid, 'undelivered')
+    await send(dan, 'sent')
+    t.match(
+      await outbox.accept([ask(ann), ask(bob)]),
+      [{ newcomers: 1 }, { newcomers: 2 }],
+      'on the same day',
+    )
+    clock.advance(DAY)
+    const later = await reopen()
+    t.match(await later.accept([ask(ann), ask(bob)]), [
+      { is: 'stored', newcomers: undefined },
+      { is: 'stored', newcomers: undefined },
+    ])
+    t.match(await (await peer()).accept([ask(cid), ask(dan), ask(cid), ask(dan), ask(ann)]), [
+      { newcomers: 1 },
+      { newcomers: 2 },
+      { newcomers: 3 },
+      { is: 'over-quota', quota: 'sms-newcomers-hour' },
+      { is: 'stored' },
+    ])
+    await later.actions.forgetRecipient(recipientHashOf('sms', ann))
+    clock.advance(DAY)
+    t.match(
+      await later.accept([ask(ann), ask(bob)]),
+      [{ newcomers: 1 }, { newcomers: undefined }],
+      'who is forgotten is new',
+    )
+    clock.advance(398 * DAY)
+    t.match(await later.accept([ask(bob)]), [{ newcomers: 1 }], 'and who got nothing for 400 days')
+  })
 }

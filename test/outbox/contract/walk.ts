@@ -14,7 +14,12 @@ type Step = { readonly is: keyof typeof STEPS; readonly dice: number }
 /** The windows are powers of two, so that no share of one is rounded. */
 const TENS = { quota: 'tens', windowMs: 2 ** 16, limit: 2, warnAt: 2 }
 const DAY = { quota: 'day', windowMs: 2 ** 18, limit: 5, warnAt: 4 }
-const NEWCOMER = { quota: 'newcomer', windowMs: 2 ** 16, limit: 1, newcomersOnly: true } as const
+const NEWCOMER = {
+  quota: 'newcomer',
+  windowMs: 2 ** 16,
+  limit: 2,
+  newcomersOnly: true,
+} as const
 
 const MOST_ALIVE = 10
 const HOUR_MS = 3_600_000
@@ -273,6 +278,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
 
 const ENDS = [
   'sent',
+  'delivered',
   'refused',
   'unknown',
   'held',
@@ -291,7 +297,15 @@ function endOf(how: (typeof ENDS)[number], m: Kept, now: number): Settlement {
   const canBeAsked = how === 'asked'
   const outcome = canBeAsked ? 'ambiguous' : how
   const records = [{ at: now, tookMs: 1, provider: 'aliyun', outcome, code: '', reply: '' }]
-  if (how === 'sent') return { to: 'final', state: how, answer: null, providerId: `P${idOf(m)}`, records }
+  if (how === 'sent' || how === 'delivered')
+    return {
+      to: 'final',
+      state: 'sent',
+      answer: null,
+      providerId: `P${idOf(m)}`,
+      delivered: how === 'delivered',
+      records,
+    }
   if (how === 'refused') return { to: 'final', state: how, answer: 'content', records }
   if (how === 'unknown' || how === 'held') return { to: 'final', state: how, answer: null, records }
   if (how === 'released') return { to: 'queued', dueAt: now, uncounted: true }
