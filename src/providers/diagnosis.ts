@@ -138,32 +138,23 @@ function diagnoseCertificate(cause: string, host: string, setting: string): Diag
 }
 
 /** What to do about replies that say more than how they are judged. */
-const ADVICE: readonly (readonly [reply: RegExp, next: SentenceKey])[] = [
-  [
+const ADVICE: { readonly [next in SentenceKey]?: RegExp } = {
+  'Set the clock of this machine right (NTP).':
     /^(?:InvalidTimeStamp\.Expired|AuthFailure\.SignatureExpire)\b/,
-    'Set the clock of this machine right (timedatectl, NTP): the carrier refuses what is minutes off.',
-  ],
-  [
-    /^(?:InvalidAccessKeyId\.|AuthFailure\.SecretIdNotFound\b)/,
-    'Copy the key once more from the carrier’s console: it knows no such key, or it is disabled there.',
-  ],
-  [
-    /^isv\.DENY_IP_RANGE\b/,
-    'Send from an address in mainland China: the carrier refuses SMS from anywhere else.',
-  ],
-  [
-    /^\S*ThirtySecondLimit\b|^isv\.BUSINESS_LIMIT_CONTROL.*分钟|gr[ae]y-?list/i,
-    'Nothing is to be done: this limit is over within minutes, and it is tried again by itself.',
-  ],
-  [
-    /^(?:\S*BLACK_KEY_CONTROL|MOBILE_IN_BLACK|MOBILE_BLACK|W-BLACK|21610\b)/,
-    'The number is on a blacklist, and nothing is to be mended here: the person unsubscribed, or asks the network to lift it.',
-  ],
-]
+  'Copy the key again: the carrier knows none such.':
+    /^(?:InvalidAccessKeyId\.|AuthFailure\.SecretIdNotFound)/,
+  'Send from an address in mainland China.': /^isv\.DENY_IP_RANGE\b/,
+  'Nothing is to be done: it is tried again by itself.':
+    /ThirtySecondLimit|BUSINESS_LIMIT_CONTROL.*分钟|gr[ae]y-?list/i,
+  'The number is on a blacklist, which only the person can leave.':
+    /BLACK_KEY_CONTROL|MOBILE_(?:IN_)?BLACK|W-BLACK|^21610\b/,
+}
 
 /** The next step by a reply and its code; null: how it is judged says all. */
 export function adviceOn({ code, reply }: { readonly code?: string | null; readonly reply?: string }) {
-  return ADVICE.find(([known]) => known.test(`${code ?? ''} ${reply ?? ''}`.trim()))?.[1] ?? null
+  const said = `${code ?? ''} ${reply ?? ''}`.trim()
+  const [next = null] = Object.entries(ADVICE).find(([, known]) => known.test(said)) ?? []
+  return next as SentenceKey | null
 }
 
 /** Says whether a code is one of OpenSSL's verification results, or of Node's check of the name. */
