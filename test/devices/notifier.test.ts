@@ -77,24 +77,6 @@ t.test('rows choose by topic and product; two rows do not notify a recipient twi
   ])
 })
 
-t.test('an alarm is sent at most once in the row’s minutes, per device and rule', async t => {
-  const { take, notifications, reporter, clock, why } = await rig(t)
-  await take(
-    reporter.alert(device, true, { rule }),
-    reporter.alert(device, true, { rule }),
-    reporter.alert(device, true, { rule: door }),
-    reporter.alert(second, true, { rule }),
-  )
-  t.equal((await notifications()).length, 3)
-  t.same(why(), ['quiet'])
-  clock.advance(9 * MINUTE)
-  await take(reporter.alert(device, true, { rule }))
-  t.equal((await notifications()).length, 3)
-  clock.advance(MINUTE)
-  await take(reporter.alert(device, true, { rule }))
-  t.equal((await notifications()).length, 4)
-})
-
 t.test('the recovery goes to those who got the alarm, and only once', async t => {
   const { take, notifications, reporter, clock, deliver, why } = await rig(t, {
     rows: [row({ recipients: [ann, bob] })],
@@ -117,24 +99,6 @@ t.test('the recovery goes to those who got the alarm, and only once', async t =>
     why(),
     Array.from({ length: 6 }, () => 'not-alarmed'),
   )
-})
-
-t.test('each recipient of a row gets the alarm, and has minutes of their own', async t => {
-  const eve = { ...ann, to: 'eve@example.com', masked: 'e***@example.com' }
-  const keys = new Set<string>()
-  const { take, notifications, reporter, why } = await rig(t, {
-    rows: [row({ recipients: [ann, eve] })],
-    between: outbox => ({
-      accept(acceptances) {
-        for (const { dedupeKey } of acceptances) keys.add(dedupeKey)
-        return outbox.accept(acceptances)
-      },
-    }),
-  })
-  await take(reporter.alert(device, true, { rule }), reporter.alert(device, true, { rule }))
-  t.same(await notifications(), ['device-alert to a***@example.com', 'device-alert to e***@example.com'])
-  t.same(why(), ['quiet', 'quiet'])
-  t.equal(keys.size, 2, 'one is no duplicate of the other')
 })
 
 t.test('an alarm that was not sent has no recovery', async t => {
@@ -189,20 +153,6 @@ t.test(
   },
 )
 
-t.test('the memos outlive a restart: the minutes, and who got the alarm', async t => {
-  const { take, notifications, reporter, clock, restart, deliver } = await rig(t)
-  await take(reporter.alert(device, true, { rule }))
-  await notifications()
-  await deliver()
-  await restart()
-  clock.advance(MINUTE)
-  await take(reporter.alert(device, true, { rule }))
-  t.equal((await notifications()).length, 1, 'quiet still')
-  await restart()
-  await take(reporter.alert(device, false, { rule }))
-  t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
-})
-
 t.test(
   'an alarm that somebody cancelled has no recovery; one that comes twice is said to be repeated',
   async t => {
@@ -231,38 +181,6 @@ t.test('an alarm that comes after its recovery is not sent', async t => {
   await take(recovery, alarm)
   t.same(await notifications(), [])
   t.same(why(), ['not-alarmed', 'outdated'])
-})
-
-t.test('an alarm and its recovery that come together are both sent, in their order', async t => {
-  const { take, notifications, reporter, clock } = await rig(t, { rows: [row({ everyMs: 0 })] })
-  const all = Array.from({ length: 20 }, () => {
-    clock.advance(10)
-    const alarm = reporter.alert(device, true, { rule })
-    clock.advance(10)
-    return [alarm, reporter.alert(device, false, { rule })]
-  }).flat()
-  await take(...all)
-  t.same(
-    await notifications(),
-    Array.from({ length: 20 }, () => [
-      'device-alert to a***@example.com',
-      'device-recovered to a***@example.com',
-    ]).flat(),
-  )
-})
-
-t.test('what waits behind a second notification of the same rule is neither lost nor sent twice', async t => {
-  const { take, notifications, reporter } = await rig(t)
-  await take(
-    reporter.alert(device, true, { rule }),
-    reporter.alert(device, false, { rule }),
-    reporter.alert(second, true, { rule }),
-  )
-  t.same(await notifications(), [
-    'device-alert to a***@example.com',
-    'device-recovered to a***@example.com',
-    'device-alert to a***@example.com',
-  ])
 })
 
 t.test('a message that comes while the store takes another one is not lost', async t => {

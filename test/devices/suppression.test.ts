@@ -32,30 +32,6 @@ const memory = (more: Partial<AlertMemory> = {}): AlertMemory => ({
   ...more,
 })
 
-t.test('the minutes count also when it recovered in between', async t => {
-  const recovered = memory({ open: false, recoveredAt: NOW + MINUTE })
-  t.equal(
-    decideSuppression(recovered, occurrence('alarm', NOW + 2 * MINUTE), 10 * MINUTE, NOW + 2 * MINUTE),
-    'quiet',
-  )
-  t.equal(
-    decideSuppression(recovered, occurrence('recovery', NOW + 3 * MINUTE), 10 * MINUTE, NOW + 3 * MINUTE),
-    'not-alarmed',
-  )
-})
-
-t.test('a recovery is sent once, to those who got the alarm', async t => {
-  const later = NOW + MINUTE
-  t.equal(
-    decideSuppression(memory(), occurrence('recovery', later), 10 * MINUTE, later),
-    'send',
-    'without waiting for the minutes',
-  )
-  const after = updateMemory(memory(), occurrence('recovery', later), 10 * MINUTE, later, 'm2').memory
-  t.equal(decideSuppression(after, occurrence('recovery', later), 10 * MINUTE, later), 'not-alarmed')
-  t.equal(after.messageId, 'm', 'the alarm’s message stays known')
-})
-
 t.test('neither an alarm that is over already nor the recovery of an earlier alarm is sent', async t => {
   const recovered = memory({ open: false, recoveredAt: NOW + 5 * MINUTE })
   t.equal(
