@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -152,15 +152,6 @@ t.test('before the start: the store is to be made, and is not made by looking', 
   t.notOk(existsSync(dirname((env['DATABASE_URL'] ?? '').slice(5))))
 })
 
-t.test('a store that is there is opened and made to commit, unless a running service holds it', async t => {
-  const { env, close } = await running(t)
-  const elsewhere = { ...env, ADMIN_PORT: '9' }
-  const store = async () => (await found(elsewhere)).filter(line => line.includes(' store: '))
-  t.match(await store(), [/^fail store: .*(another|held)/])
-  await close()
-  t.match(await store(), [/^ok store: opens and commits/])
-})
-
 t.test('a service that takes connections and never answers is said, and its store is left alone', async t => {
   const { env } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   const silent = createServer(socket => socket.on('error', () => undefined))
@@ -177,27 +168,6 @@ t.test('a service that takes connections and never answers is said, and its stor
   t.equal(only(lines, 'fail').length, 1)
   for (const each of others)
     t.match(each, { code: 1, err: /the running service does not answer: look at its log/ })
-})
-
-t.test('a damaged store says what to do', async t => {
-  const { env } = await stage(t)
-  const path = (env['DATABASE_URL'] ?? '').slice(5)
-  mkdirSync(dirname(path))
-  writeFileSync(path, 'this is no database, whatever its name says '.repeat(200))
-  t.match((await found(env)).join('\n'), /fail store: .*→/)
-})
-
-t.test('a wrong password, a wrong account, and servers that are not there', async t => {
-  const { env } = await stage(t)
-  const wrong = await found({
-    ...env,
-    SMTP_URL: (env['SMTP_URL'] ?? '').replace(/:[^:@]+@/, ':wrong@'),
-    TWILIO_AUTH_TOKEN: 'wrong',
-  })
-  t.match(only(wrong, 'fail'), [/^fail smtp: .*535.*→ .*SMTP_URL/, /^fail twilio: .*→ .*TWILIO_AUTH_TOKEN/])
-  const gone = await found({ ...env, SMTP_URL: 'smtp://127.0.0.1:9', TWILIO_API_URL: 'http://127.0.0.1:9' })
-  t.match(only(gone, 'fail'), [/^fail smtp: .*ECONNREFUSED/, /^fail twilio: /])
-  t.notMatch([...wrong, ...gone].join('\n'), /:wrong@/)
 })
 
 t.test('a certificate that clients will refuse', async t => {
@@ -227,20 +197,6 @@ t.test('a certificate that clients will refuse', async t => {
     (await about({})).find(line => /expired/.test(line)),
     /^fail certificate: /,
   )
-})
-
-t.test('nobody at PUBLIC_URL, or somebody else', async t => {
-  const { env } = await running(t)
-  const about = async (settings: object) =>
-    (await found({ ...env, ...settings })).filter(line => line.includes(' URL: '))
-  t.match(await about({ PUBLIC_URL: 'https://127.0.0.1:9' }), [
-    /^warn email URL: nobody answers at PUBLIC_URL/,
-    /^warn sms URL: nobody answers/,
-  ])
-  t.match(await about({ EMAIL_TOKEN: 'nKw7ZtQv2mYr9LsXbHd4' }), [
-    /^fail email URL: HTTP 403, err_code 4031003 .*→ the running service has other settings/,
-    /^ok sms URL/,
-  ])
 })
 
 t.test('who is there, and shows a certificate that is refused, is not nobody', async t => {
@@ -314,23 +270,4 @@ t.test('files that settings name are tried, and the rest is checked all the same
       String(pattern),
     )
   t.notOk(existsSync(join(t.testdirName, 'store.secret')), 'and nothing is left behind')
-})
-
-t.test('money and links: what is open is said', async t => {
-  const { env } = await stage(t)
-  const lines = await found({
-    ...env,
-    QUOTAS: 'sms-day=off email-day=off sms-minute=off email-minute=off alarm-recipient-hour=off',
-    SMS_COUNTRIES: '*',
-  })
-  t.match(lines.join('\n'), /warn quotas: the quota sms-day is off → set sms-day in QUOTAS/)
-  for (const name of ['sms-minute', 'email-minute', 'alarm-recipient-hour'])
-    t.match(
-      lines.join('\n'),
-      new RegExp(`warn quotas: the quota ${name} is off → set ${name} in QUOTAS to a number: .+`),
-      name,
-    )
-  t.notMatch((await found(env)).join('\n'), /quotas/, 'by default each brake is on')
-  t.match(lines.join('\n'), /warn SMS_COUNTRIES: /)
-  t.match(lines.join('\n'), /ok links: to any host, http too → .*LINKS_HTTPS_ONLY=on/)
 })
