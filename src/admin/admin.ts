@@ -24,6 +24,7 @@ interface AdminOptions {
   readonly config: Config
   readonly view: ServiceView
   readonly urls: ConsoleOptions['urls']
+  readonly reportUrls: ConsoleOptions['reportUrls']
   readonly testSend: ConsoleOptions['testSend']
   readonly emit: Emit
   readonly outbox: Outbox
@@ -49,6 +50,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     view,
     renderer,
     urls,
+    reportUrls: options.reportUrls,
     testSend,
     emit,
     hashOf: typed => hashOf(typed, options),

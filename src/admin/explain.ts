@@ -351,8 +351,8 @@ const LOOK_UP = {
     'Act on the words of the other side; “check” looks at SPF, DKIM and DMARC. The whole report came to MAIL_BOUNCE_TO.',
 } as const
 
-/** What to do about a message that its provider took, and that did not arrive. */
-function mendReport(
+/** What to do about a message that its provider took, and that did not arrive, or about what it refuses. */
+export function mendReport(
   channel: Channel,
   { verdict, scope }: { readonly verdict: ReportFault['verdict']; readonly scope: FaultScope },
 ): SentenceKey {

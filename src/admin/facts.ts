@@ -17,9 +17,10 @@ import { adviceOn } from '../providers/diagnosis.ts'
 import type { WebhooksStatus } from '../webhooks/webhooks.ts'
 import { clockTime, describeReply, formatDuration } from './console/html.ts'
 import { findNoneArrives } from './ends.ts'
-import { describePartialFault, describeRest } from './explain.ts'
+import { describePartialFault, describeRest, mendReport } from './explain.ts'
 import type { ProviderStatus } from './service-health.ts'
 import type { ServiceView } from './service-view.ts'
+import { readSummaryIfUp } from './status/status.ts'
 
 /** Who has to mend something: the operator, or those whom this service asks. */
 type Whose = 'ours' | 'theirs'
@@ -270,24 +271,27 @@ function listLines(view: ServiceView, summary?: Summary | null): Fact[] {
   })
 }
 
-/**
- * Makes the function that looks what has begun since the last look, and what is over. The store is not asked: what only it knows
- * is told by whoever asks it.
- */
-export function createFactWatch(view: ServiceView, emit: Emit): () => void {
+/** Makes the function that looks what has begun since the last look, and what is over. */
+export function createFactWatch(view: ServiceView, emit: Emit): () => Promise<void> {
   let before = new Map<string, Fact>()
   const tellNew = (is: 'begun' | 'over', facts: typeof before, known: typeof before) => {
     for (const [name, { kind, level, about, scope, whose }] of facts)
       if (!known.has(name)) emit({ type: 'fact', is, kind, level, about, scope, whose })
   }
-  return () => {
-    const logged = listLines(view).filter(({ kind }) => FACT_KINDS[kind].isLogged !== false)
-    const now = new Map(logged.map(fact => [`${fact.kind} ${fact.about}`, fact]))
+  return async () => {
+    const summary = await readSummaryIfUp(view, view.now() - DAY)
+    // What only the store knows goes on while it does not answer.
+    const unknown = summary === null ? [...before].filter(([, { kind }]) => OF_STORE.has(kind)) : []
+    const logged = listLines(view, summary ?? undefined).filter(
+      ({ kind }) => FACT_KINDS[kind].isLogged !== false,
+    )
+    const now = new Map([...unknown, ...logged.map(fact => [`${fact.kind} ${fact.about}`, fact] as const)])
     tellNew('begun', now, before)
     tellNew('over', before, now)
     before = now
   }
 }
+const OF_STORE: ReadonlySet<FactKind> = new Set(['none-arrives', 'messages-wait', 'mails-came-back'])
 
 /** Says whether a fact has lasted for so long, ms. */
 export function lasts({ since }: Fact, ms: number, now: number): boolean {
@@ -401,6 +405,12 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
       const { scope, name, since, recipients } = fault
       const by = recipients === undefined ? 'answer' : 'report'
       const part = by === 'answer' && scope === 'template' ? fault.kind : name
+      const others = carriers.filter(
+        each =>
+          each.channel === channel &&
+          each.breaker === 'closed' &&
+          !each.partialFaults.some(other => other.scope === scope && other.kind === fault.kind),
+      )
       yield {
         kind: by === 'answer' ? 'part-refused' : 'not-delivered',
         about: `${provider} ${scope} ${name}`,
@@ -408,6 +418,17 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
         since,
         count: recipients ?? null,
         text: describePartialFault(channel, provider, fault),
+        ...(by === 'answer' &&
+          scope === 'template' && {
+            values: { name, others: others.map(each => each.provider).join(', ') },
+            more: [
+              'The template’s code is {name}.',
+              others.length > 0
+                ? '{others} sends instead, where the route names it.'
+                : 'No other carrier sends instead: these messages wait, and expire.',
+              mendReport(channel, { verdict: 'ours', scope }),
+            ],
+          }),
       }
     }
   }

@@ -236,11 +236,16 @@ function readReport(report: JsonObject): CarrierReport | null {
 // Check
 
 /** Aliyun writes AUDIT_SATE_CANCEL of templates. */
-function approvalOf(item: JsonObject): Approval {
-  const state = textOf(item['AuditStatus'])
-  if (state === 'AUDIT_STATE_PASS') return 'approved'
-  if (state === 'AUDIT_STATE_INIT') return 'in-review'
-  return state.endsWith('_CANCEL') ? 'cancelled' : 'refused'
+function reviewOf({ AuditStatus, Reason }: JsonObject): { approval: Approval; reason?: string | undefined } {
+  const state = textOf(AuditStatus)
+  if (state === 'AUDIT_STATE_PASS') return { approval: 'approved' }
+  if (state === 'AUDIT_STATE_INIT') return { approval: 'in-review' }
+  if (state.endsWith('_CANCEL')) return { approval: 'cancelled' }
+  const { RejectInfo, RejectSubInfo } = (Reason ?? {}) as JsonObject
+  return {
+    approval: 'refused',
+    reason: repliedBy([RejectInfo, RejectSubInfo].map(textOf).filter(Boolean).join(', ')),
+  }
 }
 
 // The module
@@ -314,7 +319,7 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
       field: 'SmsSignList',
       read: row => ({
         name: textOf(row['SignName']),
-        approval: approvalOf(row),
+        ...reviewOf(row),
         codesOnly: textOf(row['BusinessType']).includes('验证码'),
       }),
     },
@@ -323,7 +328,7 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
       field: 'SmsTemplateList',
       read: row => ({
         id: textOf(row['TemplateCode']),
-        approval: approvalOf(row),
+        ...reviewOf(row),
         region:
           textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
             ? 'abroad'

@@ -47,6 +47,8 @@ export type Approval = 'approved' | 'in-review' | 'not-in-force' | 'refused' | '
 export interface ListedSignature {
   readonly name: string
   readonly approval: Approval
+  /** Why it was refused, in the carrier's words, redacted. */
+  readonly reason?: string | undefined
   /** It may stand before verification codes only. */
   readonly codesOnly?: boolean
 }
@@ -54,6 +56,7 @@ export interface ListedSignature {
 export interface ListedTemplate {
   readonly id: string
   readonly approval: Approval
+  readonly reason?: string | undefined
   readonly region: 'mainland' | 'abroad' | 'both'
   /** Names of the variables in its text; numbers from 1 where they are numbered. */
   readonly variables: readonly string[]
@@ -386,7 +389,7 @@ export function defineTemplateCarrier<
             if (!('items' in listed)) return undefined
             const found = bestOf(listed.items.filter(item => ('id' in item ? item.id : item.name) === name))
             if (found === undefined) return undefined
-            return found.approval === 'approved' ? null : STATE[found.approval][0]
+            return found.approval === 'approved' ? null : hindranceOf(found.approval, found.reason)[0]
           },
         },
       ]
@@ -445,6 +448,12 @@ const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: stri
   cancelled: ['was cancelled', 'apply for it again, or use another one'],
 }
 
+/** Says why it cannot be used, in the carrier's own words where it gave some, and what to do. */
+function hindranceOf(approval: keyof typeof STATE, reason: string | undefined): readonly [string, string] {
+  const [what, next] = STATE[approval]
+  return [reason === undefined ? what : `${what}: ${reason}`, next]
+}
+
 /** Compares what is in use with what the carrier approved, a line each. */
 function checkEach<U, T>(
   carrier: string,
@@ -467,7 +476,7 @@ function checkSignature(carrier: string, name: string, items: readonly ListedSig
       'the account has no such signature',
       'apply for it, without 【】, or correct its name',
     )
-  if (found.approval !== 'approved') return checkFailure(about, ...STATE[found.approval])
+  if (found.approval !== 'approved') return checkFailure(about, ...hindranceOf(found.approval, found.reason))
   return checkOk(about, found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
 }
 
@@ -484,7 +493,7 @@ function checkTemplate(
       `the account has no such template, and ${kind} uses it`,
       'apply for it, or correct it',
     )
-  if (found.approval !== 'approved') return checkFailure(about, ...STATE[found.approval])
+  if (found.approval !== 'approved') return checkFailure(about, ...hindranceOf(found.approval, found.reason))
   if (found.region !== 'both' && found.region !== region)
     return checkFailure(
       about,

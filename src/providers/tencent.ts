@@ -321,7 +321,11 @@ export const { module: tencent, createProvider: createTencentProvider } = define
     signatures: {
       action: 'DescribeSmsSignList',
       field: 'DescribeSignListStatusSet',
-      read: row => ({ name: textOf(row['SignName']), approval: approvalOf(row) }),
+      read: row => ({
+        name: textOf(row['SignName']),
+        approval: approvalOf(row),
+        reason: repliedBy(row['ReviewReply']),
+      }),
     },
     templates: {
       action: 'DescribeSmsTemplateList',
@@ -329,6 +333,7 @@ export const { module: tencent, createProvider: createTencentProvider } = define
       read: row => ({
         id: textOf(row['TemplateId']),
         approval: approvalOf(row),
+        reason: repliedBy(row['ReviewReply']),
         region: REGIONS[textOf(row['International'])] ?? 'mainland',
         variables: [...textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(
           ([, number = '']) => number,

@@ -11,7 +11,7 @@ import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeAdvice } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { callbackUrls } from './callback-urls.ts'
+import { callbackUrls, reportUrls } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
@@ -77,6 +77,7 @@ export async function startService(
       'the certificate of TLS_CERT_FILE has expired: the platform refuses it; renew it',
     )
   let watch: CertificateWatch | undefined
+  const base = config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`
   const parts = await createServiceParts({
     ...options,
     config,
@@ -86,7 +87,8 @@ export async function startService(
     wall,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
-    urls: urlsOf(config, config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`),
+    urls: urlsOf(config, base),
+    reportUrls: await reportUrls(config, base),
     tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
   })
   const { publicListener, adminListener } = parts

@@ -42,7 +42,7 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { openReceiptSources } from './callback-urls.ts'
+import { openReceiptSources, type ReportUrl } from './callback-urls.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -73,6 +73,8 @@ export interface WiringOptions {
   readonly renewalRefused: () => RefusedRenewal | null
   /** The callback URLs to paste into the platform's console, by channel. */
   readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Those of carriers that do not sign their delivery reports. */
+  readonly reportUrls: readonly ReportUrl[]
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
@@ -418,6 +420,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const adminListener = await openAdmin({
     config,
     urls: options.urls,
+    reportUrls: options.reportUrls,
     view,
     outbox,
     delivery,

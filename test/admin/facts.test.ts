@@ -281,7 +281,7 @@ async function hear(type: string | undefined, view: ServiceView): Promise<readon
   const look = createFactWatch(watched, emit)
   for (const so of [true, true, false]) {
     isSo = so
-    look()
+    await look()
   }
   const lines = log.map(
     line =>

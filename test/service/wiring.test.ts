@@ -20,6 +20,7 @@ t.test('what was opened is closed when the rest cannot be wired', async t => {
     random: Math.random,
     wall: clock.now,
     urls: {},
+    reportUrls: [],
     certificate: () => null,
     renewalRefused: () => null,
   })

@@ -20,6 +20,8 @@ export interface ConsoleOptions {
   readonly actions: OperatorActions
   readonly renderer: Renderer
   readonly urls: { readonly email?: string; readonly sms?: string }
+  /** Of carriers that do not sign their delivery reports. */
+  readonly reportUrls: readonly { readonly carrier: string; readonly url: string }[]
   /** Finds the hash of a recipient that was typed in full; null: it is neither an address nor a number. */
   readonly hashOf: (typed: string) => string | null
   readonly testSend: (channel: Channel, body: Record<string, unknown> & { to: string }) => Promise<TestAnswer>

@@ -3,9 +3,9 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
-import { say } from '../../language/sentence.ts'
+import { type Sentence, say } from '../../language/sentence.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
-import { html, type Page, renderPage } from './html.ts'
+import { type Html, html, type Page, renderPage } from './html.ts'
 import { messagePages } from './messages.ts'
 import { overviewPages } from './overview.ts'
 import { type ConsoleOptions, type ConsolePage, type Fields, notFound, type PageResponse } from './page.ts'
@@ -18,7 +18,7 @@ const urlsPages: readonly ConsolePage[] = [
     method: 'GET',
     path: '/console/urls',
     menu: say('URLs'),
-    handle({ operator }, { view: { channels }, urls }) {
+    handle({ operator }, { view: { channels }, urls, reportUrls }) {
       if (operator === UNNAMED.nobody)
         return {
           is: 'page',
@@ -28,11 +28,16 @@ const urlsPages: readonly ConsolePage[] = [
       return {
         is: 'page',
         content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
-${channels.map(channel => html`<details><summary>${say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL')}</summary><p class="copyable"><code>${urls[channel] ?? ''}</code> <button type="button" data-copied="${say('Copied')}" hidden>${say('Copy')}</button></p></details>`)}</section>`,
+${channels.map(channel => copyable(say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL'), urls[channel] ?? ''))}
+${reportUrls.map(({ carrier, url }) => copyable(say('Delivery reports of {carrier}: enter this URL in its console', { carrier }), url))}</section>`,
       }
     },
   },
 ]
+
+function copyable(title: Sentence, url: string): Html {
+  return html`<details><summary>${title}</summary><p class="copyable"><code>${url}</code> <button type="button" data-copied="${say('Copied')}" hidden>${say('Copy')}</button></p></details>`
+}
 
 /** The files that every page of the console loads. */
 const layoutFiles: readonly ConsolePage[] = [

@@ -4,7 +4,7 @@ import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
-import { LOGIN, SIGN_NAME, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
+import { LOGIN, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const own = {
   ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
@@ -80,13 +80,25 @@ t.test('check says of each signature and template whether it is approved, and fi
 })
 
 t.test('a delivery pauses for what the carrier says of a template or signature itself', async t => {
-  const { provider } = await runCheck(t, mappedTo([code]))
+  const Reason = { RejectInfo: '名称与营业执照不符', RejectSubInfo: '请重新提交' }
+  const refused = {
+    SignName: '未过科技',
+    AuditStatus: 'AUDIT_STATE_NOT_PASS',
+    BusinessType: '通用类型',
+    Reason,
+  }
+  const { provider } = await runCheck(t, mappedTo([code]), { signatures: [...SIGNATURES, refused] })
   const hindrances = [
     ['template', 'SMS_1', null],
     ['template', 'SMS_3', 'is under review'],
     ['template', 'SMS_9', undefined],
     ['sender', SIGN_NAME, null],
     ['sender', '待审科技', 'is under review'],
+    [
+      'sender',
+      '未过科技',
+      'was refused, or is not filed with the phone networks: 名称与营业执照不符, 请重新提交',
+    ],
   ] as const
   for (const [scope, name, hindrance] of hindrances)
     t.equal(await provider.findHindrance?.(scope, name), hindrance, name)

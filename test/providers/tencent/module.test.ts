@@ -60,7 +60,7 @@ t.test('check says of each signature and template whether it is approved and fil
     { about: 'tencent', is: 'ok', what: 'the key works' },
     { about: `tencent signature ${SIGN_NAME}`, is: 'ok' },
     { about: /待审科技/, is: 'fail', what: 'is under review' },
-    { about: /未报备/, is: 'fail', what: /refused, or is not filed/ },
+    { about: /未报备/, is: 'fail', what: /refused, or is not filed with the phone networks: 资质不全$/ },
     { about: 'tencent template 1110', is: 'ok' },
     { is: 'fail', what: 'it is for numbers abroad' },
     { is: 'fail', what: /not in force yet/ },

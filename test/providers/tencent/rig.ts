@@ -30,7 +30,7 @@ export const ALONE = {
 export const SIGNATURES = [
   { SignId: 1, SignName: SIGN_NAME, International: 0, StatusCode: 0 },
   { SignId: 2, SignName: '待审科技', International: 0, StatusCode: 1 },
-  { SignId: 3, SignName: '未报备', International: 0, StatusCode: -1 },
+  { SignId: 3, SignName: '未报备', International: 0, StatusCode: -1, ReviewReply: '资质不全' },
 ]
 export const TEMPLATES = [
   { TemplateId: 1110, TemplateContent: '验证码{1}，{2}分钟内有效。', International: 0, StatusCode: 0 },
