@@ -92,7 +92,11 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
       sentence: `${name} in ${path} is read differently by Compose, because of its $ or #`,
       remedy,
     }))
-    return { dotenv: parseEnv(text), ambiguous: said, strayLines: findStrayLines(text, path) }
+    return {
+      dotenv: parseEnv(text),
+      ambiguous: said,
+      strayLines: misencoded === null ? findStrayLines(text, path) : [],
+    }
   } catch (error) {
     if (!isAbsent(error)) faults.push({ name: path, ...judgeUnreadable(error) })
     return NO_DOTENV

@@ -131,7 +131,8 @@ t.test(
     const gbk = Buffer.concat([Buffer.from(`${text}BRAND_NAME=`), Buffer.from([0xca, 0xbe, 0xc0, 0xfd])])
     for (const [bytes, fault] of [
       [gbk, 'line 2 of .env is not UTF-8: save the file as UTF-8'],
-      [Buffer.from(text, 'utf16le'), 'line 1 of .env is UTF-16: save the file as UTF-8'],
+      // One of its two bytes is that of a line end.
+      [Buffer.from(`${text}# 上\n`, 'utf16le'), 'line 1 of .env is UTF-16: save the file as UTF-8'],
       [Buffer.from(`\uFEFF${text}`, 'utf16le'), 'line 1 of .env is UTF-16: save the file as UTF-8'],
     ] as const)
       t.same(faultsIn(rest, { '.env': bytes.toString() }), [fault])
