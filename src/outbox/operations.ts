@@ -14,6 +14,7 @@ import type {
   Settled,
   Settlement,
   Summary,
+  WaitingDestination,
 } from './outbox.ts'
 
 /**
@@ -40,6 +41,10 @@ export interface Operations {
   writeMemo: { takes: Memo; gives: void }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
+  readWaiting: {
+    takes: { channel: Channel; known: readonly string[] }
+    gives: readonly WaitingDestination[]
+  }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   countMessages: { takes: { filter: ListFilter }; gives: number }
   readEnded: { takes: { dayBefore: number; today: number }; gives: readonly EndedCount[] }
@@ -66,6 +71,7 @@ const READING: ReadonlySet<OperationName> = new Set([
   'readEvents',
   'readMemos',
   'readSummary',
+  'readWaiting',
   'listMessages',
   'countMessages',
   'readEnded',

@@ -531,7 +531,26 @@ export interface StoreLoss {
   readonly noticedAt: number
 }
 
+/** What waits for a destination. */
+export interface WaitingDestination {
+  readonly destination: string
+  /** How many messages, MOST_COUNTED at most. */
+  readonly count: number
+  /** When the first of them became due, or becomes, ms since the epoch. */
+  readonly dueAt: number
+}
+
+export const MOST_COUNTED = 1000
+/** Destinations that are counted, to list as many as people look at. */
+export const COUNTED_DESTINATIONS = 100
+export const LISTED_DESTINATIONS = 10
+
 export interface AdminQueries {
+  /**
+   * Lists the destinations of a channel that messages wait for, those that have waited the longest first, ten at most.
+   * @param known some that are counted in any case; others are found where their messages are the oldest that are due.
+   */
+  readWaiting(channel: Channel, known: readonly string[]): Promise<readonly WaitingDestination[]>
   readSummary(since: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
   /** Counts the messages that a list without a limit would have, up to `limit`. */

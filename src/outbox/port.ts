@@ -80,6 +80,7 @@ export function createPort(
         const bounced = counts.reduce((sum, each) => (isMessage(each) ? sum : sum + each.count), 0)
         return { ...summary, counts: counts.filter(isMessage), bounced }
       },
+      readWaiting: (channel, known) => call('readWaiting', { channel, known }),
       listMessages: filter => call('listMessages', { filter }),
       countMessages: filter => call('countMessages', { filter }),
       readEnded: (dayBefore, today) => call('readEnded', { dayBefore, today }),

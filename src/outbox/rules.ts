@@ -125,34 +125,48 @@ export interface DueEntry {
   readonly dueAt: number
 }
 
-/** How many due messages of a class are looked at to claim so many: enough for a mixture of destinations. */
-export const lookedAt = (limit: number): number => 2 * limit + 100
+/** How many messages are looked at to take so many, before destinations are looked for one by one. */
+export const dueSeen = (limit: number) => limit + SEEN_LATER
+/** How many of those that become due are looked at for the first one that is not passed over. */
+export const SEEN_LATER = 100
+
+/** What a claim asks its store for: the first of those that are due, or so many of other destinations, which each time are further ones. */
+export interface DueQuestion {
+  readonly order: ClaimOrder
+  readonly most: number
+  readonly butOf?: ReadonlySet<string>
+}
 
 /**
- * Shares a claim among destinations, when more is due than it may take: three quarters of it go in order, whose ever they are; the rest,
- * one at least, to destinations that have none of these.
- * @param due in `order`: all, or the first of them.
+ * Chooses the due messages of a class that a claim takes, and asks its store for them step by step. When more is due than it may take,
+ * three quarters of it go in order, whose ever they are; the rest, one at least, to destinations that have none of these.
  */
-export function shareClaim(due: readonly DueEntry[], order: ClaimOrder, limit: number) {
-  const shares = new Set(due.slice(0, due.length <= limit ? limit : Math.floor(limit * 0.75)))
-  const served = new Set([...shares].map(({ destination }) => destination))
+export function* chooseDue(
+  limit: number,
+  now: number,
+  passOver: ReadonlySet<string>,
+): Generator<DueQuestion, readonly DueEntry[], readonly DueEntry[]> {
+  const isFree = ({ destination }: DueEntry) => !passOver.has(destination)
+  const most = dueSeen(limit)
+  const oldest = yield { order: 'oldest-first', most: passOver.size === 0 ? 1 : most }
+  if (oldest.length === 0) return []
+  const order = claimOrder(oldest.find(isFree)?.dueAt ?? 0, now)
+  const read = yield { order, most }
+  const due = read.filter(isFree)
+  const chosen = new Set(due.slice(0, due.length <= limit ? limit : Math.floor(limit * 0.75)))
+  const served = new Set([...chosen].map(({ destination }) => destination))
   for (const each of due) {
-    if (shares.size === limit) break
-    if (served.has(each.destination)) continue
+    if (chosen.size === limit) break
+    if (!served.has(each.destination)) chosen.add(each)
     served.add(each.destination)
-    shares.add(each)
   }
-  return {
-    /** For how many there is room beside them. */
-    room: limit - shares.size,
-    served,
-    /** @param others that there is room for, of further destinations. @returns all that are claimed, in order. */
-    fill(others: readonly DueEntry[] = []): readonly DueEntry[] {
-      const rest = due.filter(each => !shares.has(each))
-      const claimed = [...shares, ...others, ...rest].slice(0, limit)
-      return claimed.sort((a, b) => (order === 'oldest-first' ? a.seq - b.seq : b.seq - a.seq))
-    },
-  }
+  const room = limit - chosen.size
+  const others =
+    read.length < most || room === 0 ? [] : yield { order, most: room, butOf: served.union(passOver) }
+  const claimed = new Set([...chosen, ...others, ...due])
+  return [...claimed]
+    .slice(0, limit)
+    .sort((a, b) => (order === 'oldest-first' ? a.seq - b.seq : b.seq - a.seq))
 }
 
 /** The attempts that a live message has had, the one that ends now included; and how many copies of it may have been sent. */

@@ -15,6 +15,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     queries: {
       probeCommit: async () => true,
       findMessage: async () => null,
+      readWaiting: async () => [],
       listMessages: async () => [],
       countMessages: async () => 0,
       readEnded: async () => [],

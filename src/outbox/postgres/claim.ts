@@ -2,7 +2,7 @@ import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { DUE_COLUMNS, dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { type ClaimOrder, claimOrder, type DueEntry, lookedAt, shareClaim } from '../rules.ts'
+import { chooseDue, type DueEntry, type DueQuestion, dueSeen, SEEN_LATER } from '../rules.ts'
 import {
   awaitStatements,
   beginTransaction,
@@ -12,7 +12,7 @@ import {
   statement,
 } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
-import { nameQueue, QUEUE } from './schema.ts'
+import { isDueOf, nameQueue, QUEUE } from './schema.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
 
@@ -37,8 +37,9 @@ export function createClaim(
   const { payloadKeys, ends } = options
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
+  const lookAt = createLookAt()
   const promote = createPromote()
-  const findOthers = createFindOthers()
+  const lockDue = createLockDue()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
     const { channel, limit, now, leaseMs } = call
@@ -66,9 +67,9 @@ export function createClaim(
     for (const row of outlived.rows.map(rowOf)) endOutlived(work, row)
     for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(work, row)
     const oldest = (rank: number) =>
-      runStatement(client, FIRST_DUE['oldest-first'], channel, rank, lookedAt(limit))
+      runStatement(client, FIRST_DUE['oldest-first'], channel, rank, dueSeen(limit))
     const [, ...read] = await Promise.all([writeChanges(), oldest(0), oldest(1)])
-    const due = (await lockDue(client, call, read, findOthers)).map(read => dueMessageOf(read, payloadKeys))
+    const due = (await lockDue(client, call, read)).map(read => dueMessageOf(read, payloadKeys))
     const token = heartbeats.newLeaseToken()
     let leases = 0
     const messages = claimMessages(work, due, () => {
@@ -90,84 +91,95 @@ export function createClaim(
   }
 }
 
-/** Looks at what waits in a channel; times are ms since the epoch. @returns when to claim again, and when the first life is over. */
-async function lookAt(
-  client: Client,
-  { channel, now, passOver }: Takes<'claim'>,
-): Promise<{ readonly nextDueAt: number | null; readonly expiry: number | null }> {
-  const queues = [nameQueue(channel, 0, 1), nameQueue(channel, 1, 1)]
-  const most = passOver.length === 0 ? 1 : lookedAt(0)
-  const { rows } = await runStatement(client, LOOK, channel, ...queues, passOver, most)
-  const { code, other, next, expiry } = rows[0] as Record<string, string | number | null>
-  const isDue = code !== null || other !== null
-  const nextDueAt = isDue ? now : next === null ? null : Math.max(now, Number(next))
-  return { nextDueAt, expiry: expiry as number | null }
+/**
+ * Makes the function that lists destinations of a queue but those to `skip`, each found by a step of its own, however many wait
+ * there. Each time it goes on where it stopped.
+ */
+function createRounds() {
+  const reached = new Map<string, string>()
+  return async (client: Client, queue: string, skip: Iterable<string>, most: number) => {
+    const { rows } = await runStatement(
+      client,
+      DESTINATIONS,
+      queue,
+      reached.get(queue) ?? '',
+      [...skip],
+      most,
+    )
+    const found = rows.map(row => row['destination'] as string)
+    // None has a blank, so that one behind it makes the next text.
+    reached.set(queue, found.length === 0 ? '' : `${found.at(-1)} `)
+    return found
+  }
 }
 
-type FindOthers = ReturnType<typeof createFindOthers>
+/** Makes the function that looks at what waits in a channel: when to claim it again, and when the first life is over; ms since the epoch. */
+function createLookAt() {
+  const goRound = createRounds()
+  return async (client: Client, { channel, now, passOver }: Takes<'claim'>) => {
+    const most = passOver.length === 0 ? 1 : SEEN_LATER
+    const { rows } = await runStatement(client, LOOK, channel, passOver, most)
+    const { code, other, next, expiry } = rows[0] as Record<string, number | null>
+    let isDue = code !== null || other !== null
+    if (isDue && passOver.length > 0) {
+      const queues = [nameQueue(channel, 0, 1), nameQueue(channel, 1, 1)]
+      const free = await awaitStatements(...queues.map(queue => goRound(client, queue, passOver, 1)))
+      isDue = free.flat().length > 0
+    }
+    const nextDueAt = isDue ? now : next == null ? null : Math.max(now, next)
+    return { nextDueAt, expiry: expiry ?? null }
+  }
+}
 
-/** Makes the function that finds messages of destinations that are not `served`; each time it goes on where it stopped. */
-function createFindOthers() {
-  const reached = new Map<string, string>()
+/** Makes the function that locks the due messages that are to be claimed, in order. */
+function createLockDue() {
+  const goRound = createRounds()
+
+  async function answer(client: Client, channel: Channel, rank: number, { order, most, butOf }: DueQuestion) {
+    if (butOf === undefined) return runStatement(client, FIRST_DUE[order], channel, rank, most)
+    const queue = nameQueue(channel, rank, 1)
+    const found = await goRound(client, queue, butOf, most)
+    const each = Math.ceil(most / Math.max(found.length, 1))
+    return runStatement(client, DUE_OF_DESTINATIONS[order], queue, found, each)
+  }
+
+  /** @param oldest of each rank, codes first: none, or more than are asked for. */
   return async (
     client: Client,
-    queue: string,
-    order: ClaimOrder,
-    served: ReadonlySet<string>,
-    room: number,
-  ): Promise<readonly DueEntry[]> => {
-    const from = reached.get(queue) ?? ''
-    const { rows } = await runStatement(client, OTHERS[order], queue, from, [...served], room)
-    const found = rows as unknown as readonly DueEntry[]
-    reached.set(queue, `${found.at(-1)?.destination ?? ''} `)
-    return found.slice(0, room)
+    { channel, limit, now, passOver }: Takes<'claim'>,
+    oldest: readonly QueryResult[],
+  ): Promise<QueryResult['rows']> => {
+    const seqs: number[] = []
+    for (const [rank, known] of oldest.entries()) {
+      if (seqs.length === limit) break
+      const choice = chooseDue(limit - seqs.length, now, new Set(passOver))
+      let step = choice.next()
+      while (step.done !== true) {
+        const { order, butOf } = step.value
+        const isOldest = order === 'oldest-first'
+        const isKnown = butOf === undefined && (isOldest || known.rows.length < dueSeen(limit))
+        const { rows } = isKnown ? known : await answer(client, channel, rank, step.value)
+        const entries = rows as unknown as readonly DueEntry[]
+        step = choice.next(isKnown && !isOldest ? entries.toReversed() : entries)
+      }
+      seqs.push(...step.value.map(({ seq }) => seq))
+    }
+    if (seqs.length === 0) return []
+    const { rows } = await runStatement(client, DUE, seqs)
+    return rows.sort((a, b) => seqs.indexOf(a['seq'] as number) - seqs.indexOf(b['seq'] as number))
   }
-}
-
-/** Locks the due messages that are to be claimed, in order. @param read the oldest of each rank, codes first. */
-async function lockDue(
-  client: Client,
-  { channel, limit, now, passOver }: Takes<'claim'>,
-  read: readonly QueryResult[],
-  findOthers: FindOthers,
-): Promise<QueryResult['rows']> {
-  const passed = new Set(passOver)
-  const most = lookedAt(limit)
-  const freeOf = ({ rows }: QueryResult) =>
-    (rows as unknown as readonly DueEntry[]).filter(({ destination }) => !passed.has(destination))
-  const seqs: number[] = []
-  for (const [rank, first] of read.entries()) {
-    const left = limit - seqs.length
-    if (left === 0 || first.rows.length === 0) continue
-    const isAll = first.rows.length < most
-    let due = freeOf(first)
-    const order = claimOrder(due[0]?.dueAt ?? 0, now)
-    if (order === 'newest-first')
-      due = isAll
-        ? due.toReversed()
-        : freeOf(await runStatement(client, FIRST_DUE[order], channel, rank, most))
-    const { room, served, fill } = shareClaim(due, order, left)
-    const queue = nameQueue(channel, rank, 1)
-    const others =
-      isAll || room === 0 ? [] : await findOthers(client, queue, order, served.union(passed), room)
-    seqs.push(...fill(others).map(({ seq }) => seq))
-  }
-  if (seqs.length === 0) return []
-  const { rows } = await runStatement(client, DUE, seqs)
-  return rows.sort((a, b) => seqs.indexOf(a['seq'] as number) - seqs.indexOf(b['seq'] as number))
 }
 
 /** Makes the function that moves what is due into the queue. Where its step was not enough, each destination gets some. */
 function createPromote() {
-  const reached = new Map<string, string>()
+  const goRound = createRounds()
   return async (client: Client, { channel, now, passOver }: Takes<'claim'>): Promise<void> => {
     const promoted = [0, 1].map(rank => runStatement(client, PROMOTE, channel, rank, now))
     for (const [rank, { rowCount }] of (await awaitStatements(...promoted)).entries()) {
       if (rowCount !== STEP) continue
       const queue = nameQueue(channel, rank, 0)
-      const from = reached.get(queue) ?? ''
-      const { rows } = await runStatement(client, PROMOTE_OTHERS, queue, from, passOver, now)
-      reached.set(queue, rows[0]?.['next'] as string)
+      const found = await goRound(client, queue, passOver, PROMOTED_DESTINATIONS)
+      await runStatement(client, PROMOTE_OF_DESTINATIONS, queue, found, now)
     }
   }
 }
@@ -222,48 +234,46 @@ const PROMOTE = statement`UPDATE courier_live SET ready = 1 WHERE seq IN
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
 const firstOrderedBy = (order: string) =>
   statement`SELECT seq, destination, due_at AS "dueAt" FROM courier_live
-    WHERE ready = 1 AND channel = $1 AND rank = $2::smallint ORDER BY ${order} LIMIT $3`
+    WHERE ${isDueOf('$1::text', '$2::smallint')} ORDER BY ${order} LIMIT $3`
 const FIRST_DUE = {
   'oldest-first': firstOrderedBy('channel DESC, rank DESC, seq'),
   'newest-first': firstOrderedBy('channel, rank, seq DESC'),
 }
-const DUE = statement`SELECT ${DUE_COLUMNS} FROM courier_live m
-    WHERE m.seq = ANY($1::bigint[]) AND m.ready = 1 FOR UPDATE SKIP LOCKED`
-/** The destinations of a queue from one on, each found by a step of its own: no more are looked for than are read. */
-const destinationsFrom = (name: string, queue: string, from: string, until = '') => {
-  const next = (after: string) =>
-    `SELECT destination FROM courier_live WHERE ${QUEUE} = ${queue} AND destination ${after} ${until}
-      ORDER BY ${QUEUE}, destination LIMIT 1`
-  return `${name}(destination) AS ((${next(`>= ${from}`)})
-    UNION ALL SELECT (${next(`> ${name}.destination`)}) FROM ${name} WHERE ${name}.destination IS NOT NULL)`
+/** By its key: no index of what is due, or becomes so, may look as if it could serve this. */
+const isStill = (ready: 0 | 1, seqs: string) =>
+  `seq = ANY(${seqs}) AND coalesce(ready, -1) = ${ready} FOR UPDATE SKIP LOCKED`
+const DUE = statement`SELECT ${DUE_COLUMNS} FROM courier_live m WHERE ${isStill(1, '$1::bigint[]')}`
+const QUEUED = `SELECT destination FROM courier_live WHERE ${QUEUE} = $1::text AND destination`
+/** Lists destinations from one on, each by a step of its own: no more are looked for than are read. */
+const listed = (name: string, from: string, until = '') => {
+  const first = (after: string) => `${QUEUED} ${after} ${until} ORDER BY ${QUEUE}, destination LIMIT 1`
+  return `${name}(destination) AS ((${first(`>= ${from}`)})
+    UNION ALL SELECT (${first(`> ${name}.destination`)}) FROM ${name} WHERE ${name}.destination IS NOT NULL)`
 }
-const destinationsBut = (name: string, passOver: string) =>
-  `SELECT destination FROM ${name} WHERE destination IS NOT NULL AND destination <> ALL(${passOver}::text[])`
-const othersOrderedBy = (order: string) =>
-  statement`WITH RECURSIVE ${destinationsFrom('after', '$1::text', '$2::text')},
-    ${destinationsFrom('before', '$1::text', "''", 'AND destination < $2::text')},
-    found AS MATERIALIZED (${destinationsBut('after', '$3')} UNION ALL ${destinationsBut('before', '$3')} LIMIT $4::int)
-    SELECT m.seq, m.destination, m.due_at AS "dueAt" FROM found CROSS JOIN LATERAL (
-      SELECT seq, destination, due_at FROM courier_live WHERE ${QUEUE} = $1::text AND destination = found.destination
-      ORDER BY ${order} LIMIT (SELECT ($4::int + count(*) - 1) / greatest(count(*), 1) FROM found)) AS m`
-const OTHERS = {
-  'oldest-first': othersOrderedBy(`${QUEUE}, destination, due_at`),
-  'newest-first': othersOrderedBy(`${QUEUE} DESC, destination DESC, due_at DESC`),
+const kept = (name: string) => `SELECT destination FROM ${name} WHERE destination <> ALL($3::text[])`
+const DESTINATIONS = statement`WITH RECURSIVE ${listed('after', '$2::text')}, ${listed('before', "''", 'AND destination < $2::text')}
+    ${kept('after')} UNION ALL ${kept('before')} LIMIT $4::int`
+/** @param where further conditions, and the order. */
+const ofDestinations = (where: string, most: string | number) =>
+  `unnest($2::text[]) AS found(name) CROSS JOIN LATERAL (SELECT seq, destination, due_at FROM courier_live
+      WHERE ${QUEUE} = $1::text AND destination = found.name ${where} LIMIT ${most}) AS m`
+const dueOfDestinations = (order: string) =>
+  statement`SELECT m.seq, m.destination, m.due_at AS "dueAt" FROM ${ofDestinations(`ORDER BY ${order}`, '$3::int')}`
+const DUE_OF_DESTINATIONS = {
+  'oldest-first': dueOfDestinations(`${QUEUE}, destination, due_at`),
+  'newest-first': dueOfDestinations(`${QUEUE} DESC, destination DESC, due_at DESC`),
 }
-const PROMOTE_OTHERS = statement`WITH RECURSIVE ${destinationsFrom('listed', '$1::text', '$2::text')},
-    found AS MATERIALIZED (${destinationsBut('listed', '$3')} LIMIT ${PROMOTED_DESTINATIONS}),
-    promoted AS (UPDATE courier_live SET ready = 1 WHERE seq IN (SELECT seq FROM courier_live WHERE ready = 0 AND seq = ANY(ARRAY(
-      SELECT m.seq FROM found CROSS JOIN LATERAL (
-        SELECT seq FROM courier_live WHERE ${QUEUE} = $1::text AND destination = found.destination AND due_at <= $4
-        ORDER BY ${QUEUE}, destination, due_at LIMIT ${PROMOTED_EACH}) AS m)) FOR UPDATE SKIP LOCKED))
-    SELECT coalesce(max(destination) || ' ', '') AS next FROM found`
-const firstTime = (column: string, where: string) =>
+const DUE_BY_NOW = `AND due_at <= $3::bigint ORDER BY ${QUEUE}, destination, due_at`
+const PROMOTE_OF_DESTINATIONS = statement`UPDATE courier_live SET ready = 1 WHERE seq IN
+    (SELECT seq FROM courier_live
+     WHERE ${isStill(0, `ARRAY(SELECT m.seq FROM ${ofDestinations(DUE_BY_NOW, PROMOTED_EACH)})`)})`
+const firstOf = (column: string, where: string) =>
   `(SELECT ${column} FROM courier_live WHERE channel = $1 AND ${where} ORDER BY ${column} LIMIT 1)`
-/** Where all that is looked at is passed over, the last of it: what is behind it is not due before. */
-const nextOf = (rank: number) => `(SELECT coalesce(min(due_at) FILTER (WHERE destination <> ALL($4::text[])),
-      CASE count(*) WHEN $5::int THEN max(due_at) END) FROM (SELECT due_at, destination FROM courier_live
-    WHERE channel = $1 AND ready = 0 AND rank = ${rank} ORDER BY due_at LIMIT $5::int) AS first)`
-const LOOK = statement`WITH RECURSIVE ${destinationsFrom('codes', '$2::text', "''")}, ${destinationsFrom('others', '$3::text', "''")}
-    SELECT (${destinationsBut('codes', '$4')} LIMIT 1) AS code, (${destinationsBut('others', '$4')} LIMIT 1) AS other,
-      least(${nextOf(0)}, ${nextOf(1)}, ${firstTime('lease_until', 'lease_until IS NOT NULL')}) AS next,
-      ${firstTime('expires_at', 'ready IS NOT NULL')} AS expiry`
+/** Where all that is looked at is passed over, the last of it: what is behind it is later. */
+const nextOf = (rank: number) => `(SELECT coalesce(min(due_at) FILTER (WHERE destination <> ALL($2::text[])),
+      CASE count(*) WHEN $3::int THEN max(due_at) END) FROM (SELECT due_at, destination FROM courier_live
+    WHERE channel = $1 AND ready = 0 AND rank = ${rank} ORDER BY due_at LIMIT $3::int) AS first)`
+const LOOK = statement`SELECT (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '1' LIMIT 1) AS code,
+    (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '3' LIMIT 1) AS other,
+    least(${nextOf(0)}, ${nextOf(1)}, ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,
+    ${firstOf('expires_at', 'ready IS NOT NULL')} AS expiry`

@@ -31,7 +31,15 @@ import {
   createWriteReceipts,
 } from './messages.ts'
 import { migrateTables, requireLocks } from './migrate.ts'
-import { countMessages, findMessage, listMessages, probeCommit, readEnded, readSummary } from './queries.ts'
+import {
+  countMessages,
+  findMessage,
+  listMessages,
+  probeCommit,
+  readEnded,
+  readSummary,
+  readWaiting,
+} from './queries.ts'
 import { createSessionGuard, requireOwnSessions, type SessionGuard } from './session.ts'
 import {
   addEvents,
@@ -154,6 +162,7 @@ function createCalls(
     writeMemo: async (client, memo) => void (await Promise.all(writeMemos(client, [memo]))),
     readMemos: (client, { names }) => readMemos(client, names),
     readSummary,
+    readWaiting,
     listMessages,
     countMessages,
     readEnded,

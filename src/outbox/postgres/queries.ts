@@ -3,9 +3,12 @@ import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import {
+  COUNTED_DESTINATIONS,
+  LISTED_DESTINATIONS,
   type ListFilter,
   LOOKED_AT,
   type MessageView,
+  MOST_COUNTED,
   PROBE_BYTES,
   QUARTER_MS,
   type Summary,
@@ -19,7 +22,7 @@ import {
   runStatement,
   statement,
 } from './connect.ts'
-import { isText, WITH_REPORTS } from './schema.ts'
+import { isDueOf, isText, nameQueue, QUEUE, WITH_REPORTS } from './schema.ts'
 
 export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {
   const { rows } = await runStatement(client, FIND, withoutNul(id))
@@ -65,6 +68,15 @@ export async function readEnded(
   )
 }
 
+export async function readWaiting(
+  client: Client,
+  { channel, known }: Takes<'readWaiting'>,
+): Promise<Gives<'readWaiting'>> {
+  const queues = [0, 1].flatMap(rank => [nameQueue(channel, rank, 0), nameQueue(channel, rank, 1)])
+  const { rows } = await runStatement(client, WAITING_DESTINATIONS, channel, known, queues)
+  return rows as unknown as Gives<'readWaiting'>
+}
+
 /** Replaces NUL in a search: Postgres cannot have it in a text, and reports a search for it as an error. */
 function withoutNul(text: string): string {
   return text.replaceAll('\0', '\ufffd')
@@ -77,6 +89,15 @@ export async function probeCommit(client: Client): Promise<boolean> {
   return true
 }
 
+const oldestDue = (rank: number) => `SELECT destination, 1 FROM (SELECT destination FROM courier_live
+    WHERE ${isDueOf('$1::text', `${rank}`)} ORDER BY channel DESC, rank DESC, seq LIMIT ${LOOKED_AT}) AS due${rank}`
+const WAITING_DESTINATIONS = statement`WITH named AS MATERIALIZED (SELECT destination FROM (SELECT unnest($2::text[]) AS destination, 0 AS place
+      UNION ALL ${oldestDue(0)} UNION ALL ${oldestDue(1)}) AS each GROUP BY 1 ORDER BY min(place) LIMIT ${COUNTED_DESTINATIONS})
+    SELECT named.destination, least(count(*), ${MOST_COUNTED})::int AS count, min(m.due_at) AS "dueAt"
+    FROM named CROSS JOIN unnest($3::text[]) AS queue(name) CROSS JOIN LATERAL (SELECT due_at FROM courier_live
+      WHERE ${QUEUE} = queue.name AND destination = named.destination
+      ORDER BY ${QUEUE}, destination, due_at LIMIT ${MOST_COUNTED}) AS m
+    GROUP BY named.destination ORDER BY min(m.due_at) LIMIT ${LISTED_DESTINATIONS}`
 const FIND = statement`SELECT ${VIEW_COLUMNS} FROM courier_messages WHERE id = $1`
 const OF_TWO_DAYS = statement`${readEndedIn('courier_figures', '$1::bigint', '$2::bigint')}`
 const PROBE = statement`INSERT INTO courier_meta (key, value) VALUES ('probe', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`

@@ -9,6 +9,13 @@ import type { Schema } from '../schema-version.ts'
 export const QUEUE = '(channel || (rank * 2 + ready)::text)'
 export const nameQueue = (channel: Channel, rank: number, ready: 0 | 1) => `${channel}${rank * 2 + ready}`
 
+/**
+ * Makes the condition on what is due, to be ordered by channel and seq. The channel is one of a list: where it is equal to something
+ * the order by it is left out, and any index by seq looks as if it could serve the rest.
+ */
+export const isDueOf = (channel: string, rank: string) =>
+  `ready = 1 AND channel = ANY(ARRAY[${channel}]) AND rank = ${rank}`
+
 /** The columns of a message, which all of its tables have. */
 export const COLUMNS = `seq, id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
   final_at, lease_until, lease_token, dedupe_key, recipient_hash, group_key, begun, attempted_by, outdated, masked_recipient,

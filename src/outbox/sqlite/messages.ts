@@ -18,7 +18,7 @@ import { DUE_COLUMNS, type DueMessage, dueMessageOf, ROW_COLUMNS, type Row, rowO
 import type { Takes } from '../operations.ts'
 import type { Acceptance, DeliveryReport, NewEvent } from '../outbox.ts'
 import { KNOWN_AGAIN, KNOWN_MS, startOfWindow } from '../quota.ts'
-import { bounceNote, type ClaimOrder, claimOrder, type DueEntry, lookedAt, shareClaim } from '../rules.ts'
+import { bounceNote, chooseDue, type DueEntry, type DueQuestion, SEEN_LATER } from '../rules.ts'
 import { changesOf, newColumnsOf, takeEnded, type UnitOfWork } from '../unit-of-work.ts'
 import type { Memos } from './side-tables.ts'
 
@@ -128,10 +128,9 @@ function createFindReported(db: DatabaseSync): (report: DeliveryReport) => Row |
 function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (work: UnitOfWork) => void) {
   const lost = db.prepare(LOST)
   const outlived = db.prepare(OUTLIVED)
-  const destinations = createDestinations(db)
-  const promote = createPromote(db, destinations)
-  const readDue = createReadDue(db, payloadKeys, destinations)
-  const nextDueAt = createNextDueAt(db, destinations)
+  const promote = createPromote(db)
+  const readDue = createReadDue(db, payloadKeys)
+  const nextDueAt = createNextDueAt(db)
   return (call: Takes<'claim'>, work: UnitOfWork) => {
     const { channel, leaseMs, now } = call
     const passOver = new Set(call.passOver)
@@ -147,115 +146,98 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (wo
   }
 }
 
-/** Lists the destinations of a queue (channel, rank, readiness) after `from`, and goes round; each is found by a step of its own. */
-type Destinations = (queue: Queue, from?: string) => Generator<string>
-type Queue = readonly [channel: Channel, rank: number, ready: 0 | 1]
-
-function createDestinations(db: DatabaseSync): Destinations {
+/**
+ * Makes the function that lists destinations of a queue (channel, rank, readiness) but those to `skip`, each found by a step of its
+ * own, however many wait there. Each time it goes on where it stopped.
+ */
+function createRounds(db: DatabaseSync) {
   const next = db.prepare(NEXT_DESTINATION)
-  function* list(queue: Queue, from: string, until: string | null): Generator<string> {
-    for (let after = from; ; ) {
-      const found = next.get(...queue, after)?.['destination']
-      if (typeof found !== 'string' || (until !== null && found >= until)) return
-      yield found
-      // The next text after it that a destination can be: none has a blank.
-      after = `${found} `
+  const reached = new Map<string, string>()
+  return (channel: Channel, rank: number, ready: 0 | 1, skip: ReadonlySet<string>, most: number) => {
+    const queue = `${channel} ${rank} ${ready}`
+    const start = reached.get(queue) ?? ''
+    const found: string[] = []
+    let [after, until] = [start, '~']
+    while (found.length < most) {
+      const destination = next.get(channel, rank, ready, after, until)?.['destination'] as string | undefined
+      if (destination === undefined && (until === start || start === '')) break
+      // Round the end, up to where it began. None has a blank, so that one behind it makes the next text.
+      if (destination === undefined) [after, until] = ['', start]
+      else after = `${destination} `
+      if (destination !== undefined && !skip.has(destination)) found.push(destination)
     }
-  }
-  return function* (queue, from = '') {
-    yield* list(queue, from, null)
-    if (from !== '') yield* list(queue, '', from)
+    reached.set(queue, after)
+    return found
   }
 }
 
 /** Makes the function that moves what is due into the queue, in steps. Where a step is not enough, each destination gets some. */
-function createPromote(db: DatabaseSync, destinations: Destinations) {
+function createPromote(db: DatabaseSync) {
   const promote = db.prepare(PROMOTE)
   const promoteOf = db.prepare(PROMOTE_OF_DESTINATION)
-  const reached = new Map<string, string>()
+  const goRound = createRounds(db)
   return (channel: Channel, rank: number, now: number, passOver: ReadonlySet<string>): void => {
     if (Number(promote.run(channel, rank, now).changes) < STEP) return
-    const queue = [channel, rank, 0] as const
-    let steps = 0
-    for (const destination of destinations(queue, reached.get(`${channel} ${rank}`))) {
-      if (!passOver.has(destination)) promoteOf.run(channel, rank, destination, now)
-      reached.set(`${channel} ${rank}`, `${destination} `)
-      steps += 1
-      if (steps === STEP) break
-    }
+    for (const destination of goRound(channel, rank, 0, passOver, STEP))
+      promoteOf.run(channel, rank, destination, now)
   }
 }
 
 /** Makes the function that reads the messages that a claim takes, codes first. */
-function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys, destinations: Destinations) {
-  const first = {
-    'oldest-first': db.prepare(`${FIRST_DUE} ORDER BY seq LIMIT ?`),
-    'newest-first': db.prepare(`${FIRST_DUE} ORDER BY seq DESC LIMIT ?`),
-  }
-  const ofDestination = {
-    'oldest-first': db.prepare(`${DUE_OF_DESTINATION} ORDER BY due_at LIMIT ?`),
-    'newest-first': db.prepare(`${DUE_OF_DESTINATION} ORDER BY due_at DESC LIMIT ?`),
-  }
-  const whole = db.prepare(`SELECT ${DUE_COLUMNS} FROM messages m WHERE m.seq = ?`)
-  const reached = new Map<string, string>()
+function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
+  const ordered = (sql: string, column: string) => ({
+    'oldest-first': db.prepare(`${sql} ORDER BY ${column} LIMIT ?`),
+    'newest-first': db.prepare(`${sql} ORDER BY ${column} DESC LIMIT ?`),
+  })
+  const first = ordered(FIRST_DUE, 'seq')
+  const ofDestination = ordered(DUE_OF_DESTINATION, 'due_at')
+  const whole = db.prepare(WHOLE)
+  const goRound = createRounds(db)
 
-  /** Finds messages of destinations that are not `served`; each time it goes on where it stopped. */
-  function findOthers(
-    [channel, rank]: readonly [Channel, number],
-    order: ClaimOrder,
-    served: ReadonlySet<string>,
-    room: number,
-  ) {
-    const found: string[] = []
-    for (const destination of destinations([channel, rank, 1], reached.get(`${channel} ${rank}`))) {
-      reached.set(`${channel} ${rank}`, `${destination} `)
-      if (!served.has(destination)) found.push(destination)
-      if (found.length === room) break
-    }
-    const each = Math.ceil(room / Math.max(found.length, 1))
-    return found
-      .flatMap(
-        destination => ofDestination[order].all(channel, rank, destination, each) as unknown as DueEntry[],
-      )
-      .slice(0, room)
-  }
-
-  function choose(channel: Channel, rank: number, limit: number, now: number, passOver: ReadonlySet<string>) {
-    const most = lookedAt(limit)
-    const look = (order: ClaimOrder) => first[order].all(channel, rank, most) as unknown as DueEntry[]
-    const isFree = ({ destination }: DueEntry) => !passOver.has(destination)
-    const read = look('oldest-first')
-    const isAll = read.length < most
-    const oldest = read.filter(isFree)
-    const order = claimOrder(oldest[0]?.dueAt ?? 0, now)
-    const newest = () => (isAll ? oldest.toReversed() : look(order).filter(isFree))
-    const { room, served, fill } = shareClaim(order === 'oldest-first' ? oldest : newest(), order, limit)
-    return fill(isAll || room === 0 ? [] : findOthers([channel, rank], order, served.union(passOver), room))
+  function answer(channel: Channel, rank: number, { order, most, butOf }: DueQuestion): readonly DueEntry[] {
+    if (butOf === undefined) return first[order].all(channel, rank, most) as unknown as DueEntry[]
+    const found = goRound(channel, rank, 1, butOf, most)
+    const each = Math.ceil(most / found.length)
+    return found.flatMap(to => ofDestination[order].all(channel, rank, to, each) as unknown as DueEntry[])
   }
 
   return ({ channel, limit, now }: Takes<'claim'>, passOver: ReadonlySet<string>): readonly DueMessage[] => {
     const chosen: DueEntry[] = []
-    for (const rank of [0, 1])
-      if (chosen.length < limit) chosen.push(...choose(channel, rank, limit - chosen.length, now, passOver))
-    return chosen.flatMap(({ seq }) => whole.all(seq)).map(read => dueMessageOf(read, payloadKeys))
+    for (const rank of [0, 1]) {
+      if (chosen.length === limit) break
+      const choice = chooseDue(limit - chosen.length, now, passOver)
+      let step = choice.next()
+      while (step.done !== true) step = choice.next(answer(channel, rank, step.value))
+      chosen.push(...step.value)
+    }
+    if (chosen.length === 0) return []
+    const read = whole.all(JSON.stringify(chosen.map(({ seq }) => seq)))
+    return read.map(each => dueMessageOf(each, payloadKeys))
   }
 }
 
 /** Makes the function that says when a channel is to be claimed again at the latest; null: nothing waits. */
-function createNextDueAt(db: DatabaseSync, destinations: Destinations) {
+function createNextDueAt(db: DatabaseSync) {
+  const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
+  const next = db.prepare(NEXT)
   const waiting = db.prepare(WAITING)
-  const lease = db.prepare(NEXT_LEASE)
+  const goRound = createRounds(db)
+
   return (channel: Channel, now: number, passOver: ReadonlySet<string>): number | null => {
-    const times = [lease.get(channel)?.['at']]
-    for (const rank of [0, 1]) {
-      for (const destination of destinations([channel, rank, 1])) if (!passOver.has(destination)) return now
-      const most = passOver.size === 0 ? 1 : lookedAt(0)
-      const first = waiting.all(channel, rank, most)
-      const free = first.find(({ destination }) => !passOver.has(String(destination)))
-      times.push((free ?? (first.length < most ? undefined : first.at(-1)))?.['at'])
-    }
-    const known = times.filter(at => typeof at === 'number')
+    const isFree = (rank: number) => goRound(channel, rank, 1, passOver, 1).length > 0
+    const isDue = anyDue.get(channel) !== undefined
+    if (isDue && (passOver.size === 0 || isFree(0) || isFree(1))) return now
+    const { lease, ...queued } = next.get(channel) ?? {}
+    const times = passOver.size === 0 ? Object.values(queued) : [0, 1].map(rank => firstOf(rank))
+    const known = [lease, ...times].filter(at => typeof at === 'number')
     return known.length === 0 ? null : Math.max(now, Math.min(...known))
+
+    /** Where all that is looked at is passed over, the last of it: what is behind it is later. */
+    function firstOf(rank: number) {
+      const first = waiting.all(channel, rank, SEEN_LATER)
+      const free = first.find(({ destination }) => !passOver.has(String(destination)))
+      return (free ?? first[SEEN_LATER - 1])?.['due_at']
+    }
   }
 }
 
@@ -348,12 +330,17 @@ const PROMOTE_OF_DESTINATION = `
     WHERE channel = ? AND rank = ? AND ready = 0 AND destination = ? AND due_at <= ? ORDER BY due_at LIMIT ${PROMOTED_EACH})`
 const NEXT_DESTINATION = `
   SELECT destination FROM messages INDEXED BY message_destination
-  WHERE channel = ? AND rank = ? AND ready = ? AND destination >= ? ORDER BY destination LIMIT 1`
+  WHERE channel = ? AND rank = ? AND ready = ? AND destination >= ? AND destination < ? ORDER BY destination LIMIT 1`
+const WHOLE = `
+  SELECT ${DUE_COLUMNS} FROM json_each(?) AS chosen CROSS JOIN messages m WHERE m.seq = chosen.value`
 const FIRST_DUE = `
   SELECT seq, destination, due_at AS dueAt FROM messages INDEXED BY message_due WHERE ready = 1 AND channel = ? AND rank = ?`
 const DUE_OF_DESTINATION = `
   SELECT seq, destination, due_at AS dueAt FROM messages INDEXED BY message_destination
   WHERE channel = ? AND rank = ? AND ready = 1 AND destination = ?`
 const WAITING = `
-  SELECT due_at AS at, destination FROM messages WHERE ready = 0 AND channel = ? AND rank = ? ORDER BY due_at LIMIT ?`
-const NEXT_LEASE = 'SELECT min(lease_until) AS at FROM messages WHERE channel = ? AND lease_until IS NOT NULL'
+  SELECT due_at, destination FROM messages WHERE ready = 0 AND channel = ? AND rank = ? ORDER BY due_at LIMIT ?`
+const NEXT = `
+  SELECT (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 0) AS code,
+    (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 1) AS other,
+    (SELECT min(lease_until) FROM messages WHERE channel = ?1 AND lease_until IS NOT NULL) AS lease`

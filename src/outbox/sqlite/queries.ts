@@ -4,10 +4,13 @@ import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import {
+  COUNTED_DESTINATIONS,
+  LISTED_DESTINATIONS,
   type ListFilter,
   type LiveState,
   LOOKED_AT,
   type MessageView,
+  MOST_COUNTED,
   QUARTER_MS,
   type Summary,
 } from '../outbox.ts'
@@ -20,7 +23,26 @@ export function createAdminQueries(db: DatabaseSync) {
     `SELECT ${VIEW_COLUMNS} FROM messages WHERE substr(id, 1, 16) = substr(?1, 1, 16) AND id = ?1`,
   )
   const ended = db.prepare(readEndedIn('figures', '?1', '?2'))
+  const oldestDue = db.prepare(
+    `SELECT destination FROM messages WHERE ready = 1 AND channel = ? AND rank = ? ORDER BY seq LIMIT ${LOOKED_AT}`,
+  )
+  const waiting = db.prepare(
+    `SELECT count(*) AS count, min(due_at) AS dueAt FROM (SELECT due_at FROM messages INDEXED BY message_destination
+       WHERE channel = ? AND rank = ? AND ready = ? AND destination = ? ORDER BY due_at LIMIT ${MOST_COUNTED})`,
+  )
   return {
+    readWaiting({ channel, known }: Takes<'readWaiting'>): Gives<'readWaiting'> {
+      const found = [0, 1].flatMap(rank => oldestDue.all(channel, rank))
+      const named = new Set([...known, ...found.map(each => String(each['destination']))])
+      const counted = [...named].slice(0, COUNTED_DESTINATIONS).map(destination => {
+        const parts = [0, 1, 2, 3].map(n => waiting.get(channel, n % 2, n >> 1, destination) ?? {})
+        const count = parts.reduce((sum, part) => sum + Number(part['count']), 0)
+        const dueAt = Math.min(...parts.map(part => Number(part['dueAt'] ?? Infinity)))
+        return { destination, count: Math.min(count, MOST_COUNTED), dueAt }
+      })
+      const waits = counted.filter(({ count }) => count > 0)
+      return waits.sort((a, b) => a.dueAt - b.dueAt).slice(0, LISTED_DESTINATIONS)
+    },
     findMessage({ id }: Takes<'findMessage'>) {
       const row = byId.get(id)
       return row === undefined ? null : viewOfRow(row)

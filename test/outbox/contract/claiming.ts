@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
-import { lease, sample } from '../samples.ts'
+import { lease, type Sample, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
 export async function claiming(t: Test, create: Create): Promise<void> {
@@ -108,24 +108,83 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     },
   )
 
-  await t.test('a thousand that become due together are all claimed', async t => {
+  await t.test('however many wait for a destination, they hide no other', async t => {
     const { outbox, clock } = await fresh(t, create)
-    const many = Array.from({ length: 1000 }, (_, n) =>
-      sample(clock, { recipient: `r${n}@example.com`, lease: lease(clock) }),
-    )
-    await outbox.accept(many)
-    const dueAt = clock.now() + 1000
-    await Promise.all(
-      many.map(({ message, lease: held }) => {
-        if (held === undefined) throw new Error('handed over without a lease')
-        return outbox.settle(message.id, held, { to: 'queued', dueAt })
-      }),
-    )
-    clock.advance(1000)
-    const claimed = new Set<string>()
-    for (let turn = 0; turn < 30 && claimed.size < 1000; turn += 1) {
-      for (const each of (await outbox.claim('email', 100, 60_000)).messages) claimed.add(each.id)
+    const to = (domain: string, count: number, more: Sample = {}) =>
+      Array.from({ length: count }, (_, n) =>
+        sample(clock, { recipient: `r${n}@${domain}.example`, destination: domain, ...more }),
+      )
+    await outbox.accept(to('full', 700))
+    const others = ['a', 'b', 'c', 'd', ''].map(domain => to(domain, 1)).flat()
+    await outbox.accept([...others, ...to('link', 2, { purpose: 'link' }), ...to('e', 2, { channel: 'sms' })])
+    const claim = async (limit: number, ...passOver: string[]) => {
+      const { messages, nextDueAt } = await outbox.claim('email', limit, 60_000, passOver)
+      return { to: messages.map(({ destination }) => destination), isDue: nextDueAt === clock.now() }
     }
-    t.equal(claimed.size, 1000)
+    const full3 = ['full', 'full', 'full']
+    const turns = [await claim(4), await claim(4), await claim(4)]
+    t.same(
+      turns.map(each => each.to.slice(0, 3)),
+      [full3, full3, full3],
+      'the first in order, but a quarter to others',
+    )
+    const served = new Set(turns.map(each => each.to[3] ?? ''))
+    t.equal(served.size, 3, 'each time to another one')
+    const waiting = await outbox.queries.readWaiting('email', ['link', 'nobody'])
+    t.same(
+      waiting.toSorted((a, b) => b.count - a.count).map(({ count }) => count),
+      [691, 2],
+      'what waits by destination',
+    )
+    t.equal(waiting[0]?.dueAt, clock.now())
+    const rest = ['a', 'b', 'c', 'd', ''].filter(each => !served.has(each))
+    const passing = await claim(3, 'full')
+    t.same(
+      [passing.to.toSorted(), passing.isDue],
+      [[...rest, 'link'].toSorted(), true],
+      'codes before all else',
+    )
+    t.same(
+      await claim(9, 'full', 'link'),
+      { to: [], isDue: false },
+      'what is passed over is not said to be due',
+    )
+    t.same(await claim(9, 'full'), { to: ['link'], isDue: false })
+    clock.advance(1000)
+    t.match(await claim(1), { to: ['full'], isDue: true })
+    clock.advance(600_000)
+    const ends = [await outbox.claim('email', 9, 1, ['full']), await outbox.claim('email', 9, 1, ['full'])]
+    t.ok(ends.flatMap(({ settled }) => settled).length > 690, 'their lives end all the same')
   })
+
+  await t.test(
+    'a thousand that become due together are all claimed, and at once what they stand before',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      const many = Array.from({ length: 1000 }, (_, n) =>
+        sample(clock, {
+          recipient: `r${n}@example.com`,
+          lease: lease(clock),
+          destination: n === 999 ? 'last' : 'full',
+        }),
+      )
+      await outbox.accept(many)
+      const dueAt = clock.now() + 1000
+      await Promise.all(
+        many.map(({ message, lease: held }) => {
+          if (held === undefined) throw new Error('handed over without a lease')
+          return outbox.settle(message.id, held, { to: 'queued', dueAt })
+        }),
+      )
+      clock.advance(1000)
+      const claimed = new Set<string>()
+      const [last, ...more] = (await outbox.claim('email', 9, 60_000, ['full'])).messages
+      t.match([last, more], [{ id: many[999]?.message.id, destination: 'last' }, []])
+      claimed.add(last?.id ?? '')
+      for (let turn = 0; turn < 30 && claimed.size < 1000; turn += 1) {
+        for (const each of (await outbox.claim('email', 100, 60_000)).messages) claimed.add(each.id)
+      }
+      t.equal(claimed.size, 1000)
+    },
+  )
 }

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import t from 'tap'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { openStore } from '../../src/outbox/sqlite/open.ts'
+import { createStore } from '../../src/outbox/sqlite/store.ts'
+import { NOON, sample, testClock } from './samples.ts'
+
+const ROWS = 1_000_000
+
+/** What a row of the million is, but for its number. */
+const HIDING = {
+  'all are due, for one destination': `1, ${NOON}, 'full'`,
+  'all became due, for one destination': `0, ${NOON}, 'full'`,
+  'all are due later, for a destination each': `0, ${NOON} + 6000000 + n, 'd' || n`,
+  'one half so, the other is due for one destination': `n % 2, ${NOON} + (1 - n % 2) * 6000000, CASE n % 2 WHEN 1 THEN 'full' ELSE 'd' || n END`,
+  'all are due, for a destination each': `1, ${NOON}, 'd' || n`,
+} as const
+
+/** Notes the statements that a database runs, and counts how often, and the rows that they give. */
+function watch(db: DatabaseSync) {
+  const ran = new Set<string>()
+  let steps = 0
+  const prepare = db.prepare.bind(db)
+  db.prepare = sql => {
+    const statement = prepare(sql)
+    const [all, get, run] = [statement.all, statement.get, statement.run].map(each =>
+      each.bind(statement),
+    ) as never as [typeof statement.all, typeof statement.get, typeof statement.run]
+    const count = <T>(value: T, rows: number): T => {
+      ran.add(sql)
+      steps += 1 + rows
+      return value
+    }
+    const given = (values: unknown[]) => values as SQLInputValue[]
+    statement.all = (...values: unknown[]) => {
+      const rows = all(...given(values))
+      return count(rows, rows.length)
+    }
+    statement.get = (...values: unknown[]) => count(get(...given(values)), 1)
+    statement.run = (...values: unknown[]) => {
+      const done = run(...given(values))
+      return count(done, Number(done.changes))
+    }
+    return statement
+  }
+  return {
+    /** Forgets what ran until now. */
+    forget() {
+      ran.clear()
+      steps = 0
+    },
+    steps: () => steps,
+    plans: () =>
+      [...ran]
+        .filter(sql => sql.includes('messages'))
+        .flatMap(sql => prepare(`EXPLAIN QUERY PLAN ${sql}`).all())
+        .map(({ detail }) => String(detail)),
+  }
+}
+
+for (const [name, row] of Object.entries(HIDING)) {
+  t.test(`a claim walks through nothing where a million messages wait: ${name}`, t => {
+    const clock = testClock(NOON + 1)
+    const path = join(t.testdir({}), 'outbox.db')
+    const db = openStore(path)
+    const { forget, steps, plans } = watch(db)
+    const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
+    const settings = { path, payloadKeys, maxBacklog: 9_999_999, keepsEvents: false, retentionDays: 30 }
+    let leases = 0
+    const store = createStore(
+      db,
+      { ...settings, emptyWalEveryMs: 60_000, now: clock.now() },
+      () => `${(leases += 1)}`,
+    )
+    db.exec(`WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${ROWS})
+      INSERT INTO messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at, dedupe_key,
+        recipient_hash, masked_recipient, ready, due_at, destination)
+      SELECT 'w' || n, 'email', 'activation-code', 'code', 0, 'queued', 1, 0, ${NOON}, ${NOON} + 36000000, 'd' || n, 'r' || n, 'm', ${row} FROM r`)
+    const given = Array.from({ length: 3 }, (_, n) =>
+      sample(clock, { recipient: `r${n}@example.com`, destination: `other${n}` }),
+    )
+    const call = { channel: 'email', limit: 9, leaseMs: 60_000, passOver: ['full'] } as const
+    const run = (...calls: Parameters<typeof store.runCalls>[0]) =>
+      (store.runCalls(calls) as unknown as { values: unknown[] }).values
+    run(['accept', { now: clock.now(), messages: given }])
+    clock.advance(2000)
+    forget()
+    const [claim] = run(['claim', { now: clock.now(), ...call }]) as [{ messages: { id: string }[] }]
+    t.same(claim.messages.map(({ id }) => id).sort(), given.map(({ message }) => message.id).sort())
+    t.ok(steps() < 1500, `${steps()} statements and rows`)
+    run(['readWaiting', { channel: 'email', known: ['full'] }])
+    t.same(
+      plans().filter(detail => /^SCAN (?!CONSTANT|json_each|chosen|\()|TEMP B-TREE/.test(detail)),
+      [],
+    )
+    store.close()
+    db.close()
+    t.end()
+  })
+}
