@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackAnswer } from '../src/commands/callback-client.ts'
-import { recognize } from '../src/language/recognize.ts'
 import type { ReaderLanguage } from '../src/language/sentence.ts'
 import type { Channel } from '../src/messages/message.ts'
 import { columnsOf, padColumn } from '../src/runtime/terminal.ts'
@@ -120,7 +119,7 @@ export interface ArrivalResult {
 
 /** The faults of an answer that should be a success; empty when there are none. */
 export function answerFaults(answer: CallbackAnswer): readonly string[] {
-  if (answer.is === 'unreachable') return [`no answer: ${answer.why}`]
+  if (answer.is === 'unreachable') return [`no answer: ${String(answer.why)}`]
   if (answer.status === 200 && answer.errCode === 0) return []
   return [`answered HTTP ${answer.status}, err_code ${answer.errCode ?? 'missing'}: ${answer.errMsg}`]
 }
@@ -197,7 +196,7 @@ export function formatResults(
   const head = ['channel', 'kind', 'by', 'err_code', 'ms', 'arrived', 'where to look'].map(say)
   const cells = results.map(({ channel, kind, carrier, callback: { answer }, arrived, faults }, at) => [
     say(channel),
-    language === 'en' ? kind : recognize(speak(language, kind)),
+    say(kind),
     carrier === null ? '-' : say(carrier),
     answer.is === 'answered' ? String(answer.errCode ?? '-') : '-',
     String(answer.ms),

@@ -240,7 +240,7 @@ export function createSampleRequests(baseUrl: string, accounts: Accounts): Sampl
       const result = await requests[name]()
       return result.ok
         ? `${SAMPLE_REQUESTS[name]}: done`
-        : `${SAMPLE_REQUESTS[name]}: ${describeFailure(result.failure)}`
+        : `${SAMPLE_REQUESTS[name]}: ${String(describeFailure(result.failure))}`
     },
     close: () => client.close(),
   }

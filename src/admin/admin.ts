@@ -7,6 +7,7 @@ import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
+import type { Words } from '../language/sentence.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { monotonic } from '../runtime/clock.ts'
 import type { Renderer } from '../words/render.ts'
@@ -76,7 +77,7 @@ export function openWaitingAdmin(
   config: Config,
   now: () => number,
   emit: Emit,
-  reason: () => string,
+  reason: () => Words,
 ): FastifyInstance {
   return createAdminListener(async () => ({ ready: false, reason: reason() }), guardOf(config, now, emit))
 }

@@ -6,6 +6,7 @@ import { countHosts } from '../callback/listener.ts'
 import { type NetworkSize, networkOf } from '../callback/unauthenticated-connections.ts'
 import { type AdminRole, isLoopback, roleOf, UNNAMED } from '../config/config.ts'
 import type { AdminRefusal } from '../events/events.ts'
+import { type Sentence, say, tell, tellAll } from '../language/sentence.ts'
 import { isApiPath, sendFailure } from './failure.ts'
 
 declare module 'fastify' {
@@ -137,7 +138,10 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
     sendFailure(reply, {
       status: isApi ? inApi : status,
       error: reason,
-      message: status === 401 || status === 429 ? `${text} ${isApi ? API_TOKEN : PASSWORD}`.trim() : text,
+      message: tellAll([
+        text && tell(text),
+        status === 401 || status === 429 ? (isApi ? API_TOKEN : PASSWORD) : null,
+      ]),
     })
   }
 
@@ -162,16 +166,16 @@ const PASSWORD = 'The password is the one of ADMIN_TOKENS, or your own there; an
 const API_TOKEN = 'The bearer token is one of ADMIN_TOKENS: with status/, or an operator’s.'
 /** `inApi`: the status of a program's request, when it is another one: a browser is to ask for the right password. */
 const REFUSALS: Readonly<
-  Record<AdminRefusal, { readonly status: number; readonly text: string; readonly inApi?: number }>
+  Record<AdminRefusal, { readonly status: number; readonly text: Sentence | null; readonly inApi?: number }>
 > = {
-  host: { status: 421, text: 'This name is not served here. ADMIN_NAMES says which are.' },
-  'two-hosts': { status: 400, text: 'The request names two hosts.' },
-  'cross-site': { status: 403, text: 'Only pages of this service may ask for this.' },
-  'no-token': { status: 401, text: '' },
-  'wrong-token': { status: 401, text: '' },
-  'metrics-token': { status: 401, text: 'This token of ADMIN_TOKENS opens /metrics alone.', inApi: 403 },
-  'status-token': { status: 401, text: 'This token of ADMIN_TOKENS opens /api alone.' },
-  'too-many-tries': { status: 429, text: 'Too many wrong tries.' },
+  host: { status: 421, text: say('This name is not served here. ADMIN_NAMES says which are.') },
+  'two-hosts': { status: 400, text: say('The request names two hosts.') },
+  'cross-site': { status: 403, text: say('Only pages of this service may ask for this.') },
+  'no-token': { status: 401, text: null },
+  'wrong-token': { status: 401, text: null },
+  'metrics-token': { status: 401, text: say('This token of ADMIN_TOKENS opens /metrics alone.'), inApi: 403 },
+  'status-token': { status: 401, text: say('This token of ADMIN_TOKENS opens /api alone.') },
+  'too-many-tries': { status: 429, text: say('Too many wrong tries.') },
 }
 
 /** Says whether a Host header names us. */

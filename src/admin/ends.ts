@@ -1,3 +1,4 @@
+import { quote, term, unpackWords, type Words } from '../language/sentence.ts'
 import type { AttemptRecord, EndedMessage } from '../outbox/outbox.ts'
 import { isUndelivered } from '../outbox/rules.ts'
 
@@ -11,7 +12,7 @@ const DECIDED: ReadonlySet<string> = new Set(['sent', 'rejected', 'retry', 'limi
 /** A message that nobody got. */
 interface Failure extends Pick<EndedMessage, 'recipient' | 'finalAt'> {
   readonly code: string
-  readonly reply: string
+  readonly reply: Words
   /** It says nothing of others: anybody can invent numbers and addresses. */
   readonly isOfRecipient: boolean
 }
@@ -54,10 +55,22 @@ function failureOf(
   if (isLast && state === 'sent' && receipt !== null) {
     const { status, errorCode, fault, reply = '' } = receipt
     const isOfRecipient = fault?.verdict !== 'ours' && /^(recipient|country)$/.test(fault?.scope ?? '')
-    return { recipient, finalAt, code: errorCode ?? status, reply: fault?.reason ?? reply, isOfRecipient }
+    return {
+      recipient,
+      finalAt,
+      code: errorCode ?? status,
+      reply: fault?.reason == null ? quote(reply) : term(fault.reason),
+      isOfRecipient,
+    }
   }
   // What ended before its timeline had it tells by its answer alone.
   const isOfRecipient =
     line === undefined || line.ofRecipient === true || !/^(null|content)$/.test(`${answer}`)
-  return { recipient, finalAt, code: line?.code ?? state, reply: line?.reply ?? '', isOfRecipient }
+  return {
+    recipient,
+    finalAt,
+    code: line?.code ?? state,
+    reply: unpackWords(line?.reply ?? ''),
+    isOfRecipient,
+  }
 }

@@ -104,7 +104,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       if (event.is === 'open') log.info({ event: 'bounce-mailbox' }, 'the mailbox of BOUNCE_IMAP_URL is read')
       else
         rarely.warn(
-          `bounce-mailbox/${event.reason}`,
+          `bounce-mailbox/${String(event.reason)}`,
           { event: 'bounce-mailbox', reason: event.reason },
           'the mailbox of BOUNCE_IMAP_URL cannot be read: trying again',
         )
@@ -216,7 +216,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
     },
     'ddq-ended'({ is, why, waitMs }) {
       const line = { event: 'ddq', is, why, wait_ms: waitMs }
-      rarely.warn(`ddq/${is}/${why}`, line, 'no device messages: trying again')
+      rarely.warn(`ddq/${is}/${String(why)}`, line, 'no device messages: trying again')
     },
     'ddq-leader': ({ leads }) =>
       log.info(

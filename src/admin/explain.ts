@@ -6,14 +6,17 @@ import {
   type Sentence,
   type SentenceKey,
   say,
+  tell,
   tellAll,
-  translateText,
+  term,
+  unpackWords,
+  type Words,
 } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
-import type { MessageView, ReportFault } from '../outbox/outbox.ts'
+import type { AttemptRecord, MessageView, ReportFault } from '../outbox/outbox.ts'
 import { adviceOn } from '../providers/diagnosis.ts'
 import { isOursToMend } from '../providers/provider.ts'
-import { clockTime, describeReply, formatDuration } from './console/html.ts'
+import { clockTime, describeRecord, describeReply, formatDuration } from './console/html.ts'
 import type { ChannelCalls, ProviderView } from './status/status.ts'
 
 /** An explanation of what became of a message, and the next step. */
@@ -86,7 +89,7 @@ function explainRefused({ timeline, answer }: MessageView): Found {
   const last = timeline.at(-1)
   if (last?.code === 'UNREADABLE') return UNREADABLE
   const refused = REFUSED[answer ?? 'content']
-  return { ...refused, next: adviceOn(last ?? {}) ?? refused.next }
+  return { ...refused, next: adviceOf(last) ?? refused.next }
 }
 
 function explainSuperseded({ timeline, ambiguous }: MessageView): Found {
@@ -142,7 +145,7 @@ export function describePartialFault(channel: Channel, provider: string, fault: 
   const values = {
     provider,
     name,
-    kind: translateText(kind),
+    kind: term(kind),
     at: clockTime(since),
     what: describeReply(fault),
   }
@@ -162,7 +165,7 @@ export function describePartialFault(channel: Channel, provider: string, fault: 
 }
 
 /** What the timeline says of a carrier that was not asked, by the scope of what it refuses: nothing else there tells the scope. */
-const SKIP_REPLIES: Readonly<Record<string, string | undefined>> = PART_REFUSED
+const SKIP_REPLIES: { readonly [S in PartialFault['scope']]?: Words } = PART_REFUSED
 
 /** Finds the partial faults that seem to hold a message up: a guess from its kind and the last line of its timeline. */
 function faultsOf(
@@ -179,7 +182,7 @@ function faultsOf(
             recipients === undefined &&
             ((scope === 'template' && fault.kind === kind) ||
               (last?.provider === each.provider &&
-                (last.code === code || last.reply === SKIP_REPLIES[scope]))),
+                (last.code === code || isSame(unpackWords(last.reply), SKIP_REPLIES[scope])))),
         )
         .map(fault => describePartialFault(channel, each.provider, fault)),
     )
@@ -205,11 +208,21 @@ function slowDestination(
         return say('Nothing is sent to {place} for {time}: {why}.', {
           place,
           time: formatDuration(restsUntil - now),
-          why: translateText(why ?? ''),
+          why: tell(why ?? ''),
         })
       if (inFlight > 0 && waiting > 0) return say(SLOW[channel], { place, inFlight, waiting })
     }
   return null
+}
+
+/** Whoever asks the running service has its words in one language. */
+function isSame(said: Sentence, words: Words | undefined): boolean {
+  const languages = ['en', 'zh-CN'] as const
+  return words !== undefined && languages.some(each => said.in(each) === tell(words).in(each))
+}
+
+function adviceOf(line: AttemptRecord | undefined) {
+  return line === undefined ? null : adviceOn({ code: line.code, reply: unpackWords(line.reply) })
 }
 
 /** The reason why nothing begins with a provider. */
@@ -231,7 +244,7 @@ function pauseOf(
       ? {
           provider,
           until: now,
-          why: say('{provider}: {why}.', { provider, why: translateText(limitWhy) }),
+          why: say('{provider}: {why}.', { provider, why: tell(limitWhy) }),
           lastError,
         }
       : null
@@ -253,7 +266,8 @@ function explainWaiting(row: MessageView, providers: readonly ProviderView[], no
   const isDue = (row.dueAt ?? 0) <= now
   const why = [pause, isDue ? slowDestination(row, providers, now) : null, ...faultsOf(row, providers)]
   const next =
-    adviceOn(row.timeline.at(-1) ?? lastError ?? {}) ??
+    adviceOf(row.timeline.at(-1)) ??
+    adviceOn(row.timeline.length > 0 ? {} : (lastError ?? {})) ??
     'Repair what the reply names. Nothing else is to be done: “Try now” only makes it sooner.'
   if (row.attempts > 0)
     return {
@@ -312,7 +326,7 @@ function explainReport(
   { status, errorCode, fault, reply: said, at }: NonNullable<MessageView['receipt']>,
   channel: Channel,
 ): Found {
-  const reply = describeReply({ code: errorCode ?? status, reply: fault?.reason ?? '' })
+  const reply = describeReply({ code: errorCode ?? status, reply: term(fault?.reason ?? '') })
   const values = { at: clockTime(at), status: reply, what: reply, said: said ?? '' }
   if (status === 'delivered' || status === 'read')
     return {
@@ -424,8 +438,8 @@ function lastReply({ timeline }: MessageView): Sentence | null {
   const { provider } = last
   // Nobody was asked: the reason is one of ours.
   if (last.outcome === 'skipped' || last.code === 'RENDER')
-    return say('{provider} was not asked: {reply}', { provider, reply: translateText(last.reply) })
-  return say('The last reply, of {provider}: {reply}', { provider, reply: describeReply(last) })
+    return say('{provider} was not asked: {reply}', { provider, reply: unpackWords(last.reply) })
+  return say('The last reply, of {provider}: {reply}', { provider, reply: describeRecord(last) })
 }
 
 /** Answers the same question when there is no message to a recipient at all: what is known of the platform's calls. */
@@ -445,7 +459,7 @@ export function explainAbsence({
       : say('Callers refused since the start: {count}, the last at {at}: {reason}.', {
           count,
           at: clockTime(last.at),
-          reason: translateText(last.reason),
+          reason: tell(last.reason),
         }),
     ...heldBack.map(({ quota, count, lastAt }) =>
       say('Held back by the quota {quota} since the start: {count}, the last at {at}.', {
@@ -459,7 +473,7 @@ export function explainAbsence({
       : [
           say('The last validation of the URL failed at {at}: {reason}.', {
             at: clockTime(validation.at),
-            reason: translateText(validation.reason),
+            reason: tell(validation.reason),
           }),
         ]),
   ]

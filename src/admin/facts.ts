@@ -7,8 +7,11 @@ import {
   Sentence,
   type SentenceKey,
   say,
+  tell,
   tellAll,
-  translateText,
+  term,
+  type Words,
+  withRemedy,
 } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { quotasOf } from '../messages/quotas.ts'
@@ -222,7 +225,7 @@ type Facts = Generator<Found, void>
 
 const CHANNEL_WORDS = { email: say('e-mail'), sms: say('SMS') } as const
 
-function tell({ kind, values, more = [], text, ...found }: Found, now: number): Fact {
+function tellFact({ kind, values, more = [], text, ...found }: Found, now: number): Fact {
   const { level, about = kind } = FACT_KINDS[kind]
   const { scope = {}, since = null, count = null } = found
   const inPlaces = {
@@ -251,7 +254,7 @@ function tell({ kind, values, more = [], text, ...found }: Found, now: number): 
  */
 export function listFacts(view: ServiceView, summary?: Summary | null): readonly Fact[] {
   const now = view.now()
-  return [...findFacts(view, summary, now)].map(found => tell(found, now))
+  return [...findFacts(view, summary, now)].map(found => tellFact(found, now))
 }
 
 /**
@@ -260,7 +263,7 @@ export function listFacts(view: ServiceView, summary?: Summary | null): readonly
  */
 export function firstLines(view: ServiceView, summary: Summary | null): readonly Fact[] {
   const lines = listLines(view, summary)
-  if (lines.length === 0) return [tell({ kind: 'well' }, view.now())]
+  if (lines.length === 0) return [tellFact({ kind: 'well' }, view.now())]
   return lines.sort((a, b) => Number(b.level === 'fail') - Number(a.level === 'fail'))
 }
 
@@ -317,8 +320,7 @@ function* findFacts(view: ServiceView, summary: Summary | null | undefined, now:
         values: { reply: describeReply({ code, reply }) },
       }
   yield* mailFacts(view.bounceMailbox(), summary ?? null)
-  for (const problem of view.templateProblems())
-    yield { kind: 'words', values: { problem: translateText(problem) } }
+  for (const problem of view.templateProblems()) yield { kind: 'words', values: { problem: tell(problem) } }
 }
 
 /** For so long it is told that the store could not do something, ms. */
@@ -335,7 +337,7 @@ function* storeFacts({ health, storeLoss }: ServiceView, isSilent: boolean, now:
     yield {
       kind: 'store-failed',
       since: failure.at,
-      values: { doing: failure.doing, message: translateText(failure.message) },
+      values: { doing: term(failure.doing), message: tell(failure.message) },
     }
   if (loss !== null) yield lossFact(loss)
 }
@@ -531,7 +533,7 @@ function* channelFacts(
       kind: 'url-invalid',
       scope,
       since: validation.at,
-      values: { reason: translateText(validation.reason) },
+      values: { reason: tell(validation.reason) },
     }
 }
 
@@ -557,7 +559,7 @@ function* certificateFacts(view: ServiceView): Facts {
     yield {
       kind: 'renewal-refused',
       since: refused.since,
-      values: { reason: translateText(refused.reason), end: clockTime(expiresAt) },
+      values: { reason: tell(refused.reason), end: clockTime(expiresAt) },
       more: [
         remainingMs > 0
           ? 'The one before is served on, and is valid until {end}.'
@@ -565,7 +567,8 @@ function* certificateFacts(view: ServiceView): Facts {
         'Put a certificate and its key into both files: they are taken within half a minute, without a restart.',
       ],
     }
-  for (const flaw of flaws) yield { kind: 'certificate-flaw', values: { flaw: translateText(flaw) } }
+  for (const flaw of flaws)
+    yield { kind: 'certificate-flaw', values: { flaw: withRemedy(flaw.sentence, flaw.remedy) } }
 }
 
 function* deviceFacts(alerts: AlertsStatus | null, now: number): Facts {
@@ -586,13 +589,12 @@ function* deviceFacts(alerts: AlertsStatus | null, now: number): Facts {
           : say('It is tried again every 5 s: look at DDQ_URL and the network.'),
       },
     }
-  for (const { topic, why } of refused)
-    yield { kind: 'topic-refused', values: { topic, why: translateText(why) } }
+  for (const { topic, why } of refused) yield { kind: 'topic-refused', values: { topic, why: tell(why) } }
 }
 
 /** Says how a subscription ended. */
-export function describeEnd({ is, why }: { readonly is: string; readonly why: string }): Sentence {
-  return say('{is}, {why}', { is: translateText(is), why: translateText(why) })
+export function describeEnd({ is, why }: { readonly is: string; readonly why: Words }): Sentence {
+  return say('{is}, {why}', { is: term(is), why: tell(why) })
 }
 
 function* webhookFacts(status: WebhooksStatus | null): Facts {
@@ -604,7 +606,7 @@ function* webhookFacts(status: WebhooksStatus | null): Facts {
       kind: 'receiver-fails',
       since,
       count: status.waiting,
-      values: { reason: translateText(reason) },
+      values: { reason: term(reason) },
     }
 }
 
@@ -614,7 +616,7 @@ const MANY_BOUNCES = { share: 0.05, fewest: 20 }
 function* mailFacts(mailbox: BounceMailboxStatus | null, summary: Summary | null): Facts {
   const failing = mailbox?.leads === true ? mailbox.failing : null
   if (failing !== null)
-    yield { kind: 'bounces-unread', since: failing.since, values: { reason: translateText(failing.reason) } }
+    yield { kind: 'bounces-unread', since: failing.since, values: { reason: tell(failing.reason) } }
   if (summary === null) return
   const { counts, bounced } = summary
   const isSent = ({ channel, state }: Summary['counts'][number]) => channel === 'email' && state === 'sent'

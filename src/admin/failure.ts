@@ -1,7 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { languageOfBrowser } from '../language/choose.ts'
-import { translateText } from '../language/sentence.ts'
+import { say, tell, type Words } from '../language/sentence.ts'
 import { StoreUnavailable } from '../outbox/outbox.ts'
+import { tellSchemaFault } from '../runtime/yaml-text.ts'
 
 /** Programs ask below this path and are answered JSON; everybody else is answered text. */
 const API = '/api/'
@@ -12,7 +13,7 @@ export interface Failure {
   /** Programs tell faults apart by it. */
   readonly error: string
   /** People read it; it never holds a value of the request. */
-  readonly message: string
+  readonly message: Words
 }
 
 /** Thrown by a route: the request cannot be answered, and why. */
@@ -21,7 +22,7 @@ export class RequestRefused extends Error {
   readonly failure: Failure
 
   constructor(failure: Failure) {
-    super(failure.message)
+    super(String(failure.message))
     this.failure = failure
   }
 }
@@ -48,19 +49,22 @@ export function sendFailure(reply: FastifyReply, { status, error, message }: Fai
   const { request } = reply
   reply.code(status)
   if (isApiPath(request)) return reply.send({ error, message })
-  const text = translateText(message).in(languageOfBrowser(request.headers['accept-language']))
+  const text = tell(message).in(languageOfBrowser(request.headers['accept-language']))
   return reply.type('text/plain; charset=utf-8').header('vary', 'accept-language').send(`${text}\n`)
 }
 
 /** The answer to a request whose route or parsing threw this error. */
 export function failureOf(error: Error & Partial<FastifyError>): Failure {
   if (error instanceof RequestRefused) return error.failure
-  if (error instanceof StoreUnavailable) return { status: 503, error: 'unavailable', message: error.message }
+  if (error instanceof StoreUnavailable) return { status: 503, error: 'unavailable', message: error.words }
   if (error.validation !== undefined) {
     // The field that is wrong, as ajv has it; never its value, nor the name of a field that there is not.
     const [first] = error.validation
     const field = first?.instancePath.replaceAll('/', '.') ?? ''
-    const message = `${error.validationContext ?? 'request'}${field} ${first?.message ?? 'is wrong'}`
+    const message = say('{path} {problem}', {
+      path: `${error.validationContext ?? 'request'}${field}`,
+      problem: tellSchemaFault(first),
+    })
     return { status: 400, error: 'invalid', message }
   }
   const status = error.statusCode ?? 500

@@ -7,7 +7,7 @@ import {
   type UnauthenticatedConnections,
 } from '../callback/unauthenticated-connections.ts'
 import { languageOfBrowser } from '../language/choose.ts'
-import { translateText } from '../language/sentence.ts'
+import { tell } from '../language/sentence.ts'
 import { build } from '../runtime/build.ts'
 import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
@@ -64,7 +64,7 @@ export function createAdminListener(
     const language = languageOfBrowser(headers['accept-language'])
     const words =
       'reason' in detail
-        ? { reason: translateText(detail.reason).in(language) }
+        ? { reason: tell(detail.reason).in(language) }
         : { partial: detail.partial?.map(each => each.in(language)) }
     return reply
       .code(ready ? 200 : 503)

@@ -1,4 +1,4 @@
-import type { Sentence } from '../language/sentence.ts'
+import type { Sentence, Words } from '../language/sentence.ts'
 import type { Summary } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
 import { FACT_KINDS, lasts, listFacts } from './facts.ts'
@@ -23,7 +23,7 @@ export type Readiness =
       readonly partial?: readonly Sentence[]
       readonly lost?: { readonly messages: number }
     }
-  | { readonly ready: false; readonly reason: string }
+  | { readonly ready: false; readonly reason: Words }
 
 const NO_DESCRIPTORS = 'too few files may be open: raise LimitNOFILE (systemd) or ulimits (compose)'
 /** The timeout of a probe, ms: longer than a slow disk takes, shorter than whoever asks waits. */

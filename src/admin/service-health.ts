@@ -1,5 +1,6 @@
 import { wasStopped } from '../delivery/health.ts'
 import type { EventHandlers, EventOf } from '../events/events.ts'
+import { quote, type Words, wordsOf } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { isOperatorFault, isProviderDown } from '../providers/provider.ts'
 
@@ -13,7 +14,7 @@ export interface ProviderStatus {
   readonly lastError: {
     readonly at: number
     readonly code: string
-    readonly reply: string
+    readonly reply: Words
     readonly whose: string
   } | null
   readonly lastSentAt: number | null
@@ -35,13 +36,13 @@ interface QuotaHappened extends Happened {
 /** What became of a channel's callbacks since the start. */
 export interface ChannelHealth {
   /** The platform's last validation of the URL; `reason`: the answer to it, when it failed. */
-  readonly validation: { readonly at: number; readonly ok: boolean; readonly reason: string } | null
+  readonly validation: { readonly at: number; readonly ok: boolean; readonly reason: Words } | null
   /** POSTs by their signature. */
   readonly signatures: Record<EventOf<'callback'>['signature'], number>
   /** Callers whose authentication failed, and the latest one with its answer. */
   readonly refusals: {
     readonly count: number
-    readonly last: { readonly at: number; readonly reason: string } | null
+    readonly last: { readonly at: number; readonly reason: Words } | null
   }
   /** POSTs with the right key that were refused, with none accepted since: probably the platform's own. */
   readonly lockedOut: {
@@ -82,7 +83,7 @@ export interface FailingRobot {
   /** It does not pass by itself. */
   readonly isRefused: boolean
   readonly code: string
-  readonly reply: string
+  readonly reply: Words
 }
 
 /** The store's last failure. */
@@ -90,7 +91,7 @@ interface StoreFailure {
   /** ms since the epoch. */
   readonly at: number
   readonly doing: string
-  readonly message: string
+  readonly message: Words
 }
 
 /** The facts that people ask for first at night, kept in memory, as the events of `handlers` tell them. */
@@ -135,7 +136,10 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       // What becomes of an operator's own question says nothing of the platform.
       if (isCheck === true) return
       const health = channels[channel]
-      const said = { at: now(), reason: answer.err_msg }
+      const said = {
+        at: now(),
+        reason: quote(answer.err_msg, refusal === null ? String(answer.err_code) : `refused-${refusal}`),
+      }
       if (outdated) health.outdatedAt = said.at
       if (refusal !== null) health.refusals = { count: health.refusals.count + 1, last: said }
       if (method === 'GET') {
@@ -174,7 +178,7 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }
     },
     'store-failed'({ doing, error }) {
-      storeFailure = { at: now(), doing, message: error.message }
+      storeFailure = { at: now(), doing, message: wordsOf(error) }
     },
   }
 

@@ -2,6 +2,7 @@ import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { Asked } from '../callback/asked.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
+import type { Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { AdminQueries, StoreLoss, Summary } from '../outbox/outbox.ts'
 import type { Build } from '../runtime/build.ts'
@@ -31,7 +32,7 @@ export interface ServiceView {
   /** Whether callbacks were refused just now because file descriptors are short. */
   lacksDescriptors(): boolean
   /** Why the store cannot be relied on, though it answers; null: it can. */
-  storeTrouble?(): string | null
+  storeTrouble?(): Words | null
   /** The loss that the store found at a start within the last day; null: none. */
   storeLoss(): StoreLoss | null
   /** The certificate that is served; null: TLS ends in front of this service. */
@@ -39,7 +40,7 @@ export interface ServiceView {
   /** Why the certificate's files are not what is served; null: they are. */
   renewalRefused(): RefusedRenewal | null
   /** The faults of the operator's words and templates, a line each. */
-  templateProblems(): readonly string[]
+  templateProblems(): readonly Words[]
   /** It is null when there are no device alerts. */
   deviceAlerts(): AlertsStatus | null
   /** Counts the addresses that some mails are left out to now, since mails to them came back; null: BOUNCE_REFUSE=off. */

@@ -1,5 +1,6 @@
 import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
+import { quote, ToldError, type Words } from '../language/sentence.ts'
 import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
 import { createRedactor, NO_MESSAGE } from '../providers/redact.ts'
@@ -16,7 +17,7 @@ export interface MailboxLogin {
   /** Access tokens in the place of a password; closed with the mailbox. */
   readonly tokens?:
     | {
-        getToken(): Promise<{ readonly token: string } | { readonly reply: string }>
+        getToken(): Promise<{ readonly token: string } | { readonly reply: Words }>
         close(): Promise<unknown>
       }
     | undefined
@@ -41,7 +42,7 @@ export interface BounceMailboxStatus {
   /** It is false when another replica reads. */
   readonly leads: boolean
   /** Since when it cannot be read, ms since the epoch, and why; null: it can. */
-  readonly failing: { readonly since: number; readonly reason: string } | null
+  readonly failing: { readonly since: number; readonly reason: Words } | null
 }
 
 /** The folder that reports on mails of ours are moved to, once they are taken. */
@@ -113,7 +114,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
         for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += PAUSE_MS.afterLook) {
           client.stats(true)
           await pause(PAUSE_MS.afterLook)
-          if (client.stats().received > MOST_UNASKED_OCTETS) throw new Error('the server talks without end')
+          if (client.stats().received > MOST_UNASKED_OCTETS)
+            throw new ToldError('the server talks without end')
           if (mayHaveMore) break
         }
       }
@@ -254,7 +256,7 @@ export async function tryMailbox(login: MailboxLogin): Promise<Diagnosis | null>
 async function createClient({ address, tokens }: MailboxLogin): Promise<ImapFlow> {
   const { host, port, secure, startTls, user, pass } = address
   const got = await tokens?.getToken()
-  if (got !== undefined && 'reply' in got) throw new Error(got.reply)
+  if (got !== undefined && 'reply' in got) throw new ToldError(got.reply)
   return new ImapFlow({
     ...LIMITS,
     host,
@@ -290,5 +292,6 @@ function diagnose(error: unknown, { host, port, pass }: ImapAddress): Diagnosis 
     return { what: 'the connection ended before the answer did', next }
   if (tlsFailed === true)
     return { what: 'the server offers no TLS', next: 'look at host and port in BOUNCE_IMAP_URL' }
-  return { what: createRedactor(NO_MESSAGE, [pass]).reply(code ?? message ?? 'unknown fault'), next }
+  if (error instanceof ToldError) return { what: error.words, next }
+  return { what: quote(createRedactor(NO_MESSAGE, [pass]).reply(code ?? message ?? 'unknown fault')), next }
 }

@@ -1,7 +1,7 @@
 import { API } from '../admin/status/status.ts'
 import { type AdminRole, loadSomeSettings, roleOf } from '../config/config.ts'
 import { adminAddress } from '../config/sources.ts'
-import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say } from '../language/sentence.ts'
 import type { Io } from './command.ts'
 import { requestHealth } from './health.ts'
 
@@ -67,6 +67,6 @@ export async function askService(
   // All that a command has somebody type is a recipient.
   if (status === 400)
     return { why: say('That is neither a mail address nor a phone number in full (+86…).'), status }
-  const text = translateText(answer?.message ?? 'not JSON')
+  const text = answer?.message ?? say('not JSON')
   return { why: say('{url} says {status}: {text}', { url, status, text }), status }
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
-import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { type Sentence, say } from '../language/sentence.ts'
 import { callService, SILENT } from './ask-service.ts'
 import { type Command, failWith, readArguments, writeLine } from './command.ts'
 
@@ -34,7 +34,7 @@ export const backup: Command = async (argv, io) => {
       say('{url} says {status}: {text}', {
         url,
         status: response.status,
-        text: translateText((await response.text()).trim()),
+        text: (await response.text()).trim(),
       }),
     )
   try {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Agent, request } from 'undici'
+import { type Sentence, type Words, wordsOf } from '../language/sentence.ts'
 import { isCertificateError } from '../providers/diagnosis.ts'
 
 export interface ChannelCredentials {
@@ -23,7 +24,7 @@ export type CallbackAnswer =
     }
   | {
       readonly is: 'unreachable'
-      readonly why: string
+      readonly why: Words
       /** The service showed a certificate that this client does not accept. */
       readonly certificateRefused: boolean
       readonly ms: number
@@ -132,9 +133,8 @@ function readAnswer(text: string): { errCode: number | null; errMsg: string; bod
   }
 }
 
-function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
+function describeError(error: unknown): Sentence {
   // Node's error for a name with several addresses has an empty message; its first cause speaks.
   const cause = error instanceof AggregateError ? (error.errors[0] as Error | undefined) : undefined
-  return error.message || cause?.message || error.name
+  return wordsOf(cause ?? error)
 }

@@ -6,7 +6,7 @@ import { CHECKED_KINDS, type Fact } from '../admin/facts.ts'
 import { CHECK_AGENT } from '../callback/routes.ts'
 import { type Config, ConfigError, loadConfig } from '../config/config.ts'
 import { languageOfBrowser, languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
+import { quote, type ReaderLanguage, say, tell, term, type Words, wordsOf } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { modulesOf } from '../providers/list.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -72,7 +72,7 @@ export async function runChecks(
     if (!(error instanceof ConfigError)) throw error
     return [...error.faults, ...files].map(failOf)
   }
-  const faulty = new Set(files.map(({ name }) => name))
+  const faulty = new Set(files.map(({ name }) => String(name)))
   const unless = (name: string, about: string, check: () => Results) =>
     attempt(about, () => (faulty.has(name) ? [] : check()))
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
@@ -81,7 +81,7 @@ export async function runChecks(
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
   const checks = [
-    attempt('files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(name)).map(failOf)),
+    attempt('files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(String(name))).map(failOf)),
     attempt('settings', () => checkSettings(config)),
     attempt('certificate', () => checkCertificate(config, clock.now())),
     attempt('providers', () => checkProviders(withoutFiles(config, faulty), clock)),
@@ -133,13 +133,7 @@ async function attempt(about: string, check: () => Results): Promise<readonly Ch
   try {
     return [...(await check())]
   } catch (error) {
-    return [
-      checkFailure(
-        about,
-        error instanceof Error ? error.message : String(error),
-        'this was not foreseen: please report it',
-      ),
-    ]
+    return [checkFailure(about, wordsOf(error), 'this was not foreseen: please report it')]
   }
 }
 
@@ -200,7 +194,7 @@ export async function askForFacts(io: Io, language: ReaderLanguage): Promise<rea
   const { causes } = asked.answer as { readonly causes: readonly Fact[] }
   return causes
     .filter(({ kind }) => !CHECKED_KINDS.has(kind))
-    .map(({ about, level, text }) => ({ about, is: level, what: text, next: FROM_SERVICE }))
+    .map(({ about, level, text }) => ({ about, is: level, what: quote(String(text)), next: FROM_SERVICE }))
 }
 
 /** Names the carriers that have reported on none of the SMS that they took last, ten minutes ago or earlier. */
@@ -293,10 +287,22 @@ const LEVELS = { ok: say('ok'), warn: say('warn'), fail: say('fail') } as const
 /** Formats results as lines for a terminal in its reader's language, with a count at the end. */
 export function formatAsText(results: readonly CheckResult[], language: ReaderLanguage): string {
   // A server's line end must not begin a line of its own.
-  const write = (words: Sentence | string) =>
-    (typeof words === 'string' ? translateText(words) : words).in(language).replaceAll(/[\r\n]+/g, ' ')
+  const write = (words: Words) =>
+    tell(words)
+      .in(language)
+      .replaceAll(/[\r\n]+/g, ' ')
+  /** A name that is not known as a whole may be of several: a channel and a quota. */
+  const nameOf = (about: CheckResult['about']): string => {
+    if (typeof about !== 'string') return write(about)
+    const whole = write(term(about))
+    if (whole !== about) return whole
+    return about
+      .split(' ')
+      .map(each => write(term(each)))
+      .join(' ')
+  }
   const lines = results.map(({ about, is, what, next }) => {
-    const first = `${padColumn(LEVELS[is].in(language), 4)}  ${padColumn(write(about), WIDTH)}  ${write(what)}\n`
+    const first = `${padColumn(LEVELS[is].in(language), 4)}  ${padColumn(nameOf(about), WIDTH)}  ${write(what)}\n`
     return next === undefined ? first : `${first}${' '.repeat(WIDTH + 8)}→ ${write(next)}\n`
   })
   const count = (is: CheckResult['is']) => results.filter(result => result.is === is).length

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { type Sentence, say } from '../language/sentence.ts'
 
 /** The parts of the process that a command may use. */
 export interface Io {
@@ -33,13 +33,12 @@ export class UsageError extends Error {
 }
 
 /** Writes a sentence and a line end in the language of the terminal. */
-export function writeLine(io: Io, to: 'stdout' | 'stderr', sentence: Sentence | string): void {
-  const line = typeof sentence === 'string' ? translateText(sentence) : sentence
-  io[to].write(`${line.in(languageOfTerminal(io.env)).trimEnd()}\n`)
+export function writeLine(io: Io, to: 'stdout' | 'stderr', sentence: Sentence): void {
+  io[to].write(`${sentence.in(languageOfTerminal(io.env)).trimEnd()}\n`)
 }
 
 /** Says why a command failed. @returns its exit code */
-export function failWith(io: Io, why: Sentence | string): 1 {
+export function failWith(io: Io, why: Sentence): 1 {
   writeLine(io, 'stderr', why)
   return 1
 }

@@ -2,7 +2,7 @@ import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { type SettingName, settingNames } from '../config/settings.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
-import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { quote, type Sentence, say, tell, term, withRemedy } from '../language/sentence.ts'
 import { stringifyExactly } from '../runtime/exact-json.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
@@ -37,7 +37,7 @@ async function tail(
   const given = loadSomeSettings(io, NAMES)
   const absent = NEEDED.filter(name => given[name] === undefined)
   const faults = [
-    ...absent.map(name => ({ name, problem: 'is missing' })),
+    ...absent.map(name => ({ name, problem: 'is missing' as const })),
     ...findFileFaults(given, io.readFile),
   ]
   if (faults.length > 0) throw new ConfigError(faults)
@@ -65,15 +65,15 @@ async function tail(
       report(
         say('malformed ({topic}): {fault}; {shape}', {
           topic: topic || '?',
-          fault: translateText(fault),
+          fault: term(fault),
           shape,
         }),
       ),
     onSubscribed: topics =>
       report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_URL.origin })),
-    onRefused: (topic, why) => report(say('{about}: {what}', { about: topic, what: translateText(why) })),
+    onRefused: (topic, why) => report(withRemedy(quote(topic), why)),
     onEnd: ({ why }, waitMs) =>
-      report(say('{why}; again in {n} s', { why: translateText(why), n: (waitMs / 1000).toFixed(1) })),
+      report(say('{why}; again in {n} s', { why: tell(why), n: (waitMs / 1000).toFixed(1) })),
   })
   if (io.signal?.aborted) end()
   io.signal?.addEventListener('abort', () => end(), { once: true })

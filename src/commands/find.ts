@@ -1,9 +1,9 @@
 import { STATE_WORDS } from '../admin/console/figures.ts'
-import { clockTime, describeReply, formatDuration } from '../admin/console/html.ts'
+import { clockTime, describeRecord, formatDuration } from '../admin/console/html.ts'
 import { type Explanation, explainAbsence, explainMessage } from '../admin/explain.ts'
 import type { ChannelCalls, ProviderView } from '../admin/status/status.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, say, term } from '../language/sentence.ts'
 import type { MessageView } from '../outbox/outbox.ts'
 import { askService } from './ask-service.ts'
 import { type Command, failWith, type Io, readArguments, UsageError } from './command.ts'
@@ -89,10 +89,10 @@ function formatAbsence(calls: readonly ChannelCalls[], language: ReaderLanguage)
 function formatMessage(row: MessageView, { what, next }: Explanation, language: ReaderLanguage): string {
   const attempts = row.timeline.map(
     each =>
-      `    ${clockTime(each.at)}  ${each.provider}  ${translateText(each.outcome).in(language)}  ${describeReply(each).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
+      `    ${clockTime(each.at)}  ${each.provider}  ${term(each.outcome).in(language)}  ${describeRecord(each).in(language)}  (${formatDuration(each.tookMs).in(language)})\n`,
   )
   const { arrivedAt, channel, kind, maskedRecipient, state, id } = row
-  return `${clockTime(arrivedAt)}  ${say(channel).in(language)} ${translateText(kind).in(language)}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
+  return `${clockTime(arrivedAt)}  ${say(channel).in(language)} ${term(kind).in(language)}  ${maskedRecipient}  ${STATE_WORDS[state].in(language)}
   ${what.in(language)}
   → ${next.in(language)}
   id ${id}

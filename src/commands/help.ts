@@ -1,4 +1,4 @@
-import { type ReaderLanguage, Sentence, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, Sentence, term } from '../language/sentence.ts'
 import { callbackKinds } from '../messages/kinds.ts'
 import { fillLines, padColumn } from '../runtime/terminal.ts'
 import texts from './help.json' with { type: 'json' }
@@ -20,6 +20,11 @@ type Documented = keyof typeof helpOf
 /** Columns of a page of help. */
 const WIDTH = 116
 
+/** A text of `help.json`, which the word file has. */
+export function helpText(text: string, kinds = ''): Sentence {
+  return new Sentence(text, { kinds })
+}
+
 /** How a command is written: `callback-courier urls [OPTIONS]`. */
 function formatSynopsis(name: Documented): string {
   return `callback-courier ${name} ${helpOf[name].takes}`.trimEnd()
@@ -28,7 +33,7 @@ function formatSynopsis(name: Documented): string {
 /** The text that `--help` prints. */
 export function formatHelp(name: Documented, language: ReaderLanguage): string {
   const { about, options } = helpOf[name]
-  const parts = about.map(each => indent(fillLines(translateText(each).in(language), WIDTH), 2))
+  const parts = about.map(each => indent(fillLines(helpText(each).in(language), WIDTH), 2))
   const rows = Object.keys(options).length === 0 ? [] : [formatOptions(options, language)]
   return [`${formatSynopsis(name)}\n`, ...parts, ...rows].join('\n')
 }
@@ -46,10 +51,10 @@ export function formatHint(name: Documented, option: string | undefined, languag
 function formatOptions(options: Help['options'], language: ReaderLanguage): string {
   const width = Math.max(...Object.keys(options).map(head => head.length))
   const kinds = callbackKinds
-    .map(({ channel, type, name }) => `\n  ${channel.padEnd(5)} ${type}  ${translateText(name).in(language)}`)
+    .map(({ channel, type, name }) => `\n  ${channel.padEnd(5)} ${type}  ${term(name).in(language)}`)
     .join('')
   const rows = Object.entries(options).map(([head, about]) => {
-    const lines = fillLines(new Sentence(about, { kinds }).in(language), WIDTH - width - 2)
+    const lines = fillLines(helpText(about, kinds).in(language), WIDTH - width - 2)
     return `  ${padColumn(head, width)}  ${indent(lines, width + 4).trimStart()}`
   })
   return rows.join('')

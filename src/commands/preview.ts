@@ -65,7 +65,7 @@ async function writeCarriers(config: Config, out: string): Promise<void> {
 
 function whatIsSent(provider: Provider, outgoing: OutgoingSms, templates: SmsTemplates): string {
   const why = provider.fits?.(outgoing) ?? null
-  if (why !== null) return `NOT SENT: ${why}`
+  if (why !== null) return `NOT SENT: ${String(why)}`
   const request = provider.requestOf?.(outgoing) ?? null
   if (request !== null) return `request ${request}`
   const use = templates.templateFor(provider.name, outgoing)

@@ -1,11 +1,11 @@
 import { parseEnv } from 'node:util'
 import type { ConfigError } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, say, wordsOf } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
 import { fillLines, forTerminal, showLocalTimes } from '../runtime/terminal.ts'
 import { type Command, failWith, type Io, UsageError, writeLine } from './command.ts'
-import { formatHelp, formatHint, helpOf } from './help.ts'
+import { formatHelp, formatHint, helpOf, helpText } from './help.ts'
 
 type CommandName = keyof typeof helpOf
 export const commandNames = Object.keys(helpOf) as readonly CommandName[]
@@ -24,7 +24,7 @@ export function formatUsage(language: ReaderLanguage): string {
 
   ${what.in(language)}
 
-${commandNames.map(name => `  ${name.padEnd(width)}  ${translateText(helpOf[name].summary).in(language)}`).join('\n')}
+${commandNames.map(name => `  ${name.padEnd(width)}  ${helpText(helpOf[name].summary).in(language)}`).join('\n')}
 
 ${fillLines(more.in(language), 116)
   .map(line => `  ${line}\n`)
@@ -93,7 +93,7 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     if (!(error instanceof Error)) throw error
     // A file that an option names, and that cannot be read or written, is no bug of ours.
     const isOfFile = 'syscall' in error && 'path' in error
-    if (error.name === 'StoreUnusable' || isOfFile) return failWith(io, error.message)
+    if (error.name === 'StoreUnusable' || isOfFile) return failWith(io, wordsOf(error))
     if (error.name !== 'ConfigError') throw error
     io.stderr.write(`${(error as ConfigError).in(language)}\n`)
     return 1

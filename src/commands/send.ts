@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
 import { languageOfBrowser } from '../language/choose.ts'
-import { type ReaderLanguage, type Sentence, say, translateText } from '../language/sentence.ts'
+import { quote, type ReaderLanguage, type Sentence, say, tell } from '../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../messages/kinds.ts'
 import { sampleIn } from '../messages/samples.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -95,7 +95,7 @@ function isSuccess(answer: CallbackAnswer): boolean {
 function formatAnswer(answer: CallbackAnswer): Sentence {
   const { ms } = answer
   if (answer.is === 'unreachable') {
-    const why = translateText(answer.why)
+    const why = tell(answer.why)
     return answer.certificateRefused
       ? say(
           'no answer: {why} ({ms} ms); TLS_CA_FILE names an authority of your own, and --insecure takes any certificate',
@@ -106,7 +106,7 @@ function formatAnswer(answer: CallbackAnswer): Sentence {
   const { status, errCode, errMsg, body } = answer
   const code =
     errCode === null ? say('no err_code in: {body}', { body: body.slice(0, 200) }) : `err_code ${errCode}`
-  const text = translateText(errMsg)
+  const text = quote(errMsg, String(errCode))
   return say('HTTP {status}  {code}  {ms} ms  {text}', { status, code, ms, text })
 }
 

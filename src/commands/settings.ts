@@ -2,7 +2,7 @@ import { describeSetting } from '../config/pages.ts'
 import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
 import { nearestName, replacementOf } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { joinSentences, say } from '../language/sentence.ts'
+import { joinSentences, say, tell } from '../language/sentence.ts'
 import { fillLines } from '../runtime/terminal.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
@@ -11,7 +11,7 @@ export const settings: Command = async (argv, io) => {
   const [asked] = positionals
   if (asked === undefined) {
     for (const { title, settings: own } of groups) {
-      writeLine(io, 'stdout', title)
+      writeLine(io, 'stdout', tell(title))
       io.stdout.write(`  ${Object.keys(own).join('\n  ')}\n\n`)
     }
     return 0

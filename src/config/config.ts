@@ -1,8 +1,15 @@
 import { createRequire } from 'node:module'
 import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
-import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
+import {
+  joinSentences,
+  type ReaderLanguage,
+  say,
+  tell,
+  type Words,
+  withRemedy,
+} from '../language/sentence.ts'
+import type { Setting, SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
@@ -47,10 +54,7 @@ function listFaults(faults: readonly SettingFault[], language: ReaderLanguage): 
       ? say('One setting is missing or wrong:')
       : say('{n} settings are missing or wrong:', { n: faults.length })
   const lines = faults.map(({ name, problem, remedy }) => {
-    const is = `  ${translateText(name).in(language)} ${translateText(problem).in(language)}`
-    return remedy === undefined
-      ? is
-      : say('{about}: {what}', { about: is, what: translateText(remedy) }).in(language)
+    return `  ${withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy).in(language)}`
   })
   return `${title.in(language)}\n${lines.join('\n')}`
 }
@@ -74,7 +78,7 @@ export function loadConfig(
 ): Config {
   const merged = mergeSources(sources)
   const read = validate(merged.given)
-  const wrong = new Set([...merged.faults, ...read.faults].map(fault => fault.name))
+  const wrong = new Set([...merged.faults, ...read.faults].map(({ name }) => String(name)))
   // The rest is looked at together all the same, so that all faults come at once.
   const usable = without(read.values, wrong)
   const faults = [...merged.faults, ...read.faults, ...faultsTogether(usable, wrong), ...findMore(usable)]
@@ -87,11 +91,13 @@ export function loadConfig(
   }
 
   const values = read.values as SettingValues
-  const strays = merged.strayLines.map(({ name, problem, ...more }) => ({
-    name: 'settings',
-    sentence: `${name} ${problem}`,
-    ...more,
-  }))
+  const strays = merged.strayLines.map(
+    ({ name, problem, ...more }): SettingAdvice => ({
+      name: 'settings',
+      sentence: say('{name} {problem}', { name, problem: tell(problem) }),
+      ...more,
+    }),
+  )
   const config: Config = {
     ...values,
     warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
@@ -122,7 +128,7 @@ export function loadSomeSettings<K extends SettingName>(
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
   const read = validate(given)
-  const faults = [...merged.faults, ...read.faults].filter(({ name }) => wanted.has(name))
+  const faults = [...merged.faults, ...read.faults].filter(({ name }) => wanted.has(String(name)))
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.fromEntries(names.map(name => [name, read.values[name]])) as { readonly [N in K]: Partly[N] }
 }
@@ -147,7 +153,7 @@ const defaults = Object.fromEntries(
     const { default: text, reader } = settingOf(name) ?? {}
     if (text === undefined) return []
     const reading = reader?.(String(text)) ?? { value: text }
-    if ('fault' in reading) throw new Error(`the default of ${name} ${reading.fault}`)
+    if ('fault' in reading) throw new Error(`the default of ${name} ${String(reading.fault)}`)
     return [[name, reading.value]]
   }),
 )
@@ -158,7 +164,7 @@ const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) =
   const reading = settingOf(name)?.reader?.(text)
   if (reading === undefined) throw new Error(`${name} has no reader`)
   if ('fault' in reading) {
-    reads.errors = [{ keyword: 'reads', message: reading.fault, params: {} }]
+    reads.errors = [{ keyword: 'reads', message: String(reading.fault), params: reading }]
     return false
   }
   const values: Record<string, unknown> = place?.parentData ?? {}
@@ -202,22 +208,27 @@ function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
   return [...faults.values()]
 }
 
-function problemOf(error: ErrorObject, name: SettingName): string {
-  const { schema, ...about } = allSettings[name]
-  const form = 'form' in about ? about.form : `such as ${'example' in about ? about.example : about.default}`
+function problemOf(error: ErrorObject, name: SettingName): Words {
+  const { schema, meaning, form, example, default: usual = '' }: Setting<unknown> = allSettings[name]
+  const must = say('must be {form}', {
+    form: form === undefined ? say('such as {example}', { example: example ?? usual }) : tell(form),
+  })
   switch (error.keyword) {
     case 'required':
-      return `is missing. ${about.meaning}`
+      return joinSentences(say('is missing.'), tell(meaning))
     case 'reads':
-      return error.message ?? `must be ${form}`
+      return (error.params as { readonly fault?: Words }).fault ?? must
     case 'enum':
-      return `must be one of ${('enum' in schema ? (schema.enum ?? []) : []).join(', ')}`
+      return say('must be one of {words}', { words: (schema.enum ?? []).join(', ') })
     case 'type':
     case 'minimum':
     case 'maximum':
-      return `must be a whole number from ${schema.minimum} to ${schema.maximum}`
+      return say('must be a whole number from {minimum} to {maximum}', {
+        minimum: schema.minimum ?? 0,
+        maximum: schema.maximum ?? 0,
+      })
     default:
-      return `must be ${form}`
+      return must
   }
 }
 
@@ -264,5 +275,5 @@ function validate(given: Readonly<Record<string, string>>) {
   const { schema, data } = schemaOptions(given)
   ajv.validate(schema, data)
   const faults = faultsOf(ajv.errors ?? [])
-  return { values: without(data as Partly, new Set(faults.map(({ name }) => name))), faults }
+  return { values: without(data as Partly, new Set(faults.map(({ name }) => String(name)))), faults }
 }

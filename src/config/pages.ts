@@ -1,5 +1,4 @@
-import type { ReaderLanguage } from '../language/sentence.ts'
-import { joinSentences, type Sentence, say, translateText } from '../language/sentence.ts'
+import { joinSentences, type ReaderLanguage, type Sentence, say, tell } from '../language/sentence.ts'
 import type { Setting } from '../settings/setting.ts'
 import { allSettings, groups, type SettingName, settingNames } from './settings.ts'
 
@@ -31,7 +30,7 @@ export function envExample(language: ReaderLanguage): string {
   ]
   const lines = Object.entries(EXAMPLES[language]).map(([name, value]) => {
     const setting: Setting<unknown> = allSettings[name as SettingName]
-    const [first = ''] = /^.+?(?:\.(?= |$)|。|$)/.exec(translateText(setting.meaning).in(language)) ?? []
+    const [first = ''] = /^.+?(?:\.(?= |$)|。|$)/.exec(tell(setting.meaning).in(language)) ?? []
     const example = setting.example === undefined || value !== '' ? '' : setting.example
     const shown = example === '' ? [] : [say('Example: {example}', { example }).in(language)]
     return `# ${[first, ...shown].join(language === 'en' ? ' ' : '')}\n${name}=${value}\n`
@@ -59,9 +58,9 @@ export function describeSetting(
   const { enum: choices, minimum, maximum } = schema
   const usual = setting.default === '{}' ? '' : (setting.default ?? '')
   return [
-    [translateText(meaning)],
+    [tell(meaning)],
     ...Object.entries(parts).map(([part, text]) => [
-      say('- {part}: {meaning}', { part: code(part), meaning: translateText(text) }),
+      say('- {part}: {meaning}', { part: code(part), meaning: tell(text) }),
     ]),
     [
       ...(setting.required === true ? [say('Has to be set.')] : []),
@@ -82,8 +81,8 @@ export function describeSetting(
 export function settingsPage(language: ReaderLanguage): string {
   const other = language === 'en' ? '[中文](zh-CN/settings.md)' : '[English](../settings.md)'
   const parts = groups.map(({ title, about, settings: own }) => [
-    `## ${translateText(title).in(language)}`,
-    inMarkdown(translateText(about), language),
+    `## ${tell(title).in(language)}`,
+    inMarkdown(tell(about), language),
     ...Object.keys(own).flatMap(name => [`### \`${name}\``, ...entryOf(name as SettingName, language)]),
   ])
   const head = [

@@ -1,3 +1,4 @@
+import { say, tell, type Words } from '../language/sentence.ts'
 import { providerModules } from '../providers/list.ts'
 import { roleOf } from '../settings/readers.ts'
 import { isRouted } from '../settings/senders.ts'
@@ -50,16 +51,17 @@ export function faultsTogether(s: Partly, wrong: ReadonlySet<string>): readonly 
     ...secretFaults(s),
     ...exampleFaults(s),
   ]
-  return faults.filter(fault => !wrong.has(fault.name))
+  return faults.filter(fault => !wrong.has(String(fault.name)))
 }
 
 /** Lists the settings that others need, and what to do; false: they do not. */
-function neededSettings(s: Partly): Readonly<Partial<Record<SettingName, string | false>>> {
+function neededSettings(s: Partly): Readonly<Partial<Record<SettingName, Words | false>>> {
   const isMail = s.EMAIL_TOKEN !== undefined
   const isSms = s.SMS_TOKEN !== undefined
   const tls = s.TLS === true && 'HTTPS needs it; or set TLS=off when a proxy in front ends TLS'
-  const forAlerts = (needed: string) =>
-    s.DDQ_URL !== undefined && `device alerts are on (DDQ_URL), so set ${needed}`
+  const forAlerts = (needed: Words) =>
+    s.DDQ_URL !== undefined &&
+    say('device alerts are on (DDQ_URL), so set {needed}', { needed: tell(needed) })
   return {
     EMAIL_TOKEN:
       !isSms &&
@@ -108,8 +110,11 @@ function providerFaults(channel: 'email' | 'sms', s: Partly, wrong: ReadonlySet<
   const all = providerModules.filter(module => module.channel === channel)
   if (begun.length > 0 || all.length === 1)
     return (begun.length > 0 ? begun : all).flatMap(module => [...module.findFaults(s)])
-  const firsts = new Set(all.map(({ settings }) => Object.keys(settings)[0]))
-  const remedy = `name one, and what it needs, beginning with one of ${[...firsts].join(', ')}; without SMS leave SMS_TOKEN empty`
+  const firsts = [...new Set(all.map(({ settings }) => Object.keys(settings)[0]))].join(', ')
+  const remedy = say(
+    'name one, and what it needs, beginning with one of {firsts}; without SMS leave SMS_TOKEN empty',
+    { firsts },
+  )
   return [{ name: 'SMS_TOKEN', problem: 'is set, and no SMS carrier is', remedy }]
 }
 
@@ -135,7 +140,7 @@ function nameFaults(s: Partly): SettingFault[] {
       .filter(({ name }) => name !== module.name && taken.has(name))
       .map(({ name }) => ({
         name: Object.keys(module.settings)[0] ?? module.name,
-        problem: `calls a carrier ${name}, as another one is called`,
+        problem: say('calls a carrier {name}, as another one is called', { name }),
         remedy: 'choose a name of its own',
       })),
   )
@@ -153,7 +158,9 @@ function routeFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
     return missingSettings(s, {
       SMS_ROUTES:
         configured.length > 1 &&
-        `there are several SMS carriers, so say which of them is asked first: SMS_ROUTES=*=${configured.join(',')}`,
+        say('there are several SMS carriers, so say which of them is asked first: SMS_ROUTES=*={carriers}', {
+          carriers: configured.join(','),
+        }),
     })
   const known = providerModules
     .filter(({ channel }) => channel === 'sms')
@@ -161,13 +168,13 @@ function routeFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
   const name = 'SMS_ROUTES'
   const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
   const unset = absent.filter(each => known.includes(each))
-  const faults = unset.map(each => ({
+  const faults: SettingFault[] = unset.map(each => ({
     name,
-    problem: `leads to ${each}, of which nothing is set`,
+    problem: say('leads to {carrier}, of which nothing is set', { carrier: each }),
     remedy: 'set it, or take it out of the routes',
   }))
   if (unset.length === absent.length) return faults
-  const remedy = `choose from ${known.join(', ')}`
+  const remedy = say('choose from {names}', { names: known.join(', ') })
   return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
 }
 
@@ -186,8 +193,13 @@ function* protectionFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
     if (short || isWeak(token))
       yield {
         name,
-        problem: `${short ? `has fewer than ${SAFE_TOKEN_LENGTH} characters` : WEAK}, so that whoever sees the URL could guess it and send in your name`,
-        remedy: `make a new one with \`callback-courier token\`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES`,
+        problem: say('{weakness}, so that whoever sees the URL could guess it and send in your name', {
+          weakness: short
+            ? say('has fewer than {least} characters', { least: SAFE_TOKEN_LENGTH })
+            : say(WEAK),
+        }),
+        remedy:
+          'make a new one with `callback-courier token`, or set CALLBACK_KEYS (22 or more random characters each) or ALLOWED_SOURCES',
       }
   }
 }
@@ -294,20 +306,23 @@ function* tokenAdvice(s: SettingValues): Generator<SettingAdvice> {
     if (/\d$/.test(token))
       yield {
         name,
-        sentence: `${name} ends in a digit`,
+        sentence: say('{name} ends in a digit', { name }),
         remedy:
           'Token and timestamp are signed without anything between them, so choose one that ends in a letter (`callback-courier token`)',
       }
     if (/[\s#"'`$\\]/.test(token))
       yield {
         name,
-        sentence: `${name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\)`,
+        sentence: say(
+          '{name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\)',
+          { name },
+        ),
         remedy: 'compare its fingerprint (`callback-courier check`), or choose another Token',
       }
     if (token.length < 16)
       yield {
         name,
-        sentence: `${name} has fewer than 16 characters and can be guessed`,
+        sentence: say('{name} has fewer than 16 characters and can be guessed', { name }),
         remedy: '`callback-courier token` makes a good one',
       }
   }
@@ -323,7 +338,10 @@ function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
   if (s.ONLY_TO !== undefined)
     yield {
       name: 'ONLY_TO',
-      sentence: `ONLY_TO is set, with ${s.ONLY_TO.length} entries: whatever is for anybody else is answered 0 and held, never sent`,
+      sentence: say(
+        'ONLY_TO is set, with {n} entries: whatever is for anybody else is answered 0 and held, never sent',
+        { n: s.ONLY_TO.length },
+      ),
       remedy: 'remove it when the trial is over',
     }
   if (s.ADMIN_TOKENS === undefined)
@@ -338,7 +356,7 @@ function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
     ['TRUSTED_PROXIES', 'any caller can then claim any address'],
   ] as const)
     if (s[name].some(isWholeInternet))
-      yield { name, sentence: `${name} contains a network of everybody (/0)`, remedy }
+      yield { name, sentence: say('{name} contains a network of everybody (/0)', { name }), remedy }
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
     yield {
       name: 'TLS',
@@ -374,7 +392,9 @@ function* smsAdvice(s: SettingValues): Generator<SettingAdvice> {
     if (without.length > 0)
       yield {
         name,
-        sentence: `SMS_COUNTRIES has ${without.join(', ')}, which no route leads to`,
+        sentence: say('SMS_COUNTRIES has {countries}, which no route leads to', {
+          countries: without.join(', '),
+        }),
         remedy: 'add it to SMS_ROUTES',
       }
   }

@@ -1,4 +1,5 @@
 import { parseEnv } from 'node:util'
+import { say, tell } from '../language/sentence.ts'
 import { findMisencoded, judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { listeners } from './settings/callers.ts'
@@ -64,8 +65,9 @@ export function replacementOf(name: string): SettingName | undefined {
 function findReplacedSettings(all: Readonly<Record<string, string>>): readonly SettingFault[] {
   return Object.keys(all).flatMap(name => {
     const by = replacementOf(name)
-    const remedy = `put its value into ${by} (\`callback-courier settings ${by}\`)`
-    return by === undefined ? [] : [{ name, problem: 'is not read any more', remedy }]
+    if (by === undefined) return []
+    const remedy = say('put its value into {by} (`callback-courier settings {by}`)', { by })
+    return [{ name, problem: 'is not read any more', remedy }]
   })
 }
 
@@ -79,7 +81,8 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
     // The rest is read all the same, so that no setting is called missing for it.
     const text = read.replace(/^\uFEFF|[\uFFFD\0]/g, '')
     const misencoded = findMisencoded(read)
-    if (misencoded !== null) faults.push({ ...misencoded, name: `line ${misencoded.line} of ${path}` })
+    if (misencoded !== null)
+      faults.push({ ...misencoded, name: say('line {line} of {path}', { line: misencoded.line, path }) })
     const ambiguous = settingNames.filter(name =>
       // Here every # ends a value, in Compose one behind a space; $NAME stands for another value in Compose.
       new RegExp(`^\\s*${name}=(?:(?!['"\`])[^#\\n]*(?:\\$[\\w{$]|[^\\s#]#)|"[^"\\n]*\\$[\\w{$])`, 'm').test(
@@ -87,11 +90,16 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
       ),
     )
     const remedy = 'put the whole value into single quotes'
-    const said = ambiguous.map(name => ({
-      name,
-      sentence: `${name} in ${path} is read differently by Compose, because of its $ or #`,
-      remedy,
-    }))
+    const said = ambiguous.map(
+      (name): SettingAdvice => ({
+        name,
+        sentence: say('{name} in {path} is read differently by Compose, because of its $ or #', {
+          name,
+          path,
+        }),
+        remedy,
+      }),
+    )
     return {
       dotenv: parseEnv(text),
       ambiguous: said,
@@ -110,10 +118,14 @@ function findStrayLines(text: string, path: string): readonly SettingFault[] {
   return unquoted.split('\n').flatMap((line, at) => {
     if (/^\s*(?:#|$)|^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=/.test(line)) return []
     const [word = ''] = /[\w.-]*/.exec(line.trim()) ?? []
-    const meant = settingOf(word) === null ? '' : ` ${word}`
-    const problem = `sets nothing${meant && `, though it names${meant}`}`
-    const remedy = `write${meant || ' NAME'}=value, or # in front of a remark`
-    return [{ name: `line ${at + 1} of ${path}`, problem, remedy }]
+    const isMeant = settingOf(word) !== null
+    return [
+      {
+        name: say('line {n} of {path}', { n: at + 1, path }),
+        problem: isMeant ? say('sets nothing, though it names {word}', { word }) : 'sets nothing',
+        remedy: say('write {name}=value, or # in front of a remark', { name: isMeant ? word : 'NAME' }),
+      },
+    ]
   })
 }
 
@@ -128,16 +140,24 @@ function valueOf(
   const path = isSecret ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]
   if (all[name] !== undefined) {
-    faults.push({ name, problem: `and ${name}_FILE are both set`, remedy: 'remove one of them' })
+    faults.push({
+      name,
+      problem: say('and {name}_FILE are both set', { name }),
+      remedy: 'remove one of them',
+    })
     return all[name]
   }
   try {
     const value = sources.readFile(path).replace(/\r?\n$/, '')
     if (value.trim() !== '') return value
-    faults.push({ name, problem: `is given by ${name}_FILE, but that file is empty` })
+    faults.push({ name, problem: say('is given by {name}_FILE, but that file is empty', { name }) })
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    faults.push({ name, problem: `is given by ${name}_FILE, but that file ${problem}`, remedy })
+    faults.push({
+      name,
+      problem: say('is given by {name}_FILE, but that file {problem}', { name, problem: tell(problem) }),
+      remedy,
+    })
   }
   return undefined
 }
@@ -156,11 +176,14 @@ function findUnknownSettings(
     if (near !== null)
       warnings.push({
         name,
-        sentence: `${name} is not a setting and is ignored`,
-        remedy: `did you mean ${near}?`,
+        sentence: say('{name} is not a setting and is ignored', { name }),
+        remedy: say('did you mean {near}?', { near }),
       })
     else if (Object.hasOwn(dotenv, name))
-      warnings.push({ name, sentence: `${name} is not a setting of this service and is ignored` })
+      warnings.push({
+        name,
+        sentence: say('{name} is not a setting of this service and is ignored', { name }),
+      })
   }
   return warnings
 }

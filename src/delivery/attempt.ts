@@ -1,4 +1,5 @@
 import type { Emit } from '../events/events.ts'
+import { listWords, packWords, say, unpackWords, type Words } from '../language/sentence.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import {
   type AttemptRecord,
@@ -48,7 +49,7 @@ export type Route = (message: NewMessage) => readonly Carrier[]
 export interface Rest {
   /** The end of it, ms since the epoch. */
   readonly until: number
-  readonly reply: string
+  readonly reply: Words
 }
 
 /** What an attempt came to. */
@@ -120,7 +121,7 @@ export function createAttempts(
     const now = clock.now()
     // Why it waits is said when that is about this message.
     const lines = records.some(({ code }) => code === PART_REFUSED_CODE) ? records : undefined
-    const reply = records.at(-1)?.reply ?? ''
+    const reply = unpackWords(records.at(-1)?.reply ?? '')
     if (isShared) return { ...giveBack(now, lines), rest: { until, reply } }
     return giveBack(dueBeforeEnd(until + Math.round(random() * RETURN_SPREAD_MS), expiresAt, now), lines)
   }
@@ -223,7 +224,14 @@ export function createAttempts(
       } catch (error) {
         const fault = describeRenderFault(error)
         const provider = carriers[0]?.provider.name ?? ''
-        const record = { at: clock.now(), tookMs: 0, provider, outcome: 'retry', ...fault }
+        const record = {
+          at: clock.now(),
+          tookMs: 0,
+          provider,
+          outcome: 'retry',
+          code: fault.code,
+          reply: packWords(fault.reply),
+        }
         return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
       }
       if (!mayGoOn(channel, job.ambiguous, holder?.provider.lookUp !== undefined))
@@ -331,7 +339,7 @@ function emitHealthChange(
   emit: Emit,
   { channel, name: provider }: Provider,
   { circuit, faults }: HealthChange,
-  reason: string,
+  reason: Words,
 ): void {
   if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
   // Domains are told to who looks, and not to log and metrics: anybody may invent some.
@@ -433,9 +441,11 @@ const CAN_WAIT = { is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true }
 function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
   const code =
     records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS
-  const reply =
-    records.map(each => `${each.provider}: ${each.reply}`).join('; ') || 'no route leads to its country'
-  return { is: 'retry', whose: 'ours', code, reply: reply.slice(0, 200), untouched: true }
+  const said = records.map(each =>
+    say('{about}: {what}', { about: each.provider, what: unpackWords(each.reply) }),
+  )
+  const reply = said.length === 0 ? 'no route leads to its country' : listWords(said, '; ')
+  return { is: 'retry', whose: 'ours', code, reply, untouched: true }
 }
 
 /** Collects one attempt's lines for the timeline. */
@@ -446,27 +456,33 @@ function createTimeline(clock: Clock) {
     /** @param said as its provider has redacted it. @param startedAt ms since the epoch. */
     addReply(
       provider: string,
-      said: Outcome | { readonly is: 'looked-up'; readonly code: string; readonly reply: string },
+      said: Outcome | { readonly is: 'looked-up'; readonly code: string; readonly reply: Words },
       startedAt: number,
     ): void {
       const tookMs = clock.now() - startedAt
       const code = 'code' in said ? said.code : ''
       const isOfRecipient =
         'scope' in said && /^(recipient|country)$/.test(said.scope ?? '') && !isOperatorFault(said)
-      // It may have been cut in the middle of an emoji, which no store could hold.
       const line = {
         at: startedAt,
         tookMs,
         provider,
         outcome: said.is,
         code,
-        reply: said.reply.toWellFormed(),
+        reply: packWords(said.reply),
       }
       records.push({ ...line, ...(isOfRecipient && { ofRecipient: true }) })
     },
     /** Adds the line about a carrier that was not asked, which is why the next one was. */
-    addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: string }): void {
-      records.push({ at: clock.now(), tookMs: 0, provider, outcome: 'skipped', code, reply })
+    addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: Words }): void {
+      records.push({
+        at: clock.now(),
+        tookMs: 0,
+        provider,
+        outcome: 'skipped',
+        code,
+        reply: packWords(reply),
+      })
     },
   }
 }

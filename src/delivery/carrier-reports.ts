@@ -1,4 +1,5 @@
 import type { EventHandlers, EventOf } from '../events/events.ts'
+import { term, type Words } from '../language/sentence.ts'
 import type { Channel, NewMessage, Purpose } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
@@ -52,7 +53,7 @@ const REMEMBERED_MS = 24 * 60 * 60_000
 export interface Demotion {
   readonly provider: string
   readonly code: string
-  readonly reply: string
+  readonly reply: Words
 }
 
 const UNDELIVERED = {
@@ -446,7 +447,7 @@ function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierRepo
     found.reports += 1
     found.arrived = 0
     if (found.fault !== null || !isMet(found)) return
-    found.fault = { scope, name: code, kind, since: now(), until: null, code, reply: reason ?? '' }
+    found.fault = { scope, name: code, kind, since: now(), until: null, code, reply: term(reason ?? '') }
     const recipients = found.recipients.size
     onFault(channel, provider, { is: 'begun', fault: { ...found.fault, recipients } })
   }

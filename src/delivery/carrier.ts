@@ -1,3 +1,4 @@
+import { say, type Words } from '../language/sentence.ts'
 import type { Outgoing } from '../messages/message.ts'
 import {
   isOperatorFault,
@@ -43,7 +44,7 @@ export interface Obstacle {
   /** The end of it, ms since the epoch; null: it lasts until the operator has mended something. */
   readonly until: number | null
   readonly code: string
-  readonly reply: string
+  readonly reply: Words
   /** It concerns all that goes to the destination of the message. */
   readonly isOfDestination?: boolean
 }
@@ -401,7 +402,7 @@ function placeOf(outgoing: Outgoing): string {
 export function findMisfit(
   provider: Provider,
   outgoing: Outgoing,
-): { readonly code: string; readonly reply: string } | null {
+): { readonly code: string; readonly reply: Words } | null {
   try {
     const why = provider.fits?.(outgoing) ?? null
     return why === null ? null : { code: NO_CARRIER_FITS, reply: why }
@@ -411,9 +412,9 @@ export function findMisfit(
 }
 
 /** Describes why a message could not be rendered. */
-export function describeRenderFault(error: unknown): { readonly code: string; readonly reply: string } {
+export function describeRenderFault(error: unknown): { readonly code: string; readonly reply: Words } {
   const name = error instanceof Error ? error.name : 'unknown fault'
-  return { code: 'RENDER', reply: `cannot be rendered: ${name}; look at the templates` }
+  return { code: 'RENDER', reply: say('cannot be rendered: {name}; look at the templates', { name }) }
 }
 
 /** Says what an outcome tells the limiter about the number of attempts at once. */

@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { FaultScope } from '../messages/message.ts'
 import {
   type Fault,
@@ -31,7 +32,7 @@ export interface PartialFault {
   /** Until when nothing in it is tried; null: nothing waits for it. ms since the epoch. */
   readonly until: number | null
   readonly code: string
-  readonly reply: string
+  readonly reply: Words
   /** It took the messages, and then reported that they did not arrive: so many recipients have met that. Absent: it refuses them. */
   readonly recipients?: number
 }
@@ -385,7 +386,7 @@ export function createHealth(
       }
     },
     /** Takes what the provider says of one of them. @param hindrance null: it approves of it. @returns whether a message may try it now */
-    noteLook(scope: Part, name: string, hindrance: string | null, now: number): boolean {
+    noteLook(scope: Part, name: string, hindrance: Words | null, now: number): boolean {
       const found = parts.get(`${scope} ${name}`)
       if (found === undefined || found.fault === null) return false
       if (hindrance === null) found.until = Math.min(found.until, now)

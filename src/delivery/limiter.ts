@@ -1,3 +1,5 @@
+import { say, type Words } from '../language/sentence.ts'
+
 /** How an attempt ended, as far as that tells how many may be under way. */
 export type AttemptEnd =
   /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
@@ -69,7 +71,7 @@ export interface Limiter {
   /** An attempt has ended. */
   releasePlace(place: Place, end: AttemptEnd, now: number): void
   /** Says why the limit is what it is. */
-  explain(now: number): { readonly reason: LimitReason; readonly why: string }
+  explain(now: number): { readonly reason: LimitReason; readonly why: Words }
 }
 
 /**
@@ -157,18 +159,21 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
       else if (end.is === 'refused-connection') noteRefusedConnection(place, end.accepted, allInUse, now)
       else if (end.is === 'throttled') noteThrottled(place, end.retryAfterMs, now)
     },
-    explain(now: number): { readonly reason: LimitReason; readonly why: string } {
+    explain(now: number): { readonly reason: LimitReason; readonly why: Words } {
       if (now < pausedUntil)
         return {
           reason: 'paused',
-          why: `the provider asked for a pause; it ends in ${formatSeconds(pausedUntil - now)}`,
+          why: say('the provider asked for a pause; it ends in {n} s', { n: secondsOf(pausedUntil - now) }),
         }
       if (limit >= taken) {
         const next =
           now < heldUntil
-            ? `one more is tried in ${formatSeconds(heldUntil - now)}`
-            : 'one more is tried when it is needed'
-        return { reason: 'refused', why: `the provider refused more than ${taken} connections; ${next}` }
+            ? say('one more is tried in {n} s', { n: secondsOf(heldUntil - now) })
+            : say('one more is tried when it is needed')
+        return {
+          reason: 'refused',
+          why: say('the provider refused more than {taken} connections; {next}', { taken, next }),
+        }
       }
       if (limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
       return { reason: changed, why: WHY[changed] }
@@ -183,6 +188,6 @@ const WHY = {
   throttled: 'halved: the provider refused more requests at once',
 } as const
 
-function formatSeconds(ms: number): string {
-  return `${Math.ceil(ms / 1000)} s`
+function secondsOf(ms: number): number {
+  return Math.ceil(ms / 1000)
 }

@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
 import type { CircuitState, PartialFault } from './health.ts'
@@ -66,7 +67,7 @@ export interface ChannelStatus {
   /** How many attempts may be under way now; why, as a word of a closed list; and why, as a sentence for people. */
   readonly limit: number
   readonly limitReason: LimitReason
-  readonly limitWhy: string
+  readonly limitWhy: Words
   readonly breaker: CircuitState
   readonly breakerUntil: number | null
   /** What the carrier itself is left alone for, since when and until when; null: it is well. */
@@ -88,7 +89,7 @@ export interface DestinationStatus {
   /** How many wait in memory. */
   readonly waiting: number
   /** Nothing goes there until then, ms since the epoch, and why; null: it does not rest. */
-  readonly rest: { readonly until: number; readonly reply: string } | null
+  readonly rest: { readonly until: number; readonly reply: Words } | null
 }
 
 /** What became of one message, for the callback that waits for it. */

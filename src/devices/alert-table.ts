@@ -1,3 +1,4 @@
+import { say, tell, type Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { type DdqMessage, type KnownTopic, topicFor } from './message.ts'
 import { type Occurrence, SOURCES, type Source } from './occurrence.ts'
@@ -29,12 +30,12 @@ export interface AlertTableFault {
   readonly line: number
   /** Rows of a line that has several count from 1. */
   readonly row?: number
-  readonly problem: string
+  readonly problem: Words
 }
 
 export interface AlertTableDeps {
   /** Parses a bare address or an international number; for one that is none the end of a sentence: `is not an address`. */
-  readonly parseRecipient: (channel: Channel, text: string) => AlertRecipient | string
+  readonly parseRecipient: (channel: Channel, text: string) => AlertRecipient | Words
   /** Channels that are switched on. */
   readonly channels: readonly Channel[]
   /** The canonical tag of a language that there are words for; null for any other. */
@@ -70,38 +71,42 @@ export function parseAlertTable(
       })
     })
   if (rows.length === 0 && faults.length === 0)
-    faults.push({ line: 1, problem: `there is no row; one is: ${COLUMNS}` })
+    faults.push({ line: 1, problem: say('there is no row; one is: {columns}', { columns: COLUMNS }) })
   return { rows, faults }
 }
 
-type ParsedRow = { readonly row: AlertRow } | { readonly problems: readonly string[] }
+type ParsedRow = { readonly row: AlertRow } | { readonly problems: readonly Words[] }
 
 function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
   const [source = '', product = '', minutes = '', language = '', ...recipientWords] = text.split(/\s+/)
-  if (recipientWords.length === 0) return { problems: [`something is missing; a row is: ${COLUMNS}`] }
-  const problems: string[] = []
+  if (recipientWords.length === 0)
+    return { problems: [say('something is missing; a row is: {columns}', { columns: COLUMNS })] }
+  const problems: Words[] = []
 
   const topic = SOURCES.find(each => each === source)
   if (source === 'attributes')
     problems.push(
       'an attribute report says nothing about right or wrong: make an alert rule on the platform, and use alert',
     )
-  else if (topic === undefined) problems.push(`the topic must be one of ${SOURCES.join(', ')}`)
+  else if (topic === undefined)
+    problems.push(say('the topic must be one of {topics}', { topics: SOURCES.join(', ') }))
   if (!ANY.has(product) && !/^[\w.~-]{1,128}$/.test(product))
     problems.push('the product must be its identifier, or * for any')
   const every = /^\d{1,5}$/.test(minutes) ? Number(minutes) : Number.NaN
   if (!(every <= MAX_MINUTES))
-    problems.push(`the minutes must be a whole number from 0 (each time) to ${MAX_MINUTES} (a week)`)
+    problems.push(
+      say('the minutes must be a whole number from 0 (each time) to {most} (a week)', { most: MAX_MINUTES }),
+    )
   const locale = ANY.has(language) ? null : deps.canonicalLocale(language)
   if (locale === null && !ANY.has(language))
     problems.push('there are no words in that language; - means the usual one')
 
   const recipients: AlertRecipient[] = []
-  const names = recipientWords.join(' ').split(',')
+  const names = recipientWords.join(' ').split(/[,，]/)
   names.forEach((name, at) => {
     const recipient = parseRecipientOf(name.trim(), deps)
-    if (typeof recipient !== 'string') recipients.push(recipient)
-    else problems.push(`recipient ${at + 1} ${recipient}`)
+    if (typeof recipient === 'object' && 'channel' in recipient) recipients.push(recipient)
+    else problems.push(say('recipient {n} {problem}', { n: at + 1, problem: tell(recipient) }))
   })
   if (problems.length > 0 || topic === undefined) return { problems }
   const everyMs = every * MINUTE
@@ -111,7 +116,7 @@ function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
 function parseRecipientOf(
   text: string,
   { parseRecipient, channels }: AlertTableDeps,
-): AlertRecipient | string {
+): AlertRecipient | Words {
   if (text === '') return 'is empty'
   const channel: Channel = text.includes('@') ? 'email' : 'sms'
   if (!channels.includes(channel))

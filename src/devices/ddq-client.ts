@@ -2,6 +2,7 @@ import { type ClientHttp2Session, type ClientSessionOptions, connect as connectH
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
+import { say, term, type Words, withRemedy } from '../language/sentence.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
 import type { DdqAddress } from '../settings/urls.ts'
@@ -17,7 +18,7 @@ import { type Credential, describeFailure, type PlatformFailure, refusesCredenti
 
 export interface RefusedTopic {
   readonly topic: string
-  readonly why: string
+  readonly why: Words
 }
 
 /** The subscription as people look at it. */
@@ -141,7 +142,7 @@ export function createSubscriptionTracker(now: () => number) {
       refused = []
     },
     /** A topic is refused; comes before `recordSubscription`. */
-    recordRefusal: (topic: string, why: string): void => void refusedNow.push({ topic, why }),
+    recordRefusal: (topic: string, why: Words): void => void refusedNow.push({ topic, why }),
     recordSubscription(): void {
       refused = refusedNow
       enter(true)
@@ -175,7 +176,7 @@ export interface ConnectionOptions extends MessageHandlers {
   /** @param topics how many of them were accepted. */
   readonly onSubscribed: (topics: number) => void
   /** A topic is refused, though others are not: the connection goes on without it. */
-  readonly onRefused: (topic: string, why: string) => void
+  readonly onRefused: (topic: string, why: Words) => void
   /** ms since any origin, never going back. */
   readonly now: () => number
 }
@@ -183,7 +184,7 @@ export interface ConnectionOptions extends MessageHandlers {
 /** Why a subscription ended, or could not begin. */
 export interface SubscriptionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
-  readonly why: string
+  readonly why: Words
 }
 
 export interface ConnectionEnd extends SubscriptionEnd {
@@ -211,7 +212,7 @@ export async function holdConnection(
   const socket = openSocket(endpoint)
   const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
   let connected = false
-  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', errorCodeOf(error)))
+  socket.on('error', error => fail(connected ? 'closed' : 'unreachable', term(errorCodeOf(error))))
   socket.once('close', () => fail(connected ? 'closed' : 'unreachable', 'the connection was closed'))
   socket.once(isSecure(endpoint) ? 'secureConnect' : 'connect', () => {
     clearTimeout(connectTimeout)
@@ -231,7 +232,7 @@ export async function holdConnection(
   return end
 }
 
-type Fail = (is: ConnectionEnd['is'], why: string) => void
+type Fail = (is: ConnectionEnd['is'], why: Words) => void
 
 function isSecure({ origin }: DdqEndpoint): boolean {
   return origin.startsWith('https:')
@@ -267,9 +268,9 @@ function runSession(
   const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
   let heartbeat: Heartbeat | undefined
-  session.on('error', error => fail('closed', errorCodeOf(error)))
+  session.on('error', error => fail('closed', term(errorCodeOf(error))))
   session.on('close', () => fail('closed', 'the connection was closed'))
-  session.on('goaway', code => fail('closed', `the server said goodbye (GOAWAY ${code})`))
+  session.on('goaway', code => fail('closed', say('the server said goodbye (GOAWAY {code})', { code })))
   const exchange = createExchange(session, {
     answerMs: timings.answerMs,
     onMessage,
@@ -289,11 +290,11 @@ function runSession(
       session,
       heartbeat: endpoint.heartbeat,
       now,
-      onSilence: () => fail('silent', `nothing was heard for ${timings.silenceMs} ms`),
+      onSilence: () => fail('silent', say('nothing was heard for {ms} ms', { ms: timings.silenceMs })),
     })
     subscribe(options, exchange).then(
       end => end !== null && finish(end),
-      (error: unknown) => fail('closed', errorCodeOf(error)),
+      (error: unknown) => fail('closed', term(errorCodeOf(error))),
     )
   })
   return () => {
@@ -307,13 +308,18 @@ function runSession(
 async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
   const { endpoint, appId, credential, topics } = options
   const login = await credential.token()
-  if (!login.ok) return { is: 'refused', why: `log in: ${describeFailure(login.failure)}`, logInAgain: false }
+  if (!login.ok)
+    return {
+      is: 'refused',
+      why: withRemedy('log in', describeFailure(login.failure)),
+      logInAgain: false,
+    }
   const token = login.value
-  const end = (doing: string, failure: PlatformFailure): ConnectionEnd => {
+  const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
     if (logInAgain) credential.refused(token)
     const is = failure.is === 'unreachable' ? 'closed' : 'refused'
-    return { is, why: `${doing}: ${describeFailure(failure)}`, logInAgain }
+    return { is, why: withRemedy(doing, describeFailure(failure)), logInAgain }
   }
   const proof = { app_id: appId, access_token: token, auth_type: 'accesskey' }
   const notAuthenticated = await exchange(endpoint.authenticatePath, proof)
@@ -325,7 +331,7 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   })
   const unanswered = refused.find(({ failure }) => failure.is === 'unreachable')
   const fatal = unanswered ?? (refused.length === topics.length ? refused[0] : undefined)
-  if (fatal !== undefined) return end(`subscribe to ${fatal.topic}`, fatal.failure)
+  if (fatal !== undefined) return end(say('subscribe to {topic}', { topic: fatal.topic }), fatal.failure)
   // The credential is good, as other topics were accepted: this topic is not ours, or unknown.
   for (const { topic, failure } of refused) options.onRefused(topic, describeFailure(failure))
   options.onSubscribed(topics.length - refused.length)

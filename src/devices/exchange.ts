@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import type { Readable } from 'node:stream'
+import { say, term, type Words } from '../language/sentence.ts'
 import { type DdqMessage, parseMessage } from './message.ts'
 import { type PlatformFailure, readAnswer } from './platform-api.ts'
 import { BrokenStream, createSplitter } from './splitter.ts'
@@ -8,7 +9,7 @@ export interface ExchangeOptions extends ReaderOptions {
   /** How long an answer may take, ms. */
   readonly answerMs: number
   /** A stream broke, or no stream is left that messages can come on. */
-  readonly onEnd: (why: string) => void
+  readonly onEnd: (why: Words) => void
 }
 
 /** Posts a request, and reads its stream until it ends. Null: it was accepted. */
@@ -31,7 +32,7 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
     } catch (error) {
       // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
       if (!(error instanceof Error && 'code' in error)) throw error
-      onEnd(errorCodeOf(error))
+      onEnd(error instanceof BrokenStream ? error.words : term(errorCodeOf(error)))
     } finally {
       openStreams -= 1
       // The stream of the authentication may end before those of the subscriptions begin.
@@ -165,7 +166,7 @@ export async function readStream(
   } catch (error) {
     if (!(error instanceof BrokenStream)) throw error
     options.onMalformed({ topic: '', fault: error.code, shape: '' })
-    throw new BrokenStream(`the server sends ${error.code}`)
+    throw new BrokenStream(error.code, say('the server sends {what}', { what: term(error.code) }))
   }
 }
 

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { say, term, type Words } from '../language/sentence.ts'
 import { type Int, intOf } from '../runtime/exact-json.ts'
 import { filledTextOf, isObject, parseJson } from '../runtime/json-object.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
@@ -23,7 +24,7 @@ export type PlatformFailure =
   /** It answered something that the contract does not describe. */
   | { readonly is: 'unreadable'; readonly httpStatus: number; readonly message: string }
   /** No answer: refused, reset, timed out. */
-  | { readonly is: 'unreachable'; readonly message: string }
+  | { readonly is: 'unreachable'; readonly message: Words }
 
 /**
  * Says whether the platform does not accept the credential: status 401 (missing) or 403 (failed authorization), in HTTP, in
@@ -36,13 +37,22 @@ export function refusesCredential(failure: PlatformFailure): boolean {
   return [httpStatus, status, statusOfCode].some(each => each === 401 || each === 403)
 }
 
+function refusalOf({ httpStatus: status, code, message }: Extract<PlatformFailure, { is: 'refused' }>) {
+  return { status, code: code === null ? say('none') : String(code), message }
+}
+
 /** A failure as a log line may have it. */
-export function describeFailure(failure: PlatformFailure): string {
+export function describeFailure(failure: PlatformFailure): Words {
   switch (failure.is) {
     case 'refused':
-      return `refused: HTTP ${failure.httpStatus}, code ${failure.code ?? 'none'}${failure.message === '' ? '' : `, ${failure.message}`}`
+      return failure.message === ''
+        ? say('refused: HTTP {status}, code {code}', refusalOf(failure))
+        : say('refused: HTTP {status}, code {code}, {message}', refusalOf(failure))
     case 'unreadable':
-      return `answered HTTP ${failure.httpStatus}, ${failure.message}`
+      return say('answered HTTP {status}, {message}', {
+        status: failure.httpStatus,
+        message: failure.message,
+      })
     case 'unreachable':
       return failure.message
   }
@@ -240,12 +250,12 @@ export interface PlatformRequest {
 }
 
 /** Says why there was no answer: a code where there is one, since an error's words may quote the request. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+function reasonOf(error: unknown, timeoutMs: number): Words {
   if (!(error instanceof Error)) return 'an unknown fault'
-  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  if (error.name === 'TimeoutError') return say('no answer within {ms} ms', { ms: timeoutMs })
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
-  return code ?? error.name
+  return term(code ?? error.name)
 }
 
 /** Reads the answer to a login. Only fields that are used are required: a login without refresh_token is a login all the same. */

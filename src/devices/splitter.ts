@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { ToldError, term, type Words } from '../language/sentence.ts'
 
 /** A message is a few hundred bytes; something this long is none. */
 const MOST_BYTES = 256 * 1024
@@ -16,11 +17,11 @@ const [OPEN_OBJECT] = Buffer.from('{')
 const BETWEEN = new Set(Buffer.from(' \t\r\n,[]'))
 
 /** What came is no stream of JSON objects. Where its next object begins, nobody can tell. */
-export class BrokenStream extends Error {
+export class BrokenStream extends ToldError {
   /** What is wrong, without a value. */
   readonly code: string
-  constructor(code: string) {
-    super(code)
+  constructor(code: string, words: Words = term(code)) {
+    super(words)
     this.code = code
   }
 }

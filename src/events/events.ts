@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
 import type { DeliveryReport, FinalAnswer, KeptReport, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -107,7 +108,7 @@ type DeliveryEvent =
       readonly channel: Channel
       readonly provider: string
       readonly state: 'open' | 'closed'
-      readonly reason: string
+      readonly reason: Words
     }
 
   /**
@@ -125,7 +126,7 @@ type DeliveryEvent =
       /** The kind of the message that was refused first. */
       readonly kind: string
       readonly code: string
-      readonly reply: string
+      readonly reply: Words
       readonly recipients?: number
     }
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
@@ -144,8 +145,8 @@ type AlertEvent =
   | { readonly type: 'ddq-malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
   | { readonly type: 'ddq-subscribed'; readonly topics: number }
   /** One topic is refused, though others are not. */
-  | { readonly type: 'ddq-topic-refused'; readonly topic: string; readonly why: string }
-  | { readonly type: 'ddq-ended'; readonly is: string; readonly why: string; readonly waitMs: number }
+  | { readonly type: 'ddq-topic-refused'; readonly topic: string; readonly why: Words }
+  | { readonly type: 'ddq-ended'; readonly is: string; readonly why: Words; readonly waitMs: number }
   /** This process became the one that watches the devices, or another one did. */
   | { readonly type: 'ddq-leader'; readonly leads: boolean }
   | (MessageName & {
@@ -173,7 +174,7 @@ type AlertEvent =
 type BounceEvent =
   /** It is read from now on, or cannot be. */
   | { readonly type: 'bounce-mailbox'; readonly is: 'open' }
-  | { readonly type: 'bounce-mailbox'; readonly is: 'failed'; readonly reason: string }
+  | { readonly type: 'bounce-mailbox'; readonly is: 'failed'; readonly reason: Words }
 
 /** Other machines, which are told what becomes of messages. */
 type WebhookEvent =

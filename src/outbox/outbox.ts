@@ -1,3 +1,4 @@
+import { ToldError, type Words } from '../language/sentence.ts'
 import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { StoreKeys } from './encryption.ts'
@@ -202,6 +203,7 @@ export interface AttemptRecord {
   readonly outcome: string
   /** SMTP or provider's code, or a reason of ours. */
   readonly code: string
+  /** By `packWords`. */
   readonly reply: string
   /** Another recipient would not have met it, and the operator has nothing to mend. */
   readonly ofRecipient?: true
@@ -237,7 +239,7 @@ export type Settlement =
 export type Settled = { readonly state: State; readonly answer: FinalAnswer } | { readonly state: 'lost' }
 
 /** The store cannot commit now: full disk, lock, I/O error, connection lost. Nothing of the call was stored. */
-export class StoreUnavailable extends Error {
+export class StoreUnavailable extends ToldError {
   override readonly name = 'StoreUnavailable'
 }
 /** MAX_BACKLOG live messages are stored: nothing of the call was stored. */
@@ -245,13 +247,13 @@ export class BacklogFull extends Error {
   override readonly name = 'BacklogFull'
 }
 /** The store cannot be used at all, and what the operator can do about it. Refuses the start. */
-export class StoreUnusable extends Error {
+export class StoreUnusable extends ToldError {
   override readonly name = 'StoreUnusable'
   /** Whether it is over when the database, or the way to it, is there: whoever starts may wait for that. */
   readonly passes: boolean
 
-  constructor(message: string, { cause, passes = false }: { cause?: unknown; passes?: boolean } = {}) {
-    super(message, { cause })
+  constructor(words: Words, { cause, passes = false }: { cause?: unknown; passes?: boolean } = {}) {
+    super(words, { cause })
     this.passes = passes
   }
 }
@@ -354,7 +356,7 @@ export interface Outbox {
    */
   loss?(): StoreLoss | null
   /** Says why the store cannot be relied on, though it answers; null: it can. Absent in a store that is either there or not. */
-  trouble?(): string | null
+  trouble?(): Words | null
   /**
    * Copies the store into a file, which is overwritten, while the store works on. Absent in a store that has backup tools of
    * its own.

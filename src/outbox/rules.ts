@@ -1,3 +1,4 @@
+import { packWords } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Row } from './message-row.ts'
 import {
@@ -80,10 +81,18 @@ export function providerOfCopy(timeline: readonly AttemptRecord[]): string {
 const STORE_RECORDS = {
   'lease-lost': { outcome: 'lease-lost', code: 'LEASE', reply: '' },
   'not-begun': { outcome: 'released', code: 'NOT-BEGUN', reply: '' },
-  reported: { outcome: 'reported', code: 'REPORT', reply: 'a delivery report says that it was taken' },
+  reported: {
+    outcome: 'reported',
+    code: 'REPORT',
+    reply: packWords('a delivery report says that it was taken'),
+  },
   cancelled: { outcome: 'cancelled', code: 'CANCELLED', reply: '' },
-  held: { outcome: 'held', code: 'ONLY_TO', reply: 'ONLY_TO does not name its recipient' },
-  unreadable: { outcome: 'rejected', code: 'UNREADABLE', reply: 'the stored content cannot be read' },
+  held: { outcome: 'held', code: 'ONLY_TO', reply: packWords('ONLY_TO does not name its recipient') },
+  unreadable: {
+    outcome: 'rejected',
+    code: 'UNREADABLE',
+    reply: packWords('the stored content cannot be read'),
+  },
 } as const
 
 /** Makes the timeline's line about something that happened in the store. @param at ms since the epoch. */

@@ -1,3 +1,4 @@
+import { say, tell, type Words } from '../language/sentence.ts'
 import { type Enterprise, StoreUnusable } from './outbox.ts'
 
 /** The steps that make a store's tables, and the programs that may write them. */
@@ -35,18 +36,24 @@ export interface StoredVersion {
 export function findPendingMigrations(
   schema: Schema,
   { version, minWriter }: StoredVersion,
-  store: string,
+  store: Words,
 ): readonly string[] {
   const own = versionOf(schema)
   const oldest = minWriter ?? version
   if (own < version && own < oldest) {
     throw new StoreUnusable(
-      `${store} was written by a newer version of this service: its tables are of version ${version}, programs from version ${oldest} on may write them, and this one is of version ${own}. Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)`,
+      say(
+        '{store} was written by a newer version of this service: its tables are of version {version}, programs from version {oldest} on may write them, and this one is of version {own}. Start the newer one again, or restore the backup that was made before it (docs/upgrading.md)',
+        { store: tell(store), version, oldest, own },
+      ),
     )
   }
   if (version > 0 && version < FIRST_VERSION)
     throw new StoreUnusable(
-      `${store} was written by 1.0.0 or a version before it, and was left as it is: start 1.1.0 on it once, and this version then (docs/upgrading.md)`,
+      say(
+        '{store} was written by 1.0.0 or a version before it, and was left as it is: start 1.1.0 on it once, and this version then (docs/upgrading.md)',
+        { store: tell(store) },
+      ),
     )
   return version === 0 ? schema.migrations : schema.migrations.slice(version - FIRST_VERSION + 1)
 }
@@ -56,10 +63,13 @@ export function findPendingMigrations(
  * @param columns of the store's messages; of all tables, where the database is for this service alone. None: it is new.
  * @throws StoreUnusable
  */
-export function requireOwnColumns(columns: readonly string[], store: string): void {
+export function requireOwnColumns(columns: readonly string[], store: Words): void {
   if (columns.length > 0 && !columns.includes('final_at'))
     throw new StoreUnusable(
-      `${store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL`,
+      say(
+        "{store} holds tables of another program, and was left as it is: name a database of this service's own in DATABASE_URL",
+        { store: tell(store) },
+      ),
     )
 }
 
@@ -75,11 +85,14 @@ export const ENTERPRISE = 'corp-id'
 export function findEnterpriseNote(
   noted: string | undefined,
   { corpId, formerly }: Enterprise,
-  store: string,
+  store: Words,
 ): string | null {
   if (noted === corpId) return null
   if (noted === undefined || noted === formerly) return corpId
   throw new StoreUnusable(
-    `${store} holds the messages of another enterprise, ${noted}, and was left as it is: correct CORP_ID (${corpId}), or name this enterprise's own store in DATABASE_URL. If ${noted} is this one's former name, run "callback-courier adopt ${noted}" once`,
+    say(
+      '{store} holds the messages of another enterprise, {noted}, and was left as it is: correct CORP_ID ({corpId}), or name this enterprise\'s own store in DATABASE_URL. If {noted} is this one\'s former name, run "callback-courier adopt {noted}" once',
+      { store: tell(store), noted, corpId },
+    ),
   )
 }

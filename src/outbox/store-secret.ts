@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readFile, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { say } from '../language/sentence.ts'
 import { retry } from '../runtime/retry.ts'
 import { StoreUnusable } from './outbox.ts'
 
@@ -27,9 +28,15 @@ export async function loadStoreSecret(options: {
     if (error instanceof StoreUnusable) throw error
     const { code = 'unknown fault' } = error as NodeJS.ErrnoException
     const remedy =
-      code === 'ENOSPC' ? 'make room on its disk' : "make its directory writable for the service's user"
+      code === 'ENOSPC'
+        ? say('make room on its disk')
+        : say("make its directory writable for the service's user")
     throw new StoreUnusable(
-      `the store's secret ${file} can be neither read nor made (${code}): ${remedy}, or set STORE_SECRET`,
+      say("the store's secret {file} can be neither read nor made ({code}): {remedy}, or set STORE_SECRET", {
+        file,
+        code,
+        remedy,
+      }),
       { cause: error },
     )
   }
@@ -46,7 +53,10 @@ export async function readSecret(file: string): Promise<string | null> {
   }
   if (text.length >= SECRET_LENGTH) return text
   throw new StoreUnusable(
-    `the store's secret ${file} is cut short: restore it from a backup, or remove it if nothing that waits in the store matters`,
+    say(
+      "the store's secret {file} is cut short: restore it from a backup, or remove it if nothing that waits in the store matters",
+      { file },
+    ),
   )
 }
 
@@ -80,7 +90,9 @@ function awaitSecretOfAnother(file: string): Promise<string> {
     async () => {
       const text = await readSecret(file)
       if (text !== null) return text
-      throw new StoreUnusable(`the store's secret ${file} was made and removed again: start once more`)
+      throw new StoreUnusable(
+        say("the store's secret {file} was made and removed again: start once more", { file }),
+      )
     },
     (_error, tries) => (tries > 20 ? null : 50),
   )

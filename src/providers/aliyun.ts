@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { say } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { isRouted } from '../settings/senders.ts'
@@ -179,7 +180,7 @@ async function lookUp(
       const row = rows.find(each => each['OutId'] === message.id)
       if (row !== undefined) {
         const state = STATES[textOf(row['SendStatus'])] ?? 'its state is not known'
-        return { is: 'accepted', reply: `found among the sent ones, ${state}` }
+        return { is: 'accepted', reply: say('found among the sent ones, {state}', { state }) }
       }
       if (page * DETAILS_PAGE >= (Number(textOf(body['TotalCount'])) || 0)) break
     }
@@ -262,7 +263,8 @@ export const aliyunApi = {
   },
   params: {
     areNamed: true,
-    fault: (template: string) => `the parameters of ${template} must be named, as its text names them`,
+    fault: (template: string) =>
+      say('the parameters of {template} must be named, as its text names them', { template }),
   },
   numberOf: vendorNumber,
   judgeCode,

@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { FaultScope } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 import { readRetryAfter } from './http-client.ts'
@@ -61,7 +62,7 @@ export type Refusal = Judgement<ReportFault['verdict']>
 export function outcomeOfVerdict(
   { verdict, scope }: Refusal,
   code: string,
-  reply: string,
+  reply: Words,
   limitMs: (scope: FaultScope) => number = () => LONGEST_TOTAL_MS,
 ): Outcome {
   switch (verdict) {
@@ -89,7 +90,7 @@ export function outcomeOfVerdict(
 export function outcomeOfRefusal(
   judgement: Refusal,
   code: string,
-  reply: string,
+  reply: Words,
   { retryAfter }: { readonly retryAfter: string | undefined },
   now: number,
   limitMs?: (scope: FaultScope) => number,

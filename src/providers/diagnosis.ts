@@ -1,11 +1,11 @@
-import type { SentenceKey } from '../language/sentence.ts'
+import { say, type WholeSentence, type Words } from '../language/sentence.ts'
 import type { FailedExchange } from './http-client.ts'
 import type { Verification } from './provider.ts'
 
 /** The reason why a provider does not work, in our words, and the remedy. */
 export interface Diagnosis {
-  readonly what: string
-  readonly next: string
+  readonly what: Words
+  readonly next: Words
 }
 
 /** A connection that failed, as far as it is known. */
@@ -23,40 +23,46 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
   const at = `${host}:${port}`
   if (cause === 'EAI_AGAIN')
     return {
-      what: `the DNS does not answer for ${host}`,
+      what: say('the DNS does not answer for {host}', { host }),
       next: 'look at the name servers of this machine (/etc/resolv.conf), and at the firewall on the way to them',
     }
   if (/^(?:ENOTFOUND|EDNS|EAI_)/.test(cause))
     return {
-      what: `the DNS has no address for ${host}`,
-      next: `look at the host in ${setting}, and whether this machine can ask the DNS`,
+      what: say('the DNS has no address for {host}', { host }),
+      next: say('look at the host in {setting}, and whether this machine can ask the DNS', { setting }),
     }
   if (cause === 'ECONNREFUSED')
     return {
-      what: `nothing listens at ${at}`,
-      next: `look at host and port in ${setting}, and whether the server runs`,
+      what: say('nothing listens at {at}', { at }),
+      next: say('look at host and port in {setting}, and whether the server runs', { setting }),
     }
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO/.test(cause))
     return {
-      what: `${at} does not speak TLS from the first byte`,
-      next: `look at scheme and port in ${setting}`,
+      what: say('{at} does not speak TLS from the first byte', { at }),
+      next: say('look at scheme and port in {setting}', { setting }),
     }
   if (/ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|^answer-limit$/.test(cause))
     return {
-      what: `${at} does not answer`,
-      next: `look at the firewall on the way, and at host and port in ${setting}`,
+      what: say('{at} does not answer', { at }),
+      next: say('look at the firewall on the way, and at host and port in {setting}', { setting }),
     }
   if (/^(?:UND_ERR_HEADERS|GREETING)_TIMEOUT$/.test(cause))
     return {
-      what: `${at} takes the connection, and says nothing`,
-      next: `look at the server that ${setting} names, and whether a firewall or proxy on the way answers in its place`,
+      what: say('{at} takes the connection, and says nothing', { at }),
+      next: say(
+        'look at the server that {setting} names, and whether a firewall or proxy on the way answers in its place',
+        { setting },
+      ),
     }
   if (cause === 'NOT_HTTP')
-    return { what: `${at} does not speak HTTP`, next: `look at scheme and port in ${setting}` }
+    return {
+      what: say('{at} does not speak HTTP', { at }),
+      next: say('look at scheme and port in {setting}', { setting }),
+    }
   if (/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ClosedAfterConnect.*)$/.test(cause))
     return {
-      what: `${at} takes the connection, and hangs up`,
-      next: `look at scheme and port in ${setting}, and at the log of the server`,
+      what: say('{at} takes the connection, and hangs up', { at }),
+      next: say('look at scheme and port in {setting}, and at the log of the server', { setting }),
     }
   return isCertificateError(cause) ? diagnoseCertificate(cause, host, setting) : null
 }
@@ -76,8 +82,8 @@ export function diagnoseExchange(
   return (
     diagnoseProxy(error, cause, host, port) ??
     diagnoseConnection({ cause, host, port, setting }) ?? {
-      what: `the connection to ${host} fails`,
-      next: `look at the firewall on the way, at HTTPS_PROXY and at ${setting}`,
+      what: say('the connection to {host} fails', { host }),
+      next: say('look at the firewall on the way, at HTTPS_PROXY and at {setting}', { setting }),
     }
   )
 }
@@ -108,7 +114,7 @@ function diagnoseProxy(error: unknown, cause: string, host: string, port: number
   const status = /^Proxy response \((\d+)\)/.exec(words)?.[1]
   if (status !== undefined)
     return {
-      what: `the proxy refuses the way to ${host}:${port} (HTTP ${status})`,
+      what: say('the proxy refuses the way to {host}:{port} (HTTP {status})', { host, port, status }),
       next:
         status === '407'
           ? 'look at user and password in HTTPS_PROXY'
@@ -123,22 +129,22 @@ function diagnoseProxy(error: unknown, cause: string, host: string, port: number
 function diagnoseCertificate(cause: string, host: string, setting: string): Diagnosis {
   if (cause === 'CERT_HAS_EXPIRED')
     return {
-      what: `the certificate of ${host} has expired`,
+      what: say('the certificate of {host} has expired', { host }),
       next: 'whoever runs the server has to renew it; look at the clock of this machine, too',
     }
   if (cause === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return {
-      what: `the certificate is not for the name ${host}`,
-      next: `write the name into ${setting} that is in the certificate`,
+      what: say('the certificate is not for the name {host}', { host }),
+      next: say('write the name into {setting} that is in the certificate', { setting }),
     }
   return {
-    what: `the certificate of ${host} is of an authority that is not trusted here`,
+    what: say('the certificate of {host} is of an authority that is not trusted here', { host }),
     next: 'set TLS_CA_FILE to the certificate of that authority; a server of the internet has to send its whole chain',
   }
 }
 
 /** What to do about replies that say more than how they are judged. */
-const ADVICE: { readonly [next in SentenceKey]?: RegExp } = {
+const ADVICE: { readonly [next in WholeSentence]?: RegExp } = {
   'Set the clock of this machine right (NTP).':
     /^(?:InvalidTimeStamp\.Expired|AuthFailure\.SignatureExpire)\b/,
   'Copy the key again: the carrier knows none such.':
@@ -151,10 +157,10 @@ const ADVICE: { readonly [next in SentenceKey]?: RegExp } = {
 }
 
 /** The next step by a reply and its code; null: how it is judged says all. */
-export function adviceOn({ code, reply }: { readonly code?: string | null; readonly reply?: string }) {
-  const said = `${code ?? ''} ${reply ?? ''}`.trim()
+export function adviceOn({ code, reply }: { readonly code?: string | null; readonly reply?: Words }) {
+  const said = `${code ?? ''} ${String(reply ?? '')}`.trim()
   const [next = null] = Object.entries(ADVICE).find(([, known]) => known.test(said)) ?? []
-  return next as SentenceKey | null
+  return next as WholeSentence | null
 }
 
 /** Says whether a code is one of OpenSSL's verification results, or of Node's check of the name. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Dispatcher } from 'undici'
+import { quote, say, tell, type Words } from '../language/sentence.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { type Outcome, PROBE_MS } from './provider.ts'
@@ -264,13 +265,13 @@ export function outcomeWithoutAnswer(
   if (cause === undefined)
     throw new Error(`sending by ${provider} failed in an unexpected way`, { cause: error })
   // The network's words, not the provider's: they name at most the host.
-  const words = STOPPED[cause] ?? (typeof message === 'string' ? message : '')
-  const reply = (words || cause).slice(0, 160)
+  const words = (typeof message === 'string' && message) || cause
+  const reply = tell(STOPPED[cause] ?? quote(words.slice(0, 160), cause))
   if (written)
     return {
       is: 'ambiguous',
       code: cause,
-      reply: `no answer after the request was written: ${reply}`.slice(0, 200),
+      reply: say('no answer after the request was written: {reply}', { reply }),
     }
   return { is: 'retry', whose: 'later', code: cause, reply, untouched: true }
 }
@@ -284,12 +285,12 @@ export function unreadableAnswer(status: number): Outcome {
       whose: 'later',
       scope: 'transport',
       code,
-      reply: `HTTP ${status}, and the rest of the answer was lost`,
+      reply: say('HTTP {status}, and the rest of the answer was lost', { status }),
     }
-  return { is: 'ambiguous', code, reply: `HTTP ${status}, but the answer cannot be read` }
+  return { is: 'ambiguous', code, reply: say('HTTP {status}, but the answer cannot be read', { status }) }
 }
 
-const STOPPED: Readonly<Record<string, string>> = {
+const STOPPED: Readonly<Record<string, Words>> = {
   aborted: 'stopped by us',
   expired: 'its validity is over',
   'answer-limit': 'the answer took too long',

@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { Channel, FaultScope, Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 
@@ -8,13 +9,13 @@ import type { ReportFault } from '../outbox/outbox.ts'
  */
 export type Outcome =
   /** Accepted by the provider: 250 after the dot, Twilio 201. */
-  | { readonly is: 'sent'; readonly reply: string; readonly providerId?: string }
+  | { readonly is: 'sent'; readonly reply: Words; readonly providerId?: string }
   /** Refused for good by this provider. Of `recipient` it is taken to be true of every provider, unless it is incapable; of what the message says it is not. */
   | {
       readonly is: 'rejected'
       readonly scope: FaultScope
       readonly code: string
-      readonly reply: string
+      readonly reply: Words
       /** It lacks what the message needs, or does not reach the recipient; another one may. */
       readonly incapable?: true
     }
@@ -27,7 +28,7 @@ export type Outcome =
       readonly whose: 'ours' | 'later'
       readonly scope?: FaultScope | undefined
       readonly code: string
-      readonly reply: string
+      readonly reply: Words
       readonly retryAfterMs?: number
       /** No byte of this message left the process (connection refused, DNS, TLS, aborted while waiting). */
       readonly untouched?: boolean
@@ -44,7 +45,7 @@ export type Outcome =
       readonly is: 'limit'
       readonly scope: FaultScope
       readonly code: string
-      readonly reply: string
+      readonly reply: Words
       readonly retryAfterMs: number
     }
   /** Nobody knows: no reply after the dot, or after the POST was written. */
@@ -52,7 +53,7 @@ export type Outcome =
       readonly is: 'ambiguous'
       readonly scope?: FaultScope | undefined
       readonly code: string
-      readonly reply: string
+      readonly reply: Words
     }
 
 /** An outcome that is not `sent`. Its scope is read by {@link faultScopeOf}. */
@@ -74,20 +75,20 @@ export function faultScopeOf(fault: Fault): FaultScope {
 export type ScopeNames = { readonly [S in 'template' | 'sender' | 'country']?: string | undefined }
 
 /** The outcome of an attempt that ended before any byte of the message left. */
-export function notBegun(code: string, reply: string): Outcome {
+export function notBegun(code: string, reply: Words): Outcome {
   return { is: 'retry', whose: 'later', code, reply, untouched: true }
 }
 
 /** A provider's answer to the question what became of a message that may have been sent. */
 export type LookUp =
   /** It has the message, so the message is sent. */
-  | { readonly is: 'accepted'; readonly reply: string; readonly providerId?: string }
+  | { readonly is: 'accepted'; readonly reply: Words; readonly providerId?: string }
   /** It surely never got the message: no attempt so far has sent it. */
-  | { readonly is: 'absent'; readonly reply: string }
+  | { readonly is: 'absent'; readonly reply: Words }
   /** It cannot say, or not yet. */
-  | { readonly is: 'not-known'; readonly reply: string }
+  | { readonly is: 'not-known'; readonly reply: Words }
   /** It could not be asked. */
-  | { readonly is: 'unreachable'; readonly reply: string }
+  | { readonly is: 'unreachable'; readonly reply: Words }
 
 /** A probe ends within so many ms: what takes longer is left to a message to find out. */
 export const PROBE_MS = 2_000
@@ -95,8 +96,8 @@ export const PROBE_MS = 2_000
 /** The result of a check of an account: the finding, and the remedy as far as it is known. */
 export interface Verification {
   readonly ok: boolean
-  readonly detail: string
-  readonly next?: string
+  readonly detail: Words
+  readonly next?: Words
 }
 
 /** Sends one message of one channel. Every implementation passes test/providers/contract.ts. */
@@ -111,7 +112,7 @@ export interface Provider {
    * @returns null: it can; else why not, in words for log and console that tell nothing of what the message says
    * @throws what `text()` of the message throws, when the provider sends text
    */
-  fits?(message: Outgoing): string | null
+  fits?(message: Outgoing): Words | null
   /** What is sent of a message where that is neither its text nor a template, for `preview`; null: it is one of them. Pure. */
   requestOf?(message: OutgoingSms): string | null
   /** Names what a message would use here, as far as the provider has it: two messages with the same name share its faults. Pure. */
@@ -138,7 +139,7 @@ export interface Provider {
    * Asks why a template or a sender may not be used now, in words. A provider that approves of neither has no such method.
    * @returns null: it is approved; undefined: it cannot be known
    */
-  findHindrance?(scope: 'template' | 'sender', name: string): Promise<string | null | undefined>
+  findHindrance?(scope: 'template' | 'sender', name: string): Promise<Words | null | undefined>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<Verification>
   /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */

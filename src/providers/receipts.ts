@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { say, term } from '../language/sentence.ts'
 import type { DeliveryReport } from '../outbox/outbox.ts'
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import { textOf } from './json-answer.ts'
@@ -120,11 +121,16 @@ export function checkUnsignedReceipts(carrier: string, { PUBLIC_URL }: ReceiptSe
   if (PUBLIC_URL === undefined)
     return checkWarning(
       'receipts',
-      `off: nobody will know whether an SMS by ${carrier} reached its phone`,
-      `set PUBLIC_URL, and enter the URL that \`callback-courier urls\` prints in ${carrier}'s console`,
+      say('off: nobody will know whether an SMS by {carrier} reached its phone', { carrier: term(carrier) }),
+      say("set PUBLIC_URL, and enter the URL that `callback-courier urls` prints in {carrier}'s console", {
+        carrier: term(carrier),
+      }),
     )
   return checkOk(
     'receipts',
-    `${carrier} reports what becomes of each SMS once its console has the URL that \`callback-courier urls\` prints`,
+    say(
+      '{carrier} reports what becomes of each SMS once its console has the URL that `callback-courier urls` prints',
+      { carrier: term(carrier) },
+    ),
   )
 }

@@ -1,3 +1,4 @@
+import type { Words } from '../language/sentence.ts'
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
 import {
@@ -19,7 +20,7 @@ export interface SmsCarrier<Parcel extends object> {
    * @returns why it cannot be, in words that tell nothing of what it says
    * @throws what `text()` of the message throws, when the carrier sends text
    */
-  pack(message: OutgoingSms): Parcel | { readonly why: string }
+  pack(message: OutgoingSms): Parcel | { readonly why: Words }
   /** The template and the sender of a message, as far as the carrier has them. */
   namesOf(parcel: Parcel, message: OutgoingSms): Omit<ScopeNames, 'country'>
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>

@@ -1,6 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Ajv } from 'ajv'
+import { say, type Words } from '../language/sentence.ts'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
+import { judgeUnreadable } from '../runtime/fault.ts'
 import { describeFile, watchFiles } from '../runtime/file-watch.ts'
 import { parseYaml, type YamlFault } from '../runtime/yaml-text.ts'
 import schema from './sms-templates.schema.json' with { type: 'json' }
@@ -68,12 +70,18 @@ function templatesOf(
   return {
     templateFor(carrier, message) {
       const region = message.country === 'CN' ? 'mainland' : 'abroad'
-      const where = region === 'mainland' ? 'in China' : 'outside China'
       const fitting = ofCarrier(carrier).filter(each => each.kind === message.kind && each.region === region)
-      if (fitting.length === 0) return { why: `no template for ${message.kind} ${where}` }
+      if (fitting.length === 0)
+        return { why: say('no template for {kind} {where}', { kind: message.kind, where: WHERE[region] }) }
       const found = bestLocale(fitting, message.locale)
       if (found === undefined)
-        return { why: `no template for ${message.kind} ${where} in the language ${message.locale}` }
+        return {
+          why: say('no template for {kind} {where} in the language {locale}', {
+            kind: message.kind,
+            where: WHERE[region],
+            locale: message.locale,
+          }),
+        }
       const own = message.pluginId === undefined ? undefined : pluginSenders.get(message.pluginId)
       return fill(found, message, own?.signatures?.[carrier])
     },
@@ -85,6 +93,8 @@ function templatesOf(
     },
   }
 }
+
+const WHERE = { mainland: say('in China'), abroad: say('outside China') } as const
 
 /** The template of the language, of one that it begins with, or of every language. */
 function bestLocale(templates: readonly CarrierTemplate[], locale: string): CarrierTemplate | undefined {
@@ -98,10 +108,11 @@ function fill(
   { template, signature: usual, params }: CarrierTemplate,
   message: OutgoingSms,
   ownSignature: string | undefined,
-): TemplateUse | { readonly why: string } {
+): TemplateUse | { readonly why: Words } {
   const names = Array.isArray(params) ? (params as readonly string[]) : Object.values(params)
   const missing = names.find(name => message.params[name] === undefined)
-  if (missing !== undefined) return { why: `its template says ${missing}, which the message does not have` }
+  if (missing !== undefined)
+    return { why: say('its template says {missing}, which the message does not have', { missing }) }
   const value = (name: string): string => message.params[name] ?? ''
   const signature = ownSignature ?? usual
   const filled = Array.isArray(params)
@@ -140,8 +151,11 @@ function readFile(path: string, known: KnownTerms): Read {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
-    return { faults: [{ line: 0, reason: `cannot be read: ${code}` }] }
+    return {
+      faults: [
+        { line: 0, reason: say('{path} {problem}', { path, problem: judgeUnreadable(error).problem }) },
+      ],
+    }
   }
   return parseSmsTemplates(text, known)
 }
@@ -186,16 +200,21 @@ function flatten(written: Written): readonly CarrierTemplate[] {
 function whyUnknown(
   { carrier, kind, locale, params }: CarrierTemplate,
   { carriers, kinds }: KnownTerms,
-): string | null {
+): Words | null {
   if (!carriers.includes(carrier))
-    return `names a carrier that there is not: choose from ${carriers.join(', ')}`
+    return say('names a carrier that there is not: choose from {carriers}', { carriers: carriers.join(', ') })
   const has = kinds.get(kind)
-  if (has === undefined) return `names a kind that there is not: choose from ${[...kinds.keys()].join(', ')}`
+  if (has === undefined)
+    return say('names a kind that there is not: choose from {kinds}', { kinds: [...kinds.keys()].join(', ') })
   if (locale !== undefined && !isLocale(locale))
-    return `${carrier}/${kind} names a language that there is not`
+    return say('{carrier}/{kind} names a language that there is not', { carrier, kind })
   return Object.values(params).every(name => has.includes(name))
     ? null
-    : `${carrier}/${kind} names a parameter that the kind does not have: choose from ${has.join(', ')}`
+    : say('{carrier}/{kind} names a parameter that the kind does not have: choose from {has}', {
+        carrier,
+        kind,
+        has: has.join(', '),
+      })
 }
 
 function isLocale(tag: string): boolean {

@@ -1,3 +1,4 @@
+import { say, tell, type Words } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 
 /** The template that a carrier sends instead of a text. */
@@ -24,7 +25,7 @@ export interface TemplateChoice {
    * @param carrier the provider's name.
    * @returns `why` there is nothing, in words that tell nothing of what the message says.
    */
-  templateFor(carrier: string, message: OutgoingSms): TemplateUse | { readonly why: string }
+  templateFor(carrier: string, message: OutgoingSms): TemplateUse | { readonly why: Words }
 }
 
 /** The operator's mapping of kinds to the approved templates of carriers. */
@@ -48,7 +49,7 @@ export interface ValueRules {
   readonly longest: number
   /** The pattern of a code, and the same in words. */
   readonly code: RegExp
-  readonly codeForm: string
+  readonly codeForm: Words
   /** A template that says a code takes nothing but such values. */
   readonly likeCode?: boolean
 }
@@ -68,16 +69,23 @@ export function findValueFault(
   values: readonly string[] | Readonly<Record<string, string>>,
   code: string | undefined,
   rules: ValueRules,
-): string | null {
+): Words | null {
   const saysCode = Object.values(values).some(value => value === code)
   for (const [key, value] of Object.entries(values)) {
-    const name = Array.isArray(values) ? `parameter ${Number(key) + 1}` : `parameter ${key}`
-    if (value === '') return `${name} of the template is empty`
+    const name = Array.isArray(values)
+      ? say('parameter {name}', { name: Number(key) + 1 })
+      : say('parameter {name}', { name: key })
+    if (value === '') return say('{name} of the template is empty', { name })
     const mustBeCode = value === code || (saysCode && rules.likeCode === true)
-    if (mustBeCode && !rules.code.test(value)) return `${name} of the template takes ${rules.codeForm}`
+    if (mustBeCode && !rules.code.test(value))
+      return say('{name} of the template takes {form}', { name, form: tell(rules.codeForm) })
     if (value.length > rules.longest)
-      return `${name} of the template takes ${rules.longest} characters at most`
-    if (LINK.test(value)) return `${name} of the template may not hold a link, a domain or an IP address`
+      return say('{name} of the template takes {longest} characters at most', {
+        name,
+        longest: rules.longest,
+      })
+    if (LINK.test(value))
+      return say('{name} of the template may not hold a link, a domain or an IP address', { name })
   }
   return null
 }

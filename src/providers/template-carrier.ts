@@ -1,3 +1,4 @@
+import { quote, type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -63,7 +64,7 @@ export interface ListedTemplate {
 }
 
 /** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
-export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: string }
+export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: Words }
 
 /** What every carrier is given that sends by approved templates. */
 export interface TemplateCarrierSettings extends HttpApiSettings {
@@ -138,7 +139,7 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   readonly settings: S
   readonly limits: HttpLimits
   /** The settings that it cannot do without, each with the reason. */
-  readonly needed: Partial<Readonly<Record<keyof S, string>>>
+  readonly needed: Partial<Readonly<Record<keyof S, Words>>>
   /** The settings of its API's URL and of its signature, unless only templates have one; whether those abroad need one, too. */
   readonly urlSetting: keyof S & string
   readonly signature: { readonly setting?: keyof S & string; readonly abroad: boolean }
@@ -151,13 +152,13 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   read(answer: JsonAnswer): Reading
 
   /** The values of a template are named, or in an order; what is said where the file has it otherwise. */
-  readonly params: { readonly areNamed: boolean; fault(template: string): string }
+  readonly params: { readonly areNamed: boolean; fault(template: string): Words }
   /** The values that a template accepts; undefined: nobody knows. */
   rulesOf(message: OutgoingSms): ValueRules | undefined
   /** A number as the carrier writes it. */
   numberOf(message: OutgoingSms): string
   /** Why it sends no message like this one, whatever its template; null: it does. Absent: it sends all. */
-  misfit?(message: OutgoingSms): string | null
+  misfit?(message: OutgoingSms): Words | null
   /** The operation that sends; SendSms unless given. */
   readonly sendAction?: string
   /** The parameters of that operation. */
@@ -178,7 +179,7 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   /** What it approved; absent: it has no lists, and its key is tried by a request to send that names nobody. */
   readonly lists?: AccountLists
   /** What to look at when the login fails for a reason that the carrier has no advice for. */
-  readonly lookAt: string
+  readonly lookAt: Words
   /** What else the operator should know of the account. */
   readonly notes?: readonly CheckResult[]
 }
@@ -204,6 +205,8 @@ export function defineTemplateCarrier<
 >(carrier: TemplateCarrier<N, S, P>): DefinedCarrier<N, S, P> {
   const { name, title, limits, lists, sendAction = 'SendSms', notes = [] } = carrier
   const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
+  const called: string = name
+  const signatureName: string = signatureSetting ?? 'SMS_TEMPLATES_FILE'
   type Config = Values<S> & ChannelSettings
 
   /** @param connections requests at the same time at most; one connection each. */
@@ -227,7 +230,12 @@ export function defineTemplateCarrier<
           if ('error' in answer) return { cannotKnow: outcomeWithoutAnswer(answer, title).reply }
           const reading = carrier.read(answer)
           if ('code' in reading)
-            return { cannotKnow: `it answers ${reading.code || `HTTP ${answer.status}`} to ${action}` }
+            return {
+              cannotKnow: say('it answers {code} to {action}', {
+                code: reading.code || `HTTP ${answer.status}`,
+                action,
+              }),
+            }
           const rows = objectsOf(reading.body[field])
           items.push(...rows.map(read))
           if (rows.length < PAGE_SIZE) break
@@ -296,7 +304,7 @@ export function defineTemplateCarrier<
   }
 
   /** Puts a message into its template. @returns why it cannot be, in words that tell nothing of what it says */
-  function packMessage(settings: P, message: OutgoingSms): TemplateParcel | { readonly why: string } {
+  function packMessage(settings: P, message: OutgoingSms): TemplateParcel | { readonly why: Words } {
     const misfit = carrier.misfit?.(message) ?? null
     if (misfit !== null) return { why: misfit }
     const use = settings.templates.templateFor(name, message)
@@ -306,7 +314,11 @@ export function defineTemplateCarrier<
     // Where none is needed, that of the setting is another country's.
     const signName = use.signature ?? (isNeeded ? settings.signName : undefined)
     if (isNeeded && signName === undefined)
-      return { why: `it has no signature: set ${signatureSetting ?? 'SMS_TEMPLATES_FILE'}` }
+      return {
+        why: say('it has no signature: set {setting}', {
+          setting: signatureName,
+        }),
+      }
     if (Array.isArray(params) === carrier.params.areNamed && Object.keys(params).length > 0)
       return { why: carrier.params.fault(template) }
     const rules = carrier.rulesOf(message)
@@ -327,12 +339,12 @@ export function defineTemplateCarrier<
     if (said.code === '') {
       // Something in front of the carrier failed, or answered in its place.
       if (status === 200 || status >= 500) return unreadableAnswer(status)
-      return outcomeOfRefusal(judgeStatus(status), `http-${status}`, `HTTP ${status}`, answer, now)
+      return outcomeOfRefusal(judgeStatus(status), `http-${status}`, quote(`HTTP ${status}`), answer, now)
     }
     const { verdict, scope } = carrier.judgeCode(said.code, status)
     if (verdict === 'ok') return { is: 'sent', reply: 'accepted', providerId: readWord(said.id) }
     const named = redactor.code(said.code) ?? 'unreadable-code'
-    const reply = redactor.reply(said.message || named)
+    const reply = quote(redactor.reply(said.message || named))
     return outcomeOfRefusal({ verdict, scope }, named, reply, answer, now, limited =>
       limited === 'recipient' ? carrier.windowOf(said, now) : msUntilNextTotal(now),
     )
@@ -350,18 +362,22 @@ export function defineTemplateCarrier<
     if (mapped.length === 0)
       return missingSetting(
         'SMS_TEMPLATES_FILE',
-        `it names no template of ${name}, which sends nothing else: write the file (docs/sms.md)`,
+        say('it names no template of {name}, which sends nothing else: write the file (docs/sms.md)', {
+          name: called,
+        }),
       )
     const isSigned = accountOf(config)?.signName !== undefined || templates.signatures(name).length > 0
     if (isSigned || (!isSignedAbroad && mapped.some(({ region }) => region === 'abroad'))) return null
     if (signatureSetting === undefined)
       return missingSetting(
         'SMS_TEMPLATES_FILE',
-        `it names no signature of ${name}, which sends nothing without one (docs/sms.md)`,
+        say('it names no signature of {name}, which sends nothing without one (docs/sms.md)', {
+          name: called,
+        }),
       )
     return missingSetting(
       signatureSetting,
-      `${name} sends nothing without a signature: set it to an approved one`,
+      say('{name} sends nothing without a signature: set it to an approved one', { name: called }),
     )
   }
 
@@ -372,7 +388,7 @@ export function defineTemplateCarrier<
     settings: carrier.settings,
     ...(carrier.isByRoute && { isByRoute: true }),
     limits,
-    findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, string>>),
+    findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, Words>>),
     // It may be asked first what became of an earlier copy.
     longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
     async open(config, { clock, limits: used, templates }) {
@@ -437,11 +453,11 @@ function isOfMessage({ scope = 'message' }: Judgement): boolean {
 }
 
 /** A refusal of anything but a message, in words. */
-function refusalIn({ code, message }: Refused, { status }: JsonAnswer, redactor: Redactor): string {
-  return redactor.reply([code, message].filter(Boolean).join(': ') || `HTTP ${status}`)
+function refusalIn({ code, message }: Refused, { status }: JsonAnswer, redactor: Redactor): Sentence {
+  return quote(redactor.reply([code, message].filter(Boolean).join(': ') || `HTTP ${status}`))
 }
 
-const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: string, next: string]>> = {
+const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: Words, next: Words]>> = {
   'in-review': ['is under review', 'wait for the review, or ask the carrier'],
   'not-in-force': ['is approved and not in force yet', 'wait until it is filed with the phone networks'],
   refused: ['was refused, or is not filed with the phone networks', 'look at the reason in the console'],
@@ -449,22 +465,40 @@ const STATE: Readonly<Record<Exclude<Approval, 'approved'>, readonly [what: stri
 }
 
 /** Says why it cannot be used, in the carrier's own words where it gave some, and what to do. */
-function hindranceOf(approval: keyof typeof STATE, reason: string | undefined): readonly [string, string] {
+function hindranceOf(approval: keyof typeof STATE, reason: string | undefined): readonly [Words, Words] {
   const [what, next] = STATE[approval]
-  return [reason === undefined ? what : `${what}: ${reason}`, next]
+  return [withRemedy(what, reason === undefined ? undefined : quote(reason)), next]
 }
 
 /** Compares what is in use with what the carrier approved, a line each. */
 function checkEach<U, T>(
   carrier: string,
-  what: string,
+  what: 'signatures' | 'templates',
   used: readonly U[],
   listed: Listed<T>,
   check: (carrier: string, used: U, items: readonly T[]) => CheckResult,
 ): readonly CheckResult[] {
   if ('items' in listed) return used.map(each => check(carrier, each, listed.items))
-  const next = `allow the key to list them, or look at the ${used.length} ${what} in use in the carrier's console`
-  return [checkWarning(carrier, `cannot know whether its ${what} are approved: ${listed.cannotKnow}`, next)]
+  const [count, why] = [used.length, tell(listed.cannotKnow)]
+  return [
+    what === 'signatures'
+      ? checkWarning(
+          carrier,
+          say('cannot know whether its signatures are approved: {why}', { why }),
+          say(
+            "allow the key to list them, or look at the {count} signatures in use in the carrier's console",
+            { count },
+          ),
+        )
+      : checkWarning(
+          carrier,
+          say('cannot know whether its templates are approved: {why}', { why }),
+          say(
+            "allow the key to list them, or look at the {count} templates in use in the carrier's console",
+            { count },
+          ),
+        ),
+  ]
 }
 
 function checkSignature(carrier: string, name: string, items: readonly ListedSignature[]): CheckResult {
@@ -490,33 +524,36 @@ function checkTemplate(
   if (found === undefined)
     return checkFailure(
       about,
-      `the account has no such template, and ${kind} uses it`,
+      say('the account has no such template, and {kind} uses it', { kind }),
       'apply for it, or correct it',
     )
   if (found.approval !== 'approved') return checkFailure(about, ...hindranceOf(found.approval, found.reason))
   if (found.region !== 'both' && found.region !== region)
     return checkFailure(
       about,
-      `it is for numbers ${PLACE[found.region]}`,
-      `map ${kind} ${PLACE[region]} to another one`,
+      say('it is for numbers {place}', { place: PLACE[found.region] }),
+      say('map {kind} {place} to another one', { kind, place: PLACE[region] }),
     )
   const given = Object.keys(params).map(key => (Array.isArray(params) ? String(Number(key) + 1) : key))
   const missing = found.variables.filter(name => !given.includes(name))
   const needless = given.filter(name => !found.variables.includes(name))
   if (missing.length + needless.length > 0) {
-    const texts = [
-      `its text has the variables ${words(found.variables)}`,
-      `the mapping gives ${words(given)}`,
-    ]
-    return checkFailure(about, texts.join(', '), `make them the same for ${kind} in SMS_TEMPLATES_FILE`)
+    return checkFailure(
+      about,
+      say('its text has the variables {variables}, the mapping gives {given}', {
+        variables: words(found.variables),
+        given: words(given),
+      }),
+      say('make them the same for {kind} in SMS_TEMPLATES_FILE', { kind }),
+    )
   }
-  return checkOk(about, `approved, for ${kind} ${PLACE[region]}`)
+  return checkOk(about, say('approved, for {kind} {place}', { kind, place: PLACE[region] }))
 }
 
-const PLACE = { mainland: 'on the mainland', abroad: 'abroad' } as const
+const PLACE = { mainland: say('on the mainland'), abroad: say('abroad') } as const
 
-function words(names: readonly string[]): string {
-  return names.length === 0 ? 'none' : names.join(', ')
+function words(names: readonly string[]): string | Sentence {
+  return names.length === 0 ? say('none') : names.join(', ')
 }
 
 /** The signature that works, where mainland and abroad have one each of the same name. */

@@ -1,3 +1,4 @@
+import { say } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 import { checkOk } from '../runtime/check-result.ts'
 import { type JsonObject, objectOf } from '../runtime/json-object.ts'
@@ -209,7 +210,7 @@ async function lookUp(
   if (row !== undefined) {
     const state = row['ReportStatus'] === 'SUCCESS' ? 'delivered' : 'not delivered'
     const providerId = readWord(textOf(row['SerialNo']))
-    return { is: 'accepted', reply: `found among the reports, ${state}`, providerId }
+    return { is: 'accepted', reply: say('found among the reports, {state}', { state }), providerId }
   }
   const nameless = rows.some(each => textOf(each['SessionContext']) === '')
   return {
@@ -295,7 +296,8 @@ export const { module: tencent, createProvider: createTencentProvider } = define
   read: readAnswer,
   params: {
     areNamed: false,
-    fault: template => `the parameters of template ${template} must be a list, in its order`,
+    fault: template =>
+      say('the parameters of template {template} must be a list, in its order', { template }),
   },
   rulesOf: () => RULES,
   numberOf: ({ to }) => to,

@@ -1,3 +1,4 @@
+import { quote, type Sentence, say, tell, term, type Words } from '../language/sentence.ts'
 import type { SmsSender } from '../messages/message.ts'
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -67,11 +68,12 @@ type TwilioConfig = Values<typeof twilioSettings> & ChannelSettings
 
 /** The faults of these settings together, when SMS is on. */
 function* findFaults(s: Partial<Values<typeof twilioSettings>>): Generator<SettingFault> {
-  const because = 'SMS is on (SMS_TOKEN)'
+  const because = say('SMS is on (SMS_TOKEN)')
   yield* missingSettings(s, {
-    TWILIO_ACCOUNT_SID: `${because}, so name your Twilio account (AC…)`,
-    TWILIO_AUTH_TOKEN: s.TWILIO_API_KEY === undefined && `${because}: set it, or TWILIO_API_KEY`,
-    TWILIO_FROM: `${because}: set it to a number of yours, or to a messaging service`,
+    TWILIO_ACCOUNT_SID: say('{because}, so name your Twilio account (AC…)', { because }),
+    TWILIO_AUTH_TOKEN:
+      s.TWILIO_API_KEY === undefined && say('{because}: set it, or TWILIO_API_KEY', { because }),
+    TWILIO_FROM: say('{because}: set it to a number of yours, or to a messaging service', { because }),
   })
 }
 
@@ -163,10 +165,10 @@ export function createTwilioProvider(settings: TwilioSettings): TwilioProvider {
       if ('value' in result)
         return result.value === 'active'
           ? { ok: true, detail: 'the account is active' }
-          : { ok: false, detail: `the account is ${result.value}`, next: INACTIVE.next }
+          : { ok: false, detail: say('the account is {state}', { state: result.value }), next: INACTIVE.next }
       const { reply } = judgeFailure(result, redactorFor(NO_MESSAGE), clock.now())
       const { what, next } = diagnoseFailure(result, baseUrl)
-      return { ok: false, detail: `${what} (${reply})`, next }
+      return { ok: false, detail: say('{what} ({reply})', { what: tell(what), reply: tell(reply) }), next }
     },
     async close() {
       await (await opened)?.close()
@@ -200,7 +202,7 @@ const codesOfReceipts = createCodeTable(published.receipt)
  *   not followed; a 5xx may have been.
  * @param code Twilio's code, if the body had one.
  */
-function refused(status: number, code: unknown, reply: string): Outcome {
+function refused(status: number, code: unknown, reply: Words): Outcome {
   const isCode = (typeof code === 'number' || typeof code === 'string') && code !== ''
   const known = isCode && Number.isInteger(Number(code)) ? String(Number(code)) : undefined
   const listed = known === undefined ? undefined : codes(known)
@@ -219,7 +221,7 @@ function judgeFailure(failed: FailedExchange, redactor: Redactor, now: number): 
   const { answer } = failed
   if (!answer || typeof status !== 'number') return outcomeWithoutAnswer(failed, 'Twilio')
   const words = (typeof message === 'string' && message) || `HTTP ${status}`
-  const refusal = refused(status, code, redactor.reply(words))
+  const refusal = refused(status, code, quote(redactor.reply(words)))
   if (refusal.is !== 'retry') return refusal
   const retryAfterMs = readRetryAfter(answer.retryAfter, now)
   return { ...refusal, retryAfterMs, ...(status === 429 && { overload: 'requests' as const }) }
@@ -233,18 +235,24 @@ interface CreatedMessage {
   readonly errorMessage: string | null
 }
 
+function statusOf(status: string): Sentence {
+  const word = readWord(status)
+  return word === undefined ? say('of no known status') : term(word)
+}
+
 /** Statuses of a message that goes nowhere: https://www.twilio.com/docs/messaging/api/message-resource */
 const NOT_SENT: ReadonlySet<string> = new Set(['failed', 'undelivered', 'canceled'])
 
 /** The outcome of an answer with a message. Twilio may take it back in the same answer: then nothing was sent. */
 function judgeCreated({ sid, status, errorCode, errorMessage }: CreatedMessage, redactor: Redactor): Outcome {
   if (NOT_SENT.has(status)) {
-    const reply = redactor.reply(`${status}: ${errorMessage || 'no reason was given'}`)
+    const why = errorMessage ? quote(redactor.reply(errorMessage)) : say('no reason was given')
+    const reply = say('{about}: {what}', { about: status, what: why })
     return errorCode ? refused(400, errorCode, reply) : { is: 'retry', whose: 'later', code: status, reply }
   }
   const providerId = readWord(sid)
   return providerId !== undefined
-    ? { is: 'sent', reply: `accepted, ${readWord(status) ?? 'of no known status'}`, providerId }
+    ? { is: 'sent', reply: say('accepted, {status}', { status: statusOf(status) }), providerId }
     : { is: 'ambiguous', code: 'no-sid', reply: 'accepted, but the answer names no message' }
 }
 
@@ -284,7 +292,7 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
   if (found !== undefined)
     return {
       is: 'accepted',
-      reply: `found in the list of messages, ${readWord(found.status) ?? 'of no known status'}`,
+      reply: say('found in the list of messages, {status}', { status: statusOf(found.status) }),
       providerId: readWord(found.sid),
     }
   // An account may redact what its messages say: then one of them may be ours.
@@ -408,21 +416,28 @@ function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
       what: 'Twilio has a fault of its own',
       next: 'nothing is to be mended here: look at https://status.twilio.com, and check again later',
     }
-  return { what: `Twilio refuses the request (HTTP ${status})`, next: 'look at https://console.twilio.com' }
+  return {
+    what: say('Twilio refuses the request (HTTP {status})', { status }),
+    next: 'look at https://console.twilio.com',
+  }
 }
 
 /** Says whether Twilio can report what becomes of an SMS. */
 function checkReceipts(config: TwilioConfig): CheckResult {
   const url = receiptUrl(config)
-  if (url !== undefined) return checkOk('receipts', `Twilio reports what becomes of each SMS to ${url}`)
-  const off = 'off: nobody will know whether an SMS reached its phone'
+  if (url !== undefined)
+    return checkOk('receipts', say('Twilio reports what becomes of each SMS to {url}', { url }))
   if (config.TWILIO_AUTH_TOKEN === undefined)
     return checkWarning(
       'receipts',
-      `${off}. Only an API key is set, and Twilio signs its reports with the Auth Token`,
+      'off: nobody will know whether an SMS reached its phone. Only an API key is set, and Twilio signs its reports with the Auth Token',
       'set TWILIO_AUTH_TOKEN beside the API key; SMS are sent with the key all the same',
     )
-  return checkWarning('receipts', `${off}. Twilio is not told where to report`, 'set PUBLIC_URL')
+  return checkWarning(
+    'receipts',
+    'off: nobody will know whether an SMS reached its phone. Twilio is not told where to report',
+    'set PUBLIC_URL',
+  )
 }
 
 // The module

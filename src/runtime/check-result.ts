@@ -1,11 +1,8 @@
-import type { Sentence } from '../language/sentence.ts'
-
-/** What a check says: a sentence, or plain English that came from elsewhere, such as a store's error. */
-type Words = Sentence | string
+import type { Sentence, Words } from '../language/sentence.ts'
 
 export interface CheckResult {
-  /** The thing: a setting, a server, a file. */
-  readonly about: string
+  /** The thing: a setting, a server, a file, or the name of a check. */
+  readonly about: string | Sentence
   /** `warn`: it works, but should not stay so. `fail`: callbacks or messages would fail. */
   readonly is: 'ok' | 'warn' | 'fail'
   /** The finding; never a secret. */
@@ -14,14 +11,14 @@ export interface CheckResult {
   readonly next?: Words
 }
 
-export function checkOk(about: string, what: Words, next?: Words): CheckResult {
+export function checkOk(about: CheckResult['about'], what: Words, next?: Words): CheckResult {
   return { about, is: 'ok', what, ...(next === undefined ? {} : { next }) }
 }
 
-export function checkWarning(about: string, what: Words, next: Words): CheckResult {
+export function checkWarning(about: CheckResult['about'], what: Words, next: Words): CheckResult {
   return { about, is: 'warn', what, next }
 }
 
-export function checkFailure(about: string, what: Words, next: Words): CheckResult {
+export function checkFailure(about: CheckResult['about'], what: Words, next: Words): CheckResult {
   return { about, is: 'fail', what, next }
 }

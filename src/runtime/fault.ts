@@ -1,3 +1,5 @@
+import { say, type Words } from '../language/sentence.ts'
+
 /** The parts of an unexpected error that may be shown. */
 export interface PresentableFault {
   readonly type: string
@@ -34,21 +36,25 @@ export function presentableFault(error: unknown): PresentableFault {
  */
 export function judgeUnreadable(error: unknown, uid: number | undefined = process.getuid?.()) {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
-  const remedy = REMEDIES[code]?.(uid) ?? 'look at its path and permissions'
-  return { problem: `cannot be read (${code})`, remedy }
+  const remedy: Words = REMEDIES[code]?.(uid) ?? 'look at its path and permissions'
+  return { problem: say('cannot be read ({code})', { code }), remedy }
 }
 
 /** The first line, from 1, that was not UTF-8 when it was read as that, as a fault; null: all was. */
 export function findMisencoded(text: string) {
   const line = text.split('\n').findIndex(each => /[\uFFFD\0]/.test(each)) + 1
-  const problem = text.includes('\0') ? 'is UTF-16' : 'is not UTF-8'
-  return line === 0 ? null : { line, problem, remedy: 'save the file as UTF-8' }
+  const problem: Words = text.includes('\0') ? 'is UTF-16' : 'is not UTF-8'
+  const remedy: Words = 'save the file as UTF-8'
+  return line === 0 ? null : { line, problem, remedy }
 }
 
-const giveToUser = (uid: number | undefined): string =>
-  `the service runs as user ${uid}, who must be able to read it and to pass the folders above it; chown ${uid} gives it to that user`
+const giveToUser = (uid = 0): Words =>
+  say(
+    'the service runs as user {uid}, who must be able to read it and to pass the folders above it; chown {uid} gives it to that user',
+    { uid },
+  )
 
-const REMEDIES: Readonly<Record<string, (uid: number | undefined) => string>> = {
+const REMEDIES: Readonly<Record<string, (uid: number | undefined) => Words>> = {
   ENOENT: () => 'it is not there; in a container the path is the one inside, of a folder that is mounted',
   EISDIR: () => 'it is a folder; name the file in it',
   EACCES: giveToUser,

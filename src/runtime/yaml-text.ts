@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
-import type { ValidateFunction } from 'ajv'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import type * as Yaml from 'yaml'
+import { quote, type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 import { findMisencoded } from './fault.ts'
 
 // Loaded when there is such a file: the settings are read by every command.
@@ -10,7 +11,7 @@ const require = createRequire(import.meta.url)
 export interface YamlFault {
   /** From 1; 0 when it is about no line. */
   readonly line: number
-  readonly reason: string
+  readonly reason: Words
 }
 
 /**
@@ -27,12 +28,17 @@ export function parseYaml<T>(
   const misencoded = findMisencoded(text)
   if (misencoded !== null) {
     const { line, problem, remedy } = misencoded
-    return { fault: { line, reason: `${problem}: ${remedy}` } }
+    return { fault: { line, reason: withRemedy(problem, remedy) } }
   }
   const { document, lines, lineAt } = parse(text)
   const [error] = document.errors
   if (error !== undefined)
-    return { fault: { line: lines.linePos(error.pos[0]).line, reason: `is not YAML: ${error.code}` } }
+    return {
+      fault: {
+        line: lines.linePos(error.pos[0]).line,
+        reason: say('is not YAML: {code}', { code: quote(error.code, error.code) }),
+      },
+    }
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: 100 })
@@ -43,10 +49,20 @@ export function parseYaml<T>(
   const [first] = isRight.errors ?? []
   const path = (first?.instancePath ?? '').split('/').slice(1).map(unescapePointer)
   const unknown: unknown = first?.params?.['additionalProperty'] ?? first?.propertyName
-  const reason = `${path.join('/') || 'the file'} ${first?.message}`
-  return {
-    fault: { line: lineAt(path), reason: typeof unknown === 'string' ? `${reason}: ${unknown}` : reason },
-  }
+  const problem = tellSchemaFault(first, typeof unknown === 'string' ? unknown : undefined)
+  const reason = say('{path} {problem}', { path: path.join('/') || say('the file'), problem })
+  return { fault: { line: lineAt(path), reason } }
+}
+
+/** A fault of a schema in ajv's words, and in Chinese by its keyword. @param name that it is about, such as an unknown one. */
+export function tellSchemaFault(fault: ErrorObject | undefined, name?: string): Sentence {
+  const { message = 'is wrong', keyword = '' } = fault ?? {}
+  return quote(name === undefined ? message : `${message}: ${name}`, keyword)
+}
+
+/** A fault behind the number of its line. */
+export function tellYamlFault({ line, reason }: YamlFault): Sentence {
+  return line === 0 ? tell(reason) : say('line {line}: {reason}', { line, reason: tell(reason) })
 }
 
 /**

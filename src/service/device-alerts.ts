@@ -3,6 +3,7 @@ import { type AlertRow, parseAlertTable, topicsOf } from '../devices/alert-table
 import { type AlertsOptions, createAlerts } from '../devices/alerts.ts'
 import type { Timings } from '../devices/ddq-client.ts'
 import { createCredential, openPlatform } from '../devices/platform-api.ts'
+import { say, withRemedy } from '../language/sentence.ts'
 import { monotonic } from '../runtime/clock.ts'
 import { matchLocale } from '../words/catalog.ts'
 import { openRecipientReader } from './factories.ts'
@@ -59,7 +60,10 @@ export function readAlerts(config: Config, locales: readonly string[]): readonly
     throw new ConfigError(
       faults.map(({ line, row, problem }) => ({
         name: 'ALERTS',
-        problem: `line ${line}${row === undefined ? '' : `, row ${row}`}: ${problem}`,
+        problem: withRemedy(
+          row === undefined ? say('line {line}', { line }) : say('line {line}, row {row}', { line, row }),
+          problem,
+        ),
       })),
     )
   }

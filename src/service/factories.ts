@@ -28,6 +28,7 @@ import type { Provider } from '../providers/provider.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { NO_TEMPLATES, type SmsTemplates } from '../providers/sms-templates.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { tellYamlFault } from '../runtime/yaml-text.ts'
 import type { SmsRoutes } from '../settings/senders.ts'
 import { createRenderer, type Renderer } from '../words/render.ts'
 
@@ -145,9 +146,7 @@ export async function openSmsTemplates(
   const faults = templates.faults()
   if (faults.length === 0) return templates
   templates.close()
-  throw new ConfigError(
-    faults.map(({ line, reason }) => ({ name: 'SMS_TEMPLATES_FILE', problem: `line ${line}: ${reason}` })),
-  )
+  throw new ConfigError(faults.map(fault => ({ name: 'SMS_TEMPLATES_FILE', problem: tellYamlFault(fault) })))
 }
 
 /** @throws ConfigError when no carrier can send any SMS, because templates or signatures are missing. */

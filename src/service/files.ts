@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { countryOfAreaCode } from '../callback/recipients.ts'
 import type { Partly } from '../config/rules.ts'
+import { say, tell } from '../language/sentence.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
@@ -55,7 +56,7 @@ function unreadable(name: string, path: string, error: unknown): SettingFault {
   if (path.includes('-----BEGIN'))
     return { name, problem: 'holds PEM, and must name the file that does', remedy: 'write it into a file' }
   const { problem, remedy } = judgeUnreadable(error)
-  return { name, problem: `names ${path}, which ${problem}`, remedy }
+  return { name, problem: say('names {path}, which {problem}', { path, problem: tell(problem) }), remedy }
 }
 
 function certificateFaults(cert: string, key: string): SettingFault[] {
@@ -64,8 +65,7 @@ function certificateFaults(cert: string, key: string): SettingFault[] {
     return []
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    const [, name = '', problem = '', remedy] = /^(\w+) (.*?)(?:: (.*))?$/s.exec(error.message) ?? []
-    return [{ name, problem, ...(remedy !== undefined && { remedy }) }]
+    return [error.fault]
   }
 }
 
@@ -114,8 +114,10 @@ function folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly)
   if (store?.kind === 'file' && statSync(store.path, { throwIfNoEntry: false })?.isDirectory())
     faults.push({
       name: 'DATABASE_URL',
-      problem: `names ${store.path}, which is a directory`,
-      remedy: `name a file in it, such as file:${store.path.replace(/\/+$/, '')}/outbox.db`,
+      problem: say('names {path}, which is a directory', { path: store.path }),
+      remedy: say('name a file in it, such as file:{folder}/outbox.db', {
+        folder: store.path.replace(/\/+$/, ''),
+      }),
     })
   return faults
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/config.ts'
-import { type ReaderLanguage, say, translateText } from '../language/sentence.ts'
+import { type ReaderLanguage, say, wordsOf } from '../language/sentence.ts'
 import { presentableFault } from '../runtime/fault.ts'
 import { collectGarbageWhenIdle } from '../runtime/garbage.ts'
 import { forTerminal } from '../runtime/terminal.ts'
@@ -90,7 +90,7 @@ function exitOnFault({ log }: Service, stdout: LogDestination): void {
 export function describeStartFailure(error: unknown, language: ReaderLanguage): string {
   if (error instanceof ConfigError) return error.in(language)
   if (!(error instanceof Error)) return say('an unknown fault').in(language)
-  if (!('code' in error && error.code === 'EADDRINUSE')) return translateText(error.message).in(language)
+  if (!('code' in error && error.code === 'EADDRINUSE')) return wordsOf(error).in(language)
   const what = error.message.replace(/^listen /, '')
   return say('{what}: something else listens there; set PORT or ADMIN_PORT to another one, or end it', {
     what,

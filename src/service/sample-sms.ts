@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { countryOfAreaCode } from '../callback/recipients.ts'
 import type { Config } from '../config/config.ts'
 import { findMisfit } from '../delivery/carrier.ts'
-import { type Sentence, say, translateText } from '../language/sentence.ts'
+import { quote, type Sentence, say, withRemedy } from '../language/sentence.ts'
 import { sampleMessage, samples } from '../messages/samples.ts'
 import { openProviders } from '../providers/list.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -66,11 +66,14 @@ export function findUnsendable(config: Config, opened: Opened, only?: string): r
     const lost = listSampleSms(config, opened, country).flatMap(({ sample, outgoing, carriers }) => {
       const isAsked = sample.kind?.purpose === 'code' && (only ?? sample.name) === sample.name
       const misfits = isAsked ? carriers.map(each => findMisfit(each, outgoing)) : []
-      const why = `${carriers[0]?.name}: ${misfits[0]?.reply}`
-      return misfits[0] == null || misfits.includes(null) ? [] : [{ kind: sample.name, why }]
+      const [first] = misfits
+      if (first == null || misfits.includes(null)) return []
+      return [{ kind: sample.name, why: withRemedy(quote(carriers[0]?.name ?? ''), first.reply) }]
     })
     const kinds = lost.map(({ kind }) => kind).join(', ')
-    const values = { kinds, country, why: translateText(lost[0]?.why ?? '') }
-    return lost.length === 0 ? [] : [say('no carrier can send {kinds} to {country}: {why}', values)]
+    const why = lost[0]?.why
+    return why === undefined
+      ? []
+      : [say('no carrier can send {kinds} to {country}: {why}', { kinds, country, why })]
   })
 }

@@ -64,10 +64,10 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  for (const advice of config.warnings) log.warn({ event: 'setting' }, describeAdvice(advice))
+  for (const advice of config.warnings) log.warn({ event: 'setting' }, String(describeAdvice(advice)))
   // Whoever finds these out at the next update, or in a burst, has lost something.
   for (const { about, what, next } of findShortcomings(config))
-    log.warn({ event: 'setting' }, `${about}: ${String(what)}: ${String(next)}`)
+    log.warn({ event: 'setting' }, `${String(about)}: ${String(what)}: ${String(next)}`)
 
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
   const certificate = config.TLS ? loadCertificate(files, wall()) : undefined

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { openWaitingAdmin } from '../admin/admin.ts'
 import type { Config } from '../config/config.ts'
 import type { Emit } from '../events/events.ts'
+import type { Words } from '../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../outbox/outbox.ts'
 import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -23,13 +24,14 @@ export async function openStoreWhenThere(
   { log, emit, clock }: { readonly log: Logger; readonly emit: Emit; readonly clock: Clock },
 ) {
   let said = ''
+  let reason: Words = 'the database does not answer'
   let waiting: FastifyInstance | null = null
   const backoff = createBackoff(PAUSE_MS)
   try {
     for (;;) {
       try {
         const store = await open()
-        said = 'starting'
+        reason = 'starting'
         return { store, waiting }
       } catch (error) {
         if (!(error instanceof StoreUnusable && error.passes)) throw error
@@ -38,7 +40,7 @@ export async function openStoreWhenThere(
         said = error.message
       }
       if (waiting === null) {
-        waiting = openWaitingAdmin(config, clock.now, emit, () => said.split(': ', 1)[0] ?? said)
+        waiting = openWaitingAdmin(config, clock.now, emit, () => reason)
         // Fastify hands every option on to Node; its types do not have this one.
         const place = { host: config.ADMIN_HOST, port: config.ADMIN_PORT, reusePort: true }
         await waiting.listen(place)

@@ -25,6 +25,7 @@ import { createDelivery } from '../delivery/delivery.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
+import { quote, type Sentence, say, withRemedy } from '../language/sentence.ts'
 import { createInterpreter, emailBodySchema, smsBodySchema } from '../messages/interpret.ts'
 import { createLinkPolicy } from '../messages/links.ts'
 import { createLeaseTokens } from '../outbox/lease-tokens.ts'
@@ -406,10 +407,10 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     certificate: options.certificate,
     renewalRefused: options.renewalRefused,
     templateProblems: () => [
-      ...renderer
-        .problems()
-        .map(({ file, line, reason }) => `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`),
-      ...templates.faults().map(({ line, reason }) => `SMS_TEMPLATES_FILE, line ${line}: ${reason}`),
+      ...renderer.problems().map(({ file, line, reason }) => withRemedy(placeOf(file, line), reason)),
+      ...templates
+        .faults()
+        .map(({ line, reason }) => withRemedy(placeOf('SMS_TEMPLATES_FILE', line), reason)),
     ],
     deviceAlerts: () => alerts?.status() ?? null,
     countLeftOut: config.BOUNCE_REFUSE ? countLeftOut : null,
@@ -459,4 +460,9 @@ function answerHeaders(https: boolean): Record<string, string> {
     'x-content-type-options': 'nosniff',
     ...(https ? { 'strict-transport-security': 'max-age=63072000' } : {}),
   }
+}
+
+/** @param line from 1; 0 or absent: it is about the whole file. */
+function placeOf(file: string, line = 0): Sentence {
+  return line === 0 ? quote(file) : say('{file}, line {line}', { file, line })
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
+import { say, type Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { QUOTA_LIST, QUOTAS, type QuotaLimits, type QuotaName } from '../messages/quotas.ts'
 import { type ParsedSetting, splitList } from './setting.ts'
@@ -98,9 +99,7 @@ export function readCallbackKeys(text: string): ParsedSetting<ReadonlyMap<KeyPla
 }
 
 /** The parts of `QUOTAS`, each a quota with its usual limit. @param meanings what each counts */
-export function partsOfQuotas(
-  meanings: Readonly<Record<QuotaName, string>>,
-): Readonly<Record<string, string>> {
+export function partsOfQuotas(meanings: Readonly<Record<QuotaName, Words>>): Readonly<Record<string, Words>> {
   return Object.fromEntries(
     QUOTA_LIST.map(({ name, usual }) => [`${name}=${usual || 'off'}`, meanings[name]]),
   )
@@ -111,7 +110,10 @@ export function readQuotas(text: string): ParsedSetting<QuotaLimits> {
   const limits = readEntries(splitList(text.toLowerCase()), /^([a-z0-9-]+)=(off|(?!0+$)\d{1,9})$/)
   if (limits === null || ![...limits.keys()].every(name => Object.hasOwn(QUOTAS, name)))
     return {
-      fault: `must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are ${Object.keys(QUOTAS).join(', ')}`,
+      fault: say(
+        'must be quotas such as sms-day=10000, each once and from 1 to 999999999, or off; there are {names}',
+        { names: Object.keys(QUOTAS).join(', ') },
+      ),
     }
   const read = [...limits].map(([name, limit]) => [name, limit === 'off' ? 0 : Number(limit)])
   const usual = QUOTA_LIST.map(each => [each.name, each.usual])
@@ -173,7 +175,10 @@ export function readOnlyTo(text: string): ParsedSetting<readonly string[]> {
   const wrong = entries.length === 0 ? 1 : entries.indexOf(null) + 1
   if (wrong === 0) return { value: entries as readonly string[] }
   return {
-    fault: `must be numbers such as +8613800138000, addresses such as ann@example.com, or domains such as @example.com; entry ${wrong} is none of them`,
+    fault: say(
+      'must be numbers such as +8613800138000, addresses such as ann@example.com, or domains such as @example.com; entry {wrong} is none of them',
+      { wrong },
+    ),
   }
 }
 

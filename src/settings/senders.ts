@@ -1,3 +1,4 @@
+import { say, type Words } from '../language/sentence.ts'
 import type { PluginSender, SmsSender } from '../messages/message.ts'
 import { objectOf, parseJson } from '../runtime/json-object.ts'
 import { readLocale } from './readers.ts'
@@ -14,13 +15,13 @@ function isCountryCode(text: string): boolean {
   return /^[A-Z]{2}$/.test(text) && !['UK', 'EU', 'UN', 'ZZ'].includes(text) && names.of(text) !== undefined
 }
 
-const COUNTRIES = 'must be countries in two letters such as CN, US, DE (Great Britain is GB)'
-
 /** A list of countries, or `*` for every country. */
 export function readCountries(text: string): ParsedSetting<'*' | readonly string[]> {
   if (text.trim() === '*') return { value: '*' }
   const countries = splitList(text).map(country => country.toUpperCase())
-  return countries.every(isCountryCode) ? { value: countries } : { fault: `${COUNTRIES}, or * for all` }
+  return countries.every(isCountryCode)
+    ? { value: countries }
+    : { fault: 'must be countries in two letters such as CN, US, DE (Great Britain is GB), or * for all' }
 }
 
 function parseSender(text: unknown): SmsSender | null {
@@ -88,7 +89,7 @@ function parseLocale(text: unknown): string | null {
 function readByCountry<T>(
   text: string,
   read: (value: unknown) => T | null,
-  fault: string,
+  fault: Words,
 ): ParsedSetting<ReadonlyMap<string, T>> {
   const values = new Map<string, T>()
   for (const [country, given] of Object.entries(objectOf(parseJson(text)) ?? { '': null })) {
@@ -102,21 +103,26 @@ function readByCountry<T>(
 /** Country, or `*` for all others, to the names of its carriers in the order in which they are asked. */
 export type SmsRoutes = ReadonlyMap<string, readonly string[]>
 
-const FORM = 'must be routes such as CN=aliyun,tencent; US,CA=twilio; *=twilio'
+const FORM = say('must be routes such as CN=aliyun,tencent; US,CA=twilio; *=twilio')
 
 /** `SMS_ROUTES`: countries and carriers, `;` between routes. Which carriers there are is not known here. */
 export function readRoutes(text: string): ParsedSetting<SmsRoutes> {
   const routes = new Map<string, readonly string[]>()
-  for (const part of text.split(';').filter(each => each.trim() !== '')) {
+  for (const part of text.split(/[;；]/).filter(each => each.trim() !== '')) {
     const [left = '', right, ...more] = part.split('=')
     const carriers = splitList(right ?? '')
     const countries = splitList(left).map(country => country.toUpperCase())
     if (more.length > 0 || countries.length === 0 || carriers.length === 0) return { fault: FORM }
-    if (new Set(carriers).size < carriers.length) return { fault: `${FORM}: a route names a carrier twice` }
+    if (new Set(carriers).size < carriers.length)
+      return { fault: say('{form}: a route names a carrier twice', { form: FORM }) }
     for (const country of countries) {
       if (country !== '*' && !isCountryCode(country))
-        return { fault: `${FORM}; countries in two letters (Great Britain is GB), * for all others` }
-      if (routes.has(country)) return { fault: `${FORM}: a country has two routes` }
+        return {
+          fault: say('{form}; countries in two letters (Great Britain is GB), * for all others', {
+            form: FORM,
+          }),
+        }
+      if (routes.has(country)) return { fault: say('{form}: a country has two routes', { form: FORM }) }
       routes.set(country, carriers)
     }
   }

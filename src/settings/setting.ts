@@ -1,3 +1,5 @@
+import { type Sentence, type Words, withRemedy } from '../language/sentence.ts'
+
 /** The JSON schema of one setting. `reads`: its reader turns its text into its value. */
 export interface SettingSchema {
   readonly type: 'string' | 'integer'
@@ -11,7 +13,7 @@ export interface SettingSchema {
 
 interface SettingDescription {
   /** Its effect, in an operator's words. */
-  readonly meaning: string
+  readonly meaning: Words
   /** A value that an operator could write, where it is not the default. Never a secret that works anywhere. */
   readonly example?: string
   /** The value when nothing is given, as an operator would write it. */
@@ -21,11 +23,11 @@ interface SettingDescription {
   /** Has to be set whatever else is set. */
   readonly required?: true
   /** What can be written in it, each part with its meaning. */
-  readonly parts?: Readonly<Record<string, string>>
+  readonly parts?: Readonly<Record<string, Words>>
   /** Never shown; may also be given as a file by `NAME_FILE`. */
   readonly secret?: true
   /** The form of a right value, for the fault of a wrong one: "32 hex digits after AC". */
-  readonly form?: string
+  readonly form?: Words
 }
 
 /** One setting. `T` is the type of its value, once read. */
@@ -40,8 +42,8 @@ export type Settings = Readonly<Record<string, Setting<unknown>>>
 
 /** Settings that belong together, in the order of docs/settings.md. */
 export interface Group<S extends Settings> {
-  readonly title: string
-  readonly about: string
+  readonly title: Words
+  readonly about: Words
   readonly settings: S
 }
 
@@ -57,34 +59,34 @@ export type Both<U> = (U extends unknown ? (each: U) => void : never) extends (b
 
 /** The fault of one setting; never holds the value of a secret. */
 export interface SettingFault {
-  readonly name: string
+  readonly name: string | Sentence
   /** The fault, as it goes on behind the name: `is missing`. */
-  readonly problem: string
+  readonly problem: Words
   /** The next step, as a clause; absent: the setting's entry in docs/settings.md says what is right. */
-  readonly remedy?: string
+  readonly remedy?: Words | undefined
 }
 
 /** What works, but should not stay so. */
 export interface SettingAdvice {
   readonly name: string
   /** A sentence without its stop, which names the setting. */
-  readonly sentence: string
-  readonly remedy?: string
+  readonly sentence: Words
+  readonly remedy?: Words
 }
 
-export function describeAdvice({ sentence, remedy }: SettingAdvice): string {
-  return remedy === undefined ? sentence : `${sentence}: ${remedy}`
+export function describeAdvice({ sentence, remedy }: SettingAdvice): Sentence {
+  return withRemedy(sentence, remedy)
 }
 
 /** The fault of a setting that has to be set. @param remedy what to do, as a clause. */
-export function missingSetting(name: string, remedy: string): SettingFault {
+export function missingSetting(name: string, remedy: Words): SettingFault {
   return { name, problem: 'is missing', remedy }
 }
 
 /** The faults of the settings that have to be set and are not. @param needed what to do, as a clause, by name; false: it is not needed. */
 export function missingSettings(
   s: Readonly<Record<string, unknown>>,
-  needed: Readonly<Record<string, string | false>>,
+  needed: Readonly<Record<string, Words | false>>,
 ): SettingFault[] {
   return Object.entries(needed).flatMap(([name, remedy]) =>
     remedy === false || s[name] !== undefined ? [] : [missingSetting(name, remedy)],
@@ -131,9 +133,9 @@ export function settingWithReader<T, A extends SettingDescription>(
 }
 
 /** The result of reading a setting's text: its value, or what is wrong with it. The fault never repeats the text. */
-export type ParsedSetting<T> = { readonly value: T } | { readonly fault: string }
+export type ParsedSetting<T> = { readonly value: T } | { readonly fault: Words }
 
-/** Splits a list at commas and spaces. */
+/** Splits a list at commas, also those of Chinese, and spaces. */
 export function splitList(text: string): readonly string[] {
-  return text.split(/[\s,]+/).filter(item => item !== '')
+  return text.split(/[\s,，、]+/).filter(item => item !== '')
 }

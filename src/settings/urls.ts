@@ -1,3 +1,4 @@
+import { say } from '../language/sentence.ts'
 import { readPostgresUrl } from '../runtime/postgres-url.ts'
 import type { ParsedSetting } from './setting.ts'
 
@@ -6,7 +7,7 @@ export type Database =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string }
 
-const ENCODE = 'write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %25'
+const ENCODE = say('write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %25')
 
 function parseUrl(text: string, ...protocols: readonly string[]): URL | null {
   const url = URL.parse(text.trim())
@@ -44,7 +45,11 @@ export function readApiUrl(text: string): ParsedSetting<string> {
 export function readProxyUrl(text: string): ParsedSetting<string> {
   const url = parseUrl(text, 'http:', 'https:')
   return url === null || url.pathname !== '/' || url.search !== ''
-    ? { fault: `must be the address of a proxy such as http://proxy.example.com:3128; ${ENCODE}` }
+    ? {
+        fault: say('must be the address of a proxy such as http://proxy.example.com:3128; {encode}', {
+          encode: ENCODE,
+        }),
+      }
     : { value: text.trim() }
 }
 
@@ -68,7 +73,11 @@ export function readDatabase(text: string): ParsedSetting<Database> {
     if (!postgres.saysTls && !hosts.every(({ isHere }) => isHere)) return { fault: WITHOUT_TLS }
     return { value: { kind: 'postgres', url: text.trim() } }
   }
-  return { fault: `must be file:data/outbox.db or postgres://user:password@host:5432/name; ${ENCODE}` }
+  return {
+    fault: say('must be file:data/outbox.db or postgres://user:password@host:5432/name; {encode}', {
+      encode: ENCODE,
+    }),
+  }
 }
 
 /** Says whether an address can be reached from this machine only. @param host a name or an address, IPv6 without brackets */
@@ -93,7 +102,9 @@ export interface ImapAddress {
 /** `imap[s]://user[:password]@host[:port]/mailbox`; without TLS only on this machine, by `?ignoreTLS=true`. */
 export function readImapUrl(text: string): ParsedSetting<ImapAddress> {
   const url = parseUrl(text, 'imaps:', 'imap:')
-  const fault = `must look like imaps://user:password@imap.example.com/INBOX; ${ENCODE}`
+  const fault = say('must look like imaps://user:password@imap.example.com/INBOX; {encode}', {
+    encode: ENCODE,
+  })
   if (url === null || url.username === '' || url.hash !== '') return { fault }
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (url.search !== '' && (url.search !== '?ignoreTLS=true' || !isLoopback(host)))
@@ -155,7 +166,9 @@ export function readDdqUrl(text: string): ParsedSetting<DdqAddress> {
   })
   if (url === null || url.pathname !== '/' || url.username !== '' || url.hash !== '' || given.size > 0)
     return {
-      fault: `must look like http://ddq.example.com, with no path; behind ? it knows ${DDQ_PARAMETERS.map(([name]) => name).join(', ')}`,
+      fault: say('must look like http://ddq.example.com, with no path; behind ? it knows {what}', {
+        what: DDQ_PARAMETERS.map(([name]) => name).join(', '),
+      }),
     }
   if (auth === undefined || subscribe === undefined || heartbeat === undefined || anyProduct === undefined)
     return { fault: 'must name paths such as /subscribe, and as heartbeat ping, settings or post:/path' }

@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
+import { type Sentence, say, ToldError, tell, type Words, withRemedy } from '../language/sentence.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
@@ -16,7 +17,7 @@ export interface Certificate extends ChainFound {
   readonly startsAt: number
   readonly expiresAt: number
   /** The problems that do not follow from the certificate's own dates, and so are the same tomorrow. */
-  readonly flaws: readonly string[]
+  readonly flaws: readonly CertificateFlaw[]
   /** @returns whether a client that asks for this host name or address accepts it. */
   covers(host: string): boolean
 }
@@ -26,9 +27,29 @@ export interface CertificateFiles {
   readonly keyFile: string
 }
 
+/** What is wrong with a certificate that can be served, and what to do. */
+export interface CertificateFlaw {
+  readonly sentence: Words
+  readonly remedy?: Words
+}
+
+/** The setting of a file, its fault as it goes on behind that, and what to do. */
+interface UnusableFile {
+  readonly name: string
+  readonly problem: Words
+  readonly remedy?: Words
+}
+
 /** A pair of files that cannot be served, and why. The message says what to do and holds no key. */
-export class CertificateUnusable extends Error {
+export class CertificateUnusable extends ToldError {
   override readonly name = 'CertificateUnusable'
+  readonly fault: UnusableFile
+
+  constructor(fault: UnusableFile, options?: ErrorOptions) {
+    const { name, problem, remedy } = fault
+    super(withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy), options)
+    this.fault = fault
+  }
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -55,23 +76,33 @@ export function readPair(files: CertificateFiles): { readonly cert: string; read
 export function parseCertificate(cert: string, key: string, now: number): Certificate {
   const [leaf, ...others] = certificatesOf(cert)
   if (leaf === undefined)
-    throw new CertificateUnusable('TLS_CERT_FILE holds no certificate (-----BEGIN CERTIFICATE-----)')
+    throw new CertificateUnusable({
+      name: 'TLS_CERT_FILE',
+      problem: 'holds no certificate (-----BEGIN CERTIFICATE-----)',
+    })
   if (!leaf.checkPrivateKey(privateKeyOf(key)))
-    throw new CertificateUnusable('TLS_KEY_FILE is not the key of the first certificate in TLS_CERT_FILE')
+    throw new CertificateUnusable({
+      name: 'TLS_KEY_FILE',
+      problem: 'is not the key of the first certificate in TLS_CERT_FILE',
+    })
   try {
     // OpenSSL refuses what it takes for weak. A server of it would not start, or not take it at a renewal.
     createSecureContext({ cert, key })
   } catch (error) {
     const { code = 'unknown fault' } = error as NodeJS.ErrnoException
     throw new CertificateUnusable(
-      `TLS_CERT_FILE holds a certificate that cannot be served (${code}): get one with a P-256 key, or an RSA key of 2048 bits or more`,
+      {
+        name: 'TLS_CERT_FILE',
+        problem: say('holds a certificate that cannot be served ({code})', { code }),
+        remedy: 'get one with a P-256 key, or an RSA key of 2048 bits or more',
+      },
       { cause: error },
     )
   }
   const { chain, problems } = followChain(leaf, others)
   const flaws = [
-    ...timeProblems('a certificate of the chain', others, now),
-    ...(namesOf(leaf).length === 0 ? ['it names no host (subjectAltName), so no client accepts it'] : []),
+    ...timeProblems(say('a certificate of the chain'), others, now),
+    ...(namesOf(leaf).length === 0 ? [NAMELESS] : []),
     ...problems,
   ]
   return {
@@ -81,7 +112,7 @@ export function parseCertificate(cert: string, key: string, now: number): Certif
     startsAt: Date.parse(leaf.validFrom),
     expiresAt: Date.parse(leaf.validTo),
     chain,
-    problems: [...timeProblems('the certificate', [leaf], now), ...flaws],
+    problems: [...timeProblems(say('the certificate'), [leaf], now), ...flaws],
     flaws,
     covers: host => (isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host)) !== undefined,
   }
@@ -92,7 +123,8 @@ function textOf(path: string, setting: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    throw new CertificateUnusable(`${setting}: ${path} ${problem}: ${remedy}`, { cause: error })
+    const unreadable = say('{path} {problem}', { path, problem: tell(problem) })
+    throw new CertificateUnusable({ name: `${setting}:`, problem: unreadable, remedy }, { cause: error })
   }
 }
 
@@ -100,18 +132,28 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
   try {
     return readCertificates(pem)
   } catch (error) {
-    throw new CertificateUnusable('TLS_CERT_FILE holds a damaged certificate', { cause: error })
+    throw new CertificateUnusable(
+      { name: 'TLS_CERT_FILE', problem: 'holds a damaged certificate' },
+      { cause: error },
+    )
   }
 }
 
 function privateKeyOf(pem: string): KeyObject {
   if (/-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
-    throw new CertificateUnusable('TLS_KEY_FILE has a passphrase: give a key without one')
+    throw new CertificateUnusable({
+      name: 'TLS_KEY_FILE',
+      problem: 'has a passphrase',
+      remedy: 'give a key without one',
+    })
   try {
     return createPrivateKey(pem)
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
-    throw new CertificateUnusable('TLS_KEY_FILE holds no private key in PEM (-----BEGIN PRIVATE KEY-----)')
+    throw new CertificateUnusable({
+      name: 'TLS_KEY_FILE',
+      problem: 'holds no private key in PEM (-----BEGIN PRIVATE KEY-----)',
+    })
   }
 }
 
@@ -121,22 +163,27 @@ function namesOf(leaf: X509Certificate): readonly string[] {
   return names.flatMap(name => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? [])
 }
 
+const NAMELESS: CertificateFlaw = { sentence: 'it names no host (subjectAltName), so no client accepts it' }
+
 function timeProblems(
-  which: string,
+  which: Sentence,
   certificates: readonly X509Certificate[],
   now: number,
-): readonly string[] {
-  return certificates.flatMap(certificate => {
-    const until = Date.parse(certificate.validTo)
-    const days = Math.floor((until - now) / DAY_MS)
-    if (now >= until) return [`${which} expired on ${dayOf(until)}: renew it`]
-    if (now < Date.parse(certificate.validFrom))
-      return [
-        `${which} is valid only from ${dayOf(Date.parse(certificate.validFrom))}: look at this machine's clock`,
-      ]
-    if (days < 2) return [`${which} expires on ${dayOf(until)}: renew it`]
+): readonly CertificateFlaw[] {
+  return certificates.flatMap((certificate): CertificateFlaw | readonly [] => {
+    const [from, end] = [certificate.validFrom, certificate.validTo].map(Date.parse) as [number, number]
+    const days = Math.floor((end - now) / DAY_MS)
+    const until = dayOf(end)
+    const remedy = 'renew it'
+    if (now >= end) return { sentence: say('{which} expired on {until}', { which, until }), remedy }
+    if (now < from)
+      return {
+        sentence: say('{which} is valid only from {from}', { which, from: dayOf(from) }),
+        remedy: "look at this machine's clock",
+      }
+    if (days < 2) return { sentence: say('{which} expires on {until}', { which, until }), remedy }
     return days < RENEWAL_OVERDUE_DAYS
-      ? [`${which} expires in ${days} days, on ${dayOf(until)}: renew it`]
+      ? { sentence: say('{which} expires in {days} days, on {until}', { which, days, until }), remedy }
       : []
   })
 }
@@ -158,7 +205,7 @@ export type Chain = 'complete' | 'incomplete' | 'self-signed'
 interface ChainFound {
   readonly chain: Chain
   /** Reasons why some clients may refuse it, a sentence each; it can be served nevertheless. */
-  readonly problems: readonly string[]
+  readonly problems: readonly CertificateFlaw[]
 }
 
 /** Every certificate of a PEM file, in its order. @throws when one of them cannot be read. */
@@ -182,7 +229,10 @@ export function followChain(
     return {
       chain: 'self-signed',
       problems: [
-        'the certificate is self-signed: get one of a public authority, since only clients that are told to trust this one do',
+        {
+          sentence: 'the certificate is self-signed',
+          remedy: 'get one of a public authority, since only clients that are told to trust this one do',
+        },
       ],
     }
   const roots = authorities ?? publicAuthorities()
@@ -213,14 +263,23 @@ function unfinished(
     return {
       chain: 'complete',
       problems: [
-        `its authority (${nameOf(top.issuer)}) is not a public one: the platform has to be told to trust it`,
+        {
+          sentence: say('its authority ({authority}) is not a public one', { authority: nameOf(top.issuer) }),
+          remedy: 'the platform has to be told to trust it',
+        },
         ...orderProblems(followed, others),
       ],
     }
   return {
     chain: 'incomplete',
     problems: [
-      `the certificate of its issuer (${nameOf(top.issuer)}) is missing in the file, so Java clients will refuse the URL: use the full chain, such as fullchain.pem instead of cert.pem`,
+      {
+        sentence: say(
+          'the certificate of its issuer ({issuer}) is missing in the file, so Java clients will refuse the URL',
+          { issuer: nameOf(top.issuer) },
+        ),
+        remedy: 'use the full chain, such as fullchain.pem instead of cert.pem',
+      },
     ],
   }
 }
@@ -229,11 +288,16 @@ function unfinished(
 function orderProblems(
   followed: readonly X509Certificate[],
   others: readonly X509Certificate[],
-): readonly string[] {
+): readonly CertificateFlaw[] {
   const inOrder = followed.slice(1).every((certificate, at) => certificate === others[at])
   return inOrder
     ? []
-    : ['the certificates of the file are not in order: first your own, then each one followed by its issuer']
+    : [
+        {
+          sentence: 'the certificates of the file are not in order',
+          remedy: 'first your own, then each one followed by its issuer',
+        },
+      ]
 }
 
 let publicOnes: readonly X509Certificate[] | undefined

@@ -1,5 +1,6 @@
 import { constants } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
+import { say, type Words, withRemedy } from '../language/sentence.ts'
 import {
   type Certificate,
   type CertificateFiles,
@@ -54,7 +55,7 @@ export interface RefusedRenewal {
   /** The time at which that was first seen, ms since the epoch. */
   readonly since: number
   /** The reason; holds no key. */
-  readonly reason: string
+  readonly reason: Words
 }
 
 export interface CertificateWatch {
@@ -78,8 +79,8 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   let current = options.current
   let refused: RefusedRenewal | null = null
 
-  function refuse(reason: string): void {
-    if (reason === refused?.reason) return
+  function refuse(reason: Words): void {
+    if (String(reason) === String(refused?.reason)) return
     refused = { since: refused?.since ?? now(), reason }
     log.warn(
       { event: 'certificate', reason },
@@ -98,7 +99,7 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
       if (!isSame) serve(found)
     } catch (error) {
       if (!(error instanceof CertificateUnusable)) throw error
-      refuse(error.message)
+      refuse(error.words)
     }
   }
 
@@ -107,7 +108,8 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
     server.setSecureContext({ ...tlsServerOptions, cert: found.cert, key: found.key })
     const expires = new Date(found.expiresAt).toISOString()
     log.info({ event: 'certificate', expires, names: found.names }, 'a renewed certificate is served')
-    for (const problem of found.problems) log.warn({ event: 'certificate' }, problem)
+    for (const problem of found.problems)
+      log.warn({ event: 'certificate' }, String(withRemedy(problem.sentence, problem.remedy)))
   }
 
   const timer = setInterval(check, options.everyMs).unref()
@@ -120,13 +122,16 @@ function worseThan(
   found: Certificate,
   host: string | undefined,
   now: number,
-): string | null {
+): Words | null {
   const inTime = ({ startsAt, expiresAt }: Certificate) => startsAt <= now && now < expiresAt
   if (inTime(served) && found.expiresAt <= now)
-    return `the certificate in TLS_CERT_FILE expired on ${dayOf(found.expiresAt)}`
+    return say('the certificate in TLS_CERT_FILE expired on {until}', { until: dayOf(found.expiresAt) })
   if (inTime(served) && found.startsAt > now)
-    return `the certificate in TLS_CERT_FILE is valid only from ${dayOf(found.startsAt)}`
+    return say('the certificate in TLS_CERT_FILE is valid only from {from}', { from: dayOf(found.startsAt) })
   if (host !== undefined && served.covers(host) && !found.covers(host))
-    return `the certificate in TLS_CERT_FILE is for ${found.names.join(', ') || 'no name'}, not for ${host}, the host in PUBLIC_URL`
+    return say('the certificate in TLS_CERT_FILE is for {names}, not for {host}, the host in PUBLIC_URL', {
+      names: found.names.join(', ') || say('no name'),
+      host,
+    })
   return null
 }

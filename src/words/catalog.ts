@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { say } from '../language/sentence.ts'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import { compileLanguage, type WordLanguage } from './language.ts'
@@ -171,7 +172,7 @@ function createOverrides(ours: ReadonlyMap<string, string>) {
           return taken
         } catch (error) {
           if (text === builtIn) throw error
-          const { message: reason, line } = templateFaultOf(error)
+          const { words: reason, line } = templateFaultOf(error)
           // What was good beside another layout is not named: the fault of the file as it is now is the one to mend.
           if (text === now) problems.push({ file, line, reason, is: 'refused' })
         }
@@ -207,8 +208,11 @@ function fileFor(sources: Sources, part: Part, name: string, tag: string): strin
 function findGaps(tag: string, language: WordLanguage, english: WordLanguage): readonly TemplateProblem[] {
   const file = `locales/${tag}.json`
   const missing = [...english.kinds].filter(name => !language.kinds.has(name))
-  const noWords = `has no words for ${missing.join(', ')}: they are said in ${FALLBACK}`
-  const noForms = `has no form for ${language.missingForms.join(', ')}: other is used`
+  const noWords = say('has no words for {kinds}: they are said in {fallback}', {
+    kinds: missing.join(', '),
+    fallback: FALLBACK,
+  })
+  const noForms = say('has no form for {forms}: other is used', { forms: language.missingForms.join(', ') })
   return [
     ...(missing.length > 0 ? [noWords] : []),
     ...(language.missingForms.length > 0 ? [noForms] : []),

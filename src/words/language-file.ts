@@ -1,8 +1,9 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
+import { quote, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 import { messageKinds, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { isObject } from '../runtime/json-object.ts'
-import { lineInJson } from '../runtime/yaml-text.ts'
+import { lineInJson, tellSchemaFault } from '../runtime/yaml-text.ts'
 import { TemplateFault } from './template-engine.ts'
 
 /** The words of one kind of mail. Plain text with Liquid in it, never HTML: the layout escapes them. */
@@ -126,44 +127,49 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, source: 
   validate ??= new Ajv({ allowUnionTypes: true, verbose: true }).compile<LanguageSource>(schema)
   if (!validate(value)) {
     const { pointer, reason } = describe(validate.errors?.[0] as DefinedError)
-    throw new TemplateFault(`${pointer} ${reason}`, lineInJson(source, pointer))
+    throw new TemplateFault(
+      say('{path} {problem}', { path: pointer, problem: tell(reason) }),
+      lineInJson(source, pointer),
+    )
   }
   for (const [name, words] of Object.entries(value.mail)) {
     if (typeof words !== 'string') continue
     const same = value.mail[words]
     const fault =
       typeof same !== 'object'
-        ? `must be the words, or the name of a kind that has them; ${words} is none`
+        ? say('must be the words, or the name of a kind that has them; {words} is none', { words })
         : same.button === undefined &&
             messageKinds.some(kind => kind.name === name && kind.linkParam !== undefined)
-          ? `needs a button; ${words} has none`
+          ? say('needs a button; {words} has none', { words })
           : null
-    if (fault !== null) throw new TemplateFault(`/mail/${name} ${fault}`, lineInJson(source, `/mail/${name}`))
+    const path = `/mail/${name}`
+    if (fault !== null)
+      throw new TemplateFault(say('{path} {problem}', { path, problem: fault }), lineInJson(source, path))
   }
   return value
 }
 
 /** The pointer to the value at fault, and what is wrong with it: the end of a sentence that quotes no value. */
-function describe(error: DefinedError): { readonly pointer: string; readonly reason: string } {
+function describe(error: DefinedError): { readonly pointer: string; readonly reason: Words } {
   const { instancePath: pointer } = error
   switch (error.keyword) {
     case 'additionalProperties': {
       const known = Object.keys(error.parentSchema?.['properties'] as object).join(', ')
       const name = error.params.additionalProperty.replaceAll('~', '~0').replaceAll('/', '~1')
-      return { pointer: `${pointer}/${name}`, reason: `is not known; known are ${known}` }
+      return { pointer: `${pointer}/${name}`, reason: say('is not known; known are {known}', { known }) }
     }
     case 'required':
       return { pointer: `${pointer}/${error.params.missingProperty}`, reason: 'is missing' }
     case 'enum':
-      return { pointer, reason: `must be ${error.params.allowedValues.join(' or ')}` }
+      return { pointer, reason: say('must be {form}', { form: error.params.allowedValues.join(' or ') }) }
     case 'pattern':
       return { pointer, reason: 'must not be blank' }
     case 'minItems':
       return { pointer, reason: 'must not be empty' }
     case 'type':
-      return { pointer, reason: `must be ${[error.params.type].flat().join(' or ')}` }
+      return { pointer, reason: say('must be {form}', { form: [error.params.type].flat().join(' or ') }) }
     default:
-      return { pointer, reason: error.message ?? 'is wrong' }
+      return { pointer, reason: tellSchemaFault(error) }
   }
 }
 
@@ -177,7 +183,7 @@ export function parseJsonFile(text: string): Readonly<Record<string, unknown>> {
     const { message } = error as SyntaxError
     const [reason = 'a fault'] = /^Unexpected token|^.*?(?= (?:in|after|of) JSON)/.exec(message) ?? []
     const line = Number(/\(line (\d+) /.exec(message)?.[1] ?? lineOfToken(text))
-    throw new TemplateFault(`not JSON: ${reason.toLowerCase()}`, line, { cause: error })
+    throw new TemplateFault(withRemedy('not JSON', quote(reason.toLowerCase())), line, { cause: error })
   }
   if (!isObject(value)) throw new TemplateFault('not a JSON object', 1)
   return value

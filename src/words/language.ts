@@ -1,3 +1,4 @@
+import { quote, say, withRemedy, wordsOf } from '../language/sentence.ts'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
@@ -137,7 +138,10 @@ function compileMail(
   const details = Object.entries(words.details ?? {}).map(([key, label]) => {
     const pointer = `${at}/details/${key}`
     if (!known.has(key))
-      throw new TemplateFault(`${at}/details: unknown parameter: ${key}`, lineInJson(text, pointer))
+      throw new TemplateFault(
+        say('{path}: unknown parameter: {key}', { path: `${at}/details`, key }),
+        lineInJson(text, pointer),
+      )
     return { key, label: phrase(label, known, pointer) }
   })
   return {
@@ -285,8 +289,9 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
       const compiled = engine.compile(words, known)
       return PRINTING.test(words) ? putTogether(compiled) : compiled
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new TemplateFault(`${pointer}: ${reason}`, lineInJson(source, pointer), { cause: error })
+      throw new TemplateFault(withRemedy(quote(pointer), wordsOf(error)), lineInJson(source, pointer), {
+        cause: error,
+      })
     }
   }
   function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as Liquidjs from 'liquidjs'
+import { quote, say, ToldError, type Words } from '../language/sentence.ts'
 import { LINK_IN_TEXT } from '../messages/links.ts'
 import { escapeHtml } from '../runtime/html.ts'
 
@@ -17,12 +18,12 @@ export interface Compiled {
 }
 
 /** A fault in a template, for the operator. */
-export class TemplateFault extends Error {
+export class TemplateFault extends ToldError {
   override readonly name = 'TemplateFault'
   /** Lines count from 1; it is undefined when nobody knows the line. */
   readonly line: number | undefined
-  constructor(reason: string, line: number | undefined, options?: ErrorOptions) {
-    super(reason, options)
+  constructor(words: Words, line: number | undefined, options?: ErrorOptions) {
+    super(words, options)
     this.line = line
   }
 }
@@ -91,7 +92,7 @@ export function createEngine(
       const variables = names(templates, source)
       for (const name of variables) {
         if (!known.has(name) && !known.has(name.split('.')[0] ?? '')) {
-          throw new TemplateFault(`unknown variable: ${name}`, lineOf(source, name))
+          throw new TemplateFault(say('unknown variable: {name}', { name }), lineOf(source, name))
         }
       }
       const render = (scope: Scope) => liquid.renderSync(templates, scope, LIMITS) as string
@@ -106,7 +107,7 @@ export function templateFaultOf(error: unknown): TemplateFault {
   const message = error instanceof Error ? error.message : String(error)
   const line = /line:(\d+)/.exec(message)?.[1]
   const reason = (message.split('\n')[0] ?? '').replace(/, (?:file:[^,]*, )?line:\d+.*$/, '')
-  return new TemplateFault(reason, line === undefined ? undefined : Number(line), { cause: error })
+  return new TemplateFault(quote(reason), line === undefined ? undefined : Number(line), { cause: error })
 }
 
 function guard<T>(source: string, work: () => T): T {
@@ -116,7 +117,9 @@ function guard<T>(source: string, work: () => T): T {
     const fault = templateFaultOf(error)
     const partial = /Failed to lookup "([^"]*)"/.exec(fault.message)?.[1]
     if (partial === undefined) throw fault
-    throw new TemplateFault(`no template is called ${partial}`, lineOf(source, partial), { cause: error })
+    throw new TemplateFault(say('no template is called {partial}', { partial }), lineOf(source, partial), {
+      cause: error,
+    })
   }
 }
 

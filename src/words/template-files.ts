@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { say, type Words } from '../language/sentence.ts'
 import { describeFile } from '../runtime/file-watch.ts'
 
 /** A problem of a template, for the operator. */
@@ -9,7 +10,7 @@ export interface TemplateProblem {
   readonly file: string
   /** Lines count from 1. */
   readonly line?: number
-  readonly reason: string
+  readonly reason: Words
   /** `refused`: the file as it is now is not used; `warning`: it is used, and could be better. */
   readonly is: 'refused' | 'warning'
 }
@@ -38,7 +39,11 @@ export function readTemplates(dir: string): TemplateFiles {
     } catch (error) {
       // Only the directory itself must be there; an operator who changes one thing has one folder.
       if (folder === '' || codeOf(error) !== 'ENOENT')
-        problems.push({ file: folder || '.', reason: `cannot be read: ${codeOf(error)}`, is: 'refused' })
+        problems.push({
+          file: folder || '.',
+          reason: say('cannot be read ({code})', { code: codeOf(error) }),
+          is: 'refused',
+        })
     }
     for (const name of names) {
       const file = folder === '' ? name : `${folder}/${name}`
@@ -52,7 +57,11 @@ export function readTemplates(dir: string): TemplateFiles {
       try {
         texts.set(file, readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
       } catch (error) {
-        problems.push({ file, reason: `cannot be read: ${codeOf(error)}`, is: 'refused' })
+        problems.push({
+          file,
+          reason: say('cannot be read ({code})', { code: codeOf(error) }),
+          is: 'refused',
+        })
       }
     }
   }

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { say } from '../language/sentence.ts'
 import { watchFiles } from '../runtime/file-watch.ts'
 import { type Catalog, createCatalogLoader, FALLBACK, matchLocale } from './catalog.ts'
 import { templateFaultOf } from './template-engine.ts'
@@ -69,7 +70,7 @@ export function createTemplates(options: TemplatesOptions): Templates {
 
   function recordFailure(name: string, error: unknown): void {
     if (failures.has(name)) return
-    const { message: reason, line } = templateFaultOf(error)
+    const { words: reason, line } = templateFaultOf(error)
     const problem: TemplateProblem = { file: name, line, reason, is: 'refused' }
     failures.set(name, problem)
     log?.warn({ ...problem }, 'template failed on a message: the built-in one is used')
@@ -94,10 +95,10 @@ export function createTemplates(options: TemplatesOptions): Templates {
 }
 
 function noWordsProblem(tag: string): TemplateProblem {
-  const reason = `there are no words for ${tag}: ${FALLBACK} is used`
+  const reason = say('there are no words for {tag}: {fallback} is used', { tag, fallback: FALLBACK })
   return { file: `locales/${tag}.json`, reason, is: 'warning' }
 }
 
 function problemKey({ file, line, reason }: TemplateProblem): string {
-  return `${file}:${line ?? ''}:${reason}`
+  return `${file}:${line ?? ''}:${String(reason)}`
 }

@@ -3,6 +3,7 @@ import type { ConsoleOptions } from '../../src/admin/console/page.ts'
 import { consoleRoutes } from '../../src/admin/console/routes.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type MessageView, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 import { rendererFor } from '../words/rendering.ts'
@@ -115,7 +116,7 @@ t.test('what is not there, cannot be read or fails is said on a page, with its s
   t.match(await ask('/console/send', 'x'.repeat(8193)), { status: 413, ...unread })
   t.match(await ask('/console/send', '{}', 'application/json'), { status: 415, ...unread })
   t.match(await ask('/console/send', 'kind=file&kind=x'), { status: 400, title: 'Test send' })
-  fault = new StoreUnavailable('x')
+  fault = new StoreUnavailable(quote('x'))
   t.match(await ask(`/console/messages/${ID}`), {
     status: 503,
     title: 'The store does not answer',
@@ -128,7 +129,7 @@ t.test('what is not there, cannot be read or fails is said on a page, with its s
 })
 
 t.test('the words’ pages name what is wrong with them', async t => {
-  const ask = await consoleOf({ templateProblems: () => ['zh-CN.json, line 7: no such kind'] })
+  const ask = await consoleOf({ templateProblems: () => [quote('zh-CN.json, line 7: no such kind')] })
   const list = plain((await ask('/console/templates')).text)
   t.match(
     list,

@@ -5,6 +5,7 @@ import t from 'tap'
 import { createEventLog } from '../../src/admin/event-log.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
 import { createEmitter, type EventOf, type ServiceEvent } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { everyEvent } from './every-event.ts'
 
@@ -71,7 +72,7 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
     case 'robot-posted':
       return event.isDropped ? [{ ...event, isDropped: false }] : []
     case 'store-failed':
-      return [{ ...event, error: new StoreUnavailable('the store cannot commit now') }]
+      return [{ ...event, error: new StoreUnavailable(quote('the store cannot commit now')) }]
     case 'admin-refused':
       return [{ ...event, reason: 'no-token' }]
     default:

@@ -1,5 +1,6 @@
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { createEmitter, type EventOf, type EventType, type ServiceEvent } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
@@ -109,7 +110,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   attempt: [
     { ...attempt, provider: 'smtp', outcome: { is: 'ambiguous', code: 'reply-limit', reply: '' } },
-    { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: '250 ok' } },
+    { ...attempt, provider: 'smtp', outcome: { is: 'sent', reply: quote('250 ok') } },
     { ...attempt, provider: 'a', outcome: { is: 'rejected', scope: 'recipient', code: '21211', reply: '' } },
     { ...attempt, provider: 'b', outcome: { is: 'retry', whose: 'later', code: '450', reply: '' } },
     {
@@ -132,7 +133,9 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { ...final, state: 'expired' },
     { ...final, state: 'unknown' },
   ],
-  breaker: [{ type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: 'ECONNREFUSED' }],
+  breaker: [
+    { type: 'breaker', channel: 'sms', provider: 'twilio', state: 'open', reason: quote('ECONNREFUSED') },
+  ],
   'partial-fault': [
     {
       type: 'partial-fault',
@@ -143,7 +146,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
       name: 'SMS_2',
       kind: 'forgotten-password',
       code: 'isv.SMS_TEMPLATE_ILLEGAL',
-      reply: 'under review',
+      reply: quote('under review'),
     },
   ],
   'carrier-order': [
@@ -158,9 +161,9 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'ddq-malformed', topic: '', fault: 'garbage', shape: '9 bytes' },
     { type: 'ddq-malformed', topic: 'event', fault: 'no device', shape: 'object' },
   ],
-  'ddq-ended': [{ type: 'ddq-ended', is: 'silent', why: 'no heartbeat', waitMs: 5000 }],
+  'ddq-ended': [{ type: 'ddq-ended', is: 'silent', why: quote('no heartbeat'), waitMs: 5000 }],
   'ddq-subscribed': [{ type: 'ddq-subscribed', topics: 2 }],
-  'ddq-topic-refused': [{ type: 'ddq-topic-refused', topic: '/x', why: 'HTTP 404' }],
+  'ddq-topic-refused': [{ type: 'ddq-topic-refused', topic: '/x', why: quote('HTTP 404') }],
   'ddq-leader': [{ type: 'ddq-leader', leads: true }],
   'webhooks-posted': [
     { type: 'webhooks-posted', result: 'delivered', events: 3, reason: null },
@@ -172,14 +175,14 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
       type: 'robot-posted',
       robot: 'dingtalk',
       alarms: 2,
-      outcome: { is: 'sent', reply: 'accepted, 0' },
+      outcome: { is: 'sent', reply: quote('accepted, 0') },
       isDropped: false,
     },
     {
       type: 'robot-posted',
       robot: 'dingtalk',
       alarms: 2,
-      outcome: { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' },
+      outcome: { is: 'retry', whose: 'ours', code: '310000', reply: quote('sign not match') },
       isDropped: true,
     },
   ],
@@ -259,7 +262,7 @@ export const view = viewOf({
       awaitingReply: 1,
       limit: 5,
       limitReason: 'refused',
-      limitWhy: 'not measured yet',
+      limitWhy: quote('not measured yet'),
       breaker: 'open',
       breakerUntil: 5000,
       fault: {
@@ -269,7 +272,7 @@ export const view = viewOf({
         since: 1000,
         until: 5000,
         code: '421',
-        reply: 'not now',
+        reply: quote('not now'),
       },
       isSecond: false,
       destinations: [],
@@ -281,7 +284,7 @@ export const view = viewOf({
           since: 1000,
           until: null,
           code: '5.7.1',
-          reply: 'refused by policy',
+          reply: quote('refused by policy'),
           recipients: 1,
         },
       ],
@@ -294,7 +297,7 @@ export const view = viewOf({
       awaitingReply: 0,
       limit: 10,
       limitReason: 'start',
-      limitWhy: 'not measured yet',
+      limitWhy: quote('not measured yet'),
       breaker: 'closed',
       breakerUntil: null,
       fault: null,
@@ -308,7 +311,7 @@ export const view = viewOf({
           since: 1000,
           until: 5000,
           code: 'isv.SMS_TEMPLATE_ILLEGAL',
-          reply: 'under review',
+          reply: quote('under review'),
         },
         ...(['account', 'carrier'] as const).map(scope => ({
           scope,
@@ -317,7 +320,7 @@ export const view = viewOf({
           since: 1000,
           until: null,
           code: '63038',
-          reply: '',
+          reply: '' as const,
         })),
         {
           scope: 'sender',
@@ -326,7 +329,7 @@ export const view = viewOf({
           since: 1000,
           until: null,
           code: '30034',
-          reply: 'the number is not registered',
+          reply: quote('the number is not registered'),
           recipients: 2,
         },
       ],
@@ -334,7 +337,7 @@ export const view = viewOf({
   ],
   wall: () => WALL,
   certificate: () => ({ expiresAt: WALL + 12.5 * 86_400_000, flaws: [], chain: 'complete', names: [] }),
-  renewalRefused: () => ({ since: WALL, reason: 'a reason' }),
+  renewalRefused: () => ({ since: WALL, reason: quote('a reason') }),
   storeLoss: () => ({ messages: 12, from: 0, until: 1000, noticedAt: 61_000 }),
   webhooks: () => ({ leads: true, isGone: false, failing: null, waiting: 7, oldestAt: 1000 }),
   now: () => 61_000,

@@ -5,6 +5,7 @@ import { describeReply, formatDuration } from '../../src/admin/console/html.ts'
 import { explainAbsence, explainMessage } from '../../src/admin/explain.ts'
 import type { ProviderView } from '../../src/admin/status/status.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
+import { packWords, quote, say } from '../../src/language/sentence.ts'
 import type { MessageView, ReportFault } from '../../src/outbox/outbox.ts'
 import { showLocalTimes } from '../../src/runtime/terminal.ts'
 import { inZone } from '../rigs/in-zone.ts'
@@ -60,7 +61,16 @@ const rests = { ...works, breaker: 'open', breakerUntil: NOW + 34_000 } as const
 const refuses = (scope: PartialFault['scope'], more: object = {}): ProviderView => ({
   ...works,
   partialFaults: [
-    { scope, name: '', kind: 'login-code', since: NOW, until: null, code: '63038', reply: 'no', ...more },
+    {
+      scope,
+      name: '',
+      kind: 'login-code',
+      since: NOW,
+      until: null,
+      code: '63038',
+      reply: quote('no'),
+      ...more,
+    },
   ],
 })
 const report = (
@@ -170,14 +180,18 @@ const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...Provider
   'was never tried, all carriers rest': [{ ...due, attempts: 0 }, rests],
   'was never tried, and another message met an error': [
     { ...due, attempts: 0 },
-    { ...rests, lastError: { at: NOW, code: '20003', reply: 'Authenticate', whose: 'ours' } },
+    { ...rests, lastError: { at: NOW, code: '20003', reply: quote('Authenticate'), whose: 'ours' } },
   ],
   'is due before the rest ends': [{ ...due, dueAt: NOW + 5000 }, rests],
   'is due after the rest ends': [{ ...due, dueAt: NOW + 50_000 }, rests],
   'is due, the carrier is tried': [due, { ...rests, breaker: 'half-open', breakerUntil: NOW - 1 }],
   'is due, the carrier asked for a pause': [
     due,
-    { ...works, limitReason: 'paused', limitWhy: 'the provider asked for a pause; it ends in 9 s' },
+    {
+      ...works,
+      limitReason: 'paused',
+      limitWhy: say('the provider asked for a pause; it ends in {n} s', { n: 9 }),
+    },
   ],
   'is due, one of two carriers rests': [due, rests, { ...works, provider: 'aliyun' }],
   'is due, two carriers rest': [due, rests, { ...rests, provider: 'aliyun', breakerUntil: NOW + 3000 }],
@@ -219,12 +233,11 @@ t.test('each message is explained: what became of it, and the next step', async 
 })
 
 t.test('a reply has its code once; a length of time is in its two largest units', async t => {
-  const reply = (code: string, text: string) => String(describeReply({ code, reply: text }))
+  const reply = (code: string, text: string) => String(describeReply({ code, reply: quote(text) }))
   t.equal(reply('535', '535 5.7.8 no'), '535 5.7.8 no')
   t.equal(reply('450', 'try after 450 s'), '450 try after 450 s')
   t.equal(reply('dropped', ''), 'dropped')
   t.equal(reply('timeout', 'said nothing'), 'timeout: said nothing')
-  t.equal(reply('1', 'x'.repeat(300)).length, 202)
   t.same(
     [0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 172_799_000, 172_800_000].map(ms =>
       String(formatDuration(ms)),
@@ -241,10 +254,10 @@ t.test(
     t.equal(
       inChinese({
         ...waits,
-        ...last({ provider: 'smtp', code: '535', reply: 'connecting took too long' }),
+        ...last({ provider: 'smtp', code: '535', reply: packWords('the answer took too long') }),
         dueAt: NOW + 5000,
       }),
-      '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00 UTC。smtp 最近的应答：535 连接太慢',
+      '还没有被接收，下次重试：5.0 秒后，最晚到 2026-11-21 02:13:00 UTC。smtp 最近的应答：535 应答太慢',
     )
     t.equal(
       inChinese(report('undelivered', '30003')),
@@ -254,13 +267,13 @@ t.test(
 )
 
 t.test('where there is no message, the platform’s own calls are what is known', async t => {
-  const refusals = { count: 3, last: { at: NOW, reason: 'signature invalid' } }
+  const refusals = { count: 3, last: { at: NOW, reason: quote('signature invalid') } }
   t.same(
     explainAbsence({
       newestAt: NOW,
       refusals,
       heldBack: [{ quota: 'sms-day', count: 2, lastAt: NOW }],
-      validation: { at: NOW, ok: false, reason: 'key' },
+      validation: { at: NOW, ok: false, reason: quote('key') },
     }).map(String),
     [
       'The newest message to anybody came at 2026-11-21 02:04:00 UTC.',

@@ -16,6 +16,7 @@ import { find } from '../../src/commands/find.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
 import type { ChannelStatus } from '../../src/delivery/port.ts'
 import { createEmitter } from '../../src/events/events.ts'
+import { quote, type Sentence } from '../../src/language/sentence.ts'
 import { type EndedMessage, StoreUnavailable, type Summary } from '../../src/outbox/outbox.ts'
 import { viewOf } from '../rigs/view.ts'
 import { everyEvent } from './every-event.ts'
@@ -24,7 +25,7 @@ const NOW = Date.parse('2026-11-21T02:04:00Z')
 const MINUTE = 60_000
 const DAY = 86_400_000
 /** What others say, which may be about a person. */
-const SAID = 'no <ann@example.com>'
+const SAID = quote('no <ann@example.com>')
 
 const lane: ChannelStatus = {
   channel: 'sms',
@@ -115,7 +116,11 @@ const ofSms = (more: object): Given => ({
 const carrier = (more: Partial<ChannelStatus>): Given => ({
   channelStatus: () => [mailLane, { ...lane, ...more }],
 })
-const serving = (left: number, more: Given = {}, flaws: readonly string[] = []): Given => ({
+const serving = (
+  left: number,
+  more: Given = {},
+  flaws: readonly { readonly sentence: Sentence }[] = [],
+): Given => ({
   certificate: () => ({ expiresAt: NOW + left, flaws, chain: 'complete', names: [] }),
   ...more,
 })
@@ -131,7 +136,7 @@ const devices = {
   leads: true,
   subscribed: true,
   forMs: MINUTE,
-  lastEnd: { is: 'unreachable', why: 'ECONNREFUSED' },
+  lastEnd: { is: 'unreachable', why: quote('ECONNREFUSED') },
   refused: [],
   received: 0,
   malformed: 0,
@@ -157,7 +162,7 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'store-content': [{ health: { unreadable: () => ({ count: 2, lastAt: NOW - DAY }) } }],
   'store-silent': [{}, null],
   'store-failed': [
-    { health: { storeFailure: () => ({ at: NOW - 59_999, doing: 'accept', message: 'no room' }) } },
+    { health: { storeFailure: () => ({ at: NOW - 59_999, doing: 'accept', message: quote('no room') }) } },
   ],
   'store-loss': [{ storeLoss: () => ({ messages: 3, from: NOW - MINUTE, until: NOW, noticedAt: NOW }) }],
   'provider-down': [{ health: { providers: () => [down] } }],
@@ -176,30 +181,30 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
         state: 'refused',
         finalAt: NOW - at * MINUTE,
         timeline: [
-          { at: NOW, tookMs: 1, provider: 'twilio', outcome: 'rejected', code: '30007', reply: SAID },
+          { at: NOW, tookMs: 1, provider: 'twilio', outcome: 'rejected', code: '30007', reply: SAID.text },
         ],
       })),
     },
   ],
-  'locked-out': [ofSms({ lockedOut: { count: 4, since: NOW, why: 'stale' } })],
+  'locked-out': [ofSms({ lockedOut: { count: 4, since: NOW, why: quote('stale') } })],
   'messages-wait': [{}, { backlog: { email: 0, sms: 7 }, oldest: { email: null, sms: NOW - MINUTE } }],
   'quota-near': [ofSms({ nearing: [{ quota: 'sms-day', count: 2, lastAt: NOW }] })],
   'quota-used-up': [ofSms({ heldBack: [{ quota: 'sms-day', count: 2, lastAt: NOW }] })],
-  'url-invalid': [ofSms({ validation: { at: NOW, ok: false, reason: 'key' } })],
+  'url-invalid': [ofSms({ validation: { at: NOW, ok: false, reason: quote('key') } })],
   'certificate-expired': [serving(0)],
   'certificate-ends': [serving(14 * DAY - 1)],
   'renewal-refused': [serving(15 * DAY, { renewalRefused })],
-  'certificate-flaw': [serving(15 * DAY, {}, ['it is for www.example.com'])],
+  'certificate-flaw': [serving(15 * DAY, {}, [{ sentence: quote('it is for www.example.com') }])],
   'alerts-away': [{ deviceAlerts: () => ({ ...devices, subscribed: false }) }],
   'topic-refused': [
-    { deviceAlerts: () => ({ ...devices, refused: [{ topic: '/alert', why: 'HTTP 404' }] }) },
+    { deviceAlerts: () => ({ ...devices, refused: [{ topic: '/alert', why: quote('HTTP 404') }] }) },
   ],
   'receiver-gone': [{ webhooks: () => ({ ...events, isGone: true }) }],
   'receiver-fails': [{ webhooks: () => events }],
   'group-not-told': [{ health: { failingRobots: () => [robot] } }],
   'bounces-unread': [mailbox(5 * MINUTE)],
   'mails-came-back': [{}, { counts: sent(20), bounced: 1 }],
-  words: [{ templateProblems: () => ['zh-CN.yaml, line 7: no such kind'] }],
+  words: [{ templateProblems: () => [quote('zh-CN.yaml, line 7: no such kind')] }],
   well: [{}],
 }
 // `find` shows moments in the zone of its process.
@@ -246,7 +251,7 @@ async function surfaces(view: ServiceView): Promise<readonly string[]> {
   const scraped = (await metrics.scrape(view)).split('\n')
   const lines = [
     ...shown.map(line => `console: ${textOf(line)}`),
-    ...checked.map(({ is, about, what }) => `check: ${is} ${about}: ${String(what)}`),
+    ...checked.map(({ is, about, what }) => `check: ${is} ${String(about)}: ${String(what)}`),
     `/readyz: ${(await app.inject('/readyz')).body}`,
     ...scraped
       .flatMap(line => /^callback_courier_(.*)$/.exec(line)?.[1] ?? [])
@@ -395,7 +400,7 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
   t.match(lines({ health: { providers: () => [{ ...down, lastError: null }] } }), [/: it does not answer\./])
 
   const part = (more: Partial<PartialFault>) =>
-    lines(carrier({ partialFaults: [{ ...template, name: 'N', reply: 'no', ...more }] }))[0]?.replace(
+    lines(carrier({ partialFaults: [{ ...template, name: 'N', reply: quote('no'), ...more }] }))[0]?.replace(
       /^.*?: /,
       '',
     )
@@ -421,12 +426,17 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
   t.match(lines(serving(-1, { renewalRefused })), [/^fail/, /served on, and has expired\./])
   const unsubscribed = (lastEnd: object | null) =>
     lines({ deviceAlerts: () => ({ ...devices, subscribed: false, lastEnd }) as never })
-  t.match(unsubscribed({ is: 'refused', why: 'HTTP 401' }), [
+  t.match(unsubscribed({ is: 'refused', why: quote('HTTP 401') }), [
     /HTTP 401\. This is ours to mend: look at DDQ_APP_ID/,
   ])
   t.match(unsubscribed(null), [/the platform has not answered yet/])
 
-  const lastError = { at: NOW - 1000, code: 'no-carrier-fits', reply: 'no template for file', whose: 'ours' }
+  const lastError = {
+    at: NOW - 1000,
+    code: 'no-carrier-fits',
+    reply: quote('no template for file'),
+    whose: 'ours',
+  }
   const waits = (error: object) =>
     lines(
       { health: { providers: () => [{ ...down, up: true, lastError: { ...lastError, ...error } }] } },

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import type { EventOf } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '' } as const
@@ -70,14 +71,17 @@ t.test(
     const { attempt } = createRecord()
     const errorAfter = (outcome: Outcome) => {
       const error = attempt(outcome)?.lastError
-      return error && `${error.code} ${error.reply} ${error.whose}`
+      return error && `${error.code} ${String(error.reply)} ${error.whose}`
     }
-    t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), null)
-    t.equal(errorAfter({ is: 'retry', whose: 'later', code: '450', reply: 'wait' }), '450 wait later')
-    t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: 'no' }), '450 wait later')
-    const ours = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'login' } as const
+    t.equal(errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: quote('no') }), null)
+    t.equal(errorAfter({ is: 'retry', whose: 'later', code: '450', reply: quote('wait') }), '450 wait later')
+    t.equal(
+      errorAfter({ is: 'rejected', scope: 'recipient', code: '21211', reply: quote('no') }),
+      '450 wait later',
+    )
+    const ours = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: quote('login') } as const
     t.equal(errorAfter(ours), '535 login ours')
-    t.equal(errorAfter({ is: 'ambiguous', code: 'dropped', reply: 'gone' }), 'dropped gone nobody')
+    t.equal(errorAfter({ is: 'ambiguous', code: 'dropped', reply: quote('gone') }), 'dropped gone nobody')
   },
 )
 
@@ -90,7 +94,7 @@ t.test('neither a stranger’s wrong key nor what check asks is a validation of 
   t.equal(validate('key'), null, 'a stranger, before the platform')
   t.match(validate(null), { at: 2000, ok: true })
   t.match(validate('key'), { at: 2000, ok: true }, 'a stranger')
-  const refused = { at: 4000, ok: false, reason: 'signature' }
+  const refused = { at: 4000, ok: false, reason: { text: 'signature' } }
   t.match(validate('signature'), refused, 'who has the key is the platform')
   t.match(validate(null, true), refused, 'check hides it not')
   t.match(validate(null), { at: 6000, ok: true })
@@ -140,15 +144,15 @@ t.test('a failure of the store is over when a callback is stored, not when one i
   const { health, callback } = createRecord()
   health.handlers['store-failed']?.({ type: 'store-failed', doing: 'accept', error: new Error('full disk') })
   callback({ answer: { err_code: 1, err_msg: '' } })
-  t.match(health.storeFailure(), { doing: 'accept', message: 'full disk' })
+  t.match(health.storeFailure(), { doing: 'accept', message: { text: 'full disk' } })
   callback({})
   t.equal(health.storeFailure(), null)
 })
 
 t.test('a robot fails from the first post that its group did not take until it takes one', async t => {
   const { post } = createRecord()
-  const refused = { is: 'retry', whose: 'ours', code: '310000', reply: 'sign not match' } as const
-  const failing = { robot: 'dingtalk', isRefused: true, code: '310000', reply: 'sign not match' }
+  const refused = { is: 'retry', whose: 'ours', code: '310000', reply: quote('sign not match') } as const
+  const failing = { robot: 'dingtalk', isRefused: true, code: '310000', reply: quote('sign not match') }
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 1000 }])
   t.same(post(refused), [{ ...failing, since: 1000, lastAt: 2000 }])
   t.same(post({ is: 'sent', reply: 'ok' }), [])

@@ -5,6 +5,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import { statusRoutes } from '../../src/admin/status/routes.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig, until } from '../rigs/service.ts'
 
@@ -291,7 +292,7 @@ t.test('pages follow each other by the cursor, and each message is on one', asyn
 })
 
 t.test('a store that does not answer is a 503, and a bug a 500, in JSON', async t => {
-  const failures = [new StoreUnavailable('the store cannot commit now'), new TypeError('a canary bug')]
+  const failures = [new StoreUnavailable(quote('the store cannot commit now')), new TypeError('a canary bug')]
   const app = createAdminListener(async () => ({ ready: true, degraded: [] }), {
     host: '127.0.0.1',
     tokens: new Map([['status/shop', STATUS_TOKEN]]),

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { tryMailbox } from '../../src/bounces/mailbox.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { command, standInsFor } from '../commands/rig.ts'
 import { type Act, startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
@@ -28,11 +29,11 @@ t.test('without a password it logs in with an access token, and says so when the
   t.ok(isClosed)
 
   const without = startMailbox(t, port, {
-    tokens: { getToken: async () => ({ reply: 'invalid_grant' }), close },
+    tokens: { getToken: async () => ({ reply: quote('invalid_grant') }), close },
   })
   await until(() => without.events.length > 0, 'it is said')
-  t.match(without.events, [{ is: 'failed', reason: 'invalid_grant' }])
-  t.match(without.mailbox.status().failing, { reason: 'invalid_grant' })
+  t.match(without.events, [{ is: 'failed', reason: { text: 'invalid_grant' } }])
+  t.match(without.mailbox.status().failing, { reason: { text: 'invalid_grant' } })
   await without.mailbox.stop()
   without.mailbox.start()
   t.equal(
@@ -81,7 +82,7 @@ t.test('a folder that is open and cannot be read is said neither to be closed no
     const { mailbox, events } = startMailbox(t, port)
     await until(() => events.length > 0, answer)
     await mailbox.stop()
-    t.match(events[0], { is: 'failed', reason })
+    t.match(JSON.parse(JSON.stringify(events[0])), { is: 'failed', reason })
   }
 })
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
@@ -129,7 +130,7 @@ t.test('a mail whose reading fails is stepped over; one that the store cannot ta
       const uid = String(message).slice(REPORT.length)
       tried.push(uid)
       if (uid === '1') throw new TypeError('canary')
-      if (uid === '2' && tried.length < 8) throw new StoreUnavailable('x')
+      if (uid === '2' && tried.length < 8) throw new StoreUnavailable(quote('x'))
       return true
     },
   })
@@ -219,7 +220,7 @@ t.test(
     server.mails.set(121, `${REPORT}121`)
     const failing = startMailbox(t, server.port, {
       stored,
-      take: () => Promise.reject(new StoreUnavailable('x')),
+      take: () => Promise.reject(new StoreUnavailable(quote('x'))),
     })
     await until(() => failing.events.length > 0, 'it is said')
     t.match(failing.events[0], { is: 'failed', reason: 'the store cannot take reports now' })

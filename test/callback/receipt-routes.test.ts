@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { createAdmission, createRequestMemory } from '../../src/callback/admission.ts'
 import { receiptRoutes } from '../../src/callback/receipt-routes.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type DeliveryReport, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { BounceSource, ReceiptSource } from '../../src/providers/receipts.ts'
 import { receiptKeys } from '../../src/providers/receipts.ts'
@@ -38,7 +39,7 @@ async function start(t: Test, source: Partial<ReceiptSource> | BounceSource = {}
       ...source,
     },
     async writeReceipt(report) {
-      if (!rig.works) throw new StoreUnavailable('no')
+      if (!rig.works) throw new StoreUnavailable(quote('no'))
       if (rig.storeMs > 0) await setTimeout(rig.storeMs)
       written.push(report)
       return { is: 'recorded', kind: 'login-code', masked: '+86*******8000', recipient: 'h' }

@@ -5,6 +5,7 @@ import { createReceiver, type ReceiverOptions } from '../../src/callback/receive
 import type { Verdict } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { until } from '../rigs/until.ts'
 import { enterVirtualTime, settled } from '../rigs/virtual-time.ts'
@@ -193,7 +194,7 @@ t.test(
 )
 
 t.test('what the store cannot take is 503, and gives its places back', async t => {
-  for (const error of [new StoreUnavailable('full disk'), new BacklogFull('full')]) {
+  for (const error of [new StoreUnavailable(quote('full disk')), new BacklogFull('full')]) {
     const { receive, calls, listening } = open({ accept: () => Promise.reject(error) })
     t.match(await receive(CALLER, BODY), {
       answer: { status: 503, err_code: 5031002, retryAfter: 5 },

@@ -40,7 +40,7 @@ async function found(env: Env, world: CheckDependencies = {}): Promise<readonly 
   const findings = await runChecks(io, { resolveTxt: wellKnown, machine, ...world })
   return findings.map(
     ({ is, about, what, next }) =>
-      `${is} ${about}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
+      `${is} ${String(about)}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
   )
 }
 

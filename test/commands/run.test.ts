@@ -6,6 +6,7 @@ import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/run.ts'
 import { createToken } from '../../src/commands/token.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { englishIn } from '../language/english.ts'
@@ -179,12 +180,12 @@ t.test('nothing that a command prints steers the terminal', async t => {
 t.test('for a program, check is well unless something fails', async t => {
   const { formatAsJson } = await import('../../src/commands/check.ts')
   const ok = (...levels: readonly CheckResult['is'][]) =>
-    (JSON.parse(formatAsJson(levels.map(is => ({ is, about: 'a', what: 'b' })))) as { ok: boolean }).ok
+    (JSON.parse(formatAsJson(levels.map(is => ({ is, about: 'a', what: quote('b') })))) as { ok: boolean }).ok
   t.same([ok('ok', 'warn'), ok('ok', 'fail', 'ok')], [true, false])
 })
 
 t.test('a line end in the words of a server begins no line of check', async t => {
   const { formatAsText } = await import('../../src/commands/check.ts')
-  const text = formatAsText([{ about: 'SMTP', is: 'fail', what: 'it says: no\r\nok    all' }], 'en')
+  const text = formatAsText([{ about: 'SMTP', is: 'fail', what: quote('it says: no\r\nok    all') }], 'en')
   t.match(text, /^fail {2}SMTP +it says: no ok {4}all\n/)
 })

@@ -15,7 +15,7 @@ const both = {
 
 t.test('routes are read by country, and * is for all others', async t => {
   const read = readRoutes(' cn=aliyun, tencent ;US, CA=twilio;*=twilio,other;')
-  if (!('value' in read)) throw new Error(read.fault)
+  if (!('value' in read)) throw new Error(String(read.fault))
   const route = (country: string) => routeOf(read.value, country)
   t.same(route('CN'), ['aliyun', 'tencent'])
   t.same([route('US'), route('CA')], [['twilio'], ['twilio']])

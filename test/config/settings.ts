@@ -40,7 +40,7 @@ export function load(
 
 /** Writes a fault as `NAME problem: remedy`. */
 export const describeFault = ({ name, problem, remedy }: ConfigError['faults'][number]) =>
-  `${name} ${problem}${remedy === undefined ? '' : `: ${remedy}`}`
+  `${String(name)} ${String(problem)}${remedy === undefined ? '' : `: ${String(remedy)}`}`
 
 /** Faults as `NAME problem`; none when the settings can be used. */
 export function faultsIn(

@@ -2,14 +2,16 @@ import { inspect } from 'node:util'
 import t from 'tap'
 import { createAttempts, type RoutedJob } from '../../src/delivery/attempt.ts'
 import { type Carrier, createCarrier } from '../../src/delivery/carrier.ts'
+import { quote, unpackWords } from '../../src/language/sentence.ts'
 import { type Lease, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { LookUp, Outcome } from '../../src/providers/provider.ts'
+import { inEnglish } from '../language/english.ts'
 import { type Sample, sample } from '../outbox/samples.ts'
 import { rendered } from './rig.ts'
 
 const SENT = { is: 'sent', reply: 'ok', providerId: 'P1' } as const
 const AMBIGUOUS = { is: 'ambiguous', code: 'reply-limit', reply: '' } as const
-const LATER = { is: 'retry', whose: 'later', code: '451', reply: 'busy' } as const
+const LATER = { is: 'retry', whose: 'later', code: '451', reply: quote('busy') } as const
 const ABORTED = { ...LATER, code: 'aborted', reply: '', untouched: true } as const
 const REVIEW = { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '' } as const
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
@@ -46,7 +48,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
         scopesOf: () => ({ template: 'SMS_1' }),
         fits() {
           if (fits instanceof Error) throw fits
-          return fits ?? null
+          return fits === undefined ? null : quote(fits)
         },
         async send() {
           log.push(`${name} gets it`)
@@ -111,18 +113,18 @@ async function attempt(says: readonly Says[], given: Given = {}) {
   const result = await attempts.run(attempts.route({ message, lease, attempts: 1, ambiguous: 0, ...job }))
   const { records = [], ...settlement } = result.settlement
   const timeline = records.map(
-    ({ provider, outcome, code, reply }) => `${provider} ${outcome} ${code} ${reply}`,
+    ({ provider, outcome, code, reply }) => `${provider} ${outcome} ${code} ${String(unpackWords(reply))}`,
   )
   const said = [log.join(', '), timeline.join(', '), inLine({ ...result, settlement })].join(' | ')
   return { ...result, said }
 }
 
-const inLine = (value: unknown): string => inspect(value, { breakLength: Infinity })
+const inLine = (value: unknown): string => inspect(inEnglish(value), { breakLength: Infinity })
 
 const LIMIT: Outcome = { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60_000 }
 const COUNTRY = { is: 'rejected', scope: 'country', code: 'country', reply: '' } as const
-const ABSENT: LookUp = { is: 'absent', reply: 'never taken' }
-const NOT_KNOWN: LookUp = { is: 'not-known', reply: 'not there yet' }
+const ABSENT: LookUp = { is: 'absent', reply: quote('never taken') }
+const NOT_KNOWN: LookUp = { is: 'not-known', reply: quote('not there yet') }
 
 const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Given, said: string]>> = {
   'one carrier takes it': [
@@ -132,7 +134,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   ],
   'the first is asked last': [
     [{}, { send: LATER }],
-    { demotion: { provider: 'a', code: 'code-undelivered', reply: 'r' } },
+    { demotion: { provider: 'a', code: 'code-undelivered', reply: quote('r') } },
     "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a skipped code-undelivered r, b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'the second takes it': [
@@ -202,12 +204,12 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   ],
   'the store cannot note that it begins': [
     [{ send: LATER }, {}],
-    { begins: { a: new StoreUnavailable('away') } },
+    { begins: { a: new StoreUnavailable(quote('away')) } },
     "begun by a, store-failed |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false }",
   ],
   'the store cannot note that the second begins': [
     [{ send: LATER }, {}, {}],
-    { begins: { b: new StoreUnavailable('away') } },
+    { begins: { b: new StoreUnavailable(quote('away')) } },
     "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, store-failed | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'one SMS by the first, whose number may have no more': [
@@ -221,7 +223,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     "begun by undefined, a gets it, attempt 1 { is: 'ambiguous', code: 'reply-limit', reply: '' } after 0 ms | a ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 22000, ambiguous: 2, canBeAsked: true }, ran: true }",
   ],
   'one mail by the first, which has it': [
-    [{ lookUp: { is: 'accepted', reply: 'found' } }, {}],
+    [{ lookUp: { is: 'accepted', reply: quote('found') } }, {}],
     { channel: 'email', ambiguous: 3, ambiguousAt: 'a', attempts: 7 },
     "begun by a, a is asked about it since 0, attempt 7 { is: 'sent', reply: 'found' } after 0 ms | a looked-up accepted found, a sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: undefined }, ran: true }",
   ],
@@ -281,7 +283,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     " |  | { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }",
   ],
   'one SMS by the second, which was taken': [
-    [{}, { lookUp: { is: 'accepted', reply: 'found', providerId: 'P2' } }],
+    [{}, { lookUp: { is: 'accepted', reply: quote('found'), providerId: 'P2' } }],
     { ambiguous: 1, ambiguousAt: 'b' },
     "begun by b, b is asked about it since 0, attempt 1 { is: 'sent', reply: 'found', providerId: 'P2' } after 0 ms | b looked-up accepted found, b sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P2' }, ran: true }",
   ],
@@ -301,7 +303,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     "begun by b, b is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'not-known-yet', reply: 'the provider does not know yet what became of it' } after 0 ms | b looked-up not-known not there yet, b retry not-known-yet the provider does not know yet what became of it | { settlement: { to: 'queued', dueAt: 500, ambiguous: 2 }, ran: true }",
   ],
   'one SMS by the second, which cannot be asked now': [
-    [{}, { lookUp: { is: 'unreachable', reply: 'down' } }],
+    [{}, { lookUp: { is: 'unreachable', reply: quote('down') } }],
     { ambiguous: 1, ambiguousAt: 'b' },
     "begun by b, b is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'look-up', reply: 'down', untouched: true } after 0 ms | b looked-up unreachable down, b retry look-up down | { settlement: { to: 'queued', dueAt: 500, ambiguous: 1 }, ran: true }",
   ],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until, verdictOn } from './rig.ts'
 
@@ -74,7 +75,7 @@ t.test('a trial whose beginning could not be noted is made again', async t => {
       beginAttempt(id, lease) {
         if (!failing) return outbox.beginAttempt(id, lease)
         failing = false
-        return Promise.reject(new StoreUnavailable('the store cannot commit now'))
+        return Promise.reject(new StoreUnavailable(quote('the store cannot commit now')))
       },
     }),
   })
@@ -109,7 +110,7 @@ t.test('a trial that is one too many is made again once there is a place', async
     is: 'retry',
     whose: 'later',
     code: '421',
-    reply: '421 too many',
+    reply: quote('421 too many'),
     untouched: true,
   } as const
   provider.asked[2]?.answer({ ...tooMany, overload: 'connections' })

@@ -2,7 +2,9 @@ import t, { type Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import type { HealthChange } from '../../src/delivery/health.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
+import { inEnglish } from '../language/english.ts'
 import { installTimers } from './simulated-timers.ts'
 import { createTimeline } from './simulation.ts'
 
@@ -16,21 +18,21 @@ const PROVIDER: Provider = {
   verify: async () => ({ ok: true, detail: '' }),
   close: async () => {},
 }
-const SENT: Outcome = { is: 'sent', reply: '250' }
+const SENT: Outcome = { is: 'sent', reply: quote('250') }
 const DENIED = {
   is: 'retry',
   whose: 'ours',
   scope: 'recipient',
   code: '554 5.7.1',
-  reply: 'relaying denied',
+  reply: quote('relaying denied'),
 } as const satisfies Outcome
-const UNKNOWN: Outcome = { is: 'retry', whose: 'ours', code: '30007', reply: 'filtered' }
+const UNKNOWN: Outcome = { is: 'retry', whose: 'ours', code: '30007', reply: quote('filtered') }
 const REVIEW = {
   is: 'retry',
   whose: 'ours',
   scope: 'template',
   code: 'isv.SMS_TEMPLATE_ILLEGAL',
-  reply: 'under review',
+  reply: quote('under review'),
 } as const satisfies Outcome
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
@@ -115,7 +117,7 @@ t.test('a message that is sent in between shows that the provider takes others',
 
 t.test('every other outcome stays what it is, and codes without end are no leak', async t => {
   const { attempt } = open()
-  const ours: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: 'no' }
+  const ours: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: quote('no') }
   for (const outcome of [ours, { ...DENIED, whose: 'later' } as Outcome, SENT])
     t.same(attempt(outcome).outcome, outcome)
   for (let n = 0; n < 500; n += 1) attempt({ ...DENIED, code: `5${n}` })
@@ -131,8 +133,12 @@ t.test('a refused template is left alone, and nothing else is', async t => {
   t.match(outcome, { whose: 'ours', retryAfterMs: 3500 }, 'it comes back behind those that were not refused')
   t.match(mayAsk(forgotten), { until: 2000, code: 'part-refused', reply: /it refuses the template/ })
   t.equal(mayAsk(login), null)
-  for (let n = 0; n < 20; n += 1) attemptOf({ ...REVIEW, code: 'cancelled', reply: 'gone' }, forgotten)
-  t.match(faults(), [{ code: 'cancelled', reply: 'gone', since: 0, until: 2000 }], 'as it was said last')
+  for (let n = 0; n < 20; n += 1) attemptOf({ ...REVIEW, code: 'cancelled', reply: quote('gone') }, forgotten)
+  t.match(
+    inEnglish(faults()),
+    [{ code: 'cancelled', reply: 'gone', since: 0, until: 2000 }],
+    'as it was said last',
+  )
   t.match(mayAsk(forgotten), { until: 2000 }, 'only a trial makes the rest longer')
   t.equal(mayAsk(login), null)
   t.match(carrier.standing(now()), { circuit: 'closed' })
@@ -163,7 +169,7 @@ t.test('what meets several faults waits for the last of them', async t => {
     attemptOf({ ...REVIEW, scope }, names)
     pass(1000)
     const { until, reply = '' } = mayAsk(names) ?? {}
-    expected.push([until ?? 0, reply])
+    expected.push([until ?? 0, String(reply)])
   }
   t.same(expected, [
     [2000, 'left alone for a while: it refuses the template of this message'],
@@ -176,7 +182,7 @@ t.test('what meets several faults waits for the last of them', async t => {
 
 t.test('where a provider says whether it approves, it is asked, and not a message', async t => {
   let now = 0
-  let hindrance: string | null | undefined = 'is under review'
+  let hindrance: 'is under review' | null | undefined = 'is under review'
   const asked: string[] = []
   const carrier = createCarrier(
     {
@@ -269,7 +275,7 @@ t.test('one that refuses one more, and takes those that are under way, is not do
 
 t.test('what does not fit is not asked, until the operator has mended something', async t => {
   const carrier = createCarrier(
-    { ...PROVIDER, fits: () => 'it has no template for it' },
+    { ...PROVIDER, fits: () => quote('it has no template for it') },
     { clock: { now: () => 0 }, random: () => 0.5 },
   )
   const outgoing = {
@@ -280,7 +286,7 @@ t.test('what does not fit is not asked, until the operator has mended something'
     content: CONTENT,
     expiresAt: 1,
   } as const
-  t.match(carrier.mayAsk(outgoing, 0), {
+  t.match(inEnglish(carrier.mayAsk(outgoing, 0)), {
     until: null,
     code: 'no-carrier-fits',
     reply: 'it has no template for it',

@@ -266,7 +266,7 @@ t.test('what waits for a carrier stays due, and goes out after a repair: codes f
 })
 
 t.test('a template that is approved again is tried soon, and then used', async t => {
-  let hindrance: string | null = 'is under review'
+  let hindrance: 'is under review' | null = 'is under review'
   const { time, delivery, accept, log } = open(t, {
     smtp: {
       scopesOf: ({ content }) => ({ template: content.params['code'] === 'other' ? 'B' : 'A' }),

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createHealth } from '../../src/delivery/health.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { Outcome, ScopeNames } from '../../src/providers/provider.ts'
 
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
@@ -238,7 +239,7 @@ t.test(
       is: 'rejected',
       scope: 'template',
       code: 'isv.TEMPLATE_PARAMS_ILLEGAL',
-      reply: 'no',
+      reply: quote('no'),
     }
     const names = () => ({ template: 'SMS_1' })
     const judge = (outcome: Outcome, kind: string) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type AttemptEnd, createLimiter, type Limiter, type Place } from '../../src/delivery/limiter.ts'
+import { inEnglish } from '../language/english.ts'
 import {
   cappedServer,
   createScheduler,
@@ -114,7 +115,7 @@ t.test('a server that takes five connections is left at six or fewer, and no rat
     )
     t.equal(limiter.standing(45 * MINUTE).limit, 5)
     t.equal(
-      limiter.explain(45 * MINUTE).why,
+      String(limiter.explain(45 * MINUTE).why),
       'the provider refused more than 5 connections; one more is tried in 301 s',
     )
   }
@@ -168,7 +169,7 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
     limiter.releasePlace(places[0] as Place, end, 50)
     t.same(limiter.standing(50), { limit: 0, pausedUntil: 50 + ms })
     const why = `the provider asked for a pause; it ends in ${ms > 1000 ? 2 : 1} s`
-    t.same(limiter.explain(50), { reason: 'paused', why })
+    t.same(inEnglish(limiter.explain(50)), { reason: 'paused', why })
     t.same(limiter.standing(50 + ms), { limit: 1, pausedUntil: null })
   }
 })
@@ -236,6 +237,6 @@ t.test('it says why', async t => {
     reason: 'refused',
     why: `the provider refused more than 8 connections; ${next}`,
   })
-  t.same(limiter.explain(51), why('one more is tried in 600 s'))
-  t.same(limiter.explain(51 + 10 * MINUTE), why('one more is tried when it is needed'))
+  t.same(inEnglish(limiter.explain(51)), why('one more is tried in 600 s'))
+  t.same(inEnglish(limiter.explain(51 + 10 * MINUTE)), why('one more is tried when it is needed'))
 })

@@ -1,3 +1,4 @@
+import { quote } from '../../src/language/sentence.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { claimedOf, createModel } from '../outbox/model.ts'
 
@@ -17,7 +18,7 @@ export function createModelOutbox(
   let tokens = 0
   const call = <T>(work: () => unknown): Promise<T> =>
     run(() => {
-      if (fails()) throw new StoreUnavailable('the store cannot commit now')
+      if (fails()) throw new StoreUnavailable(quote('the store cannot commit now'))
       return work() as T
     })
   const outbox: Partial<Outbox> = {

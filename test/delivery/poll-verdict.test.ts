@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { Verdict } from '../../src/delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
@@ -70,7 +71,7 @@ const at = (state: State, dueAt: number | null = null): Partial<MessageView> => 
 t.test('one that comes back for a retry is pending; a store that is away is asked again', async t => {
   const { pass } = enterTime(t)
   const { follow, verdicts } = following(
-    [new StoreUnavailable('away'), null, at('sending'), at('queued', 1000), at('queued', 5000)],
+    [new StoreUnavailable(quote('away')), null, at('sending'), at('queued', 1000), at('queued', 5000)],
     10_000,
   )
   const heard: Verdict[] = []

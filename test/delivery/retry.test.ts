@@ -6,6 +6,7 @@ import {
   decideSettlement,
   mayAskNext,
 } from '../../src/delivery/retry.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const NOW = 1_000_000
@@ -129,7 +130,7 @@ t.test(
       is: 'limit',
       scope,
       code: 'minute',
-      reply: 'no more',
+      reply: quote('no more'),
       retryAfterMs,
     })
     const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>

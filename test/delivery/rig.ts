@@ -7,6 +7,7 @@ import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
@@ -16,13 +17,13 @@ import { type Sample, sample, type TestClock, testClock } from '../outbox/sample
 import { serveHere } from '../rigs/serve-here.ts'
 import { until as waitUntil } from '../rigs/until.ts'
 
-export const SENT: Outcome = { is: 'sent', reply: '250 ok' }
-export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: 'no reply' }
+export const SENT: Outcome = { is: 'sent', reply: quote('250 ok') }
+export const AMBIGUOUS: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: quote('no reply') }
 export const REFUSED: Outcome = {
   is: 'retry',
   whose: 'later',
   code: 'ECONNREFUSED',
-  reply: 'connect ECONNREFUSED',
+  reply: quote('connect ECONNREFUSED'),
   untouched: true,
 }
 

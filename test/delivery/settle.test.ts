@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createSettler } from '../../src/delivery/settle.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type Settled, type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { sample, testClock } from '../outbox/samples.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
@@ -9,7 +10,7 @@ import { openRig, SENT, until } from './rig.ts'
 /** A store whose calls fail while `down`. */
 function failing() {
   const state = { down: false, settles: 0, claims: 0 }
-  const fail = () => Promise.reject(new StoreUnavailable('the store cannot commit now'))
+  const fail = () => Promise.reject(new StoreUnavailable(quote('the store cannot commit now')))
   return {
     state,
     between: (outbox: Parameters<NonNullable<Parameters<typeof openRig>[1]>['between'] & object>[0]) => ({
@@ -95,7 +96,7 @@ function open(t: Test, failures: number, settled: Settled) {
       async settle() {
         failures -= 1
         log.push(`asked at ${time.now()}`)
-        if (failures >= 0) throw new StoreUnavailable('away')
+        if (failures >= 0) throw new StoreUnavailable(quote('away'))
         return settled
       },
     } as never,

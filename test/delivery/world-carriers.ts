@@ -1,3 +1,4 @@
+import { quote } from '../../src/language/sentence.ts'
 import type { Channel, Outgoing } from '../../src/messages/message.ts'
 import type { LookUp, Outcome, Provider } from '../../src/providers/provider.ts'
 import type { Timeline } from './simulation.ts'
@@ -177,7 +178,7 @@ export function createWorldCarrier(
     name,
     channel,
     concurrency: world.most,
-    fits: ({ to }) => (fits(to) ? null : 'no template for it'),
+    fits: ({ to }) => (fits(to) ? null : quote('no template for it')),
     send: sendOnce,
     verify: async () => ({ ok: true, detail: '' }),
     close: async () => {},

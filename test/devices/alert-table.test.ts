@@ -7,18 +7,19 @@ import {
   topicsOf,
 } from '../../src/devices/alert-table.ts'
 import type { DdqMessage } from '../../src/devices/message.ts'
+import { quote } from '../../src/language/sentence.ts'
 
 const reader = createRecipientReader(createPhoneParser({ countries: new Set(['CN']) }))
 const deps: AlertTableDeps = {
   parseRecipient(channel, text) {
     const [recipient] = reader(channel, text, undefined).valid
-    return recipient === undefined ? 'is wrong' : { channel, ...recipient }
+    return recipient === undefined ? quote('is wrong') : { channel, ...recipient }
   },
   channels: ['email', 'sms'],
   canonicalLocale: tag => (['en', 'zh-CN'].includes(tag) ? tag : null),
 }
 const problems = (text: string, more: Partial<AlertTableDeps> = {}) =>
-  parseAlertTable(text, { ...deps, ...more }).faults.map(({ line, problem }) => `${line}: ${problem}`)
+  parseAlertTable(text, { ...deps, ...more }).faults.map(({ line, problem }) => `${line}: ${String(problem)}`)
 
 t.test('a row names topic, product, minutes, language and recipients', async t => {
   const { rows, faults } = parseAlertTable(

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import { type ConnectionOptions, holdConnection } from '../../src/devices/ddq-client.ts'
+import { say } from '../../src/language/sentence.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { listen } from '../rigs/listen.ts'
 
@@ -53,7 +54,7 @@ t.test('why a connection ended, or did not begin', async t => {
   server.on('session', session => session.goaway(2))
   t.same(await hold(t, origin).end, {
     is: 'closed',
-    why: 'the server said goodbye (GOAWAY 2)',
+    why: say('the server said goodbye (GOAWAY {code})', { code: 2 }),
     logInAgain: false,
   })
   const told = hold(t, origin)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { device, large, quick, second, subscribed } from './line.ts'
 
 t.test('the client authenticates, subscribes to each topic, and hands on the messages', async t => {
@@ -188,7 +189,7 @@ t.test('a topic that is refused does not end the others', async t => {
   const counts: number[] = []
   const { server, reporter, ids, ready, until, ends } = await subscribed(t, {
     topics: ['/device-biz/state/product', ''],
-    onRefused: (topic, why) => refused.push(`${topic}: ${why}`),
+    onRefused: (topic, why) => refused.push(`${topic}: ${String(why)}`),
     onSubscribed: count => counts.push(count),
   })
   await ready()
@@ -201,7 +202,8 @@ t.test('a topic that is refused does not end the others', async t => {
 
 t.test('a failed login ends the connection, and is tried again', async t => {
   const credential = {
-    token: async () => ({ ok: false, failure: { is: 'unreachable', message: 'ECONNREFUSED' } }) as const,
+    token: async () =>
+      ({ ok: false, failure: { is: 'unreachable', message: quote('ECONNREFUSED') } }) as const,
     refused: () => {},
   }
   const { until, ends } = await subscribed(t, { credential })

@@ -73,7 +73,7 @@ export async function subscribed(
     onMalformed: what => malformed.push(what),
     onEnd: (end, waitMs) => {
       waits.push(waitMs)
-      ends.push(`${end.is}: ${end.why}`)
+      ends.push(`${end.is}: ${String(end.why)}`)
     },
     onRefused: () => {},
     onSubscribed: () => {},

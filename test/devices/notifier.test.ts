@@ -1,5 +1,6 @@
 import t from 'tap'
 import { DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { inZone } from '../rigs/in-zone.ts'
 import { until } from '../rigs/until.ts'
@@ -276,7 +277,9 @@ t.test('alerts wait while the store cannot take them; then each is sent once', a
       accept: messages => {
         failures -= 1
         if (failures === 0) return Promise.reject(new BacklogFull())
-        return failures > 0 ? Promise.reject(new StoreUnavailable('disk full')) : outbox.accept(messages)
+        return failures > 0
+          ? Promise.reject(new StoreUnavailable(quote('disk full')))
+          : outbox.accept(messages)
       },
     }),
   })
@@ -324,7 +327,7 @@ t.test('the end stores what came by then, and does not wait for a store that is 
 
   const gone = await rig(t, {
     retryMs: 3_600_000,
-    between: () => ({ accept: () => Promise.reject(new StoreUnavailable('gone')) }),
+    between: () => ({ accept: () => Promise.reject(new StoreUnavailable(quote('gone'))) }),
   })
   void gone.take(gone.reporter.alert(device, true, { rule }))
   await until(() => gone.events.length > 0, 'a try has failed')

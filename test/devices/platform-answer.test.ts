@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type AnswerForm, resultIn } from '../../sandbox/emulator/platform-client.ts'
 import { describeFailure, readAnswer as readBody, refusesCredential } from '../../src/devices/platform-api.ts'
+import { quote } from '../../src/language/sentence.ts'
 
 const readAnswer = (status: number, text: string, form: AnswerForm) => resultIn(form, readBody(status, text))
 
@@ -79,21 +80,21 @@ t.test('a refused credential is one with 401 or 403, in HTTP, envelope or code',
   t.ok(refused(200, 200, 4_011_001))
   t.notOk(refused(400, 400, 4_001_002))
   t.notOk(refused(504, 504, 5_041_001))
-  t.notOk(refusesCredential({ is: 'unreachable', message: 'ECONNREFUSED' }))
+  t.notOk(refusesCredential({ is: 'unreachable', message: quote('ECONNREFUSED') }))
 })
 
 t.test('a failure is described in a log line', async t => {
   t.equal(
-    describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' }),
+    String(describeFailure({ is: 'refused', httpStatus: 403, status: 403, code: 4_031_003, message: 'no' })),
     'refused: HTTP 403, code 4031003, no',
   )
   t.equal(
-    describeFailure({ is: 'refused', httpStatus: 502, status: 502, code: null, message: '' }),
+    String(describeFailure({ is: 'refused', httpStatus: 502, status: 502, code: null, message: '' })),
     'refused: HTTP 502, code none',
   )
-  t.equal(describeFailure({ is: 'unreachable', message: 'ECONNREFUSED' }), 'ECONNREFUSED')
+  t.equal(String(describeFailure({ is: 'unreachable', message: quote('ECONNREFUSED') })), 'ECONNREFUSED')
   t.equal(
-    describeFailure({ is: 'unreadable', httpStatus: 200, message: 'not JSON' }),
+    String(describeFailure({ is: 'unreadable', httpStatus: 200, message: 'not JSON' })),
     'answered HTTP 200, not JSON',
   )
 })

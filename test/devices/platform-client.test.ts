@@ -7,6 +7,7 @@ import {
   type Signing,
   type UserAccount,
 } from '../../sandbox/emulator/platform-client.ts'
+import { say } from '../../src/language/sentence.ts'
 import { accounts, emulated } from './emulated.ts'
 
 const { corp, user, app } = accounts
@@ -170,7 +171,7 @@ t.test('a missing answer is a failure with its reason', async t => {
   const slow = createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 100 })
   t.same(await slow.corpAuth(corp), {
     ok: false,
-    failure: { is: 'unreachable', message: 'no answer within 100 ms' },
+    failure: { is: 'unreachable', message: say('no answer within {ms} ms', { ms: 100 }) },
   })
   const waiting = createPlatformClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 60_000 })
   const asked = once(silent, 'request')
@@ -181,7 +182,7 @@ t.test('a missing answer is a failure with its reason', async t => {
   silent.closeAllConnections()
   await new Promise(resolve => silent.close(resolve))
   t.match(await slow.corpAuth(corp), {
-    failure: { is: 'unreachable', message: /ECONNREFUSED|ECONNRESET|SOCKET/ },
+    failure: { is: 'unreachable', message: { text: /ECONNREFUSED|ECONNRESET|SOCKET/ } },
   })
   await slow.close()
 })

@@ -5,12 +5,13 @@ import {
   lifetimeMs,
   type PlatformResult,
 } from '../../src/devices/platform-api.ts'
+import { quote } from '../../src/language/sentence.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const down: PlatformResult<GrantedToken> = {
   ok: false,
-  failure: { is: 'unreachable', message: 'ECONNREFUSED' },
+  failure: { is: 'unreachable', message: quote('ECONNREFUSED') },
 }
 
 /** Grants t1, t2, … and counts. */

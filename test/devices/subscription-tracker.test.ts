@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createSubscriptionTracker } from '../../src/devices/ddq-client.ts'
+import { quote } from '../../src/language/sentence.ts'
 
-const END = { is: 'unreachable', why: 'ECONNREFUSED', logInAgain: false } as const
+const END = { is: 'unreachable', why: quote('ECONNREFUSED'), logInAgain: false } as const
 
 t.test('the time without a subscription counts over all the tries that fail meanwhile', async t => {
   let now = 1000
@@ -11,11 +12,15 @@ t.test('the time without a subscription counts over all the tries that fail mean
   t.same(subscription.status(), { subscribed: false, forMs: 5000, lastEnd: null, refused: [] })
   subscription.recordEnd(END)
   now += 5000
-  subscription.recordEnd({ ...END, why: 'ETIMEDOUT' })
-  t.match(subscription.status(), { subscribed: false, forMs: 10_000, lastEnd: { why: 'ETIMEDOUT' } })
+  subscription.recordEnd({ ...END, why: quote('ETIMEDOUT') })
+  t.match(subscription.status(), {
+    subscribed: false,
+    forMs: 10_000,
+    lastEnd: { why: { text: 'ETIMEDOUT' } },
+  })
   subscription.recordSubscription()
   now += 700
-  t.match(subscription.status(), { subscribed: true, forMs: 700, lastEnd: { why: 'ETIMEDOUT' } })
+  t.match(subscription.status(), { subscribed: true, forMs: 700, lastEnd: { why: { text: 'ETIMEDOUT' } } })
   subscription.recordEnd(END)
   now += 300
   t.match(subscription.status(), { subscribed: false, forMs: 300 })
@@ -31,12 +36,12 @@ t.test('the time without a subscription counts over all the tries that fail mean
 t.test('the topics refused are those of the last subscription', async t => {
   const subscription = createSubscriptionTracker(() => 0)
   subscription.recordStart()
-  subscription.recordRefusal('/a', 'refused: HTTP 404')
+  subscription.recordRefusal('/a', quote('refused: HTTP 404'))
   subscription.recordEnd(END)
   t.same(subscription.status().refused, [], 'that one came to nothing')
-  subscription.recordRefusal('/b', 'refused: HTTP 404')
+  subscription.recordRefusal('/b', quote('refused: HTTP 404'))
   subscription.recordSubscription()
-  t.same(subscription.status().refused, [{ topic: '/b', why: 'refused: HTTP 404' }])
+  t.same(subscription.status().refused, [{ topic: '/b', why: quote('refused: HTTP 404') }])
   subscription.recordEnd(END)
   t.equal(subscription.status().refused.length, 1, 'known until the next one tells')
   subscription.recordSubscription()

@@ -41,7 +41,7 @@ t.test('over TLS the client connects only to a server whose certificate is trust
       onMalformed: () => {},
       onSubscribed: () => {},
       onRefused: () => {},
-      onEnd: ({ is, why }) => ends.push(`${is}: ${why}`),
+      onEnd: ({ is, why }) => ends.push(`${is}: ${String(why)}`),
     })
     t.teardown(() => client.stop())
     client.start()

@@ -1,3 +1,4 @@
+import { Sentence } from '../../src/language/sentence.ts'
 import zhCN from '../../src/language/zh-CN.json' with { type: 'json' }
 
 /** What stays as it is in Chinese: names of settings and of ours, commands, codes, formats. */
@@ -6,9 +7,8 @@ const NAMES =
 /** Words that the Chinese sentences have on purpose: names, codes, formats. */
 const WORDS = new Set(
   [
-    ...Object.values(zhCN.settings),
     ...Object.values(zhCN.said),
-    ...Object.values(zhCN.recognized),
+    ...Object.values(zhCN.codes),
     'twilio aliyun tencent localhost en ar es zh TW CN file plain observe MiB Aliyun Tencent EACCES',
   ].flatMap(text => text.replaceAll(/\{\w+\}/g, ' ').match(/[A-Za-z]{2,}/g) ?? []),
 )
@@ -29,4 +29,13 @@ export function readableText(whole: string): string {
     .replace(/<head>[\s\S]*?<\/head>/, page.match(/<title>[^<]*/)?.[0] ?? '')
     .replaceAll(/<[^>]*>/g, '\n')
   return `${text}\n${attributes.join('\n')}`.replaceAll(/&#?\w+;/g, ' ')
+}
+
+/** A value with its sentences in English, as a log or an answer has them. */
+export function inEnglish(value: unknown): unknown {
+  if (value instanceof Sentence) return String(value)
+  if (Array.isArray(value)) return value.map(inEnglish)
+  if (value === null || typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype)
+    return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inEnglish(each)]))
 }

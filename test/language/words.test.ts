@@ -1,13 +1,24 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
+import { ERR_CODES } from '../../src/callback/answers.ts'
 import { helpOf } from '../../src/commands/help.ts'
 import { groups } from '../../src/config/settings.ts'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
-import { recognize } from '../../src/language/recognize.ts'
-import { joinSentences, say, translateText } from '../../src/language/sentence.ts'
+import {
+  joinSentences,
+  packWords,
+  quote,
+  say,
+  ToldError,
+  tell,
+  term,
+  unpackWords,
+  wordsOf,
+} from '../../src/language/sentence.ts'
 import zhCN from '../../src/language/zh-CN.json' with { type: 'json' }
 import { messageKinds } from '../../src/messages/kinds.ts'
+import { QUOTA_LIST } from '../../src/messages/quotas.ts'
 import type { Setting } from '../../src/settings/setting.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -17,12 +28,13 @@ const twins = globSync('docs/zh-CN/*.md', { cwd: ROOT }).map(page => basename(pa
 const englishPage = new RegExp(`docs/(?:${twins.join('|')})`)
 
 t.test('Chinese has the places of the English sentence, and no English punctuation at its end', async t => {
-  for (const [english, chinese] of Object.entries({ ...zhCN.settings, ...zhCN.said, ...zhCN.recognized })) {
-    // What OpenSSL has around its words is of use to nobody.
-    if (!english.includes('SSL routines')) t.same(placesOf(chinese), placesOf(english), english)
+  for (const [english, chinese] of Object.entries(zhCN.said)) {
+    t.same(placesOf(chinese), placesOf(english), english)
+    t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
+  }
+  for (const [english, chinese] of Object.entries({ ...zhCN.said, ...zhCN.codes })) {
     t.notMatch(chinese, '你', `${english}: its reader is 您`)
     t.notMatch(chinese, englishPage, `${english}: the page that its reader understands`)
-    t.equal(/[.]$/.test(english), chinese.endsWith('。'), `${english}: a sentence, or a part of one`)
     t.notMatch(
       chinese,
       /\{(?:time|when|due)\} \p{Script=Han}/u,
@@ -34,7 +46,7 @@ t.test('Chinese has the places of the English sentence, and no English punctuati
 t.test('what nobody says is not in the words', async t => {
   const code = globSync(['src/**/*.ts', 'src/commands/help.json'], { cwd: ROOT })
     .filter(file => !file.startsWith('src/language/'))
-    .map(file => readFileSync(join(ROOT, file), 'utf8').replaceAll(/\\(['"])/g, '$1'))
+    .map(file => readFileSync(join(ROOT, file), 'utf8').replaceAll(/\\(['"\\])/g, '$1'))
     .join('\n')
   for (const english of Object.keys(zhCN.said))
     t.ok(
@@ -43,27 +55,23 @@ t.test('what nobody says is not in the words', async t => {
     )
 })
 
-t.test('what stands on the page of settings is in the words, and nothing else is', async t => {
-  const said = groups.flatMap(({ title, about, settings }) => [
-    title,
-    about,
-    ...Object.values<Setting<unknown>>(settings).flatMap(({ meaning, parts = {} }) => [
-      meaning,
-      ...Object.values(parts),
-    ]),
+t.test('what the compiler does not check has its Chinese: parts of settings, help, kinds, codes', async t => {
+  const parts = groups.flatMap(({ settings }) =>
+    Object.values<Setting<unknown>>(settings).flatMap(({ parts = {} }) => Object.values(parts)),
+  )
+  const help = Object.values(helpOf).flatMap(({ summary, about, options }) => [
+    summary,
+    ...about,
+    ...Object.values(options),
   ])
-  t.same(Object.keys(zhCN.settings).sort(), [...new Set(said)].sort())
-})
-
-t.test('help is Chinese, too', async t => {
-  for (const { summary, about, options } of Object.values(helpOf))
-    for (const english of [summary, ...about, ...Object.values(options)])
-      t.not(recognize(english), english, english)
-})
-
-t.test('every kind has a Chinese name beside its own', async t => {
+  for (const words of [...parts, ...help]) t.ok(Object.hasOwn(zhCN.said, String(words)), String(words))
   for (const { name } of messageKinds)
-    t.match(recognize(name), new RegExp(`^\\p{Script=Han}+（${name}）$`, 'u'), name)
+    t.match(term(name).in('zh-CN'), new RegExp(`^\\p{Script=Han}+（${name}）$`, 'u'), name)
+  const codes = [
+    ...QUOTA_LIST.map(({ name }) => name),
+    ...Object.values(ERR_CODES).filter(code => code !== 0),
+  ]
+  for (const code of codes) t.match(quote('x', String(code)).in('zh-CN'), /\p{Script=Han}/u, String(code))
 })
 
 t.test('a browser says its languages, and how much it wants each', async t => {
@@ -99,7 +107,7 @@ t.test(
     const sentence = say('{provider} has failed for {time}: {what}.', {
       provider: 'smtp',
       time: say('{n} s', { n: 5 }),
-      what: translateText('535 no {time} $& such user'),
+      what: quote('535 no {time} $& such user'),
     })
     t.equal(String(sentence), 'smtp has failed for 5 s: 535 no {time} $& such user.')
     t.equal(JSON.stringify({ sentence }), JSON.stringify({ sentence: String(sentence) }))
@@ -111,46 +119,51 @@ t.test(
 )
 
 t.test(
-  'what other rooms say is recognized, with what stands in its places, and what servers say is left alone',
+  'what is stored is the sentence and its values; what others said, and finished text, stays as it is',
   async t => {
-    t.equal(
-      recognize('the provider refused more than 3 connections; one more is tried in 8 s'),
-      '服务商最多接受 3 个连接；8 秒后再多试一个',
-    )
-    for (const text of [
-      '',
-      '535 5.7.8 refused',
-      'constructor',
-      '__proto__',
-      'a: b; c. d',
-      'x'.repeat(10_000),
-    ])
-      t.equal(recognize(text), text, text.slice(0, 30))
+    const inside = say('one more is tried in {n} s', { n: 8 })
+    for (const [words, chinese] of [
+      [
+        say('the provider refused more than {taken} connections; {next}', { taken: 3, next: inside }),
+        '服务商最多接受 3 个连接；8 秒后再多试一个',
+      ],
+      [tell('stopped by us'), '由本服务中止'],
+      [
+        quote('connect ECONNREFUSED 127.0.0.1:465', 'ECONNREFUSED'),
+        '拒绝连接：没有程序在监听（connect ECONNREFUSED 127.0.0.1:465）',
+      ],
+      [quote('535 5.7.8 no'), '535 5.7.8 no'],
+      [quote('stopped by us'), 'stopped by us'],
+      [quote('a\u001f{"b":1}'), 'a {"b":1}'],
+    ] as const) {
+      const kept = unpackWords(packWords(words))
+      t.equal(String(kept), String(words).replace('\u001f', ' '))
+      t.equal(kept.in('zh-CN'), chinese)
+    }
+    for (const text of ['', 'stopped by us', 'the provider asked for a pause; it ends in 9 s', 'constructor'])
+      t.equal(unpackWords(text).in('zh-CN'), text, 'as 1.1.0 stored it')
   },
 )
 
-t.test('what Node, OpenSSL and the databases say is put into words', t => {
-  const hint = '; if the root CA is installed locally, try running Node.js with --use-system-ca'
-  const cases = {
-    [`self-signed certificate${hint}`]: /^自签名证书；.*TLS_CA_FILE$/,
-    [`unable to verify the first certificate${hint}`]: /^无法验证证书/,
-    'certificate has expired': /^证书已过期$/,
-    "Hostname/IP does not match certificate's altnames: Host: a.example. is not in the cert's altnames: DNS:b.example":
-      /^主机名与证书不符：.*b\.example/,
-    'connect ECONNREFUSED 127.0.0.1:465': /^127\.0\.0\.1:465 拒绝连接/,
-    'getaddrinfo ENOTFOUND mail.example': /^DNS 中没有 mail\.example 的地址/,
-    'write EPROTO 8040:error:0A00010B:SSL routines:tls_validate_record_header:wrong version number:../deps/openssl/ssl3_record.c:355:\n':
-      /^对方不是 TLS 端口/,
-    "ENOENT: no such file or directory, open '/certs/x.pem'": /^没有这个文件或目录：.*x\.pem/,
-    'listen EACCES: permission denied 0.0.0.0:443': /^不允许监听 0\.0\.0\.0:443/,
-    'password authentication failed for user "courier"': /^用户 "courier" 的密码不正确$/,
-  }
-  for (const [text, expected] of Object.entries(cases)) t.match(recognize(text), expected, text)
-  t.end()
-})
-
-t.test('no text of a server keeps the console busy', async () => {
-  // What tries all ways to read such a text does not end.
-  for (const text of ['a: b; c. d (', 'x, y: (', 'names a, which ', 'the ', ' '])
-    for (const end of ['', ')', '))))']) recognize(text.repeat(600).slice(0, 590) + end)
+t.test('an error says its own words, or those of its library, whose code has a meaning', async t => {
+  const withCode = (message: string, more: object) => Object.assign(new Error(message), more)
+  for (const [error, chinese] of [
+    [new ToldError('stopped by us'), '由本服务中止'],
+    [
+      withCode('certificate has expired', { code: 'CERT_HAS_EXPIRED' }),
+      '证书已过期（certificate has expired）',
+    ],
+    [
+      withCode('disk I/O error', { code: 'ERR_SQLITE_ERROR', errcode: 778 }),
+      '磁盘读写错误（disk I/O error）',
+    ],
+    [
+      withCode('password authentication failed', { code: '28P01' }),
+      '用户的密码不正确（password authentication failed）',
+    ],
+    [new Error('nobody knows'), 'nobody knows'],
+    ['text', 'text'],
+  ] as const)
+    t.equal(wordsOf(error).in('zh-CN'), chinese)
+  t.equal(new ToldError(say('{n} s', { n: 5 })).message, '5 s')
 })

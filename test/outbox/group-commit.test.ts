@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { createGroupCommit } from '../../src/outbox/group-commit.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 
@@ -34,7 +35,7 @@ t.test('a value that is an error fails its own call', async t => {
 t.test('when a run fails each call is tried alone, but not when the store cannot be reached', async t => {
   for (const [error, runs] of [
     [new Error('of one of them'), [[1, 2, 1], [1], [2], [1]]],
-    [new StoreUnavailable('away'), [[1, 2, 1]]],
+    [new StoreUnavailable(quote('away')), [[1, 2, 1]]],
   ] as const) {
     const { together, call } = gather(calls => {
       if (calls.includes(2)) throw error

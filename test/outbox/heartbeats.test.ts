@@ -1,5 +1,6 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Client } from '../../src/outbox/postgres/connect.ts'
 import { createClockWatch, startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
@@ -12,7 +13,7 @@ async function beat(t: Test) {
     connection: { stream: { writableCorked: 1 } },
     async query({ text }: { readonly text: string }) {
       state.at += state.tookMs
-      if (state.isAway) throw new StoreUnavailable('away')
+      if (state.isAway) throw new StoreUnavailable(quote('away'))
       return { rows: text.includes('heartbeats + 1') ? [{ at: 0, ...state.other }] : [] }
     },
   }

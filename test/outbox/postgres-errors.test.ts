@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import {
@@ -23,7 +24,7 @@ t.test('what a failure of the database means for a call', async t => {
     for (const code of codes) t.equal(classifyPostgresError(failure(code)), means, code)
   t.equal(classifyPostgresError(failure('23505', { table: 'courier_quota_counters' })), 'again')
   t.equal(classifyPostgresError(failure('23505', { table: 'courier_live' })), null)
-  t.equal(classifyPostgresError(new StoreUnavailable('away')), 'unavailable')
+  t.equal(classifyPostgresError(new StoreUnavailable(quote('away'))), 'unavailable')
   t.equal(classifyPostgresError(new Error('Connection terminated')), 'again', 'of the client itself')
   t.equal(classifyPostgresError(new TypeError('a bug')), null)
 })
@@ -86,7 +87,7 @@ t.test('a start that failed: what the operator can do', async t => {
       'the database does not answer: look at host and port in DATABASE_URL, and whether it runs',
     ],
   ] as const)
-    t.equal(adviseOnFailure(failure(code)), advice, code)
+    t.equal(String(adviseOnFailure(failure(code))), advice, code)
   t.equal(
     adviseOnFailure(new Error('The server does not support SSL connections')),
     'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPort } from '../../src/outbox/port.ts'
@@ -38,7 +39,7 @@ t.test('what is refused is not written, ends no process, and the line never show
 
 t.test('a store that cannot be reached is no refusal: the caller learns of it', async t => {
   const call = async () => {
-    throw new StoreUnavailable('the disk is full')
+    throw new StoreUnavailable(quote('the disk is full'))
   }
   const lines: unknown[] = []
   const port = createPort(call, { clock, log: line => void lines.push(line) })

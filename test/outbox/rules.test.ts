@@ -80,7 +80,7 @@ t.test('the lines that the store itself writes into a timeline', async t => {
     ...line,
     outcome: 'rejected',
     code: 'UNREADABLE',
-    reply: 'the stored content cannot be read',
+    reply: 'the stored content cannot be read\u001f{}',
   })
 })
 

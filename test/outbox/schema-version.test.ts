@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { POSTGRES_SCHEMA as POSTGRES } from '../../src/outbox/postgres/schema.ts'
 import { findPendingMigrations, requireOwnColumns } from '../../src/outbox/schema-version.ts'
 import { SQLITE_SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
@@ -8,7 +9,7 @@ import { SQLITE_SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
 t.test('who may write a store', async t => {
   const schema = { migrations: ['4', '5', '6'], minWriter: 5 }
   const pending = (version: number, minWriter: number | null) =>
-    findPendingMigrations(schema, { version, minWriter }, 'the store x')
+    findPendingMigrations(schema, { version, minWriter }, quote('the store x'))
   t.same(pending(0, null), ['4', '5', '6'])
   t.same(pending(4, 4), ['5', '6'])
   t.same(pending(5, 4), ['6'])
@@ -25,10 +26,10 @@ t.test('who may write a store', async t => {
       /^the store x was written by a newer version.*version 7, programs from version 7 .* version 6\. Start the newer/,
   })
   t.throws(() => pending(7, null), { name: 'StoreUnusable' }, 'a newer one that does not say')
-  requireOwnColumns([], 'the store x')
-  requireOwnColumns(['id', 'final_at'], 'the store x')
+  requireOwnColumns([], quote('the store x'))
+  requireOwnColumns(['id', 'final_at'], quote('the store x'))
   const another = /^the store x holds tables of another program, .* in DATABASE_URL$/
-  t.throws(() => requireOwnColumns(['id'], 'the store x'), { name: 'StoreUnusable', message: another })
+  t.throws(() => requireOwnColumns(['id'], quote('the store x')), { name: 'StoreUnusable', message: another })
 })
 
 t.test('both stores are of the same version, which the documentation names', async t => {

@@ -195,7 +195,7 @@ t.test('what the thread begins with, and what it says first', async t => {
   exit()
   await closing
   const cause = new Error('of the disk')
-  await t.rejects(open(t, { is: 'unusable', message: 'it is damaged', cause }), {
+  await t.rejects(open(t, { is: 'unusable', words: 'it is damaged', cause }), {
     name: 'StoreUnusable',
     message: 'it is damaged',
     cause,

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { adviceOn, diagnoseConnection, diagnoseExchange } from '../../src/providers/diagnosis.ts'
+import { inEnglish } from '../language/english.ts'
 
 t.test('each code of a failed connection has its cause', async t => {
   const at = { host: 'api.example.com', port: 443, setting: 'AN_API_URL' }
@@ -17,8 +19,8 @@ t.test('each code of a failed connection has its cause', async t => {
     [/not trusted here/, 'SELF_SIGNED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER', 'CRL'],
   ]
   for (const [what, ...codes] of causes)
-    for (const cause of codes) t.match(diagnoseConnection({ cause, ...at }), { what }, cause)
-  t.same(diagnoseConnection({ cause: 'ERR_TLS_CERT_ALTNAME_INVALID', ...at }), {
+    for (const cause of codes) t.match(inEnglish(diagnoseConnection({ cause, ...at })), { what }, cause)
+  t.same(inEnglish(diagnoseConnection({ cause: 'ERR_TLS_CERT_ALTNAME_INVALID', ...at })), {
     what: 'the certificate is not for the name api.example.com',
     next: 'write the name into AN_API_URL that is in the certificate',
   })
@@ -40,14 +42,14 @@ t.test(
       [/^Nothing is to be done/, 'LimitExceeded.PhoneNumberThirtySecondLimit'],
       [/blacklist/, 'isv.BLACK_KEY_CONTROL_LIMIT', 'MOBILE_IN_BLACK', 'W-BLACK', '21610 unsubscribed'],
     ] as const)
-      for (const reply of replies) t.match(adviceOn({ reply }), next, reply)
-    t.equal(adviceOn({ code: 'isv.BUSINESS_LIMIT_CONTROL', reply: '触发天级流控Permits:10' }), null)
+      for (const reply of replies) t.match(adviceOn({ reply: quote(reply) }), next, reply)
+    t.equal(adviceOn({ code: 'isv.BUSINESS_LIMIT_CONTROL', reply: quote('触发天级流控Permits:10') }), null)
   },
 )
 
 t.test('a request without an answer: where it went, whether it was written, and by which proxy', async t => {
   const diagnose = (error: object, url = 'https://api.example.com', more: object = {}) => {
-    return diagnoseExchange({ error, written: false, ...more }, url, 'AN_API_URL')
+    return inEnglish(diagnoseExchange({ error, written: false, ...more }, url, 'AN_API_URL'))
   }
   const refused = { code: 'ECONNREFUSED' }
   for (const [url, place] of [

@@ -10,6 +10,7 @@ import {
   outcomeWithoutAnswer,
   readRetryAfter,
 } from '../../src/providers/http-client.ts'
+import { inEnglish } from '../language/english.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
@@ -138,7 +139,7 @@ t.test('what a request without an answer means for its message', async t => {
     [500, unread(500)],
   ] as const) {
     const answer = { status, retryAfter: undefined }
-    t.same(outcomeWithoutAnswer({ error: null, written: true, answer }, 'a carrier'), outcome)
+    t.same(inEnglish(outcomeWithoutAnswer({ error: null, written: true, answer }, 'a carrier')), outcome)
   }
   for (const [code, words] of [
     ['aborted', 'stopped by us'],
@@ -147,12 +148,12 @@ t.test('what a request without an answer means for its message', async t => {
   ] as const) {
     const ended = { error: { code: 'E', message: 'no' }, stopped: code }
     const before = { ...later, code, reply: words, untouched: true }
-    t.same(outcomeWithoutAnswer({ ...ended, written: false }, 'a carrier'), before)
+    t.same(inEnglish(outcomeWithoutAnswer({ ...ended, written: false }, 'a carrier')), before)
     const after = { is: 'ambiguous', code, reply: `no answer after the request was written: ${words}` }
-    t.same(outcomeWithoutAnswer({ ...ended, written: true }, 'a carrier'), after)
+    t.same(inEnglish(outcomeWithoutAnswer({ ...ended, written: true }, 'a carrier')), after)
   }
   const failed = { error: { code: 'EPIPE', message: '' }, written: false }
-  t.same(outcomeWithoutAnswer(failed, 'a carrier'), {
+  t.same(inEnglish(outcomeWithoutAnswer(failed, 'a carrier')), {
     ...later,
     code: 'EPIPE',
     reply: 'EPIPE',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openSmsTemplateFile, parseSmsTemplates } from '../../src/providers/sms-template-file.ts'
 import type { YamlFault } from '../../src/runtime/yaml-text.ts'
+import { inEnglish } from '../language/english.ts'
 import { until } from '../rigs/until.ts'
 import { outgoingSms } from './sms.ts'
 
@@ -78,10 +79,10 @@ t.test('what has no template says why, without what the message says', async t =
   const { file } = open(t, FILE)
   const why = (carrier: string, changes = {}) =>
     file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
-  t.same(why('twilio'), { why: 'no template for login-code in China' })
-  t.same(why('tencent', { country: 'DE' }), { why: 'no template for login-code outside China' })
-  t.same(why('aliyun', { kind: 'plain' }), { why: 'no template for plain in China' })
-  t.same(why('aliyun', { params: { minute: '10' } }), {
+  t.same(inEnglish(why('twilio')), { why: 'no template for login-code in China' })
+  t.same(inEnglish(why('tencent', { country: 'DE' })), { why: 'no template for login-code outside China' })
+  t.same(inEnglish(why('aliyun', { kind: 'plain' })), { why: 'no template for plain in China' })
+  t.same(inEnglish(why('aliyun', { params: { minute: '10' } })), {
     why: 'its template says code, which the message does not have',
   })
 })
@@ -170,6 +171,6 @@ t.test('a changed file is read again; a bad one leaves the last good one in forc
 
 t.test('a file that is not there is a fault', async t => {
   const file = openSmsTemplateFile({ ...KNOWN, path: '/nowhere/x.yaml', pluginSenders: new Map() })
-  t.same(file.faults(), [{ line: 0, reason: 'cannot be read: ENOENT' }])
+  t.same(inEnglish(file.faults()), [{ line: 0, reason: '/nowhere/x.yaml cannot be read (ENOENT)' }])
   file.close()
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage, Outgoing, OutgoingSms } from '../../src/messages/message.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createChannels, renderForRoute } from '../../src/service/channels.ts'
@@ -70,7 +71,7 @@ t.test('an SMS is refused at once only when no carrier of its route can put it i
   }
   const text = (outgoing: unknown) => (outgoing as OutgoingSms).text()
   const speaking = (name: string) => provider('sms', name, { fits: outgoing => (text(outgoing), null) })
-  const silent = (name: string) => provider('sms', name, { fits: () => 'it has no template' })
+  const silent = (name: string) => provider('sms', name, { fits: () => quote('it has no template') })
   const message = messageOf('sms', 'login-code', {}, { recipient: '+8613800138000' })
   const rendered = { ...message, text: unrenderable } as unknown as OutgoingSms
   const country: (string | undefined)[] = []

@@ -8,6 +8,7 @@ import { judgeUnreadable } from '../../src/runtime/fault.ts'
 import { findFileFaults } from '../../src/service/files.ts'
 import { startService } from '../../src/service/service.ts'
 import { describeFault, enough } from '../config/settings.ts'
+import { inEnglish } from '../language/english.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 
 const readFile = (path: string) => readFileSync(path, 'utf8')
@@ -134,7 +135,7 @@ t.test('a key that stands where its file is to be named is not repeated', async 
 })
 
 t.test('who may not read a file is told who that is, and what to do', async t => {
-  t.match(judgeUnreadable(failing('EACCES'), 1000), {
+  t.match(inEnglish(judgeUnreadable(failing('EACCES'), 1000)), {
     problem: 'cannot be read (EACCES)',
     remedy: /user 1000.*chown 1000/,
   })
@@ -142,10 +143,13 @@ t.test('who may not read a file is told who that is, and what to do', async t =>
     throw failing('EACCES')
   }
   const [fault] = findFileFaults({ TLS_CA_FILE: '/certs/ca.pem' }, refused)
-  t.match(fault, {
+  t.match(inEnglish(fault), {
     problem: /^names \/certs\/ca\.pem, which/,
     remedy: new RegExp(`^the service runs as user ${process.getuid?.()},`),
   })
-  t.match(judgeUnreadable(failing('EIO')), { problem: 'cannot be read (EIO)', remedy: /^look at its path/ })
-  t.match(judgeUnreadable('?').problem, /unknown fault/)
+  t.match(inEnglish(judgeUnreadable(failing('EIO'))), {
+    problem: 'cannot be read (EIO)',
+    remedy: /^look at its path/,
+  })
+  t.match(String(judgeUnreadable('?').problem), /unknown fault/)
 })

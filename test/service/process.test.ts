@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import t from 'tap'
+import { ToldError } from '../../src/language/sentence.ts'
 import { describeStartFailure } from '../../src/service/process.ts'
 import { startService } from '../../src/service/service.ts'
 import { spawnService, startProcess } from '../rigs/process.ts'
@@ -58,7 +59,7 @@ t.test('a start that is refused says why, in the reader’s language', async t =
     t.equal(stdout(), '')
   }
   for (const [error, en, zh] of [
-    [new Error('the database does not answer'), 'the database does not answer', '数据库无响应'],
+    [new ToldError('the database does not answer'), 'the database does not answer', '数据库无响应'],
     ['odd', 'an unknown fault', '未知故障'],
   ] as const)
     t.same(

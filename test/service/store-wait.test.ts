@@ -1,15 +1,18 @@
 import { createServer } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../src/outbox/outbox.ts'
 import { openStoreWhenThere } from '../../src/service/store-wait.ts'
 import { enough, load } from '../config/settings.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { enterVirtualTime, settled } from '../rigs/virtual-time.ts'
 
-const away = new StoreUnusable('the database does not answer: start it', { passes: true })
-const full = new StoreUnusable('the database takes no more connections: raise its limit', { passes: true })
-const wrong = new StoreUnusable('the database does not exist: create it')
+const away = new StoreUnusable(quote('the database does not answer: start it'), { passes: true })
+const full = new StoreUnusable(quote('the database takes no more connections: raise its limit'), {
+  passes: true,
+})
+const wrong = new StoreUnusable(quote('the database does not exist: create it'))
 
 t.test('a database that is not there yet is waited for, and who asks meanwhile learns of what', async t => {
   const port = await freePort()
@@ -57,7 +60,7 @@ t.test('a database that is not there yet is waited for, and who asks meanwhile l
   t.same(seen, [
     'soon: 200 ok, 503 not ready: the database does not answer',
     'after 500: 200 ok, 503 not ready: the database does not answer',
-    'after 1000: 200 ok, 503 not ready: the database takes no more connections',
+    'after 1000: 200 ok, 503 not ready: the database does not answer',
     'after 2000: 200 ok, 503 not ready: the database does not answer',
     'after 4000: 200 ok, 503 not ready: the database does not answer',
     'after 4000: 200 ok, 503 not ready: the database does not answer',

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
+import { withRemedy } from '../../src/language/sentence.ts'
 import {
+  type CertificateFlaw,
   followChain,
   loadCertificate,
   parseCertificate,
@@ -19,6 +21,8 @@ import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../..
 import { makeCertificate, makeChain, type Pair } from './authority.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
+const told = (flaws: readonly CertificateFlaw[]) =>
+  flaws.map(({ sentence, remedy }) => String(withRemedy(sentence, remedy)))
 
 function folder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'courier-tls-'))
@@ -41,13 +45,13 @@ t.test('a certificate with its whole chain says its names and its end', async t 
   const loaded = loadCertificate(files)
   t.match(loaded, { names: ['courier.example.com', '127.0.0.1'], chain: 'complete', key })
   t.ok(Math.abs(loaded.expiresAt - until) < 2000)
-  t.match(loaded.problems, [/Example Root\) is not a public one/], 'nobody knows this root')
+  t.match(told(loaded.problems), [/Example Root\) is not a public one/], 'nobody knows this root')
   t.ok(loaded.covers('courier.example.com') && loaded.covers('127.0.0.1'))
   t.notOk(loaded.covers('www.example.com'))
   t.notOk(loaded.covers('192.0.2.1'))
 
   const mixed = parseCertificate(`${leaf.cert}\n${root.cert}\n${intermediate.cert}`, leaf.key, Date.now())
-  t.match(mixed.problems, [/not a public one/, /not in order/])
+  t.match(told(mixed.problems), [/not a public one/, /not in order/])
 })
 
 t.test('a chain that ends below a public authority is complete without it', async t => {
@@ -63,18 +67,18 @@ t.test('a chain that ends below a public authority is complete without it', asyn
   t.equal(followChain(host, [], [top]).chain, 'incomplete')
   const own = followChain(host, [between], [], [top])
   t.equal(own.chain, 'complete', 'an authority of the operator’s own is not missing')
-  t.match(own.problems, [/^its authority \(Example Root\) is not a public one/])
+  t.match(told(own.problems), [/^its authority \(Example Root\) is not a public one/])
 })
 
 t.test('a leaf without its intermediate is what Java clients refuse', async t => {
   const { intermediate, leaf, root } = await makeChain()
   const alone = parseCertificate(leaf.cert, leaf.key, Date.now())
   t.equal(alone.chain, 'incomplete')
-  t.match(alone.problems, [/issuer \(Example Intermediate\) is missing.*Java.*fullchain\.pem/])
+  t.match(told(alone.problems), [/issuer \(Example Intermediate\) is missing.*Java.*fullchain\.pem/])
   const gap = parseCertificate(`${leaf.cert}\n${root.cert}`, leaf.key, Date.now())
   t.equal(gap.chain, 'incomplete', 'the root alone does not help')
   const withoutRoot = parseCertificate(`${leaf.cert}\n${intermediate.cert}`, leaf.key, Date.now())
-  t.match(withoutRoot.problems, [/Example Root\) is missing/], 'nobody could have this root')
+  t.match(told(withoutRoot.problems), [/Example Root\) is missing/], 'nobody could have this root')
 })
 
 t.test('an authority of the same name with another key did not sign it', async t => {
@@ -88,7 +92,7 @@ t.test('what clients stumble over is said', async t => {
   const now = Date.now()
   const said = async (wishes: Parameters<typeof makeCertificate>[1]) => {
     const { cert, key } = await makeCertificate('x', wishes)
-    return parseCertificate(cert, key, now).problems.join('\n')
+    return told(parseCertificate(cert, key, now).problems).join('\n')
   }
   t.match(await said({}), /self-signed/)
   t.match(await said({ from: now - 9 * DAY_MS, until: now - DAY_MS }), /expired on \d{4}-\d\d-\d\d: renew it/)
@@ -101,7 +105,7 @@ t.test('how long a certificate has left is said from two weeks before its end', 
   const { intermediate } = await makeChain()
   const until = Math.floor(Date.now() / 1000) * 1000 + 60 * DAY_MS
   const { cert, key } = await makeCertificate('x', { issuer: intermediate, until })
-  const said = (left: number) => parseCertificate(cert, key, until - left).problems.join('\n')
+  const said = (left: number) => told(parseCertificate(cert, key, until - left).problems).join('\n')
   t.notMatch(said(14 * DAY_MS), /the certificate expire/)
   t.match(said(14 * DAY_MS - 1), /the certificate expires in 13 days, on \d{4}-\d\d-\d\d: renew it/)
   t.match(said(2 * DAY_MS), /expires in 2 days/)
@@ -117,7 +121,7 @@ t.test('the other certificates of the file may end sooner, and that is said of t
   const intermediate = await makeCertificate('Between', wishes)
   const leaf = await makeCertificate('x', { issuer: intermediate })
   const { problems, flaws } = parseCertificate(`${leaf.cert}\n${intermediate.cert}`, leaf.key, now)
-  t.match(problems, [/^a certificate of the chain expires in 5 days/, /is missing/])
+  t.match(told(problems), [/^a certificate of the chain expires in 5 days/, /is missing/])
   t.same(flaws, problems, 'its own dates are well')
 })
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { ServiceEvent } from '../../src/events/events.ts'
+import { quote } from '../../src/language/sentence.ts'
 import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { PostResult } from '../../src/webhooks/post.ts'
 import { createWebhooks, type WebhooksOptions } from '../../src/webhooks/webhooks.ts'
@@ -13,11 +14,11 @@ function createQueue() {
   const state = { fails: false }
   const queue: EventQueue = {
     async addEvent(event) {
-      if (state.fails) throw new StoreUnavailable('no room')
+      if (state.fails) throw new StoreUnavailable(quote('no room'))
       rows.push({ ...event, seq: (next += 1), message: null, data: event.data ?? null })
     },
     async readEvents(limit) {
-      if (state.fails) throw new StoreUnavailable('no room')
+      if (state.fails) throw new StoreUnavailable(quote('no room'))
       return { events: rows.slice(0, limit), waiting: rows.length }
     },
     async removeEvents(seqs) {

@@ -71,7 +71,7 @@ export function lintTemplates(options: LintOptions): readonly LintResult[] {
     check: 'template',
     where: file,
     ...(line !== undefined && { line }),
-    reason,
+    reason: String(reason),
   }))
   for (const sample of samples) {
     for (const locale of renderer.locales) {
@@ -86,8 +86,8 @@ export function lintTemplates(options: LintOptions): readonly LintResult[] {
   }
   // Rendering may have found problems that the validation of the templates did not; each is listed once.
   for (const { file, reason } of renderer.problems()) {
-    if (!findings.some(one => one.where === file && one.reason === reason))
-      findings.push({ check: 'template', where: file, reason })
+    if (!findings.some(one => one.where === file && one.reason === String(reason)))
+      findings.push({ check: 'template', where: file, reason: String(reason) })
   }
   return findings
 }

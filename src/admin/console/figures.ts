@@ -1,4 +1,4 @@
-import { type Sentence, say, translateText } from '../../language/sentence.ts'
+import { type Sentence, say, term } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { LIVE_STATES, type State, type Summary } from '../../outbox/outbox.ts'
 import { type Html, html } from './html.ts'
@@ -8,7 +8,7 @@ export const CHANNEL_NAMES: Readonly<Record<Channel, Sentence>> = { email: say('
 
 /** A kind of message with its channel, for a reader. */
 export function nameKind({ channel, kind }: { readonly channel: Channel; readonly kind: string }): Sentence {
-  return say('{about}: {what}', { about: CHANNEL_NAMES[channel], what: translateText(kind) })
+  return say('{about}: {what}', { about: CHANNEL_NAMES[channel], what: term(kind) })
 }
 
 /** The time that the figures cover. */

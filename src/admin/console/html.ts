@@ -1,4 +1,13 @@
-import { type ReaderLanguage, Sentence, say, translateText } from '../../language/sentence.ts'
+import {
+  type ReaderLanguage,
+  Sentence,
+  say,
+  tell,
+  term,
+  unpackWords,
+  type Words,
+} from '../../language/sentence.ts'
+import type { AttemptRecord } from '../../outbox/outbox.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { escapeHtml } from '../../runtime/html.ts'
 
@@ -92,17 +101,18 @@ export function timeElement(at: number | null): Html {
 /**
  * A provider's reply with its code, unless the reply begins with it already, or says a code that is a word; a colon is behind a code that is a word. What
  * this service itself says of an attempt is in the reader's language, behind a code as well.
- * @param longest characters of the reply
  */
-export function describeReply(
-  { code, reply }: { readonly code: string; readonly reply: string },
-  longest = 200,
-): Sentence {
-  const text = translateText(reply.slice(0, longest))
-  if (reply.startsWith(code) || (!/\d/.test(code) && reply.includes(code))) return text
-  if (reply === '') return translateText(code)
+export function describeReply({ code, reply }: { readonly code: string; readonly reply: Words }): Sentence {
+  const [text, english] = [tell(reply), String(reply)]
+  if (english === '') return term(code)
+  if (english.startsWith(code) || (!/\d/.test(code) && english.includes(code))) return text
   if (!/\d/.test(code)) return say('{about}: {what}', { about: code, what: text })
   return say('{code} {what}', { code, what: text })
+}
+
+/** The same of a line of a timeline. */
+export function describeRecord({ code, reply }: AttemptRecord): Sentence {
+  return describeReply({ code, reply: unpackWords(reply) })
 }
 
 /** A length of time in the two largest units: `1.2 s`, `3 min 20 s`, `2 h 5 min`. */

@@ -1,4 +1,4 @@
-import { joinSentences, type Sentence, say, translateText } from '../../language/sentence.ts'
+import { joinSentences, type Sentence, say, term, unpackWords } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView, StoreUnavailable } from '../../outbox/outbox.ts'
 import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
@@ -14,7 +14,7 @@ import {
   readPage,
 } from '../status/status.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
-import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
+import { clockTime, describeRecord, formatDuration, type Html, html, timeElement } from './html.ts'
 import {
   type ConsoleOptions,
   type ConsolePage,
@@ -153,8 +153,8 @@ function messageList(
   return html`<section class="card"><h2>${say('Filter')}</h2>
 <form class="row" method="post" action="/console/messages">
 <label>${say('Channel')}<select name="channel">${option('', say('all'), filter.channel)}${option('email', CHANNEL_NAMES.email, filter.channel)}${option('sms', CHANNEL_NAMES.sms, filter.channel)}</select></label>
-<label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, state === 'undelivered' ? say('undelivered') : STATE_WORDS[state], filter.state))}</select></label>
-<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, translateText(kind), filter.kind))}</select></label>
+<label>${say('State')}<select name="state">${option('', say('all'), filter.state)}${STATES.map(state => option(state, state === 'undelivered' ? term('undelivered') : STATE_WORDS[state], filter.state))}</select></label>
+<label>${say('Kind')}<select name="kind">${option('', say('all'), filter.kind)}${KINDS.map(kind => option(kind, term(kind), filter.kind))}</select></label>
 <label>${say('From')}<input type="date" name="from" value="${filter.from ?? ''}"></label><label>${say('Until')}<input type="date" name="to" value="${filter.to ?? ''}"></label><input type="hidden" name="zone" value="${filter.zone ?? 0}">
 <label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
@@ -186,12 +186,12 @@ function countLine(count: number, all: number | null): Sentence {
 function receiptWord({ receipt }: MessageView): Html | string {
   return receipt === null
     ? ''
-    : html` <span class="small soft">${translateText(receipt.status)}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
+    : html` <span class="small soft">${term(receipt.status)}${receipt.errorCode === null ? '' : ` ${receipt.errorCode}`}</span>`
 }
 
 function lastReply({ timeline }: MessageView): Sentence | string {
   const last = timeline.at(-1)
-  return last === undefined ? '' : describeReply(last)
+  return last === undefined ? '' : describeRecord(last)
 }
 
 async function showMessage({ params }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
@@ -258,7 +258,7 @@ ${timelineTable(row)}
 <dt>${say('Valid until')}</dt><dd>${timeElement(row.expiresAt)}</dd>
 <dt>${say('Next attempt')}</dt><dd>${row.dueAt === null ? '–' : dueText(row, providers, now)}</dd>
 <dt>${say('Ended')}</dt><dd>${row.finalAt === null ? '–' : html`${timeElement(row.finalAt)} <span class="soft">${say('after {time}', { time: formatDuration(row.finalAt - row.arrivedAt) })}</span>`}</dd>
-<dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${translateText(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${timeElement(row.receipt.at)}`}</dd>
+<dt>${say('Delivery report')}</dt><dd>${row.receipt === null ? say('none') : html`${term(row.receipt.status)}${row.receipt.errorCode === null ? '' : say(' (error {code})', { code: row.receipt.errorCode })} ${timeElement(row.receipt.at)}`}</dd>
 <dt>${say('Attempts')}</dt><dd>${say('{attempts}, {ambiguous} of them ambiguous', { attempts: row.attempts, ambiguous: row.ambiguous })}</dd></dl></section>`
 }
 
@@ -276,7 +276,7 @@ function timelineTable(row: MessageView): Html {
       ? html`<tr><td colspan="6">${say('No attempt yet.')}</td></tr>`
       : row.timeline.map(
           each => html`<tr>
-<td data-l="${say('When')}" class="whole">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${translateText(each.outcome)}</td><td data-l="${say('Code')}" class="mono whole">${each.code}</td><td data-l="${say('Reply')}">${translateText(each.reply)}</td><td data-l="${say('Took')}" class="n">${formatDuration(each.tookMs)}</td></tr>`,
+<td data-l="${say('When')}" class="whole">${clockTime(each.at)}</td><td data-l="${say('Provider')}">${each.provider}</td><td data-l="${say('Outcome')}">${term(each.outcome)}</td><td data-l="${say('Code')}" class="mono whole">${each.code}</td><td data-l="${say('Reply')}">${unpackWords(each.reply)}</td><td data-l="${say('Took')}" class="n">${formatDuration(each.tookMs)}</td></tr>`,
         )
   }</tbody></table></section>`
 }

@@ -1,5 +1,5 @@
 import type { AlertsStatus } from '../../devices/alerts.ts'
-import { type Sentence, say, translateText } from '../../language/sentence.ts'
+import { type Sentence, say, tell, term } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import { DAY, describeEnd, FACT_KINDS, type Fact, firstLines, listFacts } from '../facts.ts'
@@ -81,7 +81,7 @@ function destinationLine(
         ? ''
         : say('; left alone for {time}: {why}', {
             time: formatDuration(restsUntil - now),
-            why: translateText(why ?? ''),
+            why: tell(why ?? ''),
           }),
   }
   return say('{place}: {inFlight} in flight, {waiting} wait{oldest}{rest}', values)
@@ -96,7 +96,7 @@ const isBeside =
 function concurrencyLine({ inFlight, waiting, awaitingReply, limit, limitWhy }: ProviderView): Sentence {
   const awaiting =
     awaitingReply === 0 ? '' : say(' ({n} of them waiting long for the reply)', { n: awaitingReply })
-  const why = translateText(limitWhy)
+  const why = tell(limitWhy)
   return say('{inFlight} in flight{awaiting}, {waiting} in memory; {limit} at once: {why}', {
     inFlight,
     awaiting,
@@ -115,7 +115,7 @@ function callers(channel: Channel, { view, rotating }: ConsoleOptions, hour: Sum
   const { health, countLeftOut } = view
   const { validation, signatures, refusals, heldBack, newcomers, outdatedAt } = health.ofChannel(channel)
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
-<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : translateText(validation.reason) })}</dd>
+<dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : tell(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>
 <dt>${say('Over quota')}</dt><dd>${heldLine(heldBack)}</dd>
 ${channel === 'email' ? '' : html`<dt>${say('New numbers in an hour')}</dt><dd>${newcomersLine(newcomers)}</dd>`}
@@ -127,7 +127,7 @@ ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd
 function refusedLine({ count, last }: ChannelHealth['refusals']): Html | Sentence {
   if (last === null) return say('none since the start')
   const { at, reason } = last
-  return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: translateText(reason) })}`
+  return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: tell(reason) })}`
 }
 
 function heldLine(held: ChannelHealth['heldBack']): Html | Sentence {
@@ -156,7 +156,7 @@ ${webhooks === null ? '' : html`<dt>${say('Events waiting')}</dt><dd>${webhooks.
       : say('{names}; until {at}; chain {chain}', {
           names: certificate.names.length === 0 ? say('no host') : certificate.names.join(', '),
           at: clockTime(certificate.expiresAt),
-          chain: translateText(certificate.chain),
+          chain: term(certificate.chain),
         })
   }</dd></dl>`
 }
@@ -171,6 +171,6 @@ function devicesCard(devices: AlertsStatus): Html {
       : html`<p>${say('Another replica watches the devices.')}</p>`
   }
 <dl><dt>${say('Last end')}</dt><dd>${lastEnd === null ? say('none') : describeEnd(lastEnd)}</dd>
-<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span> ${translateText(why)}<br>`)}</dd>
+<dt>${say('Topics refused')}</dt><dd>${refused.length === 0 ? say('none') : refused.map(({ topic, why }) => html`<span class="mono">${topic}</span> ${tell(why)}<br>`)}</dd>
 <dt>${say('Since the start')}</dt><dd>${say('{received} messages, {malformed} that cannot be used', { received, malformed })}</dd></dl></section>`
 }

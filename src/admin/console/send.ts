@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { readTypedRecipient } from '../../callback/recipients.ts'
-import { type Sentence, say, translateText } from '../../language/sentence.ts'
+import { quote, type Sentence, say, term } from '../../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../../messages/kinds.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
@@ -79,6 +79,6 @@ function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, pro
 function resultLine({ kind, err_code, err_msg, ids }: TestResult): Html {
   const good = err_code === 0
   const is = good ? say('accepted') : `err_code ${err_code}`
-  const what = err_msg === '' ? is : say('{is}, {why}', { is, why: translateText(err_msg) })
-  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${say('{about}: {what}', { about: translateText(kind), what })} ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
+  const what = err_msg === '' ? is : say('{is}, {why}', { is, why: quote(err_msg, String(err_code)) })
+  return html`<ul class="causes" aria-live="polite"><li class="${good ? 'ok' : 'fail'}">${say('{about}: {what}', { about: term(kind), what })} ${ids.map(id => html`<a href="/console/messages/${id}">${say('See what became of it')}</a> `)}</li></ul>`
 }

@@ -1,5 +1,5 @@
 import { type Asked, countRecipients } from '../../callback/asked.ts'
-import { type Sentence, say, translateText } from '../../language/sentence.ts'
+import { type Sentence, say, term } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { QUOTAS, type QuotaLimits, type QuotaName } from '../../messages/quotas.ts'
 import type { EndedCount } from '../../outbox/outbox.ts'
@@ -95,8 +95,7 @@ function nameOf(asked: Asked): Sentence {
   const n = countRecipients(asked)
   const { channel, about } = asked
   if (about === 'prefix' && n < NAMED_FROM) return say('numbers of a prefix that is not named: {n}', { n })
-  const name =
-    about === 'kind' ? translateText(asked.name) : about === 'prefix' ? `${asked.name}****` : asked.name
+  const name = about === 'kind' ? term(asked.name) : about === 'prefix' ? `${asked.name}****` : asked.name
   if (channel === 'email')
     return n === 1 ? say('{name}: 1 address', { name }) : say('{name}: {n} addresses', { name, n })
   return n === 1 ? say('{name}: 1 number', { name }) : say('{name}: {n} numbers', { name, n })

@@ -1,4 +1,4 @@
-import { say, translateText } from '../../language/sentence.ts'
+import { say, tell, term, type Words } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { samples } from '../../messages/samples.ts'
 import { type Preview, renderPreview } from '../../words/preview.ts'
@@ -32,7 +32,7 @@ export const wordsPages: readonly ConsolePage[] = [
       const { kind, locale } = preview
       return {
         is: 'page',
-        title: say('{kind} in {locale}', { kind: translateText(kind), locale }),
+        title: say('{kind} in {locale}', { kind: term(kind), locale }),
         content: wordsDetail(preview, options.renderer.locales),
       }
     },
@@ -60,8 +60,8 @@ const CHANNELS = [
 ] as const
 
 /** Renders the list of every kind in every language. */
-function wordsList({ locales }: Renderer, problems: readonly string[]): Html {
-  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: translateText(problem) })}</li>`)}</ul>`}
+function wordsList({ locales }: Renderer, problems: readonly Words[]): Html {
+  return html`${problems.length === 0 ? '' : html`<ul class="causes">${problems.map(problem => html`<li class="warn">${say('{problem}; the last good one is used.', { problem: tell(problem) })}</li>`)}</ul>`}
 <p class="soft">${say('Each as a reader gets it, with your name and colour, and with invented codes and links.')}</p>
 <div class="cards">${CHANNELS.map(
     ([channel, title]) => html`<section class="card"><table class="stack"><caption>${title}</caption>
@@ -69,7 +69,7 @@ function wordsList({ locales }: Renderer, problems: readonly string[]): Html {
       .filter(kind => kind.channel === channel)
       .map(
         ({ name }) =>
-          html`<tr><th scope="row">${translateText(name)}</th><td>${languages(channel, name, locales)}</td></tr>`,
+          html`<tr><th scope="row">${term(name)}</th><td>${languages(channel, name, locales)}</td></tr>`,
       )}</tbody></table></section>`,
   )}</div>`
 }
@@ -93,6 +93,6 @@ function wordsDetail(preview: Preview, locales: readonly string[]): Html {
 function languages(channel: Channel, kind: string, locales: readonly string[], current?: string): Html {
   return html`<ul class="chips">${locales.map(
     locale =>
-      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${say('{kind} in {locale}', { kind: translateText(kind), locale })}">${locale}</a></li>`,
+      html`<li><a href="/console/templates/${channel}/${kind}/${locale}"${locale === current ? html` aria-current="page"` : ''} aria-label="${say('{kind} in {locale}', { kind: term(kind), locale })}">${locale}</a></li>`,
   )}</ul>`
 }

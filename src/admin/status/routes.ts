@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
-import { FINAL_STATES, LIVE_STATES } from '../../outbox/outbox.ts'
+import { type ReaderLanguage, Sentence, unpackWords } from '../../language/sentence.ts'
+import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../outbox/outbox.ts'
 import type { ConsoleOptions } from '../console/page.ts'
 import { DAY, firstLines } from '../facts.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
@@ -100,13 +101,38 @@ export async function statusRoutes(app: FastifyInstance, options: ConsoleOptions
       preValidation: async ({ operator }) => {
         if (forOperators && operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
       },
-      handler: request => handlers[name as OperationId](request),
+      handler: async (request, reply) =>
+        reply
+          .type('application/json; charset=utf-8')
+          .header('vary', 'accept-language')
+          .send(
+            writeJson(
+              await handlers[name as OperationId](request),
+              languageOfBrowser(request.headers['accept-language']),
+            ),
+          ),
     })
   app.get(`${API}/openapi.json`, async () => {
     // Loaded when it is asked for: few services ever are.
     const { parse } = await import('yaml')
     return parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as object
   })
+}
+
+/** A message whose timeline is in words again. */
+function withWords({ timeline, ...message }: MessageView) {
+  return { ...message, timeline: timeline.map(each => ({ ...each, reply: unpackWords(each.reply) })) }
+}
+
+/** JSON with its sentences in the reader's language: English unless another one is asked for. */
+function writeJson(answer: object, language: ReaderLanguage): string {
+  return JSON.stringify(
+    answer,
+    function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
+      const given = this[name]
+      return given instanceof Sentence ? given.in(language) : value
+    },
+  )
 }
 
 function createHandlers({
@@ -125,7 +151,7 @@ function createHandlers({
     async findMessage({ params }) {
       const found = await view.queries.findMessage((params as { readonly id: string }).id)
       if (found === null) throw new RequestRefused(NO_SUCH_MESSAGE)
-      return found
+      return withWords(found)
     },
     async searchMessages({ body }) {
       const { recipient, cursor, ...filter } = body as Search
@@ -134,7 +160,7 @@ function createHandlers({
         ...(recipient === undefined ? {} : { recipientHash: readHash(recipient) }),
         ...(cursor === undefined ? {} : { before: Number(cursor) }),
       })
-      return { messages, cursor: before === null ? null : String(before) }
+      return { messages: messages.map(withWords), cursor: before === null ? null : String(before) }
     },
     async readCounts({ query }) {
       const { minutes } = query as { readonly minutes: number }
@@ -148,12 +174,9 @@ function createHandlers({
     async readCalls() {
       return { channels: await readCalls(view) }
     },
-    async readCauses({ headers }) {
+    async readCauses() {
       const summary = await readSummaryIfUp(view, view.now() - DAY)
-      const language = languageOfBrowser(headers['accept-language'])
-      return {
-        causes: firstLines(view, summary).map(line => ({ ...line, text: line.text.in(language) })),
-      }
+      return { causes: firstLines(view, summary) }
     },
     async forgetRecipient({ operator, body }) {
       const { listMessages } = view.queries

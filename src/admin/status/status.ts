@@ -1,4 +1,5 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
+import type { Words } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
 import { type ListFilter, type MessageView, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
@@ -30,7 +31,7 @@ export interface DestinationView {
   readonly oldestAt: number | null
   /** Nothing goes there until then, ms since the epoch, and why; null: it does not rest. */
   readonly restsUntil: number | null
-  readonly why: string | null
+  readonly why: Words | null
 }
 
 const MOST_DESTINATIONS = 10

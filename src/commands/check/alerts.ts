@@ -1,6 +1,7 @@
 import { type Config, ConfigError } from '../../config/config.ts'
 import { topicsOf } from '../../devices/alert-table.ts'
 import { describeFailure } from '../../devices/platform-api.ts'
+import { say, tell, withRemedy } from '../../language/sentence.ts'
 import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts } from '../../service/device-alerts.ts'
 
@@ -24,11 +25,24 @@ export async function checkAlerts(
       rows.flatMap(({ recipients }) => recipients.map(({ channel, to }) => `${channel} ${to}`)),
     )
     const topics = topicsOf(rows, DDQ_URL.anyProduct)
-    results = [checkOk(ABOUT, `${rows.length} rows, ${people.size} recipients, ${topics.length} topics`)]
+    results = [
+      checkOk(
+        ABOUT,
+        say('{rows} rows, {recipients} recipients, {topics} topics', {
+          rows: rows.length,
+          recipients: people.size,
+          topics: topics.length,
+        }),
+      ),
+    ]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     results = error.faults.map(({ problem }) =>
-      checkFailure(ABOUT, `ALERTS ${problem}`, 'docs/alerts.md shows what a row is'),
+      checkFailure(
+        ABOUT,
+        say('{name} {problem}', { name: 'ALERTS', problem: tell(problem) }),
+        'docs/alerts.md shows what a row is',
+      ),
     )
   }
   const ddq = openDdq(config)
@@ -39,12 +53,12 @@ export async function checkAlerts(
       login.ok
         ? checkOk(
             ABOUT,
-            `the application logs in at ${DDQ_AUTH_URL}`,
+            say('the application logs in at {url}', { url: DDQ_AUTH_URL }),
             'callback-courier ddq tail shows whether messages come',
           )
         : checkFailure(
             ABOUT,
-            `log in at ${DDQ_AUTH_URL}: ${describeFailure(login.failure)}`,
+            withRemedy(say('log in at {url}', { url: DDQ_AUTH_URL }), describeFailure(login.failure)),
             'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
           ),
     ]

@@ -1,6 +1,6 @@
 import { SOURCE_REFUSED } from '../../callback/authenticate.ts'
 import type { Config } from '../../config/config.ts'
-import { say } from '../../language/sentence.ts'
+import { quote, say, tell } from '../../language/sentence.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
@@ -35,25 +35,35 @@ function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
   if (answer.is === 'unreachable' && answer.certificateRefused)
     return checkWarning(
       about,
-      `the certificate that is shown at PUBLIC_URL is refused from here: ${answer.why}`,
+      say('the certificate that is shown at PUBLIC_URL is refused from here: {why}', {
+        why: tell(answer.why),
+      }),
       'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain; one of your own is named in TLS_CA_FILE',
     )
   if (answer.is === 'unreachable')
     return checkWarning(
       about,
-      `nobody answers at PUBLIC_URL from here: ${answer.why}`,
+      say('nobody answers at PUBLIC_URL from here: {why}', { why: tell(answer.why) }),
       'start the service; or the way to it is not open from this machine',
     )
-  if (answer.status === 200 && answer.errCode === 0) return checkOk(about, `validates, in ${answer.ms} ms`)
+  if (answer.status === 200 && answer.errCode === 0)
+    return checkOk(about, say('validates, in {ms} ms', { ms: answer.ms }))
   if (answer.errMsg === SOURCE_REFUSED)
     return checkOk(
       about,
       say('answers, and lets nobody in from this machine (ALLOWED_SOURCES, TRUSTED_PROXIES)'),
       say('validate once more in the platform’s console: only its own networks can try key and Token'),
     )
+  const said = {
+    status: answer.status,
+    code: answer.errCode ?? say('none'),
+    message: quote(answer.errMsg, String(answer.errCode)),
+  }
   return checkFailure(
     about,
-    `HTTP ${answer.status}, err_code ${answer.errCode ?? 'none'} ${answer.errMsg}`.trimEnd(),
+    answer.errMsg === ''
+      ? say('HTTP {status}, err_code {code}', said)
+      : say('HTTP {status}, err_code {code} {message}', said),
     answer.errCode === null
       ? 'something else answers at PUBLIC_URL: look at the proxy in front'
       : 'the running service has other settings than these: restart it, or run check with its settings',
@@ -73,10 +83,12 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
     return [...checkFiles(config, now)]
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    // Behind the name of a setting there may be a colon, too.
-    const [, what = error.message, next = 'the service does not start without a certificate and its key'] =
-      /^((?:\w+: )?[^:]*): (.*)$/s.exec(error.message) ?? []
-    return [checkFailure(ABOUT, what, next)]
+    const {
+      name,
+      problem,
+      remedy = 'the service does not start without a certificate and its key',
+    } = error.fault
+    return [checkFailure(ABOUT, say('{name} {problem}', { name, problem: tell(problem) }), remedy)]
   }
 }
 
@@ -84,18 +96,21 @@ function* checkFiles(config: Config, now: number): Generator<CheckResult> {
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
   const certificate = loadCertificate(files, now)
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  yield checkOk(ABOUT, `for ${certificate.names.join(', ') || 'nobody'}, until ${until}`)
+  yield checkOk(
+    ABOUT,
+    say('for {names}, until {until}', { names: certificate.names.join(', ') || say('nobody'), until }),
+  )
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
   if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
     yield checkFailure(
       ABOUT,
-      `is not for ${host}, the host in PUBLIC_URL`,
+      say('is not for {host}, the host in PUBLIC_URL', { host }),
       'get one for that name, or correct PUBLIC_URL',
     )
   const broken = certificate.chain === 'incomplete' || certificate.expiresAt <= now
-  for (const problem of certificate.problems) {
-    const [what = problem, next = 'see that a certificate of a public authority is served'] =
-      problem.split(/: (.*)/)
-    yield broken ? checkFailure(ABOUT, what, next) : checkWarning(ABOUT, what, next)
-  }
+  for (const {
+    sentence,
+    remedy = 'see that a certificate of a public authority is served',
+  } of certificate.problems)
+    yield broken ? checkFailure(ABOUT, sentence, remedy) : checkWarning(ABOUT, sentence, remedy)
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
-import { say, translateText } from '../../language/sentence.ts'
+import { quote, say, tell, type Words } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
@@ -133,7 +133,7 @@ function checkDotenv(path: string, machine: MachineLimits): CheckResult | null {
   return checkWarning(
     path,
     say('holds secrets, and every user of this machine can read it'),
-    `chmod 600 ${path}`,
+    quote(`chmod 600 ${path}`),
   )
 }
 
@@ -150,18 +150,18 @@ function formatSize(octets: number): string {
 export async function checkStore(
   config: Config,
   open: () => Promise<Outbox>,
-  unready: string | null | undefined,
+  unready: Words | null | undefined,
 ): Promise<readonly CheckResult[]> {
   const { DATABASE_URL: store } = config
   // A shared store is tried all the same: the settings may name another one than the service uses.
   if (unready === null && store.kind === 'file')
     return [checkOk('store', say('the running service says that it commits'))]
-  if (typeof unready === 'string')
+  if (unready !== null && unready !== undefined)
     return [
       checkFailure(
         'store',
         say('the running service does not accept callbacks: {reason}', {
-          reason: translateText(unready),
+          reason: tell(unready),
         }),
         say('look at its log'),
       ),
@@ -196,8 +196,7 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
     }
   } catch (error) {
     if (!(error instanceof StoreUnusable)) throw error
-    const [what = error.message, next = 'see docs/operations.md'] = error.message.split(/: (.*)/)
-    return checkFailure('store', what, next)
+    return checkFailure('store', error.words, 'see docs/operations.md')
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../config/config.ts'
+import { say } from '../../language/sentence.ts'
 import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
 import type { HttpLimits } from '../../providers/http-client.ts'
 import { proxyOf } from '../../providers/module.ts'
@@ -44,7 +45,7 @@ function diagnose(result: Exclude<PostResult, { readonly is: 'delivered' }>, url
   if (result.unanswered !== undefined) return diagnoseExchange(result.unanswered, url, SETTING)
   const status = result.reason.slice('http-'.length)
   return {
-    what: `answers HTTP ${status}`,
+    what: say('answers HTTP {status}', { status }),
     next: 'look at its log, at EVENTS_SECRET (401, 403) and at the path in EVENTS_URL (3xx, 404, 405): events wait until it answers 2xx, three days at most',
   }
 }

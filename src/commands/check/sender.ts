@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../config/config.ts'
+import { type Sentence, say, tell, term } from '../../language/sentence.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import { judgeUnreadable } from '../../runtime/fault.ts'
 
@@ -20,7 +21,7 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
     return [
       checkWarning(
         'MAIL_FROM',
-        `${from} is no domain of the internet: receivers refuse such a sender`,
+        say('{from} is no domain of the internet: receivers refuse such a sender', { from }),
         'set MAIL_FROM to an address of your own domain',
       ),
     ]
@@ -38,22 +39,25 @@ async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckRe
   if (record === undefined)
     return checkWarning(
       'SPF',
-      `${domain} has no SPF record`,
-      `publish the TXT record that your mail server's operator names, such as: v=spf1 include:… ~all`,
+      say('{domain} has no SPF record', { domain }),
+      "publish the TXT record that your mail server's operator names, such as: v=spf1 include:… ~all",
     )
   if (more.length > 0)
     return checkWarning(
       'SPF',
-      `${domain} has ${more.length + 1} SPF records, which receivers take for a fault`,
+      say('{domain} has {n} SPF records, which receivers take for a fault', { domain, n: more.length + 1 }),
       'make them one',
     )
   if (/(?:^| )\+?all(?: |$)/i.test(record))
     return checkWarning(
       'SPF',
-      `${domain} lets everybody send in its name (+all)`,
+      say('{domain} lets everybody send in its name (+all)', { domain }),
       'let it end in ~all or -all',
     )
-  return checkOk('SPF', `${domain} names who may send: ${record.slice(0, 120)}`)
+  return checkOk(
+    'SPF',
+    say('{domain} names who may send: {record}', { domain, record: record.slice(0, 120) }),
+  )
 }
 
 interface Domains {
@@ -71,21 +75,27 @@ async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Che
   }
   return checkWarning(
     'DMARC',
-    `${domains.from} has no DMARC record, which large mailbox providers ask for`,
-    `publish a TXT record under _dmarc.${domains.from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean`,
+    say('{from} has no DMARC record, which large mailbox providers ask for', { from: domains.from }),
+    say(
+      'publish a TXT record under _dmarc.{from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean',
+      { from: domains.from },
+    ),
   )
 }
 
 function checkPolicy(record: string, domain: string, { from, bounce, dkim }: Domains): CheckResult {
   const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
-  const what = `${domain} has p=${policy}`
+  const what = say('{domain} has p={policy}', { domain, policy })
   // DMARC passes with SPF or DKIM of the domain that readers see.
   if ([bounce, dkim].some(each => each !== undefined && isAligned(each, domain, from)))
     return checkOk('DMARC', what)
   return checkOk(
     'DMARC',
     what,
-    `the bounce address is of ${bounce}, so only a DKIM signature of ${from} passes: let your mail server sign, or set DKIM_NAME`,
+    say(
+      'the bounce address is of {bounce}, so only a DKIM signature of {from} passes: let your mail server sign, or set DKIM_NAME',
+      { bounce, from },
+    ),
   )
 }
 
@@ -99,11 +109,11 @@ function parentDomains(domain: string): readonly string[] {
   return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'))
 }
 
-function warnLookupFailed(about: string, name: string, why: string): CheckResult {
+function warnLookupFailed(about: string, name: string, why: Sentence): CheckResult {
   return checkWarning(
     about,
-    `could not be looked up from here (${why})`,
-    `look from elsewhere: dig +short TXT ${name}`,
+    say('could not be looked up from here ({why})', { why }),
+    say('look from elsewhere: dig +short TXT {name}', { name }),
   )
 }
 
@@ -118,7 +128,7 @@ export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[
 type TxtAnswer =
   | { readonly is: 'found'; readonly records: readonly string[] }
   | { readonly is: 'none' }
-  | { readonly is: 'unknown'; readonly why: string }
+  | { readonly is: 'unknown'; readonly why: Sentence }
 
 /**
  * Asks name servers and gives up soon.
@@ -145,8 +155,9 @@ export async function readTxt(resolveTxt: ResolveTxt, name: string): Promise<Txt
     const records = (await resolveTxt(name)).map(pieces => pieces.join(''))
     return records.length === 0 ? { is: 'none' } : { is: 'found', records }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
-    return code === 'ENOTFOUND' || code === 'ENODATA' ? { is: 'none' } : { is: 'unknown', why: code }
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    if (code === 'ENOTFOUND' || code === 'ENODATA') return { is: 'none' }
+    return { is: 'unknown', why: code === undefined ? say('no answer') : term(code) }
   }
 }
 
@@ -171,7 +182,7 @@ async function judgeKey(
     pem = readFile(path)
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    return checkFailure('DKIM', `${path} ${problem}`, remedy)
+    return checkFailure('DKIM', say('{path} {problem}', { path, problem: tell(problem) }), remedy)
   }
   let published: string
   try {
@@ -179,7 +190,7 @@ async function judgeKey(
     if (key.asymmetricKeyType !== 'rsa')
       return checkFailure(
         'DKIM',
-        `${path} is no RSA key`,
+        say('{path} is no RSA key', { path }),
         'give an RSA key of 2048 bits: receivers check nothing else reliably',
       )
     published = key.export({ type: 'spki', format: 'der' }).toString('base64')
@@ -187,7 +198,7 @@ async function judgeKey(
     // Without the cause: nobody knows what an OpenSSL message quotes.
     return checkFailure(
       'DKIM',
-      `${path} cannot be read as a private key`,
+      say('{path} cannot be read as a private key', { path }),
       'give a PEM file without a passphrase',
     )
   }
@@ -196,22 +207,22 @@ async function judgeKey(
   if (looked.is === 'unknown')
     return checkWarning(
       'DKIM',
-      `the key under ${name} could not be looked up from here (${looked.why})`,
-      `look from elsewhere: dig +short TXT ${name}`,
+      say('the key under {name} could not be looked up from here ({why})', { name, why: looked.why }),
+      say('look from elsewhere: dig +short TXT {name}', { name }),
     )
   const records = looked.is === 'none' ? [] : looked.records
   const found = records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
   if (found === undefined)
     return checkWarning(
       'DKIM',
-      `there is no key under ${name}`,
-      `publish there: v=DKIM1; k=rsa; p=${published}`,
+      say('there is no key under {name}', { name }),
+      say('publish there: v=DKIM1; k=rsa; p={published}', { published }),
     )
   if (!found.includes(published))
     return checkFailure(
       'DKIM',
-      `the key under ${name} is another one`,
+      say('the key under {name} is another one', { name }),
       'publish the public half of DKIM_KEY_FILE, or change DKIM_NAME',
     )
-  return checkOk('DKIM', `signs for ${domain}; the DNS has the same key`)
+  return checkOk('DKIM', say('signs for {domain}; the DNS has the same key', { domain }))
 }

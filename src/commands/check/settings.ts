@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { listWords, quote, say, type Words, withRemedy } from '../../language/sentence.ts'
 import { QUOTA_LIST } from '../../messages/quotas.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
 import type { Renderer } from '../../words/render.ts'
@@ -14,7 +15,13 @@ export function checkSettings(config: Config): readonly CheckResult[] {
   return [
     checkOk(
       'settings',
-      `read; ${CHANNELS.map(([name, token]) => `${name} is ${config[token] ? 'on' : 'off'}`).join(', ')}`,
+      say('read; {channels}', {
+        channels: listWords(
+          CHANNELS.map(([name, token]) =>
+            say('{channel} is {state}', { channel: say(name), state: say(config[token] ? 'on' : 'off') }),
+          ),
+        ),
+      }),
     ),
     ...config.warnings.map(({ name, sentence, remedy = 'see `callback-courier settings`' }) =>
       checkWarning(name, sentence, remedy),
@@ -37,26 +44,30 @@ function* checkCallers(config: Config): Generator<CheckResult> {
       'is not set',
       'set it to this service as the platform reaches it, so that `urls` can print what to paste',
     )
-  const protections = [
+  const protections: Words[] = [
     'the key in the URL',
-    ...(config.ALLOWED_SOURCES.length > 0 ? [`${config.ALLOWED_SOURCES.length} allowed networks`] : []),
-    ...(config.POST_SIGNATURE === 'required' ? ['a signature on every POST'] : []),
+    ...(config.ALLOWED_SOURCES.length > 0
+      ? [say('{n} allowed networks', { n: config.ALLOWED_SOURCES.length })]
+      : []),
+    ...(config.POST_SIGNATURE === 'required' ? (['a signature on every POST'] as const) : []),
   ]
   const next =
     config.POST_SIGNATURE === 'observe'
       ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
       : undefined
-  yield checkOk('callers', `let in by ${protections.join(', ')}`, next)
+  yield checkOk('callers', say('let in by {protections}', { protections: listWords(protections) }), next)
 }
 
 function checkLinks(config: Config): readonly CheckResult[] {
-  const hosts = config.LINK_HOSTS.length > 0 ? `to ${config.LINK_HOSTS.join(', ')}` : 'to any host'
-  const schemes = config.LINKS_HTTPS_ONLY ? 'https only' : 'http too'
+  const hosts = config.LINK_HOSTS.join(', ') || say('any host')
   const next =
     config.LINKS_HTTPS_ONLY && config.LINK_HOSTS.length > 0
       ? undefined
       : 'when you know what links the platform sends, set LINK_HOSTS and LINKS_HTTPS_ONLY=on'
-  return [checkOk('links', `${hosts}, ${schemes}`, next)]
+  const what = config.LINKS_HTTPS_ONLY
+    ? say('to {hosts}, https only', { hosts })
+    : say('to {hosts}, http too', { hosts })
+  return [checkOk('links', what, next)]
 }
 
 /** The quotas that stop a flood, and are off though they usually are not. */
@@ -67,8 +78,11 @@ function* checkBrakes(config: Config): Generator<CheckResult> {
     if (isOn && warns && usual > 0 && config.QUOTAS[name] === 0)
       yield checkWarning(
         'quotas',
-        `the quota ${name} is off`,
-        `set ${name} in QUOTAS to a number: a flood in your name costs money for each SMS, and brings your domain on block lists`,
+        say('the quota {name} is off', { name }),
+        say(
+          'set {name} in QUOTAS to a number: a flood in your name costs money for each SMS, and brings your domain on block lists',
+          { name },
+        ),
       )
   }
 }
@@ -83,23 +97,30 @@ function checkNames({ BRAND_NAME, PLUGIN_SENDERS }: Config): readonly CheckResul
   return [...new Set(names)]
     .filter(name => LIKE_CODE.test(name ?? ''))
     .map(name =>
-      checkWarning('BRAND_NAME', `${name} looks like a code, and phones may fill it in for one`, next),
+      checkWarning(
+        'BRAND_NAME',
+        say('{name} looks like a code, and phones may fill it in for one', { name: name ?? '' }),
+        next,
+      ),
     )
 }
+
+const ABOUT = 'templates'
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */
 export function checkTemplates(config: Config, renderer: Renderer): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
-    const where = line === undefined ? file : `${file}:${line}`
+    const what = withRemedy(quote(line === undefined ? file : `${file}:${line}`), reason)
     return is === 'refused'
-      ? checkFailure(
-          'templates',
-          `${where}: ${reason}`,
-          'mend the file in TEMPLATES_DIR; until then the built-in words are used',
-        )
-      : checkWarning('templates', `${where}: ${reason}`, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
+      ? checkFailure(ABOUT, what, 'mend the file in TEMPLATES_DIR; until then the built-in words are used')
+      : checkWarning(ABOUT, what, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
   })
   if (problems.length > 0) return problems
-  const own = config.TEMPLATES_DIR === undefined ? '' : ` and ${config.TEMPLATES_DIR}`
-  return [checkOk('templates', `${config.LOCALE} (there are ${renderer.locales.join(', ')}); built in${own}`)]
+  const used = { locale: config.LOCALE, locales: renderer.locales.join(', ') }
+  const { TEMPLATES_DIR: folder } = config
+  const what =
+    folder === undefined
+      ? say('{locale} (there are {locales}); built in', used)
+      : say('{locale} (there are {locales}); built in and {folder}', { ...used, folder })
+  return [checkOk(ABOUT, what)]
 }

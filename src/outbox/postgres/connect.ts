@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { say, type Words, wordsOf } from '../../language/sentence.ts'
 import { createBackoff } from '../../runtime/backoff.ts'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { readPostgresUrl } from '../../runtime/postgres-url.ts'
@@ -255,7 +256,9 @@ export function toError(error: unknown): Error {
     return new ValuesRefused(`the database cannot hold it (${(error as { code: string }).code})`)
   const message = error instanceof Error ? error.message : 'unknown fault'
   if (fault === null) return new Error(`a fault in the store: ${message}`, { cause: error })
-  return new StoreUnavailable(`the store cannot commit now: ${message}`, { cause: error })
+  return new StoreUnavailable(say('the store cannot commit now: {why}', { why: wordsOf(error) }), {
+    cause: error,
+  })
 }
 
 /** To pg all of these modes mean verify-full. It warns of it at every start, and a later pg would verify less. */
@@ -285,7 +288,7 @@ export const MAY_NOT_CREATE =
 const NO_POSTGRES =
   'the database does not know what Postgres 15 knows: name a Postgres 15 or later (docs/replicas.md says what is used of it)'
 /** What an operator can do, by the code of a failed start. */
-const ADVICE: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<string, Words>> = {
   '28P01': LOGIN_REFUSED,
   '28000': LOGIN_REFUSED,
   '3D000': 'the database named in DATABASE_URL does not exist: create it',
@@ -301,15 +304,18 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */
-export function adviseOnFailure(error: unknown): string {
+export function adviseOnFailure(error: unknown): Words {
   const { code, message } = error as { code?: unknown; message?: unknown }
   const advice = ADVICE[String(code)]
   if (advice !== undefined) return advice
   if (typeof code === 'string' && /CERT|UNABLE_TO_/.test(code))
-    return `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
+    return say(
+      "the database's certificate is not trusted ({code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate",
+      { code },
+    )
   if (typeof message === 'string' && message.includes('does not support SSL'))
     return 'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own'
   if (typeof code === 'string' && SQLSTATE.test(code))
-    return `the database cannot be used now (${code}): look at its log`
+    return say('the database cannot be used now ({code}): look at its log', { code })
   return 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
 }

@@ -1,3 +1,4 @@
+import { say, type Words } from '../../language/sentence.ts'
 import {
   isSecretMissing,
   isSecretNew,
@@ -64,11 +65,16 @@ async function requireServer(client: Client): Promise<void> {
     )
   if (commits !== 'on')
     throw new StoreUnusable(
-      `the database commits without waiting for its disk (synchronous_commit stays ${String(commits)}): name one that lets a session set it to on`,
+      say(
+        'the database commits without waiting for its disk (synchronous_commit stays {commits}): name one that lets a session set it to on',
+        { commits: String(commits) },
+      ),
     )
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
     throw new StoreUnusable(
-      `the database cannot hold every name (its encoding is ${String(encoding)}): make one with ENCODING 'UTF8'`,
+      say("the database cannot hold every name (its encoding is {encoding}): make one with ENCODING 'UTF8'", {
+        encoding: String(encoding),
+      }),
     )
   // A partition is made for each day.
   if (creates !== true) throw new StoreUnusable(MAY_NOT_CREATE)
@@ -81,7 +87,10 @@ async function requireServer(client: Client): Promise<void> {
 export async function requireLocks(one: Client, other: Client): Promise<void> {
   const fail = (lock: string): never => {
     throw new StoreUnusable(
-      `the database does not keep locks as Postgres does (${lock}): name a Postgres, or a database that does`,
+      say(
+        'the database does not keep locks as Postgres does ({lock}): name a Postgres, or a database that does',
+        { lock },
+      ),
     )
   }
   await one.query('BEGIN')
@@ -115,10 +124,11 @@ async function noteEnterprise(client: Client, enterprise: Enterprise | undefined
   const noted = await readMeta(client, ENTERPRISE)
   const note = enterprise && findEnterpriseNote(noted, enterprise, 'the store')
   if (note && noted !== undefined)
-    await requireNoReplicas(
-      client,
-      count =>
-        `${count} replicas of ${noted} are running: end all of them first, and repeat the command then`,
+    await requireNoReplicas(client, count =>
+      say('{count} replicas of {noted} are running: end all of them first, and repeat the command then', {
+        count,
+        noted,
+      }),
     )
   if (note) await writeMeta(client, ENTERPRISE, note)
 }
@@ -130,10 +140,11 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
   const pending = findPendingMigrations(schema, stored, 'the store')
   if (version > 0 && version < schema.minWriter)
-    await requireNoReplicas(
-      client,
-      count =>
-        `${count} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)`,
+    await requireNoReplicas(client, count =>
+      say(
+        '{count} replicas of an older version are running, which could not write the tables of this one: end all of them, and start this one then (docs/upgrading.md)',
+        { count },
+      ),
     )
   for (const sql of pending) await client.query(sql)
   // Tables of a newer version that this program may write keep their version.
@@ -157,7 +168,7 @@ async function requireOwnership(client: Client): Promise<void> {
  * Refuses a start beside running replicas: they looked at their own start only at what they may write and can read.
  * @param why says of so many replicas why they must end first.
  */
-async function requireNoReplicas(client: Client, why: (count: number) => string): Promise<void> {
+async function requireNoReplicas(client: Client, why: (count: number) => Words): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM courier_replicas WHERE NOT has_left AND seen_at > clock_timestamp() - $1 * interval '1 ms'`,
     [HEARTBEAT_LIMITS.goneMs],
@@ -183,10 +194,11 @@ async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promi
   if (checks === null) return
   // Running replicas without the secret would end, unsent, what they claim of the messages that this one stores.
   if (stored !== null && isSecretNew(payloadKeys, stored))
-    await requireNoReplicas(
-      client,
-      count =>
-        `${count} replicas are running that could not read what this one would store: set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)`,
+    await requireNoReplicas(client, count =>
+      say(
+        '{count} replicas are running that could not read what this one would store: set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)',
+        { count },
+      ),
     )
   await writeMeta(client, 'secret-check', Buffer.from(checks.current).toString('base64'))
   await writeMeta(client, 'secrets-replaced', joinSecretChecks(checks.replaced).toString('base64'))

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import type { Words } from '../../language/sentence.ts'
 import { type StoreLog, StoreUnavailable, StoreUnusable } from '../outbox.ts'
 
 /** What a session of ours is like, and how we notice that it is not ours any more. */
@@ -19,7 +20,7 @@ export interface SessionGuard {
   /** Asks a session for its mark. @throws StoreUnavailable when it is not the one that was set up. */
   verify(client: pg.ClientBase): Promise<void>
   /** Says why nothing may be done by these sessions; null: they are ours. */
-  trouble(): string | null
+  trouble(): Words | null
 }
 
 /**
@@ -81,7 +82,7 @@ export async function requireOwnSessions(
     .catch((error: unknown) => {
       if (guard.trouble() === null) throw error
       throw new StoreUnusable(
-        `${SHARED}: set its pool_mode to session, or name the database itself in DATABASE_URL`,
+        'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
       )
     })
 }

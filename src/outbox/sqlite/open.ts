@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { type Sentence, say } from '../../language/sentence.ts'
 import { type Enterprise, StoreUnusable } from '../outbox.ts'
 import {
   ENTERPRISE,
@@ -67,16 +68,20 @@ function setPragmas(db: DatabaseSync): void {
 
 function migrate(db: DatabaseSync, path: string, schema: Schema, enterprise?: Enterprise): void {
   db.exec('BEGIN IMMEDIATE')
-  requireOwnColumns(listColumns(db), `the store ${path}`)
+  requireOwnColumns(listColumns(db), say('the store {path}', { path }))
   db.exec('CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID')
   const note =
     enterprise &&
-    findEnterpriseNote(readMeta(db, ENTERPRISE) as string | undefined, enterprise, `the store ${path}`)
+    findEnterpriseNote(
+      readMeta(db, ENTERPRISE) as string | undefined,
+      enterprise,
+      say('the store {path}', { path }),
+    )
   if (note) writeMeta(db, ENTERPRISE, note)
   const version = Number(readMeta(db, 'schema') ?? 0)
   const minWriter = readMeta(db, 'min-writer')
   const stored = { version, minWriter: minWriter === undefined ? null : Number(minWriter) }
-  for (const sql of findPendingMigrations(schema, stored, `the store ${path}`)) db.exec(sql)
+  for (const sql of findPendingMigrations(schema, stored, say('the store {path}', { path }))) db.exec(sql)
   // Tables of a newer version that this program may write keep their version.
   if (version <= versionOf(schema)) {
     writeMeta(db, 'schema', versionOf(schema))
@@ -111,22 +116,28 @@ function checkIntegrity(db: DatabaseSync, path: string): void {
   if (found !== 'ok') throw new StoreUnusable(adviseOnDamage(path), { cause: new Error(String(found)) })
 }
 
-function adviseOnFailure(error: unknown, path: string): string {
+function adviseOnFailure(error: unknown, path: string): Sentence {
   switch (classifySqliteError(error)) {
     case 'locked':
-      return `the store ${path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)`
+      return say(
+        'the store {path} is in use by another process: end that one first, or give this one a DATABASE_URL of its own (command-line tools ask the running service instead)',
+        { path },
+      )
     case 'corrupt':
       return adviseOnDamage(path)
     default:
-      return `the store ${path} cannot be opened: its directory must exist, be writable for the service's user and have room left`
+      return say(
+        "the store {path} cannot be opened: its directory must exist, be writable for the service's user and have room left",
+        { path },
+      )
   }
 }
 
 /** Tells an operator what to do with a damaged file. */
-export function adviseOnDamage(path: string): string {
-  return (
-    `the store ${path} is damaged: stop the service, keep a copy of the file and of ${path}-wal, look after the disk, ` +
-    `then restore a backup, or save what can be read with "sqlite3 ${path} .recover | sqlite3 recovered.db" and put that in its place`
+export function adviseOnDamage(path: string): Sentence {
+  return say(
+    'the store {path} is damaged: stop the service, keep a copy of the file and of {path}-wal, look after the disk, then restore a backup, or save what can be read with "sqlite3 {path} .recover | sqlite3 recovered.db" and put that in its place',
+    { path },
   )
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { say, unpackWords } from '../../language/sentence.ts'
 import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { syncDirectory } from '../store-secret.ts'
@@ -39,7 +40,9 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     .then(() => syncDirectory(dirname(path)))
     .catch((error: unknown) => {
       throw new StoreUnusable(
-        `the store's directory ${dirname(path)} cannot be made or written: create it for the service's user`,
+        say("the store's directory {path} cannot be made or written: create it for the service's user", {
+          path: dirname(path),
+        }),
         { cause: error },
       )
     })
@@ -62,7 +65,9 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   } catch (cause) {
     await thread.close()
     throw new StoreUnusable(
-      `${journalPath(path)} cannot be written: make its directory writable for the service's user`,
+      say("{path} cannot be written: make its directory writable for the service's user", {
+        path: journalPath(path),
+      }),
       { cause },
     )
   }
@@ -92,6 +97,6 @@ async function awaitOpen(worker: StoreThread) {
   const [message] = (await once(worker, 'message').catch((cause: unknown) => {
     throw new StoreUnusable("the store's thread did not start", { cause })
   })) as [Extract<MessageFromWorker, { readonly is: 'open' | 'unusable' }>]
-  if (message.is === 'unusable') throw new StoreUnusable(message.message, { cause: message.cause })
+  if (message.is === 'unusable') throw new StoreUnusable(unpackWords(message.words), { cause: message.cause })
   return message
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import type { MessagePort } from 'node:worker_threads'
+import { packWords, say } from '../../language/sentence.ts'
 import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
@@ -89,9 +90,11 @@ function open(port: MessagePort, settings: StoreSettings) {
     }
   } catch (error) {
     closeQuietly(db)
-    const message =
-      error instanceof StoreUnusable ? error.message : `the store ${settings.path} cannot be opened`
-    send(port, { is: 'unusable', message, cause: (error as Error).cause ?? error })
+    const words =
+      error instanceof StoreUnusable
+        ? error.words
+        : say('the store {path} cannot be opened', { path: settings.path })
+    send(port, { is: 'unusable', words: packWords(words), cause: (error as Error).cause ?? error })
     port.close()
     return null
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { say } from '../../language/sentence.ts'
 import {
   isSecretMissing,
   joinSecretChecks,
@@ -30,7 +31,10 @@ export function keepSecretChecks(
     const unreadable = countUnreadable(db, payloadKeys)
     if (unreadable > 0)
       throw new StoreUnusable(
-        `${unreadable} messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
+        say(
+          "{unreadable} messages wait in the store {path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS",
+          { unreadable, path },
+        ),
       )
   }
   const checks = renewSecretChecks(payloadKeys, stored)

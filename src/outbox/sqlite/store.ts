@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { packWords, say, wordsOf } from '../../language/sentence.ts'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, isWriting, type OperationName, type Takes } from '../operations.ts'
 import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreOptions } from '../outbox.ts'
@@ -216,9 +217,13 @@ function toCallFailure(error: unknown, path: string): CallFailure {
     case 'refused':
       return { is: 'refused', message: `the store cannot hold it: ${message}` }
     case 'corrupt':
-      return { is: 'unavailable', message: adviseOnDamage(path), cause: error }
+      return { is: 'unavailable', message: packWords(adviseOnDamage(path)), cause: error }
     default:
-      return { is: 'unavailable', message: `the store cannot commit now: ${message}`, cause: error }
+      return {
+        is: 'unavailable',
+        message: packWords(say('the store cannot commit now: {why}', { why: wordsOf(error) })),
+        cause: error,
+      }
   }
 }
 

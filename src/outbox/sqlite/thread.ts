@@ -1,4 +1,5 @@
 import { type EventEmitter, once } from 'node:events'
+import { quote, unpackWords, wordsOf } from '../../language/sentence.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { type CallStore, type OperationName, type Takes, ValuesRefused } from '../operations.ts'
 import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from '../outbox.ts'
@@ -13,7 +14,7 @@ export type MessageToWorker =
 
 export type MessageFromWorker =
   | { readonly is: 'open'; readonly loss: StoreLoss | null }
-  | { readonly is: 'unusable'; readonly message: string; readonly cause?: unknown }
+  | { readonly is: 'unusable'; readonly words: string; readonly cause?: unknown }
   /** The end of a batch, and how long it took with its commit, ms. */
   | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms: number }
   /** A failure that concerns no call: of a checkpoint or of pruning. */
@@ -71,7 +72,7 @@ export function createThreadCalls(
   })
 
   function end(reason: Error): void {
-    ended ??= new StoreUnavailable(reason.message, { cause: reason })
+    ended ??= new StoreUnavailable(wordsOf(reason), { cause: reason })
     for (const { reject } of batches.values()) reject(ended)
     batches.clear()
     backup?.reject(ended)
@@ -85,7 +86,7 @@ export function createThreadCalls(
       if ('values' in replies) onCommit?.({ ms, calls: replies.values.length })
     } else if (message.is === 'backed-up') {
       if (message.failure === undefined) backup?.resolve()
-      else backup?.reject(new StoreUnavailable(message.failure))
+      else backup?.reject(new StoreUnavailable(quote(message.failure)))
       backup = undefined
     } else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
   })
@@ -137,6 +138,6 @@ function valuesOf(replies: BatchReplies): readonly unknown[] {
 function toError({ is, message, cause }: CallFailure): Error {
   if (is === 'backlog') return new BacklogFull(message)
   if (is === 'refused') return new ValuesRefused(message)
-  if (is === 'unavailable') return new StoreUnavailable(message, { cause })
+  if (is === 'unavailable') return new StoreUnavailable(unpackWords(message), { cause })
   return new Error(`a fault in the store: ${message}`, { cause })
 }

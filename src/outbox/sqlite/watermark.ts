@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
+import { say } from '../../language/sentence.ts'
 import { type StoreLoss, StoreUnusable } from '../outbox.ts'
 import { readMeta, writeMeta } from './open.ts'
 
@@ -52,7 +53,10 @@ function openWatermark(path: string): number {
   try {
     return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   } catch (cause) {
-    const advice = `${path} cannot be written: make it and its directory writable for the service's user`
+    const advice = say(
+      "{path} cannot be written: make it and its directory writable for the service's user",
+      { path },
+    )
     throw new StoreUnusable(advice, { cause })
   }
 }

@@ -1,3 +1,4 @@
+import { quote, say, type Words } from '../../language/sentence.ts'
 import type { FaultScope } from '../../messages/message.ts'
 import { objectOf, parseJson } from '../../runtime/json-object.ts'
 import { unescapePointer } from '../../runtime/yaml-text.ts'
@@ -28,7 +29,7 @@ export interface Received {
 /** More than any code or id needs. */
 const MOST_SEARCHED = 4096
 /** @returns why a finder can find nothing; null: it can. */
-export function findFinderFault(finder: Finder): string | null {
+export function findFinderFault(finder: Finder): Words | null {
   for (const each of [finder].flat())
     if (!each.startsWith('/')) {
       try {
@@ -136,13 +137,14 @@ export function gatewayOutcome(
   if (verdict === 'ok') {
     const providerId = readWord(findText(answer.id, reply))
     // The answer to a repetition names no message.
-    if (answer.id === undefined || !isTaken(reply.status)) return { is: 'sent', reply: `accepted, ${named}` }
+    if (answer.id === undefined || !isTaken(reply.status))
+      return { is: 'sent', reply: say('accepted, {named}', { named }) }
     return providerId !== undefined
-      ? { is: 'sent', reply: `accepted, ${named}`, providerId }
+      ? { is: 'sent', reply: say('accepted, {named}', { named }), providerId }
       : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
   }
   const said = findText(answer.words, reply)
-  const words = said === '' ? named : redactor.reply(said)
+  const words = quote(said === '' ? named : redactor.reply(said))
   const outcome = outcomeOfRefusal({ verdict, scope }, named, words, reply, now, () => minutes * 60_000)
   return outcome.is === 'rejected' && incapable ? { ...outcome, incapable } : outcome
 }

@@ -1,5 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
-import { parseYaml } from '../../runtime/yaml-text.ts'
+import { say, wordsOf } from '../../language/sentence.ts'
+import { parseYaml, tellYamlFault } from '../../runtime/yaml-text.ts'
 import type { ParsedSetting } from '../../settings/setting.ts'
 import { readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-client.ts'
@@ -43,7 +44,7 @@ let isFile: ValidateFunction<Readonly<Record<string, WrittenGateway>>> | undefin
 export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
   isFile ??= new Ajv({ allErrors: false, strict: false, validateSchema: false }).compile(schema)
   const read = parseYaml(text, isFile)
-  if ('fault' in read) return { fault: `line ${read.fault.line}: ${read.fault.reason}` }
+  if ('fault' in read) return { fault: tellYamlFault(read.fault) }
   const gateways: Gateway[] = []
   for (const [name, written] of Object.entries(read.value)) {
     try {
@@ -51,7 +52,8 @@ export function parseGateways(text: string): ParsedSetting<readonly Gateway[]> {
     } catch (error) {
       if (!(error instanceof RequestFault)) throw error
       const path = [name, ...error.path]
-      return { fault: `line ${read.lineAt(path)}: ${path.join('/')} ${error.message}` }
+      const reason = say('{path} {problem}', { path: path.join('/'), problem: wordsOf(error) })
+      return { fault: tellYamlFault({ line: read.lineAt(path), reason }) }
     }
   }
   return { value: gateways }
@@ -86,7 +88,7 @@ function checkRobot(written: WrittenGateway, variables: readonly string[]): void
       throw new RequestFault([part], 'is of an SMS carrier, and not of a robot')
   for (const name of variables)
     if (!/^(?:text|now|nonce|secrets\..*)$/.test(name))
-      throw new RequestFault(['request'], `says ${name}, which a post to a group does not have`)
+      throw new RequestFault(['request'], say('says {name}, which a post to a group does not have', { name }))
 }
 
 /** Scheme, host and port stand as they are in the file: no value of a message says where it goes. */

@@ -1,3 +1,4 @@
+import { say, type Words, wordsOf } from '../../language/sentence.ts'
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
 import { isObject } from '../../runtime/json-object.ts'
@@ -70,7 +71,9 @@ function findFaults(s: Partial<Values<typeof gatewaySettings>>): readonly Settin
     .flatMap(({ name, secrets: needed }) =>
       needed.filter(each => !secrets.has(each)).map(each => ({ name, each })),
     )
-    .map(({ name, each }) => missingSetting('SMS_GATEWAY_SECRETS', `${name} needs secrets.${each} in it`))
+    .map(({ name, each }) =>
+      missingSetting('SMS_GATEWAY_SECRETS', say('{name} needs secrets.{each} in it', { name, each })),
+    )
 }
 
 // Request
@@ -113,7 +116,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
       const names = new Map([...secrets.keys()].map(each => [each, `secrets.${each}`]))
       const request = packMessage({ ...settings, secrets: names }, message)
       return 'why' in request
-        ? request.why
+        ? String(request.why)
         : `${request.method} ${origin}${request.path} ${request.body ?? ''}`
     },
   }
@@ -128,10 +131,7 @@ function namesOf({ gateway, templates }: GatewaySettings, message: OutgoingSms):
 }
 
 /** Fills the request. @returns why it cannot be, in words that tell nothing of what the message says */
-function packMessage(
-  settings: GatewaySettings,
-  message: OutgoingSms,
-): HttpRequest | { readonly why: string } {
+function packMessage(settings: GatewaySettings, message: OutgoingSms): HttpRequest | { readonly why: Words } {
   const { gateway, templates, clock } = settings
   const uses = (name: string): boolean => usesVariable(gateway.request, name)
   const use = uses('template') ? templates.templateFor(gateway.name, message) : undefined
@@ -159,9 +159,10 @@ function packMessage(
       }),
     })
   } catch (error) {
-    if (error instanceof RequestFault) return { why: `its request ${error.message}` }
+    if (error instanceof RequestFault)
+      return { why: say('its request {problem}', { problem: wordsOf(error) }) }
     const [, name = 'something'] = /^undefined variable: ([\w.]+)/.exec(templateFaultOf(error).message) ?? []
-    return { why: `its request says ${name}, which the message does not have` }
+    return { why: say('its request says {name}, which the message does not have', { name }) }
   }
 }
 
@@ -233,7 +234,7 @@ function moduleOf(gateway: Gateway): ProviderModule<string, 'sms', typeof gatewa
     async check(config, provider) {
       const login = await checkLogin(
         provider,
-        `look at ${name} in SMS_GATEWAYS_FILE, and at SMS_GATEWAY_SECRETS`,
+        say('look at {name} in SMS_GATEWAYS_FILE, and at SMS_GATEWAY_SECRETS', { name }),
       )
       return reports === undefined ? [login] : [login, checkUnsignedReceipts(name, config)]
     },

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { ToldError, type Words } from '../../language/sentence.ts'
 import {
   type Compiled,
   createEngine,
@@ -26,11 +27,11 @@ export interface GatewayRequest {
 }
 
 /** A fault of a part of a gateway, at its path below the gateway's name. */
-export class RequestFault extends Error {
+export class RequestFault extends ToldError {
   override readonly name = 'RequestFault'
   readonly path: readonly string[]
-  constructor(path: readonly string[], message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(path: readonly string[], words: Words, options?: ErrorOptions) {
+    super(words, options)
     this.path = path
   }
 }
@@ -89,7 +90,7 @@ function compile(source: string, escape: keyof typeof ESCAPES | 'none', path: re
   try {
     return engine.compile(source, VARIABLES)
   } catch (error) {
-    throw new RequestFault(path, templateFaultOf(error).message, { cause: error })
+    throw new RequestFault(path, templateFaultOf(error).words, { cause: error })
   }
 }
 

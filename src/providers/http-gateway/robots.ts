@@ -1,3 +1,4 @@
+import { say, wordsOf } from '../../language/sentence.ts'
 import type { NewMessage } from '../../messages/message.ts'
 import type { Acceptance, Accepted, Outbox } from '../../outbox/outbox.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
@@ -144,7 +145,12 @@ function createPoster(
       request = robot.request({ ...fixedScope(secrets, robot.request), text })
     } catch (error) {
       if (!(error instanceof RequestFault)) throw error
-      return { is: 'retry', whose: 'ours', code: 'RENDER', reply: `its request ${error.message}` }
+      return {
+        is: 'retry',
+        whose: 'ours',
+        code: 'RENDER',
+        reply: say('its request {problem}', { problem: wordsOf(error) }),
+      }
     }
     const result = await api.request(request)
     if (!('value' in result)) return outcomeWithoutAnswer(result, name)

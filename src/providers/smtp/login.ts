@@ -1,3 +1,4 @@
+import { say, tell, type Words } from '../../language/sentence.ts'
 import type { Diagnosis } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
 import type { DialogueProgress } from './outcome.ts'
@@ -7,7 +8,7 @@ export interface LoginFailure extends Diagnosis {
   readonly whose: 'ours' | 'later'
   readonly code: string
   /** Safe to log, store and show. */
-  readonly reply: string
+  readonly reply: Words
   readonly retryAfterMs?: number
 }
 
@@ -18,7 +19,7 @@ export class LoginError extends Error {
   readonly code = 'EAUTH'
   readonly failure: LoginFailure
   constructor(failure: LoginFailure) {
-    super(failure.reply)
+    super(String(failure.reply))
     this.failure = failure
   }
 
@@ -47,7 +48,7 @@ export function requirePasswordLogin(offered: readonly string[]): void {
   throw new LoginError({
     whose: 'ours',
     code: 'no-password-login',
-    reply: `${what}; it offers ${offered.slice(0, 5).join(', ')}`,
+    reply: say('{what}; it offers {logins}', { what: tell(what), logins: offered.slice(0, 5).join(', ') }),
     what,
     next: 'let it offer PLAIN or LOGIN to connections with TLS; where it offers XOAUTH2 or OAUTHBEARER, write the user alone, with SMTP_OAUTH2_TOKEN_URL',
   })

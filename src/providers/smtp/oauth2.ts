@@ -1,4 +1,5 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { quote, say } from '../../language/sentence.ts'
 import { type JsonObject, objectOf, parseJson } from '../../runtime/json-object.ts'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
 import {
@@ -157,7 +158,7 @@ function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure
   return {
     whose: isCertificateError(cause) ? 'ours' : 'later',
     code: cause,
-    reply: `no access token: ${words}`.slice(0, 200),
+    reply: say('no access token: {words}', { words: quote(words.slice(0, 180), cause) }),
     ...diagnoseExchange(failed, url, SETTING),
   }
 }
@@ -207,12 +208,12 @@ function unreadableAnswerFailure(status: number): LoginFailure {
   return {
     whose: 'later',
     code: `http-${status}`,
-    reply: `no access token: HTTP ${status} without one`,
-    what: `the token endpoint answers HTTP ${status}, and no token`,
+    reply: say('no access token: HTTP {status} without one', { status }),
+    what: say('the token endpoint answers HTTP {status}, and no token', { status }),
     next:
       status >= 500 || status === 429
         ? 'nothing is to be mended here: it is tried again'
-        : `look at ${SETTING}`,
+        : say('look at {setting}', { setting: SETTING }),
   }
 }
 
@@ -233,7 +234,9 @@ function refusalFailure(
   return {
     whose: passes ? 'later' : 'ours',
     code,
-    reply: `no access token: ${[code, words].filter(Boolean).join(': ')}`.slice(0, 200),
+    reply: say('no access token: {words}', {
+      words: quote([code, words].filter(each => each !== '').join(': ')),
+    }),
     ...(passes
       ? { what: 'the token endpoint asks for time', next: 'nothing is to be mended here: it is tried again' }
       : diagnoseRefusal(error, endpoint)),
@@ -244,7 +247,10 @@ function diagnoseRefusal(error: string, { refreshToken, clientSecret }: TokenEnd
   if (error === 'invalid_client')
     return {
       what: 'the token endpoint refuses the client',
-      next: `look at SMTP_OAUTH2_CLIENT_ID and ${clientSecret === undefined ? 'whether this client needs SMTP_OAUTH2_CLIENT_SECRET' : 'SMTP_OAUTH2_CLIENT_SECRET: it may have expired, or be the identifier of the secret instead of its value'}`,
+      next:
+        clientSecret === undefined
+          ? 'look at SMTP_OAUTH2_CLIENT_ID and whether this client needs SMTP_OAUTH2_CLIENT_SECRET'
+          : 'look at SMTP_OAUTH2_CLIENT_ID and SMTP_OAUTH2_CLIENT_SECRET: it may have expired, or be the identifier of the secret instead of its value',
     }
   if (error === 'invalid_grant' && refreshToken !== undefined)
     return {

@@ -1,3 +1,4 @@
+import { quote, say, tell, type Words } from '../../language/sentence.ts'
 import type { FaultScope } from '../../messages/message.ts'
 import { isCertificateError } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
@@ -6,7 +7,7 @@ import type { Redactor } from '../redact.ts'
 /** Makes the outcome of a message that the server has accepted. */
 export function acceptedOutcome(response: string, redactor: Redactor): Outcome {
   const queueId = /\bqueued as ([\w.-]{4,64})/i.exec(response)?.[1]
-  const reply = redactor.reply(joinReplyLines(response))
+  const reply = quote(redactor.reply(joinReplyLines(response)))
   return queueId ? { is: 'sent', reply, providerId: queueId } : { is: 'sent', reply }
 }
 
@@ -50,8 +51,9 @@ export function smtpFailure(error: SmtpError, progress: DialogueProgress, redact
   const untouched = progress.begun ? {} : { untouched: true as const }
   if (reply && !progress.stopped) {
     const code = reply.enhanced ? `${reply.status} ${reply.enhanced}` : String(reply.status)
-    const shown = redactor.reply(joinReplyLines(error.response ?? ''))
-    const text = error.command === 'STARTTLS' ? `${NO_TLS}: ${shown}`.slice(0, 200) : shown
+    const shown = quote(redactor.reply(joinReplyLines(error.response ?? '')))
+    const text =
+      error.command === 'STARTTLS' ? say('{about}: {what}', { about: tell(NO_TLS), what: shown }) : shown
     const verdict = judgeReply(error.code ?? '', error.command ?? '', reply)
     return verdict.is === 'rejected'
       ? { ...verdict, code, reply: text }
@@ -59,13 +61,13 @@ export function smtpFailure(error: SmtpError, progress: DialogueProgress, redact
   }
   const cause = progress.stopped ?? error.originalCode ?? error.code ?? 'connection-lost'
   const words = error.response
-    ? `no SMTP reply: ${redactor.reply(error.response)}`.slice(0, 160)
+    ? say('no SMTP reply: {words}', { words: redactor.reply(error.response) })
     : describeFailure(error, cause, progress)
   if (progress.dotted)
     return {
       is: 'ambiguous',
       code: cause,
-      reply: `no reply after the end of the message: ${words}`.slice(0, 200),
+      reply: say('no reply after the end of the message: {words}', { words: tell(words) }),
     }
   // A wrong certificate does not go away by itself, so the operator has to learn of it; other failures pass, or the server's side mends them.
   const whose = isCertificateError(cause) ? 'ours' : 'later'
@@ -136,21 +138,24 @@ function joinReplyLines(response: string): string {
 }
 
 /** Describes a failure in the network's words, not the server's: they name at most the host. */
-function describeFailure(error: SmtpError, cause: string, { stopped }: DialogueProgress): string {
-  if (stopped) return STOPPED[stopped] ?? stopped
+function describeFailure(error: SmtpError, cause: string, { stopped }: DialogueProgress): Words {
+  if (stopped) return STOPPED[stopped] ?? quote(stopped)
   const text =
     error.message
       .slice(0, 1000)
       .replace(OPENSSL, '$1')
       .replace(/[\p{C}\p{Z}]+/gu, ' ')
       .slice(0, 150) || cause
-  return isCertificateError(cause) ? `the server's certificate was not accepted: ${text}` : text
+  const words = quote(text, cause)
+  return isCertificateError(cause)
+    ? say("the server's certificate was not accepted: {words}", { words })
+    : words
 }
 
 /** `40DD…:error:0A00010B:SSL routines:function:reason:file:…`, of which people need the reason. */
 const OPENSSL = /^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s
 
-const STOPPED: Readonly<Record<string, string>> = {
+const STOPPED: Readonly<Record<string, Words>> = {
   aborted: 'stopped by us',
   expired: 'its validity is over',
   closed: 'the provider was closed',

@@ -32,7 +32,7 @@ export function createSmtpProvider(settings: SmtpSettings): Provider {
   const { name, connections = 50, dkim, accessTokens: tokens, clock = { now: Date.now } } = settings
   const { ehloName, bounceTo, loginWithoutTls, tls } = settings
   const address = readSmtpUrl(settings.url)
-  if ('wrong' in address) throw new TypeError(`the SMTP URL ${address.wrong}`)
+  if ('wrong' in address) throw new TypeError(`the SMTP URL ${String(address.wrong)}`)
   const { user, pass } = address.auth ?? { user: '', pass: '' }
   const options: SmtpConnectionOptions = {
     address,

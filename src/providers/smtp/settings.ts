@@ -1,3 +1,4 @@
+import { say, type Words } from '../../language/sentence.ts'
 import { readSwitch } from '../../settings/readers.ts'
 import {
   integerSetting,
@@ -110,7 +111,9 @@ function* findPasswordFaults(settings: Given, withoutPassword: readonly string[]
         'has a user and no password: write user:password@, or set SMTP_OAUTH2_TOKEN_URL, where an access token is asked for in its place',
     }
   const idle = OAUTH2.find(name => settings[name] !== undefined)
-  yield* missingSettings(settings, { SMTP_OAUTH2_TOKEN_URL: idle !== undefined && `${idle} needs it` })
+  yield* missingSettings(settings, {
+    SMTP_OAUTH2_TOKEN_URL: idle !== undefined && say('{idle} needs it', { idle }),
+  })
 }
 
 /** @param isUsed whether a mail server is logged in to with a token. */
@@ -160,7 +163,7 @@ export interface SmtpAddress {
   readonly auth?: { readonly user: string; readonly pass: string }
 }
 
-const ENCODE = 'write #/?@:% in user or password as %23 %2F %3F %40 %3A %25'
+const ENCODE = say('write #/?@:% in a user name or password as %23 %2F %3F %40 %3A %25')
 
 /**
  * Reads `smtp[s]://[user[:password]@]host[:port][?requireTLS=false|ignoreTLS=true]`; user and password are
@@ -170,11 +173,13 @@ const ENCODE = 'write #/?@:% in user or password as %23 %2F %3F %40 %3A %25'
  *
  * @returns the address, or what is wrong with the URL, in words that do not repeat its password.
  */
-export function readSmtpUrl(text: string): SmtpAddress | { readonly wrong: string } {
+export function readSmtpUrl(text: string): SmtpAddress | { readonly wrong: Words } {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:'))
     return {
-      wrong: `must look like smtp://user:password@host:587 or smtps://user:password@host:465; ${ENCODE}`,
+      wrong: say('must look like smtp://user:password@host:587 or smtps://user:password@host:465; {encode}', {
+        encode: ENCODE,
+      }),
     }
   if (!url.hostname) return { wrong: 'names no host' }
   if (url.pathname !== '' && url.pathname !== '/')
@@ -196,19 +201,19 @@ export function readSmtpUrl(text: string): SmtpAddress | { readonly wrong: strin
 
 function readFlags(
   query: URLSearchParams,
-): { requireTLS: boolean; ignoreTLS: boolean } | { readonly wrong: string } {
+): { requireTLS: boolean; ignoreTLS: boolean } | { readonly wrong: Words } {
   const flags = { requireTLS: true, ignoreTLS: false }
   for (const [name, value] of query) {
     if (name !== 'requireTLS' && name !== 'ignoreTLS')
       return { wrong: 'knows only ?requireTLS=false and ?ignoreTLS=true' }
     if (value !== 'true' && value !== 'false')
-      return { wrong: `has ?${name}= that is neither true nor false` }
+      return { wrong: say('has ?{name}= that is neither true nor false', { name }) }
     flags[name] = value === 'true'
   }
   return flags
 }
 
-function readLogin(url: URL): { user: string; pass: string } | { readonly wrong: string } | undefined {
+function readLogin(url: URL): { user: string; pass: string } | { readonly wrong: Words } | undefined {
   if (!url.username && !url.password) return undefined
   try {
     return { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }

@@ -1,3 +1,4 @@
+import { listWords, type Sentence, say, tell, type Words } from '../../language/sentence.ts'
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
@@ -28,12 +29,16 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
     } finally {
       session.close()
     }
-    const detail = `takes ${bounceTo || 'the empty sender'} as sender`
-    return { ok: true, detail: `${await describeLogin(options)}; ${detail}` }
+    const detail = say('takes {sender} as sender', { sender: bounceTo || say('the empty sender') })
+    return { ok: true, detail: listWords([await describeLogin(options), detail], '; ') }
   } catch (thrown) {
     if (thrown instanceof LoginError) {
       const { what, next, reply } = thrown.failure
-      return { ok: false, detail: reply.startsWith(what) ? reply : `${what} (${reply})`, next }
+      return {
+        ok: false,
+        detail: String(reply).startsWith(String(what)) ? reply : inBrackets(what, reply),
+        next,
+      }
     }
     const error = asSmtpError(thrown)
     const { reply } = smtpFailure(
@@ -42,10 +47,14 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
       createRedactor(NO_MESSAGE, secretsOf(options)),
     )
     const { what, next } = diagnoseLogin(error, address)
-    return { ok: false, detail: `${what} (${reply})`, next }
+    return { ok: false, detail: inBrackets(what, reply), next }
   } finally {
     attempt.finish()
   }
+}
+
+function inBrackets(what: Words, reply: Words): Sentence {
+  return say('{what} ({reply})', { what: tell(what), reply: tell(reply) })
 }
 
 /** See Provider.probe: connects, and goes as far as EHLO, over TLS where it is spoken. */
@@ -69,15 +78,18 @@ export async function probeServer(options: SmtpConnectionOptions): Promise<'up' 
 }
 
 /** Says how the session that was just tried logs in. */
-async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<string> {
+async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<Words> {
   if (tokenLogin === undefined)
     return address.auth ? 'connected and logged in' : 'connected; no login is configured'
   const token = await tokenLogin.tokens.getToken()
   const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
-  const rotates = tokenLogin.tokens.hasRotated()
-    ? ' (with it came a new refresh token, which is forgotten with the next start: docs/operations.md)'
-    : ''
-  return `connected and logged in with an access token for ${minutes} min${rotates}`
+  const loggedIn = say('connected and logged in with an access token for {minutes} min', { minutes })
+  return tokenLogin.tokens.hasRotated()
+    ? inBrackets(
+        loggedIn,
+        'with it came a new refresh token, which is forgotten with the next start: docs/operations.md',
+      )
+    : loggedIn
 }
 
 /** Finds the cause of a failed login. */
@@ -86,17 +98,22 @@ function diagnoseLogin(error: SmtpError, { host, port, secure }: SmtpAddress): D
   if (error.response !== undefined) return diagnoseReply(error, at)
   if (secure && /wrong version number|packet length/i.test(error.message))
     return {
-      what: `${at} does not speak TLS from the first byte`,
+      what: say('{at} does not speak TLS from the first byte', { at }),
       next: 'write smtp:// (STARTTLS) instead of smtps://, or the port for smtps://, which is 465',
     }
   if (/greeting|connection closed/i.test(error.message))
     return {
-      what: `${at} takes the connection, and says nothing`,
+      what: say('{at} takes the connection, and says nothing', { at }),
       next: 'write smtps:// if it begins with TLS, as on port 465; else look at the server, and whether a firewall or proxy on the way answers in its place',
     }
   const cause = error.originalCode ?? error.code ?? ''
   const found = diagnoseConnection({ cause, host, port, setting: SETTING })
-  return found ?? { what: `the connection to ${at} fails`, next: `look at host and port in ${SETTING}` }
+  return (
+    found ?? {
+      what: say('the connection to {at} fails', { at }),
+      next: say('look at host and port in {setting}', { setting: SETTING }),
+    }
+  )
 }
 
 /** Explains a refusal that the server answered with. */
@@ -124,7 +141,10 @@ function diagnoseReply({ code, command = '', response = '' }: SmtpError, at: str
       next: 'look at user and password in SMTP_URL; many providers want an app password, or SMTP switched on for the mailbox',
     }
   if (command === 'STARTTLS' || code === 'ETLS')
-    return { what: `${at} offers no TLS`, next: 'look at the port in SMTP_URL; 587 is the usual one' }
+    return {
+      what: say('{at} offers no TLS', { at }),
+      next: 'look at the port in SMTP_URL; 587 is the usual one',
+    }
   return {
     what: 'the server refuses the connection',
     next: 'its own words say why: often the address that this machine connects from has to be allowed',

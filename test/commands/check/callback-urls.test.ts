@@ -2,6 +2,7 @@ import t from 'tap'
 import { SOURCE_REFUSED } from '../../../src/callback/authenticate.ts'
 import type { CallbackAnswer } from '../../../src/commands/callback-client.ts'
 import { checkCallbackUrls } from '../../../src/commands/check/callback-urls.ts'
+import { quote } from '../../../src/language/sentence.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf } from './lines.ts'
 
@@ -14,7 +15,12 @@ const says = (status: number, errCode: number | null, errMsg = ''): CallbackAnsw
   body: '',
   ms: 7,
 })
-const nobody: CallbackAnswer = { is: 'unreachable', why: 'EADDRNOTAVAIL', certificateRefused: false, ms: 1 }
+const nobody: CallbackAnswer = {
+  is: 'unreachable',
+  why: quote('EADDRNOTAVAIL'),
+  certificateRefused: false,
+  ms: 1,
+}
 
 /** What is said of an answer. */
 async function said(answer: CallbackAnswer, own: CallbackAnswer | null = null) {

@@ -1,5 +1,6 @@
 import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
+import { quote } from '../../../src/language/sentence.ts'
 import { checkLogin } from '../../../src/providers/module.ts'
 import { createAccessTokens } from '../../../src/providers/smtp/oauth2.ts'
 import { tokenLimits } from '../../../src/providers/smtp/settings.ts'
@@ -24,7 +25,7 @@ async function sayOfMail(t: Test, url: string, ca: string | undefined = certific
     ...(ca !== undefined && { tls: { ca } }),
   })
   t.teardown(() => provider.close())
-  return linesOf([await checkLogin(provider, 'nobody knows')]).join()
+  return linesOf([await checkLogin(provider, quote('nobody knows'))]).join()
 }
 
 async function start(t: Test, options: SmtpServerOptions, refuse?: SmtpStep, reply = '550 5.7.1 no') {
@@ -116,7 +117,7 @@ t.test('an access token: each cause has its words and its advice', async t => {
       ),
     })
     t.teardown(() => provider.close())
-    const said = linesOf([await checkLogin(provider, 'nobody knows')]).join()
+    const said = linesOf([await checkLogin(provider, quote('nobody knows'))]).join()
     t.notMatch(said, /canary/)
     return said
   }
@@ -174,7 +175,7 @@ t.test('Twilio: each cause has its words and its advice', async t => {
       limits: { connectMs: 500, answerMs: 500, bodyMs: 500 },
     })
     t.teardown(() => provider.close())
-    return linesOf([await checkLogin(provider, 'nobody knows')]).join()
+    return linesOf([await checkLogin(provider, quote('nobody knows'))]).join()
   }
   const answer = (status: number, body: object) => {
     server.fault = () => ({ is: 'answer', status, body: JSON.stringify(body) })

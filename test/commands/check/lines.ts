@@ -4,6 +4,6 @@ import type { CheckResult } from '../../../src/runtime/check-result.ts'
 export function linesOf(findings: readonly CheckResult[]): readonly string[] {
   return findings.map(
     ({ is, about, what, next }) =>
-      `${is} ${about}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
+      `${is} ${String(about)}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
   )
 }

@@ -49,7 +49,7 @@ t.test('carriers that have reported on none of their SMS are named', async t => 
   const io = { env, readFile: () => '', dotenvPath: '/nowhere/.env' }
   const found = await askForReports(io as never, 600_000)
   t.same(
-    found.map(({ is, about, what }) => `${is} ${about}: ${String(what)}`),
+    found.map(({ is, about, what }) => `${is} ${String(about)}: ${String(what)}`),
     ['warn aliyun: has sent no report on the last 1 SMS that it took'],
   )
 })

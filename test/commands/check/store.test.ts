@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { checkStore } from '../../../src/commands/check/machine.ts'
 import type { Config } from '../../../src/config/config.ts'
+import { quote } from '../../../src/language/sentence.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
 import { createClock } from '../../../src/runtime/clock.ts'
 import { openOutbox, openStoreKeys } from '../../../src/service/factories.ts'
@@ -44,7 +45,7 @@ t.test('a store that opens: whether it commits, what it lacks, and it is let go 
           DATABASE_URL: kind === 'file' ? { kind, path: import.meta.filename } : { kind },
         } as Config,
         () => opening(...has),
-        unready,
+        unready && quote(unready),
       ),
     )
   t.same(await said('file', undefined, true), ['ok store: opens and commits'])

@@ -3,6 +3,7 @@ import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
+import { inEnglish } from '../../language/english.ts'
 import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { LOGIN, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
@@ -63,7 +64,7 @@ t.test('check says of each signature and template whether it is approved, and fi
       ['待审科技', '没有'],
     ),
   )
-  t.match(results, [
+  t.match(inEnglish(results), [
     { about: 'aliyun', is: 'ok', what: 'the key works' },
     { about: `aliyun signature ${SIGN_NAME}`, is: 'ok', what: 'approved' },
     { about: /待审科技/, is: 'fail', what: 'is under review' },
@@ -148,20 +149,17 @@ t.test('a template that was cancelled, and one that only its outer type says is 
     ]),
     { templates: [cancelled, abroad] },
   )
-  t.match(
-    results.filter(({ about }) => about.includes('template')),
-    [
-      { is: 'fail', what: 'was cancelled' },
-      { is: 'ok', what: 'approved, for device-offline abroad' },
-    ],
-  )
+  t.match(inEnglish(results.filter(({ about }) => String(about).includes('template'))), [
+    { is: 'fail', what: 'was cancelled' },
+    { is: 'ok', what: 'approved, for device-offline abroad' },
+  ])
 })
 
 t.test('a key that may not ask, a wrong one, and no template', async t => {
   const blind = await runCheck(t, mappedTo([code]), {
     forbidden: ['QuerySmsSignList', 'QuerySmsTemplateList'],
   })
-  t.match(blind.results, [
+  t.match(inEnglish(blind.results), [
     { is: 'ok', what: /may not list/ },
     {
       is: 'warn',
@@ -175,7 +173,9 @@ t.test('a key that may not ask, a wrong one, and no template', async t => {
   t.equal(wrong.results.length, 1)
   t.notMatch(JSON.stringify(wrong.results), /canary/)
   const away = await runCheck(t, mappedTo([code]), {}, { ALIYUN_API_URL: 'http://127.0.0.1:1' })
-  t.match(away.results, [{ is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /ALIYUN_API_URL/ }])
+  t.match(inEnglish(away.results), [
+    { is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /ALIYUN_API_URL/ },
+  ])
   const bare = await runCheck(t, mappedTo([]), {}, { PUBLIC_URL: 'https://courier.example.com' })
   t.match(bare.results, [
     {},

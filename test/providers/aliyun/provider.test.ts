@@ -1,8 +1,10 @@
 import t from 'tap'
 import { REFUSALS } from '../../../sandbox/carriers/aliyun.ts'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
+import { quote } from '../../../src/language/sentence.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
+import { inEnglish } from '../../language/english.ts'
 import { never, templateSms as sms, startCarrier } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
 import { NUMBER, openAliyun, refuse, SIGN_NAME, startAliyunServer, templatesOf } from './rig.ts'
@@ -105,10 +107,14 @@ t.test('an answer of the API means', async t => {
   ]
   for (const [fault, expected] of rows) {
     server.fault = () => fault
-    t.match(await send(), expected, JSON.stringify(fault).slice(0, 60))
+    t.match(inEnglish(await send()), expected, JSON.stringify(fault).slice(0, 60))
   }
   server.fault = () => refuse('isv.NEW_CODE', 'QWERTY is a word')
-  t.match(await send(sms({ params: { code: 'QWERTY' } })), { reply: '… is a word' }, 'a code of letters')
+  t.match(
+    inEnglish(await send(sms({ params: { code: 'QWERTY' } }))),
+    { reply: '… is a word' },
+    'a code of letters',
+  )
 })
 
 t.test('every published code has an outcome, the one that its verdict says', async t => {
@@ -134,7 +140,7 @@ t.test('what does not fit is not sent', async t => {
   const named = (params: Record<string, string>) => templatesOf({ params })
   const rows: readonly (readonly [Partial<AliyunSettings>, RegExp, Parameters<typeof sms>[0]?])[] = [
     [
-      { templates: { templateFor: () => ({ why: 'no template for this kind' }) } },
+      { templates: { templateFor: () => ({ why: quote('no template for this kind') }) } },
       /^no template for this kind$/,
     ],
     [{ signName: undefined }, /has no signature: set ALIYUN_SMS_SIGN_NAME/],

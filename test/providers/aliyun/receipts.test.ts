@@ -1,6 +1,6 @@
 import t from 'tap'
 import { reportOf } from '../../../sandbox/carriers/aliyun.ts'
-import { recognize } from '../../../src/language/recognize.ts'
+import { term } from '../../../src/language/sentence.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import { aliyun } from '../../../src/providers/aliyun.ts'
 import { type CarrierReport, receiptKeys } from '../../../src/providers/receipts.ts'
@@ -96,7 +96,7 @@ t.test(
       t.match(receipt, { status: expected }, code)
       if (verdict === 'ok') continue
       t.same(receipt?.fault, { verdict, scope, reason: en }, code)
-      t.same(englishIn(recognize(en)), [], code)
+      t.same(englishIn(term(en).in('zh-CN')), [], code)
     }
   },
 )

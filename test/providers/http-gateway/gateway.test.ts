@@ -18,6 +18,7 @@ import { createRedactor } from '../../../src/providers/redact.ts'
 import { NO_TEMPLATES } from '../../../src/providers/sms-templates.ts'
 import { parseJson } from '../../../src/runtime/json-object.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
+import { inEnglish } from '../../language/english.ts'
 import { listen } from '../../rigs/listen.ts'
 import { CODE } from '../carrier.ts'
 import { judgementOf } from '../sms.ts'
@@ -147,7 +148,9 @@ t.test('a code of letters is taken out of what a gateway says', async t => {
   const answer = { code: '/code', words: '/why', codes: { x: 'ours' } }
   const provider = open(gatewayOf(file({ request: { url, json: '{}' }, answer })), {})
   t.teardown(() => provider.close())
-  t.match(await provider.send(sms({ params: { code: 'QWERTY' } }), abort()), { reply: '… is a word' })
+  t.match(inEnglish(await provider.send(sms({ params: { code: 'QWERTY' } }), abort())), {
+    reply: '… is a word',
+  })
 })
 
 t.test('what a file leaves open, and what only its check needs', async t => {
@@ -333,7 +336,7 @@ t.test('what an answer means follows the file, and HTTP where that says nothing'
   t.notMatch(JSON.stringify(outcome(200, { code: 7, why: `to ${NUMBER}: ${CODE}` })), /607182|7400112233/)
   for (const code of [`bad:${NUMBER.slice(1)}`, `X${CODE}Y`, NUMBER.slice(-8)])
     t.match(
-      outcome(400, { code }),
+      inEnglish(outcome(400, { code })),
       { is: 'retry', code: 'unreadable-code', reply: 'unreadable-code' },
       'a code is logged',
     )
@@ -445,7 +448,10 @@ t.test('no redirect is followed, and a template carrier gets its template', asyn
   t.equal(mapped.fits?.(sms({ text })), null)
   await mapped.send(sms({ text }), abort())
   t.same(JSON.parse(got.at(-1)?.body ?? ''), { t: 'T1', v: [CODE], p: CODE })
-  t.equal(mapped.fits?.(sms({ params: {} })), 'its request says params.code, which the message does not have')
+  t.equal(
+    String(mapped.fits?.(sms({ params: {} }))),
+    'its request says params.code, which the message does not have',
+  )
   t.match(open(gateway, {}).fits?.(sms()), /SMS_TEMPLATES_FILE names no templates/)
   await mapped.close()
 })
@@ -468,7 +474,7 @@ t.test('check says whether the login works, or that nobody can know', async t =>
     if (module === undefined || provider === undefined) throw new Error('no gateway')
     const results = await module.check(config, provider, NO_TEMPLATES)
     await provider.close()
-    return results
+    return inEnglish(results)
   }
   t.match(await run({ PUBLIC_URL: 'https://c.example.com' }), [
     { is: 'ok', about: 'vonage', what: 'the login works' },

@@ -80,7 +80,7 @@ export const sms = (changes: Parameters<typeof outgoingSms>[0] = {}) =>
 /** The first gateway of a file. */
 export function gatewayOf(text: string): Gateway {
   const read = parseGateways(text)
-  if ('fault' in read) throw new Error(read.fault)
+  if ('fault' in read) throw new Error(String(read.fault))
   const [gateway] = read.value
   if (gateway === undefined) throw new Error('no gateway')
   return gateway

@@ -7,6 +7,7 @@ import type { NewMessage } from '../../../src/messages/message.ts'
 import type { Acceptance, Accepted } from '../../../src/outbox/outbox.ts'
 import { parseGateways } from '../../../src/providers/http-gateway/definition.ts'
 import { createRobots, type RobotPost } from '../../../src/providers/http-gateway/robots.ts'
+import { inEnglish } from '../../language/english.ts'
 import { listen } from '../../rigs/listen.ts'
 import { until } from '../../rigs/until.ts'
 import { gatewayOf } from './rig.ts'
@@ -289,10 +290,10 @@ t.test('what a robot does not have is refused at its line', async t => {
   const request =
     'channel: chat\n  request:\n    url: https://robot.example.com/\n    json: \'{"text": "{{ text }}"}\''
   t.match(parseGateways(`r:\n  ${request}`), { value: [{ channel: 'chat' }] })
-  t.match(parseGateways(`r:\n  ${request.replace('text }}', 'to }}')}`), {
+  t.match(inEnglish(parseGateways(`r:\n  ${request.replace('text }}', 'to }}')}`)), {
     fault: 'line 3: r/request says to, which a post to a group does not have',
   })
-  t.match(parseGateways(`r:\n  ${request}\n  check: https://robot.example.com/`), {
+  t.match(inEnglish(parseGateways(`r:\n  ${request}\n  check: https://robot.example.com/`)), {
     fault: 'line 6: r/check is of an SMS carrier, and not of a robot',
   })
 })

@@ -83,7 +83,7 @@ await t.test('a mail server that floods is hung up on', async t => {
       })
       const { is, reply } = await provider.send(mail(), new AbortController().signal)
       await provider.close()
-      const figures = `${moment}, ${name}: ${is} (${reply}), ${(flooder.octets / MB).toFixed(1)} MB`
+      const figures = `${moment}, ${name}: ${is} (${String(reply)}), ${(flooder.octets / MB).toFixed(1)} MB`
       t.match(is, outcome, figures)
       t.ok(flooder.octets < 16 * MB, figures)
     }

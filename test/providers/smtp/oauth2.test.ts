@@ -1,6 +1,7 @@
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
 import type { AccessToken } from '../../../src/providers/smtp/oauth2.ts'
+import { inEnglish } from '../../language/english.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { listen } from '../../rigs/listen.ts'
 import { CLIENT, startTokenEndpoint, type TokenAct } from '../../rigs/token-endpoint.ts'
@@ -135,7 +136,7 @@ t.test('a refusal of the token endpoint is explained', async t => {
   t.match(await refused(503, 'server_error'), { whose: 'later', retryAfterMs: 7000, next: /tried again$/ })
   for (const status of [429, 500])
     t.match(await refused(status, '-'), { whose: 'later', next: /^nothing is to be mended here/ })
-  t.match(await refused(404, '-'), { whose: 'later', next: 'look at SMTP_OAUTH2_TOKEN_URL' })
+  t.match(inEnglish(await refused(404, '-')), { whose: 'later', next: 'look at SMTP_OAUTH2_TOKEN_URL' })
 })
 
 t.test('how long a token is good, as servers say it or do not', async t => {

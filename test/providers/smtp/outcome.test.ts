@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createRedactor } from '../../../src/providers/redact.ts'
 import { acceptedOutcome, type SmtpError, smtpFailure } from '../../../src/providers/smtp/outcome.ts'
+import { inEnglish } from '../../language/english.ts'
 import { judgementOf } from '../sms.ts'
 
 const TO = 'reader@example.com'
@@ -189,7 +190,7 @@ await t.test('code and reply are for people', async t => {
     begun,
     OF_READER,
   )
-  t.strictSame(outcome, {
+  t.strictSame(inEnglish(outcome), {
     is: 'rejected',
     scope: 'recipient',
     code: '550 5.1.1',

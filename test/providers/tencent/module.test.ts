@@ -3,6 +3,7 @@ import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts
 import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn } from '../../config/settings.ts'
+import { inEnglish } from '../../language/english.ts'
 import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
 import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
@@ -56,7 +57,7 @@ t.test('check says of each signature and template whether it is approved and fil
       ['待审科技', '未报备'],
     ),
   )
-  t.match(results, [
+  t.match(inEnglish(results), [
     { about: 'tencent', is: 'ok', what: 'the key works' },
     { about: `tencent signature ${SIGN_NAME}`, is: 'ok' },
     { about: /待审科技/, is: 'fail', what: 'is under review' },
@@ -122,5 +123,7 @@ t.test('an individual’s account may not ask; a wrong key says so alone', async
   t.match(wrong.results, [{ is: 'fail', what: /SignatureFailure/, next: /TENCENT_SECRET_KEY/ }])
   t.notMatch(JSON.stringify(wrong.results), /canary/)
   const away = await runCheck(t, mappedTo([code]), {}, { TENCENT_API_URL: 'http://127.0.0.1:1' })
-  t.match(away.results, [{ is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /TENCENT_API_URL/ }])
+  t.match(inEnglish(away.results), [
+    { is: 'fail', what: 'nothing listens at 127.0.0.1:1', next: /TENCENT_API_URL/ },
+  ])
 })

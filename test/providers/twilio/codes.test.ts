@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { recognize } from '../../../src/language/recognize.ts'
+import { quote, term } from '../../../src/language/sentence.ts'
 import {
   createCodeTable,
   faultOfReport,
@@ -97,7 +97,7 @@ t.test('a report has a code that Twilio publishes, and words in both languages',
   const known = new Set(published.map(({ code }) => String(code)))
   for (const { code, en } of listed.receipt) {
     t.ok(known.has(code), code)
-    t.same(englishIn(recognize(en)), [], code)
+    t.same(englishIn(term(en).in('zh-CN')), [], code)
   }
   const ours = listed.receipt.filter(({ verdict, scope }) => verdict === 'ours' && scope === 'sender')
   t.same(
@@ -120,7 +120,7 @@ t.test(
       const [verdict, scope, reason] = fault
       t.same(faultOfReport(listed), { verdict, scope, reason })
     }
-    const said = { code: '7', reply: 'no' }
+    const said = { code: '7', reply: quote('no') }
     for (const [refusal, outcome] of [
       [
         { verdict: 'ambiguous', scope: 'transport' },
@@ -150,7 +150,7 @@ t.test(
         { is: 'rejected', scope: 'recipient' },
       ],
     ] as const)
-      t.same(outcomeOfVerdict(refusal, '7', 'no'), { ...outcome, ...said })
+      t.same(outcomeOfVerdict(refusal, '7', quote('no')), { ...outcome, ...said })
     t.equal(msUntilNextTotal(Date.parse('2026-11-20T15:30:00Z')), 1_800_000, 'midnight in China')
     t.equal(msUntilNextTotal(Date.parse('2026-11-20T14:59:00Z')), 3_600_000)
   },
