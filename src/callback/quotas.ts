@@ -38,7 +38,8 @@ export function createChargesOf(
       return domain === null || domain === own ? null : bucketHash('domain', domain)
     },
     // A flood of invented numbers is braked, and people who got something before pass.
-    code: ({ purpose, recipient }) => (purpose === 'alarm' ? null : `code:${callingCodeOf(recipient)}`),
+    'calling-code': ({ purpose, recipient }) =>
+      purpose === 'alarm' ? null : `code:${callingCodeOf(recipient)}`,
     // The number without its last four digits: against ranges of numbers that earn money by being sent to.
     prefix: ({ recipient }) => bucketHash('prefix', recipient.slice(0, -4)),
     country: (_message, country) => `country:${country}`,
@@ -46,7 +47,7 @@ export function createChargesOf(
   }
   const counting = QUOTA_LIST.flatMap(({ name: quota, channel, per, usual: _usual, warns, ...more }) => {
     // New numbers are counted without a limit, too, so that one can be chosen.
-    if (limits[quota] === 0 && per !== 'code') return []
+    if (limits[quota] === 0 && per !== 'calling-code') return []
     const limit = limits[quota] || Number.POSITIVE_INFINITY
     return [{ channel, per, terms: { ...more, quota, limit, warnAt: warns && Math.ceil(limit / 2) } }]
   })

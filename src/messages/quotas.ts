@@ -9,8 +9,15 @@ const DAY = 24 * HOUR
 interface Quota {
   /** Absent: both. */
   readonly channel?: Channel
-  /** What has a counter of its own (src/callback/quotas.ts says which that is); `code`: a calling code. */
-  readonly per: 'recipient' | 'alarm-recipient' | 'signup-domain' | 'code' | 'prefix' | 'country' | 'channel'
+  /** What has a counter of its own (src/callback/quotas.ts says which that is). */
+  readonly per:
+    | 'recipient'
+    | 'alarm-recipient'
+    | 'signup-domain'
+    | 'calling-code'
+    | 'prefix'
+    | 'country'
+    | 'channel'
   readonly windowMs: number
   /** The limit unless QUOTAS names another one; 0: none. */
   readonly usual: number
@@ -35,7 +42,7 @@ export const QUOTAS = {
   },
   'sms-newcomers-hour': {
     channel: 'sms',
-    per: 'code',
+    per: 'calling-code',
     windowMs: HOUR,
     usual: 0,
     warns: true,

@@ -14,6 +14,7 @@ t.test(
         'recipient-day: both, 20 per recipient in 86400 s',
         'alarm-recipient-hour: both, 100 per alarm-recipient in 3600 s, warns',
         'signup-domain-hour: email, 200 per signup-domain in 3600 s, warns, newcomers only',
+        'sms-newcomers-hour: sms, 0 per calling-code in 3600 s, warns, newcomers only',
         'sms-prefix-10m: sms, 50 per prefix in 600 s',
         'sms-country-day: sms, 0 per country in 86400 s',
         'sms-minute: sms, 600 per channel in 60 s, warns',
@@ -28,7 +29,7 @@ t.test(
 t.test('those of a channel, and of one counter', async t => {
   const [both, sms] = [
     ['recipient-10m', 'recipient-day', 'alarm-recipient-hour'],
-    ['sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
+    ['sms-newcomers-hour', 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
   ]
   t.same(quotasOf('sms'), [...both, ...sms])
   t.same(quotasOf('email'), [...both, 'signup-domain-hour', 'email-minute', 'email-day'])

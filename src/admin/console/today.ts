@@ -112,7 +112,7 @@ const COUNTED: Readonly<Record<(typeof QUOTAS)[QuotaName]['per'], Sentence>> = {
   recipient: say('codes and links of one kind to one recipient'),
   'alarm-recipient': say('alarms of one kind to one recipient'),
   'signup-domain': say('sign-up mails to new addresses of one domain'),
-  code: say('SMS to new numbers of one calling code'),
+  'calling-code': say('SMS to new numbers of one calling code'),
   prefix: say('SMS to numbers that differ only in their last four digits'),
   country: say('SMS to one country'),
   channel: say('all of the channel'),
