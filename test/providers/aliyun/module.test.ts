@@ -102,7 +102,7 @@ t.test('a delivery pauses for what the carrier says of a template or signature i
     ],
   ] as const
   for (const [scope, name, hindrance] of hindrances)
-    t.equal(await provider.findHindrance?.(scope, name), hindrance, name)
+    t.equal(inEnglish(await provider.findHindrance?.(scope, name)), hindrance, name)
 })
 
 t.test('of two signatures of one name the one that works counts; one may be for codes only', async t => {
