@@ -166,6 +166,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const mine = (purpose === 'code' ? codes : all) + (reserved.get(destination) ?? 0)
     if (mine >= aheadOf(destination, now)) return false
     if (queue.length + reservedCount < mostWaiting(now)) return true
+    if (purpose === 'code' && queue.length > queue.codes) return true
     return findLargest() !== undefined && 4 * mine < queue.length
   }
 

@@ -85,3 +85,21 @@ for (const places of [50, 1])
       })
       t.same({ late, unsent }, { late: 0, unsent: 0 }, `the worst began after ${worst} ms`)
     })
+
+t.test('invented domains without end fill no list, and no code is lost for them', async t => {
+  const { codes, mostPassedOver } = await play({
+    seed: SEED,
+    channel: 'email',
+    carriers: [WELL],
+    perSecond: 2,
+    forMs: 30 * SECOND,
+    lifeMs: 120 * SECOND,
+    limitMs: 20 * SECOND,
+    silentAfter: 'RCPT',
+    numberOf: n => `u${n}@one.test`,
+    swallows: (_carrier, to) => to.startsWith('x'),
+    floods: [{ to: n => `x@invented${n}.test`, purpose: 'alarm', perSecond: 40, many: 1200 }],
+  })
+  t.ok(mostPassedOver <= 556, `${mostPassedOver} are passed over`)
+  t.equal(codes.filter(({ takenAt }) => takenAt === Infinity).length, 0)
+})

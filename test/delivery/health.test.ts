@@ -257,3 +257,29 @@ t.test(
     t.same(health.faults(), [])
   },
 )
+
+t.test('domains are remembered up to a thousand, and a resting one of them is told to nobody', async t => {
+  const health = createHealth(() => 0.5)
+  for (let n = 0; n < 5000; n += 1) {
+    const place = `${n >> 1}.test`
+    const names = () => ({ domain: place })
+    health.record(STALL, { kind: '', recipient: '', names, place, startedAt: 0, nth: 2 * n }, 0)
+    health.record(
+      SENT,
+      { kind: '', recipient: '', names: () => ({}), place: 'one', startedAt: 0, nth: 2 * n + 1 },
+      0,
+    )
+  }
+  t.equal(health.records().length, 1001)
+  t.equal(health.state(), 'closed')
+  const dead = {
+    kind: '',
+    recipient: '',
+    names: () => ({ domain: 'dead.test' }),
+    place: 'dead.test',
+    startedAt: 0,
+  }
+  for (let nth = 20_000; nth < 20_005; nth += 1) health.record(STALL, { ...dead, nth }, 0)
+  t.match(health.findFault(dead.names, 0), { scope: 'domain', until: 2000 })
+  t.same([health.state(), health.faults()], ['closed', []], 'others were answered')
+})
