@@ -107,11 +107,13 @@ export interface Carrier {
    * @param taken so many places beside those in use. @returns how many it holds: who holds fewer is before it; Infinity: it may have none
    */
   rankOf(destination: string, now: number, taken?: number): number
+  /** All places are in use. */
+  isBusy(now: number): boolean
   /**
    * Says when a destination that may have none, and holds less than a quarter, gets a place of another one that has lasted long
-   * enough; Infinity: not before one ends. ms since the epoch.
+   * enough; Infinity: not before one ends. ms since the epoch. @param destination of any unless given
    */
-  roomAt(destination: string, now: number): number
+  roomAt(now: number, destination?: string): number
   /** Says whether not even what was refused elsewhere may go on here. */
   isFull(now: number): boolean
   /**
@@ -201,7 +203,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   }
 
   /** The attempt that has lasted longest, counts, and is of another destination. */
-  const findOldest = (destination: string): Running | undefined =>
+  const findOldest = (destination?: string): Running | undefined =>
     limiter.uncounted >= MOST_UNCOUNTED
       ? undefined
       : running.find(each => each.at.counts && each.destination !== destination)
@@ -241,9 +243,13 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     },
     rankOf,
     isFull: limiter.isFull,
-    roomAt(destination, now) {
+    isBusy(now) {
+      limiter.isWanted = true
+      return limiter.inFlight >= limiter.standing(now).limit
+    },
+    roomAt(now, destination) {
       const { limit } = limiter.standing(now)
-      if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
+      if (limit === 0 || (destination !== undefined && !holdsLittle(destination, limit))) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
     begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {

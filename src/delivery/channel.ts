@@ -230,22 +230,42 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
    * codes wait in the store and no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
    */
   function takeNext({ circuit }: Standing, now: number, next: { at: number }): RoutedJob | undefined {
+    if (queue.length === 0) return undefined
     if (circuit !== 'closed')
       return queue.takeNext(now, false, ({ attempts: tried, message }) =>
         tried > 1 ? 1 : message.purpose === 'code' ? 0.5 : 0,
       )
     const codesOnly = mayHoldCodes || looksForCodes
-    const rankOf = (job: RoutedJob): number => {
-      const first = firstToAsk(job, now)
-      return first === undefined ? 0 : first.rankOf(job.message.destination, now)
-    }
-    const rankAtRoom = (job: RoutedJob): number => {
-      const roomAt = firstToAsk(job, now)?.roomAt(job.message.destination, now) ?? Infinity
+    const rankOf = onceEach((first, destination) => first.rankOf(destination, now))
+    const job = carriers.every(each => each.isBusy(now)) ? undefined : queue.takeNext(now, codesOnly, rankOf)
+    if (job !== undefined) return job
+    const waitFor = (roomAt: number): number => {
       if (roomAt <= now) return 0
       next.at = Math.min(next.at, roomAt)
       return Infinity
     }
-    return queue.takeNext(now, codesOnly, rankOf) ?? queue.takeNext(now, codesOnly, rankAtRoom)
+    if (waitFor(Math.min(...carriers.map(each => each.roomAt(now)))) > 0) return undefined
+    return queue.takeNext(
+      now,
+      codesOnly,
+      onceEach((first, destination) => waitFor(first.roomAt(now, destination))),
+    )
+  }
+
+  /** Ranks what waits: what goes to the same destination, and has no carrier of its own, is asked about once. */
+  function onceEach(rank: (first: Carrier, destination: string) => number): (job: RoutedJob) => number {
+    const now = clock.now()
+    const known = new Map<string, number>()
+    return job => {
+      const { destination } = job.message
+      const isUsual = job.holder === undefined && job.demotion === undefined
+      const found = isUsual ? known.get(destination) : undefined
+      if (found !== undefined) return found
+      const first = firstToAsk(job, now)
+      const ranked = first === undefined ? 0 : rank(first, destination)
+      if (isUsual) known.set(destination, ranked)
+      return ranked
+    }
   }
 
   async function attempt(job: RoutedJob): Promise<void> {

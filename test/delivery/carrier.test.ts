@@ -433,7 +433,7 @@ t.test('what has lasted a second gives its place to who holds little, and nobody
   const { carrier, pass, now } = openInTime(t, 4)
   const begin = (destination: string) => carrier.begin(now(), { ...ANN, destination }, PLAIN)
   for (const each of ['a', 'a', 'a', 'b']) begin(each)
-  t.same([carrier.rankOf('c', 0), carrier.roomAt('c', 0), carrier.roomAt('a', 0)], [Infinity, 1000, Infinity])
+  t.same([carrier.rankOf('c', 0), carrier.roomAt(0, 'c'), carrier.roomAt(0, 'a')], [Infinity, 1000, Infinity])
   pass(1000)
   begin('c').end(SENT)
   t.match(carrier.status(now()), { inFlight: 4, awaitingReply: 1 })
