@@ -107,6 +107,8 @@ export interface Carrier {
    * @param taken so many places beside those in use. @returns how many it holds: who holds fewer is before it; Infinity: it may have none
    */
   rankOf(destination: string, now: number, taken?: number): number
+  /** Says whether a destination holds less than a quarter of the places. */
+  holdsLittle(destination: string, now: number): boolean
   /** All places are in use. */
   isBusy(now: number): boolean
   /**
@@ -191,12 +193,12 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     else held.delete(destination)
   }
 
-  const holdsLittle = (destination: string, limit: number): boolean =>
-    (held.get(destination) ?? 0) < Math.max(1, limit / 4)
+  const holdsLittle = (destination: string, now: number): boolean =>
+    (held.get(destination) ?? 0) < Math.max(1, limiter.standing(now).limit / 4)
 
   function rankOf(destination: string, now: number, taken = 0): number {
     const { limit } = limiter.standing(now)
-    const kept = holdsLittle(destination, limit) ? 0 : quarterOf(limit)
+    const kept = holdsLittle(destination, now) ? 0 : quarterOf(limit)
     if (limiter.inFlight + taken + kept < limit) return held.get(destination) ?? 0
     limiter.isWanted = true
     return Infinity
@@ -242,6 +244,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return until === null ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
     rankOf,
+    holdsLittle,
     isFull: limiter.isFull,
     isBusy(now) {
       limiter.isWanted = true
@@ -249,7 +252,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     },
     roomAt(now, destination) {
       const { limit } = limiter.standing(now)
-      if (limit === 0 || (destination !== undefined && !holdsLittle(destination, limit))) return Infinity
+      if (limit === 0 || (destination !== undefined && !holdsLittle(destination, now))) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
     begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {

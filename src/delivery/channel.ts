@@ -151,7 +151,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says how many messages wait in memory at most. A provider is taken for a quick one until its pace is known. */
   function mostWaiting(now: number): number {
     const usualMs = Math.min(...carriers.map(each => each.usualMs() ?? 0))
-    return Math.min(Math.max(workAhead(usualMs, now), look(now).limit), MOST_WAITING)
+    let most = Math.max(workAhead(usualMs, now), look(now).limit)
+    // What waits for places that its own destination holds is in nobody's way.
+    if (2 * queue.length > most)
+      for (const [destination, { all }] of queue.waiting)
+        if (carriers.every(each => !each.holdsLittle(destination, now))) most += all
+    return Math.min(most, MOST_WAITING)
   }
 
   /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
@@ -252,18 +257,20 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     )
   }
 
-  /** Ranks what waits: what goes to the same destination, and has no carrier of its own, is asked about once. */
+  /** Ranks what waits: a carrier is asked about a destination once. */
   function onceEach(rank: (first: Carrier, destination: string) => number): (job: RoutedJob) => number {
     const now = clock.now()
     const known = new Map<string, number>()
     return job => {
       const { destination } = job.message
-      const isUsual = job.holder === undefined && job.demotion === undefined
-      const found = isUsual ? known.get(destination) : undefined
+      // Where there is one carrier, it is the first of all.
+      const first = carriers.length > 1 ? firstToAsk(job, now) : undefined
+      const name = `${first?.provider.name ?? ''} ${destination}`
+      const found = known.get(name)
       if (found !== undefined) return found
-      const first = firstToAsk(job, now)
-      const ranked = first === undefined ? 0 : rank(first, destination)
-      if (isUsual) known.set(destination, ranked)
+      const asked = first ?? firstToAsk(job, now)
+      const ranked = asked === undefined ? 0 : rank(asked, destination)
+      known.set(name, ranked)
       return ranked
     }
   }
