@@ -151,12 +151,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says how many messages wait in memory at most. A provider is taken for a quick one until its pace is known. */
   function mostWaiting(now: number): number {
     const usualMs = Math.min(...carriers.map(each => each.usualMs() ?? 0))
-    let most = Math.max(workAhead(usualMs, now), look(now).limit)
-    // What waits for places that its own destination holds is in nobody's way.
-    if (2 * queue.length > most)
-      for (const [destination, { all }] of queue.waiting)
-        if (carriers.every(each => !each.holdsLittle(destination, now))) most += all
-    return Math.min(most, MOST_WAITING)
+    return Math.min(Math.max(workAhead(usualMs, now), look(now).limit), MOST_WAITING)
+  }
+
+  /** Counts what waits in memory, codes alone if so asked; but not what waits for places that its own destination holds. */
+  function countWaiting(now: number, codesOnly = false): number {
+    let count = codesOnly ? queue.codes : queue.length
+    for (const [destination, { all, codes }] of count === 0 ? [] : queue.waiting)
+      if (carriers.every(each => !each.holdsLittle(destination, now))) count -= codesOnly ? codes : all
+    return count
   }
 
   /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
@@ -170,7 +173,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
     const mine = (purpose === 'code' ? codes : all) + (reserved.get(destination) ?? 0)
     if (mine >= aheadOf(destination, now)) return false
-    if (queue.length + reservedCount < mostWaiting(now)) return true
+    if (queue.length >= MOST_WAITING) return false
+    if (countWaiting(now) + reservedCount < mostWaiting(now)) return true
     if (purpose === 'code' && queue.length > queue.codes) return true
     return findLargest() !== undefined && 4 * mine < queue.length
   }
@@ -410,8 +414,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     }
     const ahead = aheadOf(destination, now)
     while ((queue.waiting.get(destination)?.all ?? 0) > ahead) giveBackLast(destination)
-    const most = mostWaiting(now)
-    while (queue.length > most) giveBackLast(findLargest())
+    for (let more = countWaiting(now) - mostWaiting(now); more > 0; more -= 1) giveBackLast(findLargest())
   }
 
   function giveBackAll(): void {
@@ -443,7 +446,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const isDue = isDueAt(now)
     const wanted = countWanted(now)
     const most = mostWaiting(now)
-    const isFull = 2 * (queue.length + reservedCount) > most
+    const isFull = 2 * (countWaiting(now) + reservedCount) > most
     // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
     if (isDue && isFull && queue.length > queue.codes && now - claimedAt >= PEEK_MS) mayHoldCodes = true
     const limit =
@@ -488,7 +491,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
     if (circuit === 'open') return (openUntil ?? 0) <= now && queue.length === 0 ? FIRST_CLAIM : 0
     // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
-    const free = most - reservedCount - (mayHoldCodes ? queue.codes : queue.length)
+    const free = Math.min(most - countWaiting(now, mayHoldCodes), MOST_WAITING - queue.length) - reservedCount
     return 2 * free < most ? 0 : Math.min(free, wanted, CLAIM_LIMIT)
   }
 
