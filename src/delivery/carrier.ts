@@ -104,11 +104,13 @@ export interface Carrier {
   mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
   /**
    * Says whether a destination may have a place now. A quarter of them is kept for those that hold less than a quarter.
-   * @param taken so many places beside those in use. @returns how many it holds: who holds fewer is before it; Infinity: it may have none
+   * @param taken so many places beside those in use. @returns how many are under way there: who has fewer is before it; Infinity: it may have none
    */
   rankOf(destination: string, now: number, taken?: number): number
   /** Says whether a destination holds less than a quarter of the places. */
   holdsLittle(destination: string, now: number): boolean
+  /** Says how many attempts are under way for a destination. */
+  underWay(destination: string): number
   /** All places are in use. */
   isBusy(now: number): boolean
   /**
@@ -168,8 +170,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   let begun = 0
   /** Those that are under way, in the order in which they began. */
   const running: Running[] = []
-  /** How many places each destination holds. */
-  const held = new Map<string, number>()
+  /** How many attempts of each destination are under way, and how many of them are not overdue. */
+  const held = new Map<string, { all: number; waitedFor: number }>()
   let isProbing = false
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
@@ -187,19 +189,23 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     }
   }
 
-  function hold(destination: string, more: 1 | -1): void {
-    const count = (held.get(destination) ?? 0) + more
-    if (count > 0) held.set(destination, count)
+  function hold(destination: string, all: number, waitedFor: number): void {
+    const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
+    count.all += all
+    count.waitedFor += waitedFor
+    if (count.all > 0) held.set(destination, count)
     else held.delete(destination)
   }
 
   const holdsLittle = (destination: string, now: number): boolean =>
-    (held.get(destination) ?? 0) < Math.max(1, limiter.standing(now).limit / 4)
+    (held.get(destination)?.waitedFor ?? 0) < Math.max(1, limiter.standing(now).limit / 4)
+
+  const underWay = (destination: string): number => held.get(destination)?.all ?? 0
 
   function rankOf(destination: string, now: number, taken = 0): number {
     const { limit } = limiter.standing(now)
     const kept = holdsLittle(destination, now) ? 0 : quarterOf(limit)
-    if (limiter.inFlight + taken + kept < limit) return held.get(destination) ?? 0
+    if (limiter.inFlight + taken + kept < limit) return underWay(destination)
     limiter.isWanted = true
     return Infinity
   }
@@ -245,6 +251,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     },
     rankOf,
     holdsLittle,
+    underWay,
     isFull: limiter.isFull,
     isBusy(now) {
       limiter.isWanted = true
@@ -266,7 +273,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       const at = limiter.takePlace(startedAt)
       const mine: Running = { destination, startedAt, at, isOverdue: false }
       running.push(mine)
-      hold(destination, 1)
+      hold(destination, 1, 1)
       let looks = 0
       let isHandedOver = false
       let tellOverdue: ((isHandedOver: boolean) => void) | undefined
@@ -284,7 +291,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         // With the hundred used up it keeps its place.
         if (limiter.stopCounting(at)) {
           mine.isOverdue = true
-          hold(destination, -1)
+          hold(destination, 0, -1)
         }
         onOverdue?.(health.record(OVERDUE, attempt, now))
         tellOverdue?.(isHandedOver)
@@ -293,7 +300,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       function releasePlace(end: AttemptEnd, now: number): void {
         clearTimeout(timer)
         running.splice(running.indexOf(mine), 1)
-        if (!mine.isOverdue) hold(destination, -1)
+        hold(destination, -1, mine.isOverdue ? 0 : -1)
         limiter.releasePlace(at, end, now)
         if (end.is === 'answered') patience.noteAnswer(now - startedAt)
       }

@@ -248,16 +248,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const rankOf = onceEach((first, destination) => first.rankOf(destination, now))
     const job = carriers.every(each => each.isBusy(now)) ? undefined : queue.takeNext(now, codesOnly, rankOf)
     if (job !== undefined) return job
-    const waitFor = (roomAt: number): number => {
-      if (roomAt <= now) return 0
+    const waitFor = (roomAt: number, rank: number): number => {
+      if (roomAt <= now) return rank
       next.at = Math.min(next.at, roomAt)
       return Infinity
     }
-    if (waitFor(Math.min(...carriers.map(each => each.roomAt(now)))) > 0) return undefined
+    if (waitFor(Math.min(...carriers.map(each => each.roomAt(now))), 0) > 0) return undefined
     return queue.takeNext(
       now,
       codesOnly,
-      onceEach((first, destination) => waitFor(first.roomAt(now, destination))),
+      onceEach((first, destination) => waitFor(first.roomAt(now, destination), first.underWay(destination))),
     )
   }
 
