@@ -179,10 +179,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     return findLargest() !== undefined && 4 * mine < queue.length
   }
 
-  /** A destination of which more than a quarter of the messages wait that wait in memory. */
+  /** A destination of which more than a quarter waits of what waits in memory and is no code, or of the codes where nothing else waits. */
   function findLargest(): string | undefined {
-    for (const [destination, { all }] of queue.waiting)
-      if (all > 1 && 4 * all > queue.length) return destination
+    const others = queue.length - queue.codes
+    for (const [destination, { all, codes }] of queue.waiting) {
+      const count = others > 0 ? all - codes : codes
+      if (count > 1 && 4 * count > (others || queue.codes)) return destination
+    }
     return undefined
   }
 
