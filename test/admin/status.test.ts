@@ -5,6 +5,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import { statusRoutes } from '../../src/admin/status/routes.ts'
+import { readProviders } from '../../src/admin/status/status.ts'
 import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { EMAIL_TOKEN, mailBody, SMS_TOKEN, smsBody, startRig, until } from '../rigs/service.ts'
@@ -346,3 +347,44 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
   })
   t.same(did, ['summary 420000', 'final a sms k superseded ', 'forget one', 'operator-forgot ann 2'])
 })
+
+t.test(
+  'a provider’s ten worst destinations: those that rest, then the most; the store’s with the first',
+  async t => {
+    const at = (n: number, more: object = {}) => {
+      return { destination: `${n}`, place: `${n}.test`, inFlight: n, waiting: 0, rest: null, ...more }
+    }
+    const rests = at(1, { rest: { until: 9000, reply: 'why' } })
+    const provider = {
+      channel: 'email',
+      provider: 'a',
+      destinations: [...Array.from({ length: 12 }, (_, n) => at(n + 2)), rests],
+    }
+    const asked: unknown[] = []
+    const [first, second] = await readProviders({
+      channels: ['email'],
+      channelStatus: () => [provider, { ...provider, provider: 'b', destinations: [] }],
+      health: { providers: () => [] },
+      queries: {
+        async readWaiting(channel: string, known: readonly string[]) {
+          asked.push(channel, known)
+          return [
+            { destination: 'stored', count: 500, dueAt: 7 },
+            { destination: '13', count: 4, dueAt: 8 },
+          ]
+        },
+      },
+    } as never)
+    t.same(asked, ['email', ['1']])
+    t.same(
+      first?.destinations.map(({ place }) => place),
+      ['1.test', null, ...[13, 12, 11, 10, 9, 8, 7, 6].map(n => `${n}.test`)],
+    )
+    t.match(first?.destinations, [
+      { inFlight: 1, waiting: 0, oldestAt: null, restsUntil: 9000, why: 'why' },
+      { inFlight: 0, waiting: 500, oldestAt: 7, restsUntil: null, why: null },
+      { inFlight: 13, waiting: 4, oldestAt: 8 },
+    ])
+    t.same(second?.destinations, [])
+  },
+)

@@ -5,7 +5,7 @@ import type { Summary } from '../../outbox/outbox.ts'
 import { DAY, describeEnd, FACT_KINDS, type Fact, firstLines, listFacts } from '../facts.ts'
 import type { ChannelHealth } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
-import { type DestinationView, listProviders, type ProviderView, readSummaryIfUp } from '../status/status.ts'
+import { type DestinationView, type ProviderView, readProviders, readSummaryIfUp } from '../status/status.ts'
 import { CHANNEL_NAMES, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
 import {
@@ -34,7 +34,7 @@ async function showOverview({ query }: PageRequest, options: ConsoleOptions): Pr
   const content = html`<ul class="causes" aria-label="${say('Condition')}" data-causes="${about}">${causes.map(causeLine)}</ul>
 ${recipientSearch}
 <div class="cards">
-<section class="card">${providerList(view, now)}</section>
+<section class="card">${providerList(view, await readProviders(view), now)}</section>
 <section class="card">${platform(options, hour)}</section>
 <section class="card">${house(view, summary, now)}</section>
 ${devices === null ? '' : devicesCard(devices)}
@@ -50,9 +50,9 @@ function causeLine({ level, text }: Fact): Html {
   return html`<li class="${level}">${level === 'fail' ? html`<strong>${say('Failing:')}</strong> ` : level === 'warn' ? html`<strong>${say('Look:')}</strong> ` : ''}${text}</li>`
 }
 
-function providerList(view: ServiceView, now: number): Html {
+function providerList(view: ServiceView, providers: readonly ProviderView[], now: number): Html {
   const facts = listFacts(view)
-  return html`<h2>${say('Providers')}</h2>${listProviders(view).map(
+  return html`<h2>${say('Providers')}</h2>${providers.map(
     each => html`${
       each.since === null
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
@@ -75,7 +75,10 @@ function destinationLine(
     place: place ?? say('elsewhere'),
     inFlight,
     waiting,
-    oldest: oldestAt === null ? '' : say(', the oldest for {time}', { time: formatDuration(now - oldestAt) }),
+    oldest:
+      oldestAt === null || oldestAt > now
+        ? ''
+        : say(', the oldest for {time}', { time: formatDuration(now - oldestAt) }),
     rest:
       restsUntil === null || restsUntil <= now
         ? ''

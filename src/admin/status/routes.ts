@@ -7,7 +7,7 @@ import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../outbox/outbox
 import type { ConsoleOptions } from '../console/page.ts'
 import { DAY, firstLines } from '../facts.ts'
 import { type Failure, NO_OPERATOR, RequestRefused } from '../failure.ts'
-import { API, listProviders, type Question, readCalls, readPage, readSummaryIfUp } from './status.ts'
+import { API, type Question, readCalls, readPage, readProviders, readSummaryIfUp } from './status.ts'
 
 /** Octets of a body. */
 const BODY_LIMIT = 4096
@@ -169,7 +169,7 @@ function createHandlers({
       return { since, backlog, oldest, bytes, outcomes: counts }
     },
     async listProviders() {
-      return { providers: listProviders(view) }
+      return { providers: await readProviders(view) }
     },
     async readCalls() {
       return { channels: await readCalls(view) }

@@ -1,7 +1,13 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Words } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import { type ListFilter, type MessageView, StoreUnavailable, type Summary } from '../../outbox/outbox.ts'
+import {
+  type ListFilter,
+  type MessageView,
+  StoreUnavailable,
+  type Summary,
+  type WaitingDestination,
+} from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 
@@ -27,7 +33,7 @@ export interface DestinationView {
   readonly inFlight: number
   /** How many wait, in memory and in the store. */
   readonly waiting: number
-  /** When the oldest of those in the store came, ms since the epoch; null: none waits there. */
+  /** When the first of those in the store became due, or will, ms since the epoch; null: none is known to wait there. */
   readonly oldestAt: number | null
   /** Nothing goes there until then, ms since the epoch, and why; null: it does not rest. */
   readonly restsUntil: number | null
@@ -60,22 +66,49 @@ export async function readSummaryIfUp({ queries }: ServiceView, since: number): 
   }
 }
 
-export function listProviders({ channelStatus, health }: ServiceView): readonly ProviderView[] {
+/** @param stored what waits in the store, by channel: it is told with the first provider of the channel. */
+export function listProviders(
+  { channelStatus, health }: ServiceView,
+  stored: ReadonlyMap<Channel, readonly WaitingDestination[]> = new Map(),
+): readonly ProviderView[] {
+  const told = new Set<Channel>()
   return channelStatus().map(status => {
     const seen = health.providers().find(each => each.provider === status.provider)
     const { up = null, since = null, lastError = null, lastSentAt = null } = seen ?? {}
-    const destinations = status.destinations
-      .map(({ place, inFlight, waiting, rest }) => {
+    const waiting = told.has(status.channel) ? [] : (stored.get(status.channel) ?? [])
+    told.add(status.channel)
+    const known = new Map(status.destinations.map(each => [each.destination, each]))
+    const destinations = [...new Set([...known.keys(), ...waiting.map(each => each.destination)])]
+      .map((destination): DestinationView => {
+        const { place = null, inFlight = 0, waiting: inMemory = 0, rest } = known.get(destination) ?? {}
+        const { count = 0, dueAt = null } = waiting.find(each => each.destination === destination) ?? {}
         const { until = null, reply = null } = rest ?? {}
-        return { place, inFlight, waiting, oldestAt: null, restsUntil: until, why: reply }
+        return { place, inFlight, waiting: inMemory + count, oldestAt: dueAt, restsUntil: until, why: reply }
       })
-      .sort(
-        (a, b) =>
-          (b.restsUntil ?? 0) - (a.restsUntil ?? 0) || b.inFlight + b.waiting - a.inFlight - a.waiting,
-      )
+      .sort((a, b) => (b.restsUntil ?? 0) - (a.restsUntil ?? 0) || weigh(b) - weigh(a))
       .slice(0, MOST_DESTINATIONS)
     return { ...status, destinations, up, since, lastError, lastSentAt }
   })
+}
+
+const weigh = ({ inFlight, waiting }: DestinationView): number => inFlight + waiting
+
+/** Lists the providers with what waits for their destinations in the store, as far as it answers. */
+export async function readProviders(view: ServiceView): Promise<readonly ProviderView[]> {
+  const stored = new Map<Channel, readonly WaitingDestination[]>()
+  try {
+    for (const channel of view.channels) {
+      const known = view
+        .channelStatus()
+        .filter(each => each.channel === channel)
+        .flatMap(each => each.destinations.filter(({ rest, waiting }) => rest !== null || waiting > 0))
+        .map(({ destination }) => destination)
+      stored.set(channel, await view.queries.readWaiting(channel, known))
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+  }
+  return listProviders(view, stored)
 }
 
 /** @throws StoreUnavailable */
