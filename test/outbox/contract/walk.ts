@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import type { Channel } from '../../../src/messages/message.ts'
 import { BacklogFull, type Lease, type Outbox, type Settlement } from '../../../src/outbox/outbox.ts'
 import { seededRandom } from '../../delivery/simulation.ts'
 import type { Create } from '../contract.ts'
@@ -8,7 +9,7 @@ import { claimedOf, createModel, idOf, isAlive, type Kept } from '../model.ts'
 import { destinationOf, lease, type Sample, sample, type TestClock, testClock } from '../samples.ts'
 
 /** How often each step is taken. What it is done to, and how, its dice decide among what there is by then. */
-const STEPS = { accept: 10, claim: 6, begin: 3, settle: 7, report: 4, act: 2, wait: 7, die: 2, days: 1 }
+const STEPS = { accept: 10, claim: 6, begin: 3, settle: 7, report: 4, act: 2, wait: 7, die: 3, days: 1 }
 type Step = { readonly is: keyof typeof STEPS; readonly dice: number }
 
 /** The windows are powers of two, so that no share of one is rounded. */
@@ -147,32 +148,10 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         model.begin(m, own.token, '')
       }
     },
-    async claim(pick, _, now) {
+    claim(pick) {
       const [channel, limit] = [pick(['email', 'email', 'sms'] as const), pick([0, 1, 2, 3, 9])]
       const places = ['r0@a.example', 'r0@b.example', '+86', '+49'].map(to => destinationOf(channel, to))
-      const passOver = pick([[], [], places.slice(0, 1), places.slice(1, 3), places])
-      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000, passOver)
-      const expected = model.claim(channel, limit, now + 30_000, now, passOver)
-      const untilOf = <T extends { readonly lease: Lease }>({ lease: { until }, ...each }: T) => ({
-        ...each,
-        until,
-      })
-      same(
-        messages.map(untilOf),
-        expected.claimed.map(m => untilOf(claimedOf(m))),
-        'what a claim gives',
-      )
-      const told = expected.settled.map(m => ({
-        ...only(m.given.message, ['id', 'channel', 'kind']),
-        state: m.state,
-      }))
-      same(byId(settled), byId(told), 'what a claim tells')
-      same(nextDueAt, expected.nextDueAt, 'when something is due')
-      for (const [at, m] of expected.claimed.entries()) {
-        const own = messages[at]?.lease as Lease
-        m.lease = { ...own }
-        held.push({ m, lease: own })
-      }
+      return claim(channel, limit, pick([[], [], places.slice(0, 1), places.slice(1, 3), places]))
     },
     async begin(pick, pickLate) {
       const claim = pickLate(held.filter(({ m, lease: own }) => m.lease?.token === own.token))
@@ -218,17 +197,61 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       const until = (pick(edges) ?? now + 5000) + pick([-1, 0, 0])
       return wait(until > now && until < now + HOUR_MS ? until - now : pick([1, 5000, 20_000]))
     },
-    async die(pick) {
+    async die(pick, pickLate, now) {
+      if (pick([true, false, false])) return dieOften(pick, pickLate, now)
       const ms = pick([0, 0, 60_000, -5000, -70_000, -600_000])
       if (ms < 0) counters += 1
       await wait(ms)
-      outbox = await reopen()
-      model.restart(clock.now())
-      if (!isShared) held = []
-      await prune()
+      await restart()
     },
     // A shared store prunes by days, which have tests of their own.
     days: async pick => (isShared ? undefined : wait(pick([20, 26]) * HOUR_MS)),
+  }
+
+  async function claim(channel: Channel, limit: number, passOver: readonly string[] = []): Promise<void> {
+    const now = clock.now()
+    const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000, passOver)
+    const expected = model.claim(channel, limit, now + 30_000, now, passOver)
+    const untilOf = <T extends { readonly lease: Lease }>({ lease: { until }, ...each }: T) => ({
+      ...each,
+      until,
+    })
+    same(
+      messages.map(untilOf),
+      expected.claimed.map(m => untilOf(claimedOf(m))),
+      'what a claim gives',
+    )
+    const told = expected.settled.map(m => ({
+      ...only(m.given.message, ['id', 'channel', 'kind']),
+      state: m.state,
+    }))
+    same(byId(settled), byId(told), 'what a claim tells')
+    same(nextDueAt, expected.nextDueAt, 'when something is due')
+    for (const [at, m] of expected.claimed.entries()) {
+      const own = messages[at]?.lease as Lease
+      m.lease = { ...own }
+      held.push({ m, lease: own })
+    }
+  }
+
+  /** Whoever takes over dies as well, in the middle of what it has taken over. */
+  async function dieOften(pick: Pick, pickLate: PickLate, now: number): Promise<void> {
+    const channel = pick(['email', 'email', 'sms'] as const)
+    for (let deaths = pick([2, 3, 5]); deaths > 0; deaths -= 1) {
+      await claim(channel, 9)
+      for (let begun = pick([0, 2, 4, 4]); begun > 0; begun -= 1) await steps.begin(pick, pickLate, now)
+      await restart()
+      await wait(isShared ? 30_000 : 1)
+      await claim(channel, 0)
+      await wait(5000)
+    }
+  }
+
+  async function restart(): Promise<void> {
+    outbox = await reopen()
+    model.restart(clock.now())
+    if (!isShared) held = []
+    await prune()
   }
 
   async function wait(ms: number): Promise<void> {
