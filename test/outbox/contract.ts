@@ -38,8 +38,8 @@ export interface Opened {
   end(): Promise<void>
   /** All that lies on disk, once what was removed is gone from there too. */
   bytes(): Promise<Buffer>
-  /** The payload column of every message as it is stored, oldest first; null where there is none. */
-  payloads(): Promise<readonly (Uint8Array | null)[]>
+  /** Every message as it is stored, oldest first: its payload, null where there is none, and all of its row. */
+  rows(): Promise<readonly { readonly payload: Uint8Array | null; readonly row: string }[]>
   close(): Promise<void>
 }
 

@@ -58,13 +58,14 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       reopen: open,
       end,
       bytes: () => rig.bytes(),
-      async payloads() {
+      async rows() {
         const client = new pg.Client(url)
         await client.connect()
+        const of = (table: string) => `SELECT seq, payload, m::text AS row FROM ${table} m`
         const { rows } = await client
-          .query<{ payload: Buffer | null }>('SELECT payload FROM courier_messages ORDER BY seq')
+          .query(`${of('courier_live')} UNION ALL ${of('courier_finished')} ORDER BY seq`)
           .finally(() => client.end())
-        return rows.map(row => row.payload)
+        return rows
       },
       async close() {
         await end()

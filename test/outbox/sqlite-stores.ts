@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -40,16 +40,14 @@ export function createStores(directory: string, startThread?: SqliteOutboxOption
         const files = [path, `${path}-wal`].map(file => readFile(file).catch(() => Buffer.alloc(0)))
         return Buffer.concat(await Promise.all(files))
       },
-      async payloads() {
-        // The store holds its file, so a copy is read; its log first, which a checkpoint may empty into the file. copyFile would
-        // never end if that happened meanwhile.
+      async rows() {
+        // The store holds its file, and may write to it at any time: its backup is of one moment.
         const copy = `${path}-copy`
-        await writeFile(`${copy}-wal`, await readFile(`${path}-wal`))
-        await writeFile(copy, await readFile(path))
+        await outbox.backUp?.(copy)
         const db = new DatabaseSync(copy)
-        const rows = db.prepare('SELECT payload FROM messages ORDER BY seq').all()
+        const rows = db.prepare('SELECT * FROM messages ORDER BY seq').all()
         db.close()
-        return rows.map(row => row['payload'] as Uint8Array | null)
+        return rows.map(row => ({ payload: row['payload'] as Uint8Array | null, row: JSON.stringify(row) }))
       },
       close: () => outbox.close(),
     }

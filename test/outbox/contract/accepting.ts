@@ -59,7 +59,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
   })
 
   await t.test('what is held ends at once, without content, and against no limit', async t => {
-    const { outbox, clock, payloads, peer, view } = await fresh(t, create, {
+    const { outbox, clock, rows, peer, view } = await fresh(t, create, {
       maxBacklog: 2,
       keepsEvents: true,
     })
@@ -74,7 +74,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const ended = { state: 'held', answer: null, attempts: 0, finalAt: clock.now(), dueAt: null }
     const timeline = [{ outcome: 'held', code: 'ONLY_TO', provider: '' }]
     t.match(await view(one.message.id), { ...ended, timeline })
-    t.same((await payloads()).filter(each => each !== null).length, 1, 'nothing is kept of what they say')
+    t.same((await rows()).filter(each => each.payload !== null).length, 1, 'no content of theirs is kept')
     const inState = async (state: 'held' | 'expired') =>
       (await outbox.queries.listMessages({ state, limit: 9 })).map(({ id }) => id).toSorted()
     t.same(await inState('held'), [one.message.id, other.message.id].toSorted())

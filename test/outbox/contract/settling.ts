@@ -5,7 +5,8 @@ import { claimOne, fresh } from './store.ts'
 
 export async function settling(t: Test, create: Create): Promise<void> {
   await t.test('four copies of a mail and two of an SMS may go out, then it is unknown', async t => {
-    const { outbox, clock } = await fresh(t, create)
+    const { clock, reopen, ...opened } = await fresh(t, create)
+    let { outbox } = opened
     for (const [channel, most] of [
       ['email', 4],
       ['sms', 2],
@@ -32,6 +33,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
           const state = isLast && id === noAnswer ? 'unknown' : 'queued'
           t.same(await outbox.settle(id, held, settlement), { state, answer: null })
         }
+        outbox = await reopen()
         clock.advance(1000)
         const { settled } = await outbox.claim(channel, 0, 1000)
         // The carrier of an SMS may know what became of it.
@@ -92,14 +94,16 @@ export async function settling(t: Test, create: Create): Promise<void> {
     )
   })
 
-  await t.test('whatever ends a message removes its payload from its row', async t => {
-    const { outbox, clock, payloads, view } = await fresh(t, create)
+  await t.test('whatever ends a message removes its payload and its destination from its row', async t => {
+    const { outbox, clock, rows, view } = await fresh(t, create)
     const states: string[] = []
-    const isStored = async () => (await payloads()).map(each => each !== null && each.length > 0)
+    const { destination } = sample(clock).message
+    const stored = async () =>
+      (await rows()).map(({ payload, row }) => [(payload?.length ?? 0) > 0, row.includes(destination)])
     for (const state of FINAL_STATES) {
       const given = sample(clock, { recipient: `${state}@example.com`, lease: lease(clock) })
       await outbox.accept([given])
-      t.equal((await isStored()).at(-1), true, 'while it lives')
+      t.same((await stored()).at(-1), [true, true], 'while it lives')
       await outbox.settle(given.message.id, given.lease ?? lease(clock), {
         to: 'final',
         state,
@@ -121,8 +125,8 @@ export async function settling(t: Test, create: Create): Promise<void> {
     clock.advance(1000)
     await outbox.claim('email', 10, 1000)
     t.same(
-      await isStored(),
-      [...FINAL_STATES, 'superseded', 'cancelled', 'superseded', 'expired', 'lost'].map(() => false),
+      await stored(),
+      [...FINAL_STATES, 'superseded', 'cancelled', 'superseded', 'expired', 'lost'].map(() => [false, false]),
     )
   })
 
