@@ -250,7 +250,9 @@ const listed = (name: string, from: string, until = '') => {
   return `${name}(destination) AS ((${first(`>= ${from}`)})
     UNION ALL SELECT (${first(`> ${name}.destination`)}) FROM ${name} WHERE ${name}.destination IS NOT NULL)`
 }
-const kept = (name: string) => `SELECT destination FROM ${name} WHERE destination <> ALL($3::text[])`
+/** The end of a list is null, which is in no array: an empty one would keep it. */
+const kept = (name: string) =>
+  `SELECT destination FROM ${name} WHERE destination IS NOT NULL AND destination <> ALL($3::text[])`
 const DESTINATIONS = statement`WITH RECURSIVE ${listed('after', '$2::text')}, ${listed('before', "''", 'AND destination < $2::text')}
     ${kept('after')} UNION ALL ${kept('before')} LIMIT $4::int`
 /** @param where further conditions, and the order. */
