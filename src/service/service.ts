@@ -11,7 +11,7 @@ import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeAdvice } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { callbackUrls, reportUrls } from './callback-urls.ts'
+import { bounceUrl, callbackUrls, reportUrls } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
@@ -190,7 +190,9 @@ function hostOf(url: string): string {
 
 /** Lists the callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
 function urlsOf(config: Config, base: string): WiringOptions['urls'] {
-  return Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
+  const bounces = bounceUrl(config, base)
+  const urls = Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
+  return { ...urls, ...(bounces !== null && { bounces }) }
 }
 
 function hostAndPort(app: FastifyInstance): string {

@@ -72,8 +72,8 @@ export interface WiringOptions {
   readonly certificate: () => Certificate | null
   /** Says why a renewed one is not served; null while the served one is that of the files. */
   readonly renewalRefused: () => RefusedRenewal | null
-  /** The callback URLs to paste into the platform's console, by channel. */
-  readonly urls: { readonly email?: string; readonly sms?: string }
+  /** The callback URLs to paste into the platform's console, by channel, and where a mail server hands over what came back. */
+  readonly urls: { readonly email?: string; readonly sms?: string; readonly bounces?: string }
   /** Those of carriers that do not sign their delivery reports. */
   readonly reportUrls: readonly ReportUrl[]
   /** Limits that no setting changes; those that are not given are the usual ones. */

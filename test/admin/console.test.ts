@@ -4,6 +4,7 @@ import type { ConsoleOptions } from '../../src/admin/console/page.ts'
 import { sendPages, testBody } from '../../src/admin/console/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
+import { startTwoCarriers } from '../rigs/two-carriers.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const code = (to: string, digits: string) =>
@@ -336,7 +337,9 @@ t.test('while a Token is replaced, the page says whether the old URL is still us
 })
 
 t.test('who has a password may see the URLs, and take a copy of the store, which the log says', async t => {
-  const rig = await startRig(t, { ADMIN_TOKENS: 'ann:a-password-of-this-test-1' })
+  const { settings } = await startTwoCarriers(t)
+  const PUBLIC_URL = 'https://courier.example.com'
+  const rig = await startRig(t, { ...settings, PUBLIC_URL, ADMIN_TOKENS: 'ann:a-password-of-this-test-1' })
   const authorization = 'Bearer a-password-of-this-test-1'
   const copy = await fetch(`${rig.service().adminUrl}/backup`, { method: 'POST', headers: { authorization } })
   t.equal(copy.status, 200)
@@ -345,6 +348,12 @@ t.test('who has a password may see the URLs, and take a copy of the store, which
   const urls = await shown.text()
   t.match(urls, rig.path('email'))
   t.match(urls, /<code>https:[^<]+<\/code> <button type="button" data-copied="Copied" hidden>Copy</)
+  for (const carrier of ['aliyun', 'tencent'])
+    t.match(
+      urls,
+      RegExp(`Delivery reports of ${carrier}: .*?<code>${PUBLIC_URL}/receipt/${carrier}/[0-9a-f]{32}</code>`),
+    )
+  t.match(urls, RegExp(`Mails that came back: .*?<code>${PUBLIC_URL}/receipt/bounce/[0-9a-f]{32}</code>`))
   t.match(
     rig.events().filter(each => each['event'] === 'operator'),
     [{ operator: 'ann', did: 'backup' }],

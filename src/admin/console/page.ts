@@ -19,7 +19,7 @@ export interface ConsoleOptions {
   readonly view: ServiceView
   readonly actions: OperatorActions
   readonly renderer: Renderer
-  readonly urls: { readonly email?: string; readonly sms?: string }
+  readonly urls: { readonly email?: string; readonly sms?: string; readonly bounces?: string }
   /** Of carriers that do not sign their delivery reports. */
   readonly reportUrls: readonly { readonly carrier: string; readonly url: string }[]
   /** Finds the hash of a recipient that was typed in full; null: it is neither an address nor a number. */

@@ -29,7 +29,8 @@ const urlsPages: readonly ConsolePage[] = [
         is: 'page',
         content: html`<section class="card"><p>${say('Paste each into the platform’s console with that channel’s Token, press “validate”, save. Whoever knows a URL can send in your name: treat it as a password.')}</p>
 ${channels.map(channel => copyable(say(channel === 'email' ? 'Show the e-mail URL' : 'Show the SMS URL'), urls[channel] ?? ''))}
-${reportUrls.map(({ carrier, url }) => copyable(say('Delivery reports of {carrier}: enter this URL in its console', { carrier }), url))}</section>`,
+${reportUrls.map(({ carrier, url }) => copyable(say('Delivery reports of {carrier}: enter this URL in its console', { carrier }), url))}
+${urls.bounces === undefined ? '' : copyable(say('Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL'), urls.bounces)}</section>`,
       }
     },
   },
