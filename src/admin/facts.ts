@@ -165,7 +165,7 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'provider-down': '{provider} has failed for {time}: {what}.',
   'asked-second': 'It is asked second, because its delivery reports are late or bad, or have stopped.',
   'none-arrives':
-    'The last {count} {channel} messages by {who} all failed, to five people or more, since {at}. The latest reason: {what}. “Messages” has the reason of each; this line ends when one is sent.',
+    'The last {count} {channel} messages by {who} all failed, to five people or more, since {at}. The latest reason: {what}. “Messages” has the reason of each; this line ends when one is sent (where delivery reports come: reported as delivered, or ten minutes old).',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
   'quota-near':
     'More than half of the quota {quota} is used up, as seen last at {at}. Look whether these messages are wanted; if they are, raise it in QUOTAS before it holds any back.',
