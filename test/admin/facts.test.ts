@@ -399,6 +399,21 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
   t.notMatch(downBy('later', lane, { ...aliyun, breaker: 'open' }), 'one message at a time')
   t.match(lines({ health: { providers: () => [{ ...down, lastError: null }] } }), [/: it does not answer\./])
 
+  const refusing = { ...lane, partialFaults: [template] }
+  const refusedBeside = (other: Partial<ChannelStatus>) =>
+    lines({ channelStatus: () => [refusing, { ...aliyun, ...other }] })[0]
+  const instead = 'The template’s code is SMS_1. aliyun sends instead, where the route names it.'
+  const nobody = 'No other carrier sends instead: these messages wait, and expire.'
+  t.match(refusedBeside({}), instead)
+  t.match(refusedBeside({ partialFaults: [{ ...template, kind: 'registration-code' }] }), instead)
+  t.match(
+    refusedBeside({ partialFaults: [{ ...template, name: 'SMS_9' }] }),
+    nobody,
+    'it refuses that kind, too',
+  )
+  t.match(refusedBeside({ breaker: 'open' }), nobody)
+  t.match(refusedBeside({ channel: 'email' }), nobody)
+
   const part = (more: Partial<PartialFault>) =>
     lines(carrier({ partialFaults: [{ ...template, name: 'N', reply: quote('no'), ...more }] }))[0]?.replace(
       /^.*?: /,

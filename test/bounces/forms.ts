@@ -71,11 +71,13 @@ const mailPart = (given: Returned) =>
   `Content-Type: message/rfc822${CRLF}${CRLF}${returnedHeaders(given)}Hello`
 
 const NAMES = ['postfix', 'exim', 'microsoft 365', 'gmail', 'ses', 'qq', '163', 'aliyun'] as const
+/** The same servers when their queues gave up: no other server has answered, so that the status and the words are their own. */
+const GAVE_UP_NAMES = ['postfix gave up', 'exim gave up', 'microsoft 365 gave up', 'gmail gave up'] as const
 
 /** Each from a file of test/fixtures/bounces, where `{words|…}` has what that server says by itself. */
-export const FORMS = Object.fromEntries(
-  NAMES.map(name => {
-    const file = new URL(`../fixtures/bounces/${name.replace(' ', '-')}.eml`, import.meta.url)
+function readForms<Name extends string>(names: readonly Name[]) {
+  const forms = names.map(name => {
+    const file = new URL(`../fixtures/bounces/${name.replaceAll(' ', '-')}.eml`, import.meta.url)
     const text = readFileSync(file, 'utf8').replaceAll('\n', CRLF)
     const form = (given: Returned) => {
       const said: Readonly<Record<string, string | undefined>> = {
@@ -86,8 +88,12 @@ export const FORMS = Object.fromEntries(
       return text.replaceAll(/\{(\w+)(?:\|(.*?))?\}/g, (_all, key: string, usual = '') => said[key] ?? usual)
     }
     return [name, form]
-  }),
-) as Readonly<Record<(typeof NAMES)[number], (given: Returned) => string>>
+  })
+  return Object.fromEntries(forms) as Readonly<Record<Name, (given: Returned) => string>>
+}
+
+export const FORMS = readForms(NAMES)
+export const GAVE_UP = readForms(GAVE_UP_NAMES)
 
 /** A complaint in the form of RFC 5965, as Yahoo, Outlook.com and Comcast send it. */
 export function complaint(

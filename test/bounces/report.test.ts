@@ -4,7 +4,7 @@ import t from 'tap'
 import { faultOf } from '../../src/bounces/codes.ts'
 import { readBounces } from '../../src/bounces/report.ts'
 import { bounceKeys, createBounceReader } from '../../src/bounces/source.ts'
-import { complaint, compose, FORMS, type Returned } from './forms.ts'
+import { complaint, compose, FORMS, GAVE_UP, type Returned } from './forms.ts'
 import { harmlessReport, hostileReports } from './hostile.ts'
 
 const ID = '019a9f3c5d80e1f2a3b4c5d6e7f80912'
@@ -136,6 +136,19 @@ t.test(
       qq: 'host … said: 550 Mailbox not found. <link>',
       163: 'SMTP error, RCPT TO: 550 5.1.1 User not found: <recipient>',
       aliyun: '550 5.1.1 Mailbox not found',
+    })
+    const ofQueues = Object.entries(GAVE_UP).map(async ([name, form]) => {
+      const [{ errorCode, reply } = {}] = await readReport(Buffer.from(form(given), 'latin1'))
+      return [name, [errorCode, reply]]
+    })
+    t.same(Object.fromEntries(await Promise.all(ofQueues)), {
+      'postfix gave up': ['4.4.1', 'connect to mx.example.net[…]:25: Connection timed out'],
+      'exim gave up': ['5.0.0', undefined],
+      'microsoft 365 gave up': ['4.4.7', '550 4.4.7 QUEUE.Expired; message expired'],
+      'gmail gave up': [
+        '4.4.1',
+        'The recipient server did not accept our requests to connect. Learn more at <link> [mx.example.net. …: timed out]',
+      ],
     })
     const said = (words: string) => replyTo(FORMS['ses']({ ...given, words }))
     t.equal(
