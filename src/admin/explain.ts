@@ -142,13 +142,7 @@ const PART: { readonly [S in PartialFault['scope']]?: SentenceKey } = {
 /** Says what a provider refuses, or takes and does not deliver, and since when. */
 export function describePartialFault(channel: Channel, provider: string, fault: PartialFault): Sentence {
   const { scope, name, kind, since, recipients } = fault
-  const values = {
-    provider,
-    name,
-    kind: term(kind),
-    at: clockTime(since),
-    what: describeReply(fault),
-  }
+  const values = { provider, name, kind: term(kind), at: clockTime(since), what: describeReply(fault) }
   if (recipients !== undefined)
     return tellAll(
       [
@@ -241,12 +235,7 @@ function pauseOf(
 ): Pause | null {
   if (breaker === 'closed')
     return limitReason === 'paused'
-      ? {
-          provider,
-          until: now,
-          why: say('{provider}: {why}.', { provider, why: tell(limitWhy) }),
-          lastError,
-        }
+      ? { provider, until: now, why: say('{provider}: {why}.', { provider, why: tell(limitWhy) }), lastError }
       : null
   return { provider, until: breakerUntil ?? now, why: describeRest(provider, breakerUntil, now), lastError }
 }

@@ -93,12 +93,7 @@ const KINDS = {
     isPartial: true,
     isLogged: false,
   },
-  'none-arrives': {
-    level: 'fail',
-    gauge: 'none_arrives',
-    degraded: 'channel',
-    isPartial: true,
-  },
+  'none-arrives': { level: 'fail', gauge: 'none_arrives', degraded: 'channel', isPartial: true },
   'locked-out': {
     level: 'fail',
     about: '{channel} callbacks',

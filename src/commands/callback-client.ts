@@ -59,11 +59,7 @@ export interface CallbackClient {
 export function createCallbackClient(options: CallbackClientOptions = {}): CallbackClient {
   const { timeoutMs = 10_000, now = Date.now, userAgent = 'callback-courier-send' } = options
   const agent = new Agent({
-    connect: {
-      timeout: timeoutMs,
-      rejectUnauthorized: options.insecure !== true,
-      ca: options.ca,
-    },
+    connect: { timeout: timeoutMs, rejectUnauthorized: options.insecure !== true, ca: options.ca },
   })
 
   /** @param credentials signs the call when they are there. */

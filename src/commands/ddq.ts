@@ -63,11 +63,7 @@ async function tail(
     },
     onMalformed: ({ topic, fault, shape }) =>
       report(
-        say('malformed ({topic}): {fault}; {shape}', {
-          topic: topic || '?',
-          fault: term(fault),
-          shape,
-        }),
+        say('malformed ({topic}): {fault}; {shape}', { topic: topic || '?', fault: term(fault), shape }),
       ),
     onSubscribed: topics =>
       report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_URL.origin })),

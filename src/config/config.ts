@@ -21,9 +21,7 @@ export { isLoopback } from '../settings/urls.ts'
 export type { SettingSources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
-export type Config = SettingValues & {
-  readonly warnings: readonly SettingAdvice[]
-}
+export type Config = SettingValues & { readonly warnings: readonly SettingAdvice[] }
 
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
 export class ConfigError extends Error {
@@ -98,10 +96,7 @@ export function loadConfig(
       ...more,
     }),
   )
-  const config: Config = {
-    ...values,
-    warnings: [...strays, ...merged.warnings, ...listAdvice(values)],
-  }
+  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...listAdvice(values)] }
   texts.set(config, merged.given)
   return config
 }

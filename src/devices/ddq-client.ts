@@ -309,11 +309,7 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   const { endpoint, appId, credential, topics } = options
   const login = await credential.token()
   if (!login.ok)
-    return {
-      is: 'refused',
-      why: withRemedy('log in', describeFailure(login.failure)),
-      logInAgain: false,
-    }
+    return { is: 'refused', why: withRemedy('log in', describeFailure(login.failure)), logInAgain: false }
   const token = login.value
   const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)

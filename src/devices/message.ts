@@ -65,11 +65,7 @@ const reported = ['version', 'time', 'type', 'event', 'thing_id'] as const
 
 const fields = {
   type: 'array',
-  items: {
-    type: 'object',
-    required: ['field', 'value'],
-    properties: { field: { type: 'string' }, value },
-  },
+  items: { type: 'object', required: ['field', 'value'], properties: { field: { type: 'string' }, value } },
 } as const
 
 export const payloadSchemas = {
@@ -91,11 +87,7 @@ export const payloadSchemas = {
     required: [...reported, 'attributes'],
     properties: { ...report, attributes: fields },
   },
-  event: {
-    type: 'object',
-    required: [...reported, 'events'],
-    properties: { ...report, events: fields },
-  },
+  event: { type: 'object', required: [...reported, 'events'], properties: { ...report, events: fields } },
   alert: {
     type: 'object',
     required: ['product_id', 'corp_id', 'device', 'alert'],

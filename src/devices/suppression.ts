@@ -71,10 +71,7 @@ export function updateMemory(
       expiresAt: canRecover ? now + OPEN_DAYS * DAY : soon,
     }
   }
-  return {
-    memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false },
-    expiresAt: soon,
-  }
+  return { memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false }, expiresAt: soon }
 }
 
 export function serializeMemory(memory: AlertMemory): string {

@@ -57,10 +57,7 @@ type CallbackEvent =
   | { readonly type: 'near-quota'; readonly channel: Channel; readonly quota: string; readonly to: string }
   /** An SMS is for a number to which nothing was delivered on an earlier day. `use`: how many are, of its calling code and an hour. */
   | { readonly type: 'newcomer'; readonly callingCode: string; readonly use: number }
-  | (MessageKind & {
-      readonly type: 'duplicate'
-      readonly is: 'in-progress' | 'finished'
-    })
+  | (MessageKind & { readonly type: 'duplicate'; readonly is: 'in-progress' | 'finished' })
   /** A newer code ended a message. */
   | (MessageName & { readonly type: 'superseded' })
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
@@ -160,14 +157,8 @@ type AlertEvent =
       readonly type: 'alert-suppressed'
       readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced' | 'held'
     })
-  | (MessageKind & {
-      readonly type: 'alert-over-quota'
-      readonly quota: string
-    })
-  | (MessageKind & {
-      readonly type: 'alert-unrenderable'
-      readonly error: Error
-    })
+  | (MessageKind & { readonly type: 'alert-over-quota'; readonly quota: string })
+  | (MessageKind & { readonly type: 'alert-unrenderable'; readonly error: Error })
   | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
 
 /** The mailbox that mails come back to. */

@@ -41,10 +41,7 @@ export interface Operations {
   writeMemo: { takes: Memo; gives: void }
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
-  readWaiting: {
-    takes: { channel: Channel; known: readonly string[] }
-    gives: readonly WaitingDestination[]
-  }
+  readWaiting: { takes: { channel: Channel; known: readonly string[] }; gives: readonly WaitingDestination[] }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
   countMessages: { takes: { filter: ListFilter }; gives: number }
   readEnded: { takes: { dayBefore: number; today: number }; gives: readonly EndedCount[] }

@@ -24,9 +24,7 @@ export function modulesOf(settings: Partial<ProviderConfig>): readonly ProviderM
   return providerModules.flatMap(module => ('members' in module ? module.members(settings) : [module]))
 }
 
-type ChannelProviderSettings = {
-  readonly [C in Channel]: Both<Extract<Module, { channel: C }>['settings']>
-}
+type ChannelProviderSettings = { readonly [C in Channel]: Both<Extract<Module, { channel: C }>['settings']> }
 
 export type ProviderConfig = Values<Both<Module['settings']> & Settings> & ChannelSettings
 

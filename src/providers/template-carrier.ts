@@ -314,11 +314,7 @@ export function defineTemplateCarrier<
     // Where none is needed, that of the setting is another country's.
     const signName = use.signature ?? (isNeeded ? settings.signName : undefined)
     if (isNeeded && signName === undefined)
-      return {
-        why: say('it has no signature: set {setting}', {
-          setting: signatureName,
-        }),
-      }
+      return { why: say('it has no signature: set {setting}', { setting: signatureName }) }
     if (Array.isArray(params) === carrier.params.areNamed && Object.keys(params).length > 0)
       return { why: carrier.params.fault(template) }
     const rules = carrier.rulesOf(message)

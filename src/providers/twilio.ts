@@ -397,10 +397,7 @@ const LOGIN_REFUSED: Readonly<Record<number, Diagnosis>> = {
     what: 'Twilio does not know the account',
     next: 'look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
   },
-  429: {
-    what: 'Twilio is asked too often',
-    next: 'wait a minute; then look at what else uses the account',
-  },
+  429: { what: 'Twilio is asked too often', next: 'wait a minute; then look at what else uses the account' },
 }
 
 /** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */

@@ -4,10 +4,7 @@ import pack from '../../package.json' with { type: 'json' }
  * The version that is running, from package.json: for `--version`, the log, metrics, console and health. The image's copy has the
  * commit that it was built from as well, under `gitHead`, as packages that npm publishes have it; empty: nobody says, as in a checkout.
  */
-export const build = {
-  version: pack.version,
-  commit: (pack as { readonly gitHead?: string }).gitHead ?? '',
-}
+export const build = { version: pack.version, commit: (pack as { readonly gitHead?: string }).gitHead ?? '' }
 
 export type Build = Readonly<typeof build>
 

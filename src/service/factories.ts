@@ -38,10 +38,7 @@ import { createRenderer, type Renderer } from '../words/render.ts'
 export function authenticationOptions(config: Config, wall: () => number): AuthenticationOptions {
   return {
     corpId: config.CORP_ID,
-    channels: {
-      email: channelSecrets(config, 'email', 'EMAIL'),
-      sms: channelSecrets(config, 'sms', 'SMS'),
-    },
+    channels: { email: channelSecrets(config, 'email', 'EMAIL'), sms: channelSecrets(config, 'sms', 'SMS') },
     sources: createSourceNetworks(config.ALLOWED_SOURCES, config.TRUSTED_PROXIES),
     postSignature: config.POST_SIGNATURE,
     signatureMaxAgeSeconds: config.SIGNATURE_MAX_AGE_SECONDS,

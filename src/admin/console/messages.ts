@@ -58,11 +58,7 @@ async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): P
   const all = isFirst ? await countIfQuick(view, rangeOf(filter)) : null
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
   const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now(), all)}`
-  return {
-    is: 'page',
-    content,
-    liveMs: filter.before === undefined ? LIVE_MS : undefined,
-  }
+  return { is: 'page', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
 }
 
 /** Counts the messages of a list, MOST_COUNTED and one at most; null: that takes the store too long, and the list is shown without. */

@@ -304,10 +304,7 @@ export function createMetrics(on: {
     ...SCRAPED,
     ...(on.deviceAlerts ? ALERTS_SCRAPED : []),
     ...(on.webhooks ? WEBHOOKS_SCRAPED : []),
-  ].map(row => ({
-    gauge: new Gauge(settings(row)),
-    read: row.read,
-  }))
+  ].map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))
 
   return {
     sinks: [...counters, ...histograms],

@@ -160,9 +160,7 @@ export async function checkStore(
     return [
       checkFailure(
         'store',
-        say('the running service does not accept callbacks: {reason}', {
-          reason: tell(unready),
-        }),
+        say('the running service does not accept callbacks: {reason}', { reason: tell(unready) }),
         say('look at its log'),
       ),
       ...(store.kind === 'postgres' ? [await tryStore(open)] : []),

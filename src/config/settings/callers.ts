@@ -133,10 +133,7 @@ export const listeners = {
   title: 'Serve HTTPS, console and metrics',
   about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',
   settings: {
-    HOST: textSetting({
-      default: '0.0.0.0',
-      meaning: 'Address that the callbacks are served on.',
-    }),
+    HOST: textSetting({ default: '0.0.0.0', meaning: 'Address that the callbacks are served on.' }),
     PORT: integerSetting({
       minimum: 0,
       maximum: 65_535,
