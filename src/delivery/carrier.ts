@@ -109,6 +109,8 @@ export interface Carrier {
   rankOf(destination: string, now: number, taken?: number): number
   /** Says whether a destination holds less than a quarter of the places. */
   holdsLittle(destination: string, now: number): boolean
+  /** Says whether any destination holds a quarter or more. */
+  isAnyLarge(now: number): boolean
   /** Says how many attempts are under way for a destination. */
   underWay(destination: string): number
   /** All places are in use. */
@@ -251,6 +253,11 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     },
     rankOf,
     holdsLittle,
+    isAnyLarge(now) {
+      const quarter = Math.max(1, limiter.standing(now).limit / 4)
+      for (const { waitedFor } of held.values()) if (waitedFor >= quarter) return true
+      return false
+    },
     underWay,
     isFull: limiter.isFull,
     isBusy(now) {

@@ -157,7 +157,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Counts what waits in memory, codes alone if so asked; but not what waits for places that its own destination holds. */
   function countWaiting(now: number, codesOnly = false): number {
     let count = codesOnly ? queue.codes : queue.length
-    for (const [destination, { all, codes }] of count === 0 ? [] : queue.waiting)
+    if (!carriers.every(each => each.isAnyLarge(now))) return count
+    for (const [destination, { all, codes }] of queue.waiting)
       if (carriers.every(each => !each.holdsLittle(destination, now))) count -= codesOnly ? codes : all
     return count
   }

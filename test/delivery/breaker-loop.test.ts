@@ -1,46 +1,7 @@
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until, verdictOn } from './rig.ts'
-
-const health = { inARow: 3 }
-
-t.test('a provider that keeps failing is left alone; what waited is given back, and is not lost', async t => {
-  const { delivery, provider, verdicts, accept, events, clock, outbox } = await openRig(t, {
-    concurrency: 1,
-    health,
-    random: () => 0.1234567,
-  })
-  provider.respond = undefined
-  delivery.start()
-  const waits = []
-  for (let n = 0; n < 20; n += 1) {
-    const { message } = (await accept({ code: `c${n}` })).acceptance
-    waits.push(verdictOn(verdicts, message.id))
-  }
-  provider.respond = () => REFUSED
-  provider.asked[0]?.answer(REFUSED)
-  await until('it opens', () => events.includes('breaker open'))
-  t.equal(provider.asked.length, 3)
-  t.ok(
-    (await Promise.all(waits)).every(each => each.is === 'pending'),
-    'nobody waits for a verdict',
-  )
-  t.ok(delivery.isVerdictFar('email', ''))
-  t.equal(delivery.reservePlace('email', 'code', ''), undefined)
-  await until('all are in the store', () => delivery.status()[0]?.waiting === 0)
-  await pause(60)
-  t.equal(provider.asked.length, 3, 'nothing is tried meanwhile')
-  provider.respond = () => SENT
-  // Past the rest and the spread of what was given back.
-  clock.advance(10_000)
-  await until('all are sent', async () => (await outbox.queries.readSummary(0)).backlog.email === 0)
-  t.ok(events.includes('breaker closed'))
-  const sent = () => events.filter(each => each === 'final sent').length
-  await until('each is said', () => sent() >= 20)
-  t.equal(sent(), 20)
-  t.equal(events.filter(each => each.startsWith('breaker')).length, 2, 'each change is said once')
-})
+import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until } from './rig.ts'
 
 t.test('a trial that hangs holds nobody up for long', async t => {
   const { delivery, provider, store, events, clock } = await openRig(t, {
@@ -119,29 +80,4 @@ t.test('a trial that is one too many is made again once there is a place', async
   clock.advance(2000)
   provider.asked[0]?.answer(AMBIGUOUS)
   await until('it closes', () => events.includes('breaker closed'))
-})
-
-t.test('once the trial has closed the circuit, a code in the store goes before what waits here', async t => {
-  const { delivery, provider, store, events, clock } = await openRig(t, {
-    concurrency: 2,
-    health: { inARow: 1, firstRestMs: 1000 },
-  })
-  provider.respond = () => AMBIGUOUS
-  await store({ code: 'code' })
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  for (const code of ['link 1', 'link 2']) await store({ code, purpose: 'link' })
-  provider.respond = undefined
-  clock.advance(1000)
-  await until('one tries', () => provider.asked.length === 2)
-  await until('another waits', () => delivery.status()[0]?.waiting === 1)
-  // Before the trial counts as one that hangs.
-  clock.advance(4900)
-  provider.respond = () => SENT
-  provider.asked[1]?.answer(SENT)
-  await until('all are sent', () => events.filter(each => each === 'final sent').length === 3)
-  t.same(
-    provider.asked.map(({ code }) => code),
-    ['code', 'link 1', 'code', 'link 2'],
-  )
 })
