@@ -1,17 +1,7 @@
 import { PART_REFUSED } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/health.ts'
-import {
-  type Places,
-  type Said,
-  type Sentence,
-  type SentenceKey,
-  say,
-  tell,
-  tellAll,
-  term,
-  unpackWords,
-  type Words,
-} from '../language/sentence.ts'
+import type { Places, Said, Sentence, SentenceKey, Words } from '../language/sentence.ts'
+import { say, tell, tellAll, term, unpackWords } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
 import type { AttemptRecord, MessageView, ReportFault } from '../outbox/outbox.ts'
 import { adviceOn } from '../providers/diagnosis.ts'

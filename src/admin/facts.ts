@@ -1,18 +1,8 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { Emit, EventType } from '../events/events.ts'
-import {
-  type Places,
-  type Said,
-  Sentence,
-  type SentenceKey,
-  say,
-  tell,
-  tellAll,
-  term,
-  type Words,
-  withRemedy,
-} from '../language/sentence.ts'
+import type { Places, Said, SentenceKey, Words } from '../language/sentence.ts'
+import { Sentence, say, tell, tellAll, term, withRemedy } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import { quotasOf } from '../messages/quotas.ts'
 import type { StoreLoss, Summary } from '../outbox/outbox.ts'

@@ -2,10 +2,8 @@ import http, { type IncomingMessage, type RequestListener, type Server } from 'n
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { compileLater, rejectPipelining, schemaCompilers } from '../callback/listener.ts'
-import {
-  createUnauthenticatedConnections,
-  type UnauthenticatedConnections,
-} from '../callback/unauthenticated-connections.ts'
+import type { UnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
+import { createUnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
 import { languageOfBrowser } from '../language/choose.ts'
 import { tell } from '../language/sentence.ts'
 import { build } from '../runtime/build.ts'

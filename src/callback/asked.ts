@@ -1,11 +1,6 @@
 import { encryptPayload, type StoreKeys, tryDecrypt } from '../outbox/encryption.ts'
-import {
-  type Acceptance,
-  FIGURES_KEPT_MS,
-  type MemoStore,
-  type Outbox,
-  QUARTER_MS,
-} from '../outbox/outbox.ts'
+import type { Acceptance, MemoStore, Outbox } from '../outbox/outbox.ts'
+import { FIGURES_KEPT_MS, QUARTER_MS } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { registeredDomainOf } from './recipients.ts'
 

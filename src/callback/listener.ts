@@ -10,10 +10,8 @@ import { createTimeSlices } from '../runtime/event-loop.ts'
 import { createAnswer, encodeAnswer } from './answers.ts'
 import type { SourceNetworks } from './authenticate.ts'
 import type { Descriptors } from './descriptors.ts'
-import {
-  createUnauthenticatedConnections,
-  type UnauthenticatedConnections,
-} from './unauthenticated-connections.ts'
+import type { UnauthenticatedConnections } from './unauthenticated-connections.ts'
+import { createUnauthenticatedConnections } from './unauthenticated-connections.ts'
 
 /** The time limit of a TLS handshake, a head and a whole request, ms. The largest body takes 100 ms on a phone. */
 const READ_LIMIT_MS = 5000

@@ -3,23 +3,11 @@ import type { Emit } from '../events/events.ts'
 import type { Interpret, Interpretation } from '../messages/interpret.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  BacklogFull,
-  type ChargesOf,
-  type DestinationOf,
-  type Outbox,
-  StoreUnavailable,
-} from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, ChargesOf, DestinationOf, Outbox } from '../outbox/outbox.ts'
+import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Clock, withTimeout } from '../runtime/clock.ts'
-import {
-  type Answer,
-  answerInvalidContent,
-  answerUnavailable,
-  combineAnswers,
-  refuseRecipients,
-} from './answers.ts'
+import type { Answer } from './answers.ts'
+import { answerInvalidContent, answerUnavailable, combineAnswers, refuseRecipients } from './answers.ts'
 import type { Caller } from './authenticate.ts'
 import type { CallbackBody } from './body.ts'
 import { callingCodeOf, type ReadRecipients, type Recipient } from './recipients.ts'

@@ -1,11 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import {
-  type CountryCode,
-  isSupportedCountry,
-  Metadata,
-  parsePhoneNumberFromString,
-} from 'libphonenumber-js/max'
+import type { CountryCode } from 'libphonenumber-js/max'
+import { isSupportedCountry, Metadata, parsePhoneNumberFromString } from 'libphonenumber-js/max'
 import { getDomain } from 'tldts'
 import { trimBlanks } from '../messages/characters.ts'
 import type { Channel } from '../messages/message.ts'

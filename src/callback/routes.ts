@@ -3,12 +3,8 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
 import { monotonic } from '../runtime/clock.ts'
-import {
-  createEndOfTickBatch,
-  createTimeSlices,
-  createUnreadClock,
-  type TimeSlices,
-} from '../runtime/event-loop.ts'
+import type { TimeSlices } from '../runtime/event-loop.ts'
+import { createEndOfTickBatch, createTimeSlices, createUnreadClock } from '../runtime/event-loop.ts'
 import { type Admission, type AdmittedCallback, countOctets, NO_ROOM } from './admission.ts'
 import {
   type Answer,

@@ -1,13 +1,8 @@
 import { loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { type ReaderLanguage, say } from '../language/sentence.ts'
-import {
-  bounceUrl,
-  type CallbackUrl,
-  callbackUrls,
-  type ReportUrl,
-  reportUrls,
-} from '../service/callback-urls.ts'
+import type { CallbackUrl, ReportUrl } from '../service/callback-urls.ts'
+import { bounceUrl, callbackUrls, reportUrls } from '../service/callback-urls.ts'
 import { readPublicUrl } from '../settings/urls.ts'
 import { type Command, failWith, readArguments, UsageError } from './command.ts'
 import { fingerprint } from './token.ts'

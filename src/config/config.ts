@@ -1,14 +1,8 @@
 import { createRequire } from 'node:module'
 import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
-import {
-  joinSentences,
-  type ReaderLanguage,
-  say,
-  tell,
-  type Words,
-  withRemedy,
-} from '../language/sentence.ts'
+import type { ReaderLanguage, Words } from '../language/sentence.ts'
+import { joinSentences, say, tell, withRemedy } from '../language/sentence.ts'
 import type { Setting, SettingAdvice, SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'

@@ -2,12 +2,8 @@ import { say, tell, type Words } from '../language/sentence.ts'
 import { providerModules } from '../providers/list.ts'
 import { roleOf } from '../settings/readers.ts'
 import { isRouted } from '../settings/senders.ts'
-import {
-  missingSetting,
-  missingSettings,
-  type SettingAdvice,
-  type SettingFault,
-} from '../settings/setting.ts'
+import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
+import { missingSetting, missingSettings } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 

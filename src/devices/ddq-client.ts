@@ -6,13 +6,8 @@ import { say, term, type Words, withRemedy } from '../language/sentence.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
 import type { DdqAddress } from '../settings/urls.ts'
-import {
-  createExchange,
-  type DdqExchange,
-  errorCodeOf,
-  type MessageHandlers,
-  postRequest,
-} from './exchange.ts'
+import type { DdqExchange, MessageHandlers } from './exchange.ts'
+import { createExchange, errorCodeOf, postRequest } from './exchange.ts'
 import { guardSocket } from './frame-guard.ts'
 import { type Credential, describeFailure, type PlatformFailure, refusesCredential } from './platform-api.ts'
 

@@ -1,29 +1,16 @@
 import type { Emit } from '../events/events.ts'
 import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  BacklogFull,
-  type ChargesOf,
-  type DestinationOf,
-  type Outbox,
-  StoreUnavailable,
-} from '../outbox/outbox.ts'
+import type { Acceptance, Accepted, ChargesOf, DestinationOf, Outbox } from '../outbox/outbox.ts'
+import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { retry } from '../runtime/retry.ts'
 import { showLocalTimes } from '../runtime/terminal.ts'
 import { type AlertRow, createRouting, type Notification } from './alert-table.ts'
 import type { DdqMessage } from './message.ts'
 import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
-import {
-  type AlertMemory,
-  decideSuppression,
-  parseMemory,
-  type SuppressionReason,
-  serializeMemory,
-  updateMemory,
-} from './suppression.ts'
+import type { AlertMemory, SuppressionReason } from './suppression.ts'
+import { decideSuppression, parseMemory, serializeMemory, updateMemory } from './suppression.ts'
 
 export interface NotifierOptions {
   readonly rows: readonly AlertRow[]

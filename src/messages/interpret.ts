@@ -6,14 +6,8 @@ import {
   isAbsent,
   trimBlanks,
 } from './characters.ts'
-import {
-  type CallbackKind,
-  defaultValidity,
-  findKindByType,
-  PLAIN_KIND,
-  parseValidity,
-  VALIDITY_UNIT,
-} from './kinds.ts'
+import type { CallbackKind } from './kinds.ts'
+import { defaultValidity, findKindByType, PLAIN_KIND, parseValidity, VALIDITY_UNIT } from './kinds.ts'
 import { defuseLinks, findLinks, findLinksInText, type LinkPolicy } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
 import { countSegments } from './sms-segments.ts'

@@ -1,15 +1,6 @@
 import { type CallStore, type Gives, type Takes, ValuesRefused } from './operations.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  BOUNCED,
-  type Lease,
-  type Outbox,
-  type Settled,
-  type Settlement,
-  type StoreOptions,
-  StoreUnavailable,
-} from './outbox.ts'
+import type { Acceptance, Accepted, Lease, Outbox, Settled, Settlement, StoreOptions } from './outbox.ts'
+import { BOUNCED, StoreUnavailable } from './outbox.ts'
 
 /**
  * Makes what both stores answer by calls of their operations alone, out of them. What a store refuses is made good here, and said in

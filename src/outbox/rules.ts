@@ -1,21 +1,19 @@
 import { packWords } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { Row } from './message-row.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  type AttemptRecord,
-  BacklogFull,
-  DEDUPE_WINDOW_MS,
-  type DeliveryReport,
-  type FinalAnswer,
-  type FinalState,
-  type Lease,
-  LIVE_STATES,
-  type LiveState,
-  type Settlement,
-  type State,
+import type {
+  Acceptance,
+  Accepted,
+  AttemptRecord,
+  DeliveryReport,
+  FinalAnswer,
+  FinalState,
+  Lease,
+  LiveState,
+  Settlement,
+  State,
 } from './outbox.ts'
+import { BacklogFull, DEDUPE_WINDOW_MS, LIVE_STATES } from './outbox.ts'
 
 /**
  * The decisions about a message, once for every store; those about quotas are in quota.ts. Pure: a store reads a row,

@@ -1,20 +1,19 @@
 import type { Channel } from '../messages/message.ts'
 import { carrierOf, chargesOf, HELD_BY, type Row, timelineOf } from './message-row.ts'
-import {
-  type Acceptance,
-  type AttemptRecord,
-  BOUNCED,
-  type ChargedWindows,
-  type EndedCount,
-  type FinalAnswer,
-  type FinalState,
-  type Memo,
-  type MessageView,
-  type NewEvent,
-  QUARTER_MS,
-  type SettledByStore,
-  type State,
+import type {
+  Acceptance,
+  AttemptRecord,
+  ChargedWindows,
+  EndedCount,
+  FinalAnswer,
+  FinalState,
+  Memo,
+  MessageView,
+  NewEvent,
+  SettledByStore,
+  State,
 } from './outbox.ts'
+import { BOUNCED, QUARTER_MS } from './outbox.ts'
 import type { Quotas } from './quota.ts'
 import {
   appendToTimeline,

@@ -1,14 +1,8 @@
 import type { Words } from '../language/sentence.ts'
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import {
-  type LookUp,
-  notBegun,
-  type Outcome,
-  type Provider,
-  type ScopeNames,
-  type Verification,
-} from './provider.ts'
+import type { LookUp, Outcome, Provider, ScopeNames, Verification } from './provider.ts'
+import { notBegun } from './provider.ts'
 
 /** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
 export interface SmsCarrier<Parcel extends object> {

@@ -3,34 +3,17 @@ import type { OutgoingSms } from '../messages/message.ts'
 import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
-import {
-  missingSetting,
-  missingSettings,
-  type SettingFault,
-  type Settings,
-  type Values,
-} from '../settings/setting.ts'
+import type { SettingFault, Settings, Values } from '../settings/setting.ts'
+import { missingSetting, missingSettings } from '../settings/setting.ts'
 import { type Judgement, judgeStatus, msUntilNextTotal, outcomeOfRefusal } from './codes.ts'
 import { unverified } from './diagnosis.ts'
-import {
-  createHttpApi,
-  type HttpApiSettings,
-  type HttpLimits,
-  type HttpRequest,
-  longestExchangeMs,
-  outcomeWithoutAnswer,
-  unreadableAnswer,
-} from './http-client.ts'
+import type { HttpApiSettings, HttpLimits, HttpRequest } from './http-client.ts'
+import { createHttpApi, longestExchangeMs, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import { type JsonAnswer, objectsOf, readJsonAnswer } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { LookUp, Outcome, Provider } from './provider.ts'
-import {
-  type CarrierReport,
-  checkUnsignedReceipts,
-  type ReceiptSource,
-  receiptKeys,
-  receiptPath,
-} from './receipts.ts'
+import type { CarrierReport, ReceiptSource } from './receipts.ts'
+import { checkUnsignedReceipts, receiptKeys, receiptPath } from './receipts.ts'
 import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { createSmsProvider } from './sms-provider.ts'
 import {

@@ -4,13 +4,8 @@ import domains from 'twilio/lib/base/Domain.js'
 import versions from 'twilio/lib/base/Version.js'
 import { MessageListInstance } from 'twilio/lib/rest/api/v2010/account/message.js'
 import sdk from 'twilio/package.json' with { type: 'json' }
-import {
-  createHttpApi,
-  type Exchanged,
-  type FailedExchange,
-  type HttpApi,
-  type HttpApiOptions,
-} from './http-client.ts'
+import type { Exchanged, FailedExchange, HttpApi, HttpApiOptions } from './http-client.ts'
+import { createHttpApi } from './http-client.ts'
 
 /** The parts of Twilio's SDK that are used. */
 export interface TwilioSdk {

@@ -3,25 +3,13 @@ import type { SmsSender } from '../messages/message.ts'
 import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
-import {
-  missingSettings,
-  type ParsedSetting,
-  type SettingFault,
-  settingWithReader,
-  textSetting,
-  type Values,
-} from '../settings/setting.ts'
+import type { ParsedSetting, SettingFault, Values } from '../settings/setting.ts'
+import { missingSettings, settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import { createCodeTable, faultOfReport, judgeStatus, outcomeOfVerdict, type Refusal } from './codes.ts'
 import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
-import {
-  type FailedExchange,
-  type HttpLimits,
-  type HttpProxy,
-  longestExchangeMs,
-  outcomeWithoutAnswer,
-  readRetryAfter,
-} from './http-client.ts'
+import type { FailedExchange, HttpLimits, HttpProxy } from './http-client.ts'
+import { longestExchangeMs, outcomeWithoutAnswer, readRetryAfter } from './http-client.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { LookUp, Outcome, Provider } from './provider.ts'
 import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'

@@ -1,11 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
-import {
-  type AuthenticationOptions,
-  type ChannelSecrets,
-  callbackKeys,
-  createSourceNetworks,
-} from '../callback/authenticate.ts'
+import type { AuthenticationOptions, ChannelSecrets } from '../callback/authenticate.ts'
+import { callbackKeys, createSourceNetworks } from '../callback/authenticate.ts'
 import {
   countryOfAreaCode,
   createPhoneParser,

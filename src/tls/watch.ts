@@ -1,14 +1,8 @@
 import { constants } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
 import { say, type Words, withRemedy } from '../language/sentence.ts'
-import {
-  type Certificate,
-  type CertificateFiles,
-  CertificateUnusable,
-  dayOf,
-  parseCertificate,
-  readPair,
-} from './certificate.ts'
+import type { Certificate, CertificateFiles } from './certificate.ts'
+import { CertificateUnusable, dayOf, parseCertificate, readPair } from './certificate.ts'
 
 /**
  * The options of the HTTPS server: TLS 1.2 and 1.3, forward-secret suites with authenticated encryption only (Mozilla's

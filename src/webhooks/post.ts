@@ -1,12 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { MessageView, QueuedEvent, QueuedEventType } from '../outbox/outbox.ts'
-import {
-  createHttpApi,
-  type FailedExchange,
-  type HttpLimits,
-  type HttpProxy,
-  readRetryAfter,
-} from '../providers/http-client.ts'
+import type { FailedExchange, HttpLimits, HttpProxy } from '../providers/http-client.ts'
+import { createHttpApi, readRetryAfter } from '../providers/http-client.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface Batch {

@@ -4,12 +4,8 @@ import { type EventQueue, type NewEvent, StoreUnavailable } from '../outbox/outb
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
-import {
-  createDispatcher,
-  createReceiverState,
-  type DispatcherOptions,
-  type ReceiverStatus,
-} from './dispatcher.ts'
+import type { DispatcherOptions, ReceiverStatus } from './dispatcher.ts'
+import { createDispatcher, createReceiverState } from './dispatcher.ts'
 import type { Poster } from './post.ts'
 
 export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal' | 'post'> {

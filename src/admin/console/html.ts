@@ -1,12 +1,5 @@
-import {
-  type ReaderLanguage,
-  Sentence,
-  say,
-  tell,
-  term,
-  unpackWords,
-  type Words,
-} from '../../language/sentence.ts'
+import type { ReaderLanguage, Words } from '../../language/sentence.ts'
+import { Sentence, say, tell, term, unpackWords } from '../../language/sentence.ts'
 import type { AttemptRecord } from '../../outbox/outbox.ts'
 import { build, formatBuild } from '../../runtime/build.ts'
 import { escapeHtml } from '../../runtime/html.ts'

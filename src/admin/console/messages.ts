@@ -4,26 +4,12 @@ import { FINAL_STATES, LIVE_STATES, type MessageView, StoreUnavailable } from '.
 import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
 import { DAY } from '../facts.ts'
 import type { ServiceView } from '../service-view.ts'
-import {
-  type ChannelCalls,
-  listProviders,
-  type MessagePage,
-  type ProviderView,
-  type Question,
-  readCalls,
-  readPage,
-} from '../status/status.ts'
+import type { ChannelCalls, MessagePage, ProviderView, Question } from '../status/status.ts'
+import { listProviders, readCalls, readPage } from '../status/status.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeRecord, formatDuration, type Html, html, timeElement } from './html.ts'
-import {
-  type ConsoleOptions,
-  type ConsolePage,
-  type Fields,
-  LIVE_MS,
-  notFound,
-  type PageRequest,
-  type PageResponse,
-} from './page.ts'
+import type { ConsoleOptions, ConsolePage, Fields, PageRequest, PageResponse } from './page.ts'
+import { LIVE_MS, notFound } from './page.ts'
 
 const PLACE = '/console/messages'
 const PATH = `${PLACE}/:id`

@@ -8,13 +8,8 @@ import type { ServiceView } from '../service-view.ts'
 import { type DestinationView, type ProviderView, readProviders, readSummaryIfUp } from '../status/status.ts'
 import { CHANNEL_NAMES, periodOf, renderFigures } from './figures.ts'
 import { clockTime, describeReply, formatDuration, type Html, html, timeElement } from './html.ts'
-import {
-  type ConsoleOptions,
-  type ConsolePage,
-  LIVE_MS,
-  type PageRequest,
-  type PageResponse,
-} from './page.ts'
+import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse } from './page.ts'
+import { LIVE_MS } from './page.ts'
 
 export const overviewPages: readonly ConsolePage[] = [
   { method: 'GET', path: '/console', menu: say('Overview'), handle: showOverview },

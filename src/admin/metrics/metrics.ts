@@ -7,15 +7,8 @@ import type { Channel } from '../../messages/message.ts'
 import type { Summary } from '../../outbox/outbox.ts'
 import { FACT_KINDS, type Fact, listFacts } from '../facts.ts'
 import type { ServiceView } from '../service-view.ts'
-import {
-  ALERT_COUNTERS,
-  CHANNELS,
-  COUNTERS,
-  extend,
-  HISTOGRAMS,
-  type Labels,
-  WEBHOOK_COUNTERS,
-} from './table.ts'
+import type { Labels } from './table.ts'
+import { ALERT_COUNTERS, CHANNELS, COUNTERS, extend, HISTOGRAMS, WEBHOOK_COUNTERS } from './table.ts'
 
 /** The service at one scrape, with the backlog that its store told, null when it does not answer, and with what is the matter. */
 interface Seen extends ServiceView {

@@ -1,13 +1,8 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Words } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import {
-  type ListFilter,
-  type MessageView,
-  StoreUnavailable,
-  type Summary,
-  type WaitingDestination,
-} from '../../outbox/outbox.ts'
+import type { ListFilter, MessageView, Summary, WaitingDestination } from '../../outbox/outbox.ts'
+import { StoreUnavailable } from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
 

@@ -9,14 +9,8 @@ import {
   readSecrets,
   readSwitch,
 } from '../../settings/readers.ts'
-import {
-  choiceSetting,
-  type Group,
-  integerSetting,
-  type Settings,
-  settingWithReader,
-  textSetting,
-} from '../../settings/setting.ts'
+import type { Group, Settings } from '../../settings/setting.ts'
+import { choiceSetting, integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readDatabase, readPublicUrl } from '../../settings/urls.ts'
 
 const TOKEN = { minLength: 1, secret: true } as const

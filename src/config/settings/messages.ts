@@ -18,13 +18,8 @@ import {
   readSenders,
   readSendersByCountry,
 } from '../../settings/senders.ts'
-import {
-  type Group,
-  integerSetting,
-  type Settings,
-  settingWithReader,
-  textSetting,
-} from '../../settings/setting.ts'
+import type { Group, Settings } from '../../settings/setting.ts'
+import { integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readBrandUrl, readImapUrl, readProxyUrl } from '../../settings/urls.ts'
 
 /** Makes the default that is a part of MAIL_FROM, when that can be read. */

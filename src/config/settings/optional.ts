@@ -1,10 +1,5 @@
-import {
-  type Group,
-  integerSetting,
-  type Settings,
-  settingWithReader,
-  textSetting,
-} from '../../settings/setting.ts'
+import type { Group, Settings } from '../../settings/setting.ts'
+import { integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readApiUrl, readDdqUrl, readEventsUrl, readSigningSecrets } from '../../settings/urls.ts'
 
 /** Alerts of devices, which the platform does not send by itself. */

@@ -3,14 +3,8 @@ import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { DUE_COLUMNS, dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { chooseDue, type DueEntry, type DueQuestion, dueSeen, SEEN_LATER } from '../rules.ts'
-import {
-  awaitStatements,
-  beginTransaction,
-  type Client,
-  type QueryResult,
-  runStatement,
-  statement,
-} from './connect.ts'
+import type { Client, QueryResult } from './connect.ts'
+import { awaitStatements, beginTransaction, runStatement, statement } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { isDueOf, nameQueue, QUEUE } from './schema.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'

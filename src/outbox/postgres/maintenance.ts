@@ -1,14 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { FIGURES_KEPT_MS, QUARTER_MS, type StoreLog } from '../outbox.ts'
-import {
-  beginTransaction,
-  type Client,
-  type Connections,
-  commitTransaction,
-  runStatement,
-  statement,
-  toError,
-} from './connect.ts'
+import type { Client, Connections } from './connect.ts'
+import { beginTransaction, commitTransaction, runStatement, statement, toError } from './connect.ts'
 import { dropDays, makeDays } from './days.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 

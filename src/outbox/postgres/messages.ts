@@ -13,27 +13,14 @@ import {
 } from '../decide.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import {
-  type Acceptance,
-  type Accepted,
-  type BacklogFull,
-  DEDUPE_WINDOW_MS,
-  type DeliveryReport,
-  type Settled,
-  type State,
-} from '../outbox.ts'
+import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled, State } from '../outbox.ts'
+import { DEDUPE_WINDOW_MS } from '../outbox.ts'
 import { startOfWindow } from '../quota.ts'
 import { bounceNote } from '../rules.ts'
 import type { UnitOfWork } from '../unit-of-work.ts'
 import { createBacklogEstimate } from './backlog.ts'
-import {
-  awaitStatements,
-  beginTransaction,
-  type Client,
-  commitTransaction,
-  runStatement,
-  statement,
-} from './connect.ts'
+import type { Client } from './connect.ts'
+import { awaitStatements, beginTransaction, commitTransaction, runStatement, statement } from './connect.ts'
 import { isText } from './schema.ts'
 import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'

@@ -4,23 +4,17 @@ import type { Gives, OperationName, OwnName, SharedName, Takes } from '../operat
 import { type Lease, type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
+import type { Client, Connections } from './connect.ts'
 import {
   adviseOnFailure,
-  type Client,
-  type Connections,
   classifyPostgresError,
   createConnections,
   passesByItself,
   toError,
 } from './connect.ts'
 import { makeDays, missingDay, moveEarlier } from './days.ts'
-import {
-  createClockWatch,
-  HEARTBEAT_LIMITS,
-  type HeartbeatLimits,
-  type ReplicaHeartbeats,
-  startHeartbeats,
-} from './heartbeats.ts'
+import type { HeartbeatLimits, ReplicaHeartbeats } from './heartbeats.ts'
+import { createClockWatch, HEARTBEAT_LIMITS, startHeartbeats } from './heartbeats.ts'
 import { createPruning } from './maintenance.ts'
 import {
   type BegunAttempt,

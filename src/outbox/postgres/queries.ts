@@ -2,26 +2,18 @@ import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
+import type { ListFilter, MessageView, Summary } from '../outbox.ts'
 import {
   COUNTED_DESTINATIONS,
   LISTED_DESTINATIONS,
-  type ListFilter,
   LOOKED_AT,
-  type MessageView,
   MOST_COUNTED,
   PROBE_BYTES,
   QUARTER_MS,
-  type Summary,
 } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
-import {
-  awaitStatements,
-  beginTransaction,
-  type Client,
-  commitTransaction,
-  runStatement,
-  statement,
-} from './connect.ts'
+import type { Client } from './connect.ts'
+import { awaitStatements, beginTransaction, commitTransaction, runStatement, statement } from './connect.ts'
 import { isDueOf, isText, nameQueue, QUEUE, WITH_REPORTS } from './schema.ts'
 
 export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {

@@ -4,15 +4,8 @@ import type { Charge, ChargedWindows } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
 import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
 import { writeCounts } from './backlog.ts'
-import {
-  awaitStatements,
-  type Client,
-  commitTransaction,
-  type QueryResult,
-  runStatement,
-  type Statement,
-  statement,
-} from './connect.ts'
+import type { Client, QueryResult, Statement } from './connect.ts'
+import { awaitStatements, commitTransaction, runStatement, statement } from './connect.ts'
 import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
 import { addEvents, writeKnown, writeMemos } from './side-tables.ts'
 import type { UnreportedEnds } from './uncertain.ts'

@@ -3,17 +3,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Channel } from '../../messages/message.ts'
 import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import {
-  COUNTED_DESTINATIONS,
-  LISTED_DESTINATIONS,
-  type ListFilter,
-  type LiveState,
-  LOOKED_AT,
-  type MessageView,
-  MOST_COUNTED,
-  QUARTER_MS,
-  type Summary,
-} from '../outbox.ts'
+import type { ListFilter, LiveState, MessageView, Summary } from '../outbox.ts'
+import { COUNTED_DESTINATIONS, LISTED_DESTINATIONS, LOOKED_AT, MOST_COUNTED, QUARTER_MS } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
 import type { LiveMessages } from './side-tables.ts'
 

@@ -2,24 +2,12 @@ import { say, type Words, wordsOf } from '../../language/sentence.ts'
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
 import { isObject } from '../../runtime/json-object.ts'
-import {
-  missingSetting,
-  type ParsedSetting,
-  type SettingFault,
-  settingWithReader,
-  type Values,
-} from '../../settings/setting.ts'
+import type { ParsedSetting, SettingFault, Values } from '../../settings/setting.ts'
+import { missingSetting, settingWithReader } from '../../settings/setting.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
 import { unverified } from '../diagnosis.ts'
-import {
-  createHttpApi,
-  type HttpApi,
-  type HttpApiSettings,
-  type HttpLimits,
-  type HttpRequest,
-  longestExchangeMs,
-  outcomeWithoutAnswer,
-} from '../http-client.ts'
+import type { HttpApi, HttpApiSettings, HttpLimits, HttpRequest } from '../http-client.ts'
+import { createHttpApi, longestExchangeMs, outcomeWithoutAnswer } from '../http-client.ts'
 import { checkLogin, type ProviderFamily, type ProviderModule, proxyOf } from '../module.ts'
 import type { Provider, ScopeNames, Verification } from '../provider.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from '../receipts.ts'

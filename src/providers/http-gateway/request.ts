@@ -1,12 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { ToldError, type Words } from '../../language/sentence.ts'
-import {
-  type Compiled,
-  createEngine,
-  type Engine,
-  type Scope,
-  templateFaultOf,
-} from '../../words/template-engine.ts'
+import type { Compiled, Engine, Scope } from '../../words/template-engine.ts'
+import { createEngine, templateFaultOf } from '../../words/template-engine.ts'
 import type { HttpRequest } from '../http-client.ts'
 
 /** A request as it stands in the file: one of the three bodies, or none. */

@@ -4,14 +4,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Values } from '../../settings/setting.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from '../module.ts'
 import type { AccessTokens } from './oauth2.ts'
-import {
-  findSmtpFaults,
-  longestSmtpAttemptMs,
-  SMTP_LIMITS,
-  type SmtpLimits,
-  smtpSettings,
-  tokenLimits,
-} from './settings.ts'
+import type { SmtpLimits } from './settings.ts'
+import { findSmtpFaults, longestSmtpAttemptMs, SMTP_LIMITS, smtpSettings, tokenLimits } from './settings.ts'
 
 /** The enterprise's mail server, and a second one behind it. */
 export const smtp: ProviderModule<'smtp', 'email', typeof smtpSettings, SmtpLimits> = {

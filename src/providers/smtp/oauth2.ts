@@ -2,13 +2,8 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { quote, say } from '../../language/sentence.ts'
 import { type JsonObject, objectOf, parseJson } from '../../runtime/json-object.ts'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
-import {
-  createHttpApi,
-  type FailedExchange,
-  type HttpAnswer,
-  type HttpApiSettings,
-  readRetryAfter,
-} from '../http-client.ts'
+import type { FailedExchange, HttpAnswer, HttpApiSettings } from '../http-client.ts'
+import { createHttpApi, readRetryAfter } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { LoginError, type LoginFailure } from './login.ts'

@@ -1,14 +1,7 @@
 import { say, type Words } from '../../language/sentence.ts'
 import { readSwitch } from '../../settings/readers.ts'
-import {
-  integerSetting,
-  missingSettings,
-  type ParsedSetting,
-  type SettingFault,
-  settingWithReader,
-  textSetting,
-  type Values,
-} from '../../settings/setting.ts'
+import type { ParsedSetting, SettingFault, Values } from '../../settings/setting.ts'
+import { integerSetting, missingSettings, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { isLoopback, readApiUrl } from '../../settings/urls.ts'
 import type { HttpLimits } from '../http-client.ts'
 

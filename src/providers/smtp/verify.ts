@@ -2,14 +2,8 @@ import { listWords, type Sentence, say, tell, type Words } from '../../language/
 import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
-import {
-  Attempt,
-  asSmtpError,
-  openSession,
-  SENDER_COMMAND,
-  type SmtpConnectionOptions,
-  secretsOf,
-} from './connection.ts'
+import type { SmtpConnectionOptions } from './connection.ts'
+import { Attempt, asSmtpError, openSession, SENDER_COMMAND, secretsOf } from './connection.ts'
 import { LoginError } from './login.ts'
 import { TOKEN_COMMAND } from './oauth2.ts'
 import { type SmtpError, smtpFailure } from './outcome.ts'
