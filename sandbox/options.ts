@@ -21,18 +21,23 @@ const OPTIONS: Readonly<Record<string, string>> = {
     "a setting of the service, such as --set LOCALE=zh-CN; may be repeated. Not those of mail server, carriers and certificate, which are the sandbox's own",
 }
 
+const ABOUT =
+  'The real service against a mail server and SMS carriers of this machine, and a page that shows what arrived. Needs no account, no certificate and no setting; nothing leaves the machine and nothing is kept.'
+
 /** The text that `--help` prints. */
-export function formatUsage(language: ReaderLanguage): string {
-  const about = speak(
-    language,
-    'The real service against a mail server and SMS carriers of this machine, and a page that shows what arrived. Needs no account, no certificate and no setting; nothing leaves the machine and nothing is kept.',
+export function formatUsage(
+  language: ReaderLanguage,
+  command = 'sandbox',
+  about = ABOUT,
+  options = OPTIONS,
+): string {
+  const width = Math.max(...Object.keys(options).map(head => head.length)) + 2
+  const rows = Object.entries(options).map(
+    ([head, text]) =>
+      `  ${head.padEnd(width)}${fillLines(speak(language, text), 116 - width).join(`\n${' '.repeat(width + 2)}`)}\n`,
   )
-  const margin = ' '.repeat(22)
-  const rows = Object.entries(OPTIONS).map(
-    ([head, text]) => `  ${head.padEnd(20)}${fillLines(speak(language, text), 96).join(`\n${margin}`)}\n`,
-  )
-  const lines = fillLines(about, 116).map(line => `  ${line}\n`)
-  return `npm run sandbox -- [OPTIONS]\n\n${lines.join('')}\n${rows.join('')}`
+  const lines = fillLines(speak(language, about), 116).map(line => `  ${line}\n`)
+  return `npm run ${command} -- [OPTIONS]\n\n${lines.join('')}\n${rows.join('')}`
 }
 
 export interface SandboxCommandOptions {

@@ -1,23 +1,25 @@
 import { parseArgs } from 'node:util'
-import { type CommandIo, formatPairs, usualOrFreePort, waitForAbort } from '../options.ts'
+import type { ReaderLanguage } from '../../src/language/sentence.ts'
+import { type CommandIo, formatPairs, formatUsage, usualOrFreePort, waitForAbort } from '../options.ts'
+import { speak } from '../words.ts'
 import { createEmulator, type Emulator } from './emulator.ts'
 import { createEmulatorPage } from './page.ts'
 
-const USAGE = `npm run emulate -- [options]
+const ABOUT =
+  'A platform on this machine, to build against and to try a service with: its API (logins, gateway), its data subscription (DDQ) with devices, its callbacks, and a page on which each of them, and each of their faults, is a button. Nothing leaves the machine but the callbacks, to the URL that you give.'
 
-  A platform on this machine, to build against and to try a service with: its API (logins, gateway), its data
-  subscription (DDQ) with devices, its callbacks, and a page on which each of them, and each of their faults, is a
-  button. Nothing leaves the machine but the callbacks, to the URL that you give.
-
-  --page-port N          port of the page (8026, or a free one)
-  --api-port N           port of the API (8090, or a free one)
-  --ddq-port N           port of the data subscription (8091, or a free one)
-  --corp-id ID           the enterprise's identifier
-  --auth-path PATH       where DDQ is authenticated at (/auth); the platform does not publish it
-  --subscribe-path PATH  where topics are subscribed to (/subscribe); the platform does not publish it
-  --token-minutes N      life of a credential (120)
-  --expire-in UNIT       unit of expire_in, which the contract does not name: seconds (default) or milliseconds
-`
+/** Each option with the name of its value, and what it does. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  '--page-port N': 'port of the page (8026, or a free one)',
+  '--api-port N': 'port of the API (8090, or a free one)',
+  '--ddq-port N': 'port of the data subscription (8091, or a free one)',
+  '--corp-id ID': "the enterprise's identifier",
+  '--auth-path PATH': 'where DDQ is authenticated at (/auth); the platform does not publish it',
+  '--subscribe-path PATH': 'where topics are subscribed to (/subscribe); the platform does not publish it',
+  '--token-minutes N': 'life of a credential, minutes (120)',
+  '--expire-in UNIT':
+    'unit of expire_in, which the contract does not name: seconds (default) or milliseconds',
+}
 
 interface EmulateOptions {
   readonly pagePort: number | undefined
@@ -31,7 +33,7 @@ interface EmulateOptions {
 }
 
 /** Reads the command line, without the `emulate` in front. @throws TypeError with a sentence for whoever typed it. */
-function parseOptions(argv: readonly string[]): EmulateOptions {
+function parseOptions(argv: readonly string[], language: ReaderLanguage): EmulateOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -50,10 +52,18 @@ function parseOptions(argv: readonly string[]): EmulateOptions {
     ['--auth-path', authPath],
     ['--subscribe-path', subscribePath],
   ])
-    if (!path?.startsWith('/')) throw new TypeError(`${flag} must begin with /`)
-  if (authPath === subscribePath) throw new TypeError('--auth-path and --subscribe-path must differ')
+    if (!path?.startsWith('/'))
+      throw new TypeError(speak(language, '{flag} must begin with /', { flag: flag ?? '' }))
+  if (authPath === subscribePath)
+    throw new TypeError(speak(language, '--auth-path and --subscribe-path must differ'))
   if (expireIn !== 'seconds' && expireIn !== 'milliseconds')
-    throw new TypeError('--expire-in must be seconds or milliseconds')
+    throw new TypeError(speak(language, '--expire-in must be seconds or milliseconds'))
+  const readNumber = (flag: string, text: string | undefined, most: number): number | undefined => {
+    if (text === undefined) return undefined
+    if (!/^\d{1,6}$/.test(text) || Number(text) > most)
+      throw new TypeError(speak(language, '{flag} must be a number from 0 to {most}', { flag, most }))
+    return Number(text)
+  }
   return {
     pagePort: readNumber('--page-port', values['page-port'], 65_535),
     apiPort: readNumber('--api-port', values['api-port'], 65_535),
@@ -66,28 +76,23 @@ function parseOptions(argv: readonly string[]): EmulateOptions {
   }
 }
 
-function readNumber(flag: string, text: string | undefined, most: number): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,6}$/.test(text) || Number(text) > most)
-    throw new TypeError(`${flag} must be a number from 0 to ${most}`)
-  return Number(text)
-}
-
 /**
  * The emulator's command line. Resolves with the exit code once it was told to end: 0, or 2 for wrong options.
  * @param argv without node, script and `emulate`.
  */
 export async function runEmulateCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  const { language = 'en' } = io
+  const usage = formatUsage(language, 'emulate', ABOUT, OPTIONS)
   if (argv.includes('--help') || argv.includes('-h')) {
-    io.stdout.write(USAGE)
+    io.stdout.write(usage)
     return 0
   }
   let options: EmulateOptions
   try {
-    options = parseOptions(argv)
+    options = parseOptions(argv, language)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    io.stderr.write(`emulate: ${error.message}\n\n${USAGE}`)
+    io.stderr.write(`emulate: ${error.message}\n\n${usage}`)
     return 2
   }
   await runEmulator(options, io)
@@ -96,6 +101,7 @@ export async function runEmulateCommand(argv: readonly string[], io: CommandIo):
 
 /** Runs the emulator and its page until the signal ends them. */
 async function runEmulator(options: EmulateOptions, io: CommandIo): Promise<void> {
+  const { language = 'en' } = io
   let changed = () => {}
   const emulator = await createEmulator({
     ports: {
@@ -110,26 +116,30 @@ async function runEmulator(options: EmulateOptions, io: CommandIo): Promise<void
   const page = createEmulatorPage({ emulator })
   changed = () => page.changed()
   try {
-    io.stdout.write(
-      describeAddresses(await page.listen(options.pagePort ?? (await usualOrFreePort(8026))), emulator),
-    )
+    const address = await page.listen(options.pagePort ?? (await usualOrFreePort(8026)))
+    io.stdout.write(describeAddresses(address, emulator, language))
     await waitForAbort(io.signal)
-    io.stdout.write('Ending; nothing is kept.\n')
+    io.stdout.write(`${speak(language, 'Ending; nothing is kept.')}\n`)
   } finally {
     await page.close()
     await emulator.close()
   }
 }
 
-function describeAddresses(page: string, { baseUrl, ddqPort, accounts, settings }: Emulator): string {
-  const addresses = formatPairs([
+function describeAddresses(
+  page: string,
+  { baseUrl, ddqPort, accounts, settings }: Emulator,
+  language: ReaderLanguage,
+): string {
+  const addresses = [
     ['Press buttons', page],
     ['API', baseUrl],
     ['DDQ', `127.0.0.1:${ddqPort}`],
     ['Member', `${accounts.corp.account} / ${accounts.corp.password}`],
     ['User', `${accounts.user.email} / ${accounts.user.password}`],
     ['Application', `${accounts.app.appId} / ${accounts.app.appSecret}`],
-  ])
+  ].map(([name = '', value = '']) => [speak(language, name), value] as const)
   const pairs = Object.entries(settings).map(([name, value]) => `  ${name}=${value}`)
-  return `\n${addresses}\nSettings that point a service at it:\n\n${pairs.join('\n')}\n\nCtrl-C ends it.\n`
+  const settingsTitle = speak(language, 'Settings that point a service at it:')
+  return `\n${formatPairs(addresses)}\n${settingsTitle}\n\n${pairs.join('\n')}\n\n${speak(language, 'Ctrl-C ends it.')}\n`
 }

@@ -49,10 +49,7 @@ export class Sentence {
 
   in(language: ReaderLanguage): string {
     const text = language === 'en' ? this.text : (chineseOf('said', this.text) ?? inChineseRow(this.text))
-    return text.replace(/\{(\w+)\}/g, (place, name: string) => {
-      const value = Object.hasOwn(this.values, name) ? this.values[name] : place
-      return value instanceof Sentence ? value.in(language) : String(value)
-    })
+    return fillPlaces(text, this.values, language)
   }
 
   toString(): string {
@@ -62,6 +59,13 @@ export class Sentence {
   toJSON(): string {
     return this.in('en')
   }
+}
+
+function fillPlaces(text: string, values: Places, language: ReaderLanguage): string {
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : place
+    return value instanceof Sentence ? value.in(language) : String(value)
+  })
 }
 
 /** What stands in the places of a sentence; nothing where it has none. A key stays English there, so {@link Words} are told first. */
@@ -114,9 +118,12 @@ function inChineseRow(text: string): string {
   return text.replaceAll('} {', '}{').replaceAll('}, {', '}、{').replaceAll('}; {', '}；{')
 }
 
-/** What a server or a library said, which stays as it is. @param code of its fault, which has a meaning in Chinese. */
-export function quote(text: string, code = ''): Sentence {
-  return new Quote(text, code)
+/**
+ * What a server or a library said, which stays as it is.
+ * @param code of its fault, which has a meaning in Chinese. @param values of the places of that meaning; the store does not keep them.
+ */
+export function quote(text: string, code = '', values: Places = {}): Sentence {
+  return new Quote(text, code, values)
 }
 
 /** The name of a kind, an outcome or a state, which is English as it is. */
@@ -127,14 +134,16 @@ export function term(name: string): Sentence {
 class Quote extends Sentence {
   readonly code: string
 
-  constructor(text: string, code: string) {
-    super(text)
+  constructor(text: string, code: string, values: Places = {}) {
+    super(text, values)
     this.code = code
   }
 
   override in(language: ReaderLanguage): string {
     const meaning = language === 'en' ? undefined : chineseOf('codes', this.code)
-    return meaning?.replace('{text}', () => this.text) ?? this.text
+    return meaning === undefined
+      ? this.text
+      : fillPlaces(meaning, { ...this.values, text: this.text }, language)
   }
 }
 

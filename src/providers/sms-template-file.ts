@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Ajv } from 'ajv'
-import { say, type Words } from '../language/sentence.ts'
+import { say, type Words, withRemedy } from '../language/sentence.ts'
 import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import { describeFile, watchFiles } from '../runtime/file-watch.ts'
@@ -151,11 +151,8 @@ function readFile(path: string, known: KnownTerms): Read {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    return {
-      faults: [
-        { line: 0, reason: say('{path} {problem}', { path, problem: judgeUnreadable(error).problem }) },
-      ],
-    }
+    const { problem, remedy } = judgeUnreadable(error)
+    return { faults: [{ line: 0, reason: withRemedy(say('{path} {problem}', { path, problem }), remedy) }] }
   }
   return parseSmsTemplates(text, known)
 }

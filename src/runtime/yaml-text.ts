@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type * as Yaml from 'yaml'
-import { quote, type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
+import { quote, type Sentence, say, tell, term, type Words, withRemedy } from '../language/sentence.ts'
 import { findMisencoded } from './fault.ts'
 
 // Loaded when there is such a file: the settings are read by every command.
@@ -55,9 +55,13 @@ export function parseYaml<T>(
 }
 
 /** A fault of a schema in ajv's words, and in Chinese by its keyword. @param name that it is about, such as an unknown one. */
-export function tellSchemaFault(fault: ErrorObject | undefined, name?: string): Sentence {
-  const { message = 'is wrong', keyword = '' } = fault ?? {}
-  return quote(name === undefined ? message : `${message}: ${name}`, keyword)
+export function tellSchemaFault(fault: ErrorObject | undefined, name = ''): Sentence {
+  const { message = 'is wrong', keyword = '', params = {} } = fault ?? {}
+  if (keyword === 'enum') return say('must be one of {words}', { words: params['allowedValues'].join(', ') })
+  const types = [params['type'] ?? []].flat().join(' or ')
+  const text = types === '' ? message : `must be ${types}`
+  const places = { ...params, name: name && `“${name}”`, type: term(types) }
+  return quote(name === '' ? text : `${text}: ${name}`, keyword, places)
 }
 
 /** A fault behind the number of its line. */

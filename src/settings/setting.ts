@@ -135,7 +135,7 @@ export function settingWithReader<T, A extends SettingDescription>(
 /** The result of reading a setting's text: its value, or what is wrong with it. The fault never repeats the text. */
 export type ParsedSetting<T> = { readonly value: T } | { readonly fault: Words }
 
-/** Splits a list at commas, also those of Chinese, and spaces. */
+/** Splits a list at commas and semicolons, also those of Chinese, and spaces. */
 export function splitList(text: string): readonly string[] {
-  return text.split(/[\s,，、]+/).filter(item => item !== '')
+  return text.split(/[\s,，、;；]+/).filter(item => item !== '')
 }

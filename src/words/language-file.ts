@@ -160,14 +160,10 @@ function describe(error: DefinedError): { readonly pointer: string; readonly rea
     }
     case 'required':
       return { pointer: `${pointer}/${error.params.missingProperty}`, reason: 'is missing' }
-    case 'enum':
-      return { pointer, reason: say('must be {form}', { form: error.params.allowedValues.join(' or ') }) }
     case 'pattern':
       return { pointer, reason: 'must not be blank' }
     case 'minItems':
       return { pointer, reason: 'must not be empty' }
-    case 'type':
-      return { pointer, reason: say('must be {form}', { form: [error.params.type].flat().join(' or ') }) }
     default:
       return { pointer, reason: tellSchemaFault(error) }
   }

@@ -3,6 +3,7 @@ import { messagePages } from '../../src/admin/console/messages.ts'
 import type { ConsoleOptions } from '../../src/admin/console/page.ts'
 import { sendPages, testBody } from '../../src/admin/console/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
+import { inZone } from '../rigs/in-zone.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 import { startTwoCarriers } from '../rigs/two-carriers.ts'
 import { viewOf } from '../rigs/view.ts'
@@ -284,10 +285,11 @@ t.test('a test send goes the road of every message', async t => {
 })
 
 t.test('a test send has a code of its own where its kind has one, and a subject that says when', async t => {
+  inZone(t, 'Asia/Shanghai')
   const at = Date.parse('2026-11-21T02:04:05Z')
   const bodies = callbackKinds.map(kind => ({
     kind,
-    body: testBody(kind, 'to', at) as Record<string, unknown>,
+    body: testBody(kind, 'to', at, 'en') as Record<string, unknown>,
   }))
   for (const { kind, body } of bodies) {
     const params = body[kind.channel === 'sms' ? 'sms_param' : 'email_param'] as Record<string, unknown>
@@ -295,10 +297,12 @@ t.test('a test send has a code of its own where its kind has one, and a subject 
     if (code === undefined) t.notOk('code' in params, kind.name)
     else t.match(params['code'], /^\d{6}$/)
     t.equal(params['type'], kind.type)
-    t.match(body['subject'] ?? 'none', kind.channel === 'sms' ? 'none' : /^Test 02:04:05: ./)
+    t.match(body['subject'] ?? 'none', kind.channel === 'sms' ? 'none' : /^Test 10:04:05: ./)
   }
+  const [file] = callbackKinds.filter(({ name }) => name === 'file')
+  t.match(file && testBody(file, 'to', at, 'zh-CN'), { subject: /^测试 10:04:05：\p{Script=Han}/u })
   const codes = Array.from({ length: 5 }, () =>
-    JSON.stringify(bodies.map(({ kind }) => testBody(kind, 'to', at))),
+    JSON.stringify(bodies.map(({ kind }) => testBody(kind, 'to', at, 'en'))),
   )
   t.equal(new Set(codes).size, 5, 'a second one is no duplicate of the first')
 })

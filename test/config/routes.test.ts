@@ -49,7 +49,8 @@ t.test('one carrier needs no route; several refuse the start with the line to wr
 })
 
 t.test('a route leads to carriers that are configured', async t => {
-  t.same(faultsIn({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio' }), [])
+  for (const SMS_ROUTES of ['CN=aliyun; *=twilio', 'CN，HK=aliyun，twilio；*=twilio'])
+    t.same(faultsIn({ ...both, SMS_ROUTES }), [])
   t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=aliyun; *=twilio' }), [
     /^SMS_ROUTES leads to aliyun, of which nothing is set/,
   ])

@@ -105,7 +105,11 @@ t.test('host names', async () => {
 
 reads('LOCALE', { en: 'en', zh_cn: 'zh-CN', zh_hans_cn: 'zh-Hans-CN', AR: 'ar' }, ['english please', '-'])
 reads('DEFAULT_AREA_CODE', { '86': '86', '+86': '86', '0086': '86', '1': '1' }, ['0', '1684', 'CN'])
-reads('SMS_COUNTRIES', { '*': '*', 'cn, HK': ['CN', 'HK'] }, ['China', 'UK', 'EU', 'UN', 'ZZ', 'CN;HK', 'XX'])
+reads(
+  'SMS_COUNTRIES',
+  { '*': '*', 'cn, HK': ['CN', 'HK'], 'CN，HK、JP；US;GB': ['CN', 'HK', 'JP', 'US', 'GB'] },
+  ['China', 'UK', 'EU', 'UN', 'ZZ', 'XX'],
+)
 
 reads(
   'MAIL_FROM',

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { tell } from '../../src/language/sentence.ts'
+import { parseGateways } from '../../src/providers/http-gateway/definition.ts'
 import { openSmsTemplateFile, parseSmsTemplates } from '../../src/providers/sms-template-file.ts'
-import type { YamlFault } from '../../src/runtime/yaml-text.ts'
+import { tellYamlFault, type YamlFault } from '../../src/runtime/yaml-text.ts'
 import { inEnglish } from '../language/english.ts'
 import { until } from '../rigs/until.ts'
 import { outgoingSms } from './sms.ts'
@@ -171,6 +173,35 @@ t.test('a changed file is read again; a bad one leaves the last good one in forc
 
 t.test('a file that is not there is a fault', async t => {
   const file = openSmsTemplateFile({ ...KNOWN, path: '/nowhere/x.yaml', pluginSenders: new Map() })
-  t.same(inEnglish(file.faults()), [{ line: 0, reason: '/nowhere/x.yaml cannot be read (ENOENT)' }])
+  const [fault] = file.faults()
+  t.match(fault, { line: 0, reason: /^\/nowhere\/x.yaml cannot be read \(ENOENT\): it is not there/ })
+  t.match(fault && tell(fault.reason).in('zh-CN'), /^\/nowhere\/x.yaml：无法读取（ENOENT）：文件不存在/)
   file.close()
+})
+
+t.test('in Chinese a fault of a file says what is right there', async t => {
+  const login = (text: string) => `aliyun:\n  login-code:\n    mainland: ${text}`
+  for (const [text, chinese] of [
+    [
+      'aliyun：\n  a: 1',
+      '第 1 行：不是 YAML：这一行没有半角冒号加空格“: ”，可能写成了全角冒号“：”（MULTILINE_IMPLICIT_KEY）',
+    ],
+    ['- a', '第 1 行：整个文件：类型不对，应为一组“名称: 值”'],
+    [login('{ template: a, extra: b }'), '第 3 行：aliyun/login-code/mainland：有未知的项“extra”'],
+    [login('{ template: [a] }'), '第 3 行：aliyun/login-code/mainland/template：类型不对，应为文本或整数'],
+    [login('{ en: { params: [] } }'), '第 3 行：aliyun/login-code/mainland/en：缺少 template'],
+    [login('{ template: "" }'), '第 3 行：aliyun/login-code/mainland/template：太短，至少 1 个字符'],
+  ] as const) {
+    const read = parseSmsTemplates(text, KNOWN)
+    t.same('faults' in read && read.faults.map(each => tellYamlFault(each).in('zh-CN')), [chinese])
+  }
+  for (const [text, chinese] of [
+    ['g:\n  request: { url: a, method: FETCH }', '第 2 行：g/request/method：必须是以下之一：GET, POST, PUT'],
+    ['g:\n  request: { url: a, form: {}, json: a }', '第 2 行：g/request：form、json、xml 只能写其中一项'],
+    ['G:\n  request: { url: a }', '第 1 行：整个文件：“G”格式不对，应匹配 ^[a-z][a-z0-9-]{0,30}$'],
+    ['g:\n  request: { url: a }\n  limits: { seconds: 99 }', '第 3 行：g/limits/seconds：太大，最大为 60'],
+  ] as const) {
+    const read = parseGateways(text)
+    t.equal('fault' in read && tell(read.fault).in('zh-CN'), chinese)
+  }
 })

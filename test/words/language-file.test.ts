@@ -82,7 +82,7 @@ t.test('each fault is named by its pointer and its line', async t => {
       language => Object.assign(language, { language: ' ' }),
       '"language": " ", → /language must not be blank',
     ],
-    [language => Object.assign(language, { dir: 'up' }), '"dir": "up", → /dir must be ltr or rtl'],
+    [language => Object.assign(language, { dir: 'up' }), '"dir": "up", → /dir must be one of ltr, rtl'],
     [language => Object.assign(language, { common: [] }), '"common": [], → /common must be object'],
     [
       language => Object.assign(language['validity'] ?? {}, { week: { other: '1' } }),

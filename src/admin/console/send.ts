@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 import { readTypedRecipient } from '../../callback/recipients.ts'
-import { quote, type Sentence, say, term } from '../../language/sentence.ts'
+import { quote, type ReaderLanguage, type Sentence, say, term } from '../../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../../messages/kinds.ts'
+import { sampleIn } from '../../messages/samples.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse, TestAnswer } from './page.ts'
@@ -35,7 +36,10 @@ function sendableKinds({ view }: ConsoleOptions): readonly CallbackKind[] {
   return callbackKinds.filter(kind => view.channels.includes(kind.channel))
 }
 
-async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
+async function sendTest(
+  { language, operator, fields }: PageRequest,
+  options: ConsoleOptions,
+): Promise<PageResponse> {
   const { kind: chosen } = fields
   const to = readTypedRecipient(fields['to'] ?? '')
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
@@ -43,27 +47,26 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
     return sendPage(options, null, say('Choose a kind and type one recipient.'))
   }
   const { channel, name } = kind
-  const answer = await options.testSend(channel, testBody(kind, to, options.view.now()))
+  const answer = await options.testSend(channel, testBody(kind, to, options.view.now(), language))
   const { ids } = answer
   options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
   return sendPage(options, { kind: name, ...answer })
 }
 
-/** The body that the platform would post for a kind, with a code of its own and a subject that says it is a test. */
+/** The body that the platform would post for a kind, in the reader's words, with a code of its own and a subject that says it is a test. */
 export function testBody(
   kind: CallbackKind,
   to: string,
   now: number,
+  language: ReaderLanguage,
 ): Record<string, unknown> & { to: string } {
   const code = String(randomInt(100_000, 1_000_000))
-  const params = {
-    ...kind.sample.params,
-    ...(kind.sample.params['code'] === undefined ? {} : { code }),
-    type: kind.type,
-  }
+  const sample = sampleIn(language, kind)
+  const params = { ...sample.params, ...(sample.params['code'] && { code }), type: kind.type }
   if (kind.channel === 'sms') return { to, sms_param: params }
-  const at = new Date(now).toISOString().slice(11, 19)
-  return { to, subject: `Test ${at}: ${kind.sample.subject ?? kind.name}`, email_param: params }
+  const at = new Date(now).toTimeString().slice(0, 8)
+  const subject = say('Test {at}: {subject}', { at, subject: sample.subject ?? kind.name }).in(language)
+  return { to, subject, email_param: params }
 }
 
 /** The form of a test send, and the answer to the last one. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { runEmulateCommand } from '../../../sandbox/emulator/command.ts'
+import { englishIn } from '../../language/english.ts'
 import { until } from '../../rigs/until.ts'
 
 const { signal } = new AbortController()
@@ -44,4 +45,32 @@ t.test('a wrong command line is told with its usage', async t => {
     t.equal(await runEmulateCommand(argv, io), 2, argv.join(' '))
     t.match(err, /npm run emulate/, argv.join(' '))
   }
+})
+
+t.test('it speaks Chinese to its reader', async t => {
+  let said = ''
+  const write = (text: string) => (said += text)
+  const io = { stdout: { write }, stderr: { write }, signal, language: 'zh-CN' } as const
+  for (const option of [
+    '--help',
+    '--page-port=x',
+    '--auth-path=a',
+    '--auth-path=/subscribe',
+    '--expire-in=d',
+  ])
+    await runEmulateCommand([option], io)
+  t.same(
+    englishIn(said, [
+      'npm run emulate',
+      'OPTIONS',
+      '/auth',
+      'expire_in',
+      'milliseconds',
+      'seconds',
+      ' PATH',
+      ' UNIT',
+      'emulate:',
+    ]),
+    [],
+  )
 })
