@@ -66,6 +66,8 @@ t.test('a day with an outage, in a browser', { skip: noBrowser }, async t => {
   const phone = await open({ viewport: { width: 360, height: 800 } })
   await phone.goto(page.url())
   await take(phone, 'phone')
+  // The service is about to be restarted, and the page looks for news of it.
+  await phone.goto('about:blank')
   const waiting = await look('/console/messages?state=queued')
   t.match(waiting, 'waiting')
   t.match(waiting, '535')
