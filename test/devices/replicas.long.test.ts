@@ -52,11 +52,15 @@ async function replicas(t: Test) {
     emulator,
     /** How many have asked for the lead, whether they were given it or not. */
     async askers() {
-      const asked = (await postgres.log()).matchAll(/INSERT INTO courier_leader_leases.*?\$2 = '([^']+)'/gs)
+      const asked = (await postgres.log()).matchAll(
+        /INSERT INTO courier_leader_leases.*?\$1 = 'alerts', \$2 = '([^']+)'/gs,
+      )
       return new Set([...asked].map(([, owner]) => owner)).size
     },
     async leader() {
-      const { rows } = await database.query<{ owner: string }>('SELECT owner FROM courier_leader_leases')
+      const { rows } = await database.query<{ owner: string }>(
+        "SELECT owner FROM courier_leader_leases WHERE name = 'alerts'",
+      )
       return rows[0]?.owner
     },
     async replica() {
