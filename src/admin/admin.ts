@@ -35,8 +35,9 @@ interface AdminOptions {
   readonly keys: ReceiverOptions['keys']
 }
 
-/** How often it is looked which facts have begun and which are over, ms. */
+/** How often it is looked which facts have begun and which are over, ms; each third time the store is asked, too. */
 const LOOK_EVERY_MS = 10_000
+const ASK_EVERY = 3
 
 /** The private listener with all that is on it: health, metrics, console; and what the log says of facts. */
 export async function openAdmin(options: AdminOptions): Promise<FastifyInstance> {
@@ -65,7 +66,9 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
       return hasOldKey || config[`${name}_TOKEN_PREVIOUS`] !== undefined
     }),
   }
-  const looking = setInterval(createFactWatch(view, emit), LOOK_EVERY_MS).unref()
+  const look = createFactWatch(view, emit)
+  let looks = 0
+  const looking = setInterval(() => void look((looks += 1) % ASK_EVERY === 0), LOOK_EVERY_MS).unref()
   app.addHook('onClose', async () => clearInterval(looking))
   await app.register(statusRoutes, shown)
   await app.register(consoleRoutes, shown)

@@ -259,16 +259,16 @@ function listLines(view: ServiceView, summary?: Summary | null): Fact[] {
   })
 }
 
-/** Makes the function that looks what has begun since the last look, and what is over. */
-export function createFactWatch(view: ServiceView, emit: Emit): () => Promise<void> {
+/** Makes the function that looks what has begun since the last look, and what is over. @param asksStore also of what only the store knows */
+export function createFactWatch(view: ServiceView, emit: Emit): (asksStore?: boolean) => Promise<void> {
   let before = new Map<string, Fact>()
   const tellNew = (is: 'begun' | 'over', facts: typeof before, known: typeof before) => {
     for (const [name, { kind, level, about, scope, whose }] of facts)
       if (!known.has(name)) emit({ type: 'fact', is, kind, level, about, scope, whose })
   }
-  return async () => {
-    const summary = await readSummaryIfUp(view, view.now() - DAY)
-    // What only the store knows goes on while it does not answer.
+  return async (asksStore = true) => {
+    const summary = asksStore ? await readSummaryIfUp(view, view.now() - DAY) : null
+    // What only the store knows goes on while it is not asked, or does not answer.
     const unknown = summary === null ? [...before].filter(([, { kind }]) => OF_STORE.has(kind)) : []
     const logged = listLines(view, summary ?? undefined).filter(
       ({ kind }) => FACT_KINDS[kind].isLogged !== false,

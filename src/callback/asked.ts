@@ -64,9 +64,9 @@ export function createAskedCount({ accept, memos, payloadKeys, clock, owner }: A
   }
 
   async function write(at: number, added: readonly Asked[]): Promise<void> {
-    const replica = await findReplica()
+    const replica = added.length === 0 ? -1 : await findReplica()
+    if (replica < 0) return
     const name = nameOf(at, replica)
-    if (added.length === 0 || replica < 0) return
     const stored = readMemo(name, (await memos.readMemos([name])).get(name))
     const recipient = JSON.stringify(keepBusiest(stored, added))
     const value = encryptPayload(payloadKeys, name, { recipient, content: { params: {}, words: 'ours' } })
