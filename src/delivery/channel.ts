@@ -112,8 +112,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
-  /** When it was asked to tidy last: that gives nothing, and puts no look for codes off. */
-  let tidiedAt = 0
   /** How many to ask for when nobody knows how many there are. */
   let nextClaim = FIRST_CLAIM
   /** When the store has something for us, of destinations that are not passed over; null: nothing that we know of. ms since the epoch. */
@@ -541,7 +539,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   async function tidyStore(): Promise<void> {
-    tidiedAt = clock.now()
+    claimedAt = clock.now()
     try {
       const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
       settler.reportEnded(settled)
@@ -639,7 +637,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      if (now - Math.max(claimedAt, tidiedAt) >= TIDY_MS) tidy()
+      if (now - claimedAt >= TIDY_MS) tidy()
     },
     stop() {
       clearTimeout(claimTimer)

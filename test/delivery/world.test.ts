@@ -15,8 +15,3 @@ t.test(
 t.test('a message that goes on to a slow carrier leaves its place to the next one at once', async t =>
   checkWorlds(t, 1, 'failover', 917_508_136),
 )
-
-// In this world four messages overtook a code, since the store was asked to tidy again and again, and each time not for codes.
-t.test('however often the store tidies, it is asked for codes while memory is full', async t =>
-  checkWorlds(t, 1, 'chance', 750_607_169),
-)
