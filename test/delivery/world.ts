@@ -85,6 +85,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   let sends = 0
   let kills = 0
   let troubledAt = 0
+  /** Since when all carriers have been asked again; Infinity: one rests. */
+  let closedSince = 0
   let storeFreeAt = 0
   let isStoreFailing = false
   let isUsedUp = false
@@ -129,8 +131,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     sends += 1
     const { given, expiresAt } = rowOf(id)
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
-    if (given.message.purpose === 'code' || !areClosed()) return
-    // Where others go before it, or none may go, it waits for them.
+    if (given.message.purpose === 'code' || !areClosed() || time.now() - closedSince < NOTICED_MS) return
+    // Where others go before it, or none may go, or none might just before, it waits for them.
     const busy = new Set(
       process?.delivery.status().flatMap(each => each.destinations.map(({ destination }) => destination)),
     )
@@ -324,8 +326,12 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     })
   }
 
-  const areClosed = (): boolean =>
-    process?.delivery.status().every(({ breaker }) => breaker === 'closed') ?? false
+  function areClosed(): boolean {
+    const are = process?.delivery.status().every(({ breaker }) => breaker === 'closed') ?? false
+    if (!are) closedSince = Infinity
+    else if (closedSince === Infinity) closedSince = time.now()
+    return are
+  }
 
   /** Since when there has been a free place and something to be sent, here or in the store. */
   let idleSince: number | undefined
