@@ -112,6 +112,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   let isClaiming = false
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
+  /** When it was asked to tidy last: that gives nothing, and puts no look for codes off. */
+  let tidiedAt = 0
   /** How many to ask for when nobody knows how many there are. */
   let nextClaim = FIRST_CLAIM
   /** When the store has something for us, of destinations that are not passed over; null: nothing that we know of. ms since the epoch. */
@@ -452,7 +454,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const most = mostWaiting(now)
     const isFull = 2 * (countWaiting(now) + reservedCount) > most
     // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
-    if (isDue && isFull && queue.length > queue.codes && now - claimedAt >= PEEK_MS) mayHoldCodes = true
+    const mayHide = (isDue || wanted > 0) && isFull && queue.length > queue.codes
+    if (mayHide && now - claimedAt >= PEEK_MS) mayHoldCodes = true
     const limit =
       isDue || wanted > 0 ? countClaimable(standing, most, Math.max(isDue ? nextClaim : 0, wanted), now) : 0
     clearTimeout(claimTimer)
@@ -539,7 +542,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   async function tidyStore(): Promise<void> {
-    claimedAt = clock.now()
+    tidiedAt = clock.now()
     try {
       const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
       settler.reportEnded(settled)
@@ -637,7 +640,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      if (now - claimedAt >= TIDY_MS) tidy()
+      if (now - Math.max(claimedAt, tidiedAt) >= TIDY_MS) tidy()
     },
     stop() {
       clearTimeout(claimTimer)
