@@ -12,7 +12,7 @@ import { modulesOf } from '../providers/list.ts'
 import type { Outcome } from '../providers/provider.ts'
 import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { padColumn } from '../runtime/terminal.ts'
 import { callbackUrls } from '../service/callback-urls.ts'
@@ -34,7 +34,7 @@ import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import { checkMachine, checkStore, createMachineLimits, type MachineLimits } from './check/machine.ts'
 import { checkEventReceiver } from './check/receivers.ts'
 import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
-import { checkSettings, checkTemplates } from './check/settings.ts'
+import { checkSettings, checkTemplates, resultOfFault } from './check/settings.ts'
 import { type Command, type Io, readArguments } from './command.ts'
 import { requestHealth } from './health.ts'
 
@@ -124,16 +124,14 @@ type Results = Iterable<CheckResult> | Promise<Iterable<CheckResult>>
 /** Settings whose files have a check of their own, which says what is wrong with them. */
 const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
 
-function failOf({ name, problem, remedy = 'see `callback-courier settings`' }: SettingFault): CheckResult {
-  return checkFailure(name, problem, remedy)
-}
+const failOf = (fault: SettingFault) => resultOfFault('fail', fault)
 
 /** Turns an unexpected error of a check into a result, so that the other checks go on. */
 async function attempt(about: string, check: () => Results): Promise<readonly CheckResult[]> {
   try {
     return [...(await check())]
   } catch (error) {
-    return [checkFailure(about, wordsOf(error), 'this was not foreseen: please report it')]
+    return [checksOf(about).fail(wordsOf(error), 'this was not foreseen: please report it')]
   }
 }
 
@@ -145,7 +143,7 @@ async function checkProviders(config: Config, clock: Clock): Promise<readonly Ch
     templates = await openSmsTemplates(config, silent)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map(({ name, problem }) => checkFailure(name, problem, 'see docs/sms.md'))
+    return error.faults.map(fault => failOf({ remedy: 'see docs/sms.md', ...fault }))
   }
   const checks = modulesOf(config).map(async module => {
     const providers = await module.open(config, { clock, templates, limits: module.limits })
@@ -169,7 +167,7 @@ async function checkKinds(config: Config): Promise<readonly CheckResult[]> {
     if (!(error instanceof ConfigError)) throw error
     return []
   })
-  return unsendable.map(what => checkWarning('SMS_TEMPLATES_FILE', what, MAP_THEM))
+  return unsendable.map(what => checksOf('SMS_TEMPLATES_FILE').warn(what, MAP_THEM))
 }
 
 const MAP_THEM = say('map them to an approved template, or to the one of another code: docs/sms.md')
@@ -190,7 +188,7 @@ export async function askForFacts(io: Io, language: ReaderLanguage): Promise<rea
   if ('why' in asked)
     return asked.status === null || asked.status === 404
       ? []
-      : [checkWarning('service', asked.why, say('run check with the settings of the running service'))]
+      : [checksOf('service').warn(asked.why, say('run check with the settings of the running service'))]
   const { causes } = asked.answer as { readonly causes: readonly Fact[] }
   return causes
     .filter(({ kind }) => !CHECKED_KINDS.has(kind))
@@ -211,7 +209,7 @@ export async function askForReports(io: Io, now: number): Promise<readonly Check
   }
   return [...taken].flatMap(([provider, count]) => {
     const what = say('has sent no report on the last {count} SMS that it took', { count })
-    return reported.has(provider) ? [] : checkWarning(provider, what, SWITCH_ON)
+    return reported.has(provider) ? [] : checksOf(provider).warn(what, SWITCH_ON)
   })
 }
 
@@ -261,9 +259,9 @@ async function checkRobots(config: Config, renderer: Renderer, clock: Clock): Pr
   return (config.SMS_GATEWAYS ?? []).flatMap(({ channel, name }) => {
     const outcome = outcomes.get(name)
     if (channel !== 'chat') return []
-    if (outcome?.is === 'sent') return checkOk(name, 'took a test: look whether the group shows it')
+    if (outcome?.is === 'sent') return checksOf(name).ok('took a test: look whether the group shows it')
     const what = outcome === undefined ? say('it does not answer') : describeReply(outcome)
-    return checkFailure(name, what, 'look at it in SMS_GATEWAYS_FILE')
+    return checksOf(name).fail(what, 'look at it in SMS_GATEWAYS_FILE')
   })
 }
 
@@ -276,8 +274,8 @@ async function checkBounceMailbox(config: Config, clock: Clock): Promise<readonl
   const fault = await tryMailbox({ address, tokens })
   return [
     fault === null
-      ? checkOk('BOUNCE_IMAP_URL', say('logs in, and opens the folder'))
-      : checkFailure('BOUNCE_IMAP_URL', fault.what, fault.next),
+      ? checksOf('BOUNCE_IMAP_URL').ok(say('logs in, and opens the folder'))
+      : checksOf('BOUNCE_IMAP_URL').fail(fault.what, fault.next),
   ]
 }
 

@@ -22,7 +22,6 @@ const OPTIONS = {
   base: { type: 'string' },
   local: { type: 'boolean', default: false },
   insecure: { type: 'boolean', default: false },
-  ca: { type: 'string' },
   unsigned: { type: 'boolean', default: false },
   'validate-only': { type: 'boolean', default: false },
 } as const
@@ -61,10 +60,7 @@ export const send: Command = async (argv, io) => {
     return failWith(io, say('{channel} is off: {setting} is not set', { channel: say(channel), setting }))
   }
   trustAuthorities(config.TLS_CA_FILE, io.readFile)
-  const platform = createCallbackClient({
-    insecure: values.insecure || values.local,
-    ca: values.ca === undefined ? undefined : io.readFile(values.ca),
-  })
+  const platform = createCallbackClient({ insecure: values.insecure || values.local })
   const credentials = { corpId: config.CORP_ID, token: entry.token }
   try {
     const validated = await platform.validate(entry.url, credentials)

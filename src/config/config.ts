@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { ReaderLanguage, Words } from '../language/sentence.ts'
-import { joinSentences, say, tell, withRemedy } from '../language/sentence.ts'
-import type { Setting, SettingAdvice, SettingFault } from '../settings/setting.ts'
+import { joinSentences, say, tell } from '../language/sentence.ts'
+import { describeFault, type Setting, type SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
@@ -15,7 +15,7 @@ export { isLoopback } from '../settings/urls.ts'
 export type { SettingSources } from './sources.ts'
 
 /** Every setting under the name it has in the environment, read into its type; and what should not stay so. */
-export type Config = SettingValues & { readonly warnings: readonly SettingAdvice[] }
+export type Config = SettingValues & { readonly warnings: readonly SettingFault[] }
 
 /** The settings cannot be used. Its message lists every fault, in an operator's words, without secrets. */
 export class ConfigError extends Error {
@@ -45,9 +45,7 @@ function listFaults(faults: readonly SettingFault[], language: ReaderLanguage): 
     faults.length === 1
       ? say('One setting is missing or wrong:')
       : say('{n} settings are missing or wrong:', { n: faults.length })
-  const lines = faults.map(({ name, problem, remedy }) => {
-    return `  ${withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy).in(language)}`
-  })
+  const lines = faults.map(fault => `  ${describeFault(fault).in(language)}`)
   return `${title.in(language)}\n${lines.join('\n')}`
 }
 
@@ -83,14 +81,8 @@ export function loadConfig(
   }
 
   const values = read.values as SettingValues
-  const strays = merged.strayLines.map(
-    ({ name, problem, ...more }): SettingAdvice => ({
-      name: 'settings',
-      sentence: say('{name} {problem}', { name, problem: tell(problem) }),
-      ...more,
-    }),
-  )
-  const config: Config = { ...values, warnings: [...strays, ...merged.warnings, ...listAdvice(values)] }
+  const warnings = [...merged.strayLines, ...merged.warnings, ...listAdvice(values)]
+  const config: Config = { ...values, warnings }
   texts.set(config, merged.given)
   return config
 }

@@ -2,8 +2,7 @@ import { say, tell, type Words } from '../language/sentence.ts'
 import { providerModules } from '../providers/list.ts'
 import { roleOf } from '../settings/readers.ts'
 import { isRouted } from '../settings/senders.ts'
-import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
-import { missingSetting, missingSettings } from '../settings/setting.ts'
+import { missingSetting, missingSettings, type SettingFault } from '../settings/setting.ts'
 import { isLoopback } from '../settings/urls.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 
@@ -291,51 +290,45 @@ function* secretFaults(s: Partly): Generator<SettingFault> {
 }
 
 /** Settings that work but should not stay as they are. */
-export function listAdvice(s: SettingValues): readonly SettingAdvice[] {
-  return [...tokenAdvice(s), ...serviceAdvice(s)]
+export function listAdvice(s: SettingValues): readonly SettingFault[] {
+  return [...tokenAdvice(s), ...serviceAdvice(s), ...smsAdvice(s)]
 }
 
-function* tokenAdvice(s: SettingValues): Generator<SettingAdvice> {
+function* tokenAdvice(s: SettingValues): Generator<SettingFault> {
   for (const name of ['EMAIL_TOKEN', 'SMS_TOKEN', 'EMAIL_TOKEN_PREVIOUS', 'SMS_TOKEN_PREVIOUS'] as const) {
     const token = s[name]
     if (token === undefined) continue
     if (/\d$/.test(token))
       yield {
         name,
-        sentence: say('{name} ends in a digit', { name }),
+        problem: 'ends in a digit',
         remedy:
           'Token and timestamp are signed without anything between them, so choose one that ends in a letter (`callback-courier token`)',
       }
     if (/[\s#"'`$\\]/.test(token))
       yield {
         name,
-        sentence: say(
-          '{name} has a character that dotenv files and container env files read differently (space, #, quote, $, \\)',
-          { name },
-        ),
+        problem:
+          'has a character that dotenv files and container env files read differently (space, #, quote, $, \\)',
         remedy: 'compare its fingerprint (`callback-courier check`), or choose another Token',
       }
-    if (token.length < 16)
+    if (token.length < SAFE_TOKEN_LENGTH)
       yield {
         name,
-        sentence: say('{name} has fewer than 16 characters and can be guessed', { name }),
+        problem: 'has fewer than 16 characters and can be guessed',
         remedy: '`callback-courier token` makes a good one',
       }
   }
   if (s.EMAIL_TOKEN !== undefined && s.EMAIL_TOKEN === s.SMS_TOKEN)
-    yield {
-      name: 'EMAIL_TOKEN',
-      sentence: 'EMAIL_TOKEN and SMS_TOKEN are the same',
-      remedy: 'give each channel its own',
-    }
+    yield { name: 'EMAIL_TOKEN', problem: 'and SMS_TOKEN are the same', remedy: 'give each channel its own' }
 }
 
-function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
+function* serviceAdvice(s: SettingValues): Generator<SettingFault> {
   if (s.ONLY_TO !== undefined)
     yield {
       name: 'ONLY_TO',
-      sentence: say(
-        'ONLY_TO is set, with {n} entries: whatever is for anybody else is answered 0 and held, never sent',
+      problem: say(
+        'is set, with {n} entries: whatever is for anybody else is answered 0 and held, never sent',
         { n: s.ONLY_TO.length },
       ),
       remedy: 'remove it when the trial is over',
@@ -343,54 +336,43 @@ function* serviceAdvice(s: SettingValues): Generator<SettingAdvice> {
   if (s.ADMIN_TOKENS === undefined)
     yield {
       name: 'ADMIN_TOKENS',
-      sentence:
-        'ADMIN_TOKENS is not set: every user of this machine can read console and metrics, and send, retry and cancel messages',
+      problem:
+        'is not set: every user of this machine can read console and metrics, and send, retry and cancel messages',
       remedy: '`callback-courier token` makes one; without it URLs and backups are not given out',
     }
   for (const [name, remedy] of [
     ['ALLOWED_SOURCES', 'it protects nothing'],
     ['TRUSTED_PROXIES', 'any caller can then claim any address'],
   ] as const)
-    if (s[name].some(isWholeInternet))
-      yield { name, sentence: say('{name} contains a network of everybody (/0)', { name }), remedy }
+    if (s[name].some(isWholeInternet)) yield { name, problem: 'contains a network of everybody (/0)', remedy }
   if (!s.TLS && s.ALLOWED_SOURCES.length > 0 && s.TRUSTED_PROXIES.length === 0)
     yield {
       name: 'TLS',
-      sentence: 'TLS=off means a proxy in front, but TRUSTED_PROXIES is empty',
+      problem: 'is off, which means a proxy in front, but TRUSTED_PROXIES is empty',
       remedy: "ALLOWED_SOURCES will be compared with the proxy's address",
     }
   if (s.SMTP_LOGIN_WITHOUT_TLS)
     yield {
       name: 'SMTP_LOGIN_WITHOUT_TLS',
-      sentence: "SMTP_LOGIN_WITHOUT_TLS=on lets the mail server's password cross the network in the clear",
+      problem: "lets the mail server's password cross the network in the clear",
       remedy: 'use a server with TLS, and leave it out',
     }
-  yield* smsAdvice(s)
   if (s.ALERTS !== undefined && s.DDQ_URL === undefined)
-    yield {
-      name: 'ALERTS',
-      sentence: 'ALERTS is set, but nobody is told of anything',
-      remedy: 'set DDQ_URL as well',
-    }
+    yield { name: 'ALERTS', problem: 'is set, but nobody is told of anything', remedy: 'set DDQ_URL as well' }
 }
 
-function* smsAdvice(s: SettingValues): Generator<SettingAdvice> {
-  const { SMS_TOKEN: token, SMS_ROUTES: routes, SMS_COUNTRIES: countries } = s
+function* smsAdvice(s: SettingValues): Generator<SettingFault> {
+  const { SMS_TOKEN: token, SMS_ROUTES: routes, SMS_COUNTRIES: countries = [] } = s
   const name = 'SMS_COUNTRIES'
-  if (token === undefined || countries === undefined) return
+  if (token === undefined) return
   if (countries === '*')
-    yield {
-      name,
-      sentence: 'SMS_COUNTRIES=* lets SMS go to every country, also to those where one SMS costs much',
-    }
+    yield { name, problem: 'lets SMS go to every country, also to those where one SMS costs much' }
   else if (routes !== undefined && !routes.has('*')) {
-    const without = countries.filter(country => !routes.has(country))
-    if (without.length > 0)
+    const without = countries.filter(country => !routes.has(country)).join(', ')
+    if (without !== '')
       yield {
         name,
-        sentence: say('SMS_COUNTRIES has {countries}, which no route leads to', {
-          countries: without.join(', '),
-        }),
+        problem: say('has {countries}, which no route leads to', { countries: without }),
         remedy: 'add it to SMS_ROUTES',
       }
   }

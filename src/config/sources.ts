@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
 import { say, tell } from '../language/sentence.ts'
 import { findMisencoded, judgeUnreadable } from '../runtime/fault.ts'
-import type { SettingAdvice, SettingFault } from '../settings/setting.ts'
+import type { SettingFault } from '../settings/setting.ts'
 import { listeners } from './settings/callers.ts'
 import { allSettings, type SettingName, settingNames, settingOf } from './settings.ts'
 
@@ -90,19 +90,10 @@ function readDotenv({ dotenvPath: path, readFile }: SettingSources, faults: Sett
       ),
     )
     const remedy = 'put the whole value into single quotes'
-    const said = ambiguous.map(
-      (name): SettingAdvice => ({
-        name,
-        sentence: say('{name} in {path} is read differently by Compose, because of its $ or #', {
-          name,
-          path,
-        }),
-        remedy,
-      }),
-    )
+    const problem = say('in {path} is read differently by Compose, because of its $ or #', { path })
     return {
       dotenv: parseEnv(text),
-      ambiguous: said,
+      ambiguous: ambiguous.map((name): SettingFault => ({ name, problem, remedy })),
       strayLines: misencoded === null ? findStrayLines(text, path) : [],
     }
   } catch (error) {
@@ -166,26 +157,16 @@ function valueOf(
 function findUnknownSettings(
   all: Readonly<Record<string, string>>,
   dotenv: Readonly<Record<string, string | undefined>>,
-): readonly SettingAdvice[] {
+): readonly SettingFault[] {
   const known = new Set<string>(settingNames)
   for (const name of settingNames) if ('secret' in allSettings[name]) known.add(`${name}_FILE`)
-  const warnings: SettingAdvice[] = []
-  for (const name of Object.keys(all)) {
-    if (known.has(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) continue
+  return Object.keys(all).flatMap((name): SettingFault | readonly [] => {
+    if (known.has(name) || NOT_OURS.test(name) || !/^[\w.-]+$/.test(name)) return []
     const near = nearestName(name, known)
-    if (near !== null)
-      warnings.push({
-        name,
-        sentence: say('{name} is not a setting and is ignored', { name }),
-        remedy: say('did you mean {near}?', { near }),
-      })
-    else if (Object.hasOwn(dotenv, name))
-      warnings.push({
-        name,
-        sentence: say('{name} is not a setting of this service and is ignored', { name }),
-      })
-  }
-  return warnings
+    const problem = 'is not a setting of this service and is ignored'
+    if (near !== null) return { name, problem, remedy: say('did you mean {near}?', { near }) }
+    return Object.hasOwn(dotenv, name) ? { name, problem } : []
+  })
 }
 
 function isAbsent(error: unknown): boolean {

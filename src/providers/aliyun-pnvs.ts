@@ -1,4 +1,4 @@
-import { checkOk } from '../runtime/check-result.ts'
+import { checksOf } from '../runtime/check-result.ts'
 import { objectOf } from '../runtime/json-object.ts'
 import { isRouted } from '../settings/senders.ts'
 import { settingWithReader } from '../settings/setting.ts'
@@ -20,8 +20,7 @@ const pnvsSettings = {
 } as const
 
 /** What nobody can set here, and what an operator should know before it surprises somebody. */
-const NATURE = checkOk(
-  'aliyun-pnvs limits',
+const NATURE = checksOf('aliyun-pnvs limits').ok(
   "sends codes to +86 only, in Aliyun's own words and without your brand, and a number gets one in 60 s (Interval)",
   'look at its gift signature and template in the console: Aliyun exchanges them',
 )

@@ -1,6 +1,6 @@
 import type { Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
-import { type CheckResult, checkFailure, checkOk } from '../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Mailbox } from '../settings/readers.ts'
 import type { SmsRoutes } from '../settings/senders.ts'
@@ -84,6 +84,6 @@ export function proxyOf({ HTTPS_PROXY: url, NO_PROXY: except }: ChannelSettings)
 /** Logs in at a provider, without sending anything. @param next what to look at when that fails for a reason that the provider has no advice for. */
 export async function checkLogin(provider: Provider, next: Words): Promise<CheckResult> {
   const { ok: works, detail, next: remedy } = await provider.verify()
-  if (works) return checkOk(provider.name, detail)
-  return checkFailure(provider.name, detail, remedy ?? adviceOn({ reply: detail }) ?? next)
+  if (works) return checksOf(provider.name).ok(detail)
+  return checksOf(provider.name).fail(detail, remedy ?? adviceOn({ reply: detail }) ?? next)
 }

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { say, term } from '../language/sentence.ts'
 import type { DeliveryReport } from '../outbox/outbox.ts'
-import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import { textOf } from './json-answer.ts'
 import { createRedactor, NO_MESSAGE } from './redact.ts'
 
@@ -119,15 +119,13 @@ export function reportCodeOf(value: unknown): string | null {
 /** Says whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
 export function checkUnsignedReceipts(carrier: string, { PUBLIC_URL }: ReceiptSettings): CheckResult {
   if (PUBLIC_URL === undefined)
-    return checkWarning(
-      'receipts',
+    return checksOf('receipts').warn(
       say('off: nobody will know whether an SMS by {carrier} reached its phone', { carrier: term(carrier) }),
       say("set PUBLIC_URL, and enter the URL that `callback-courier urls` prints in {carrier}'s console", {
         carrier: term(carrier),
       }),
     )
-  return checkOk(
-    'receipts',
+  return checksOf('receipts').ok(
     say(
       '{carrier} reports what becomes of each SMS once its console has the URL that `callback-courier urls` prints',
       { carrier: term(carrier) },

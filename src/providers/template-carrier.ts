@@ -1,6 +1,6 @@
 import { quote, type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
@@ -396,7 +396,7 @@ export function defineTemplateCarrier<
       const unsigned = checkUnsignedReceipts(title, config)
       const fault = findTemplateFault(config, templates)
       if (fault !== null)
-        return [login, checkFailure(fault.name, fault.problem, fault.remedy ?? 'see docs/sms.md'), unsigned]
+        return [login, checksOf(fault.name).fail(fault.problem, fault.remedy ?? 'see docs/sms.md'), unsigned]
       if (login.is !== 'ok') return [login]
       if (lists === undefined) return [login, ...notes, unsigned]
       const ofTemplates = templates.signatures(name)
@@ -461,16 +461,14 @@ function checkEach<U, T>(
   const [count, why] = [used.length, tell(listed.cannotKnow)]
   return [
     what === 'signatures'
-      ? checkWarning(
-          carrier,
+      ? checksOf(carrier).warn(
           say('cannot know whether its signatures are approved: {why}', { why }),
           say(
             "allow the key to list them, or look at the {count} signatures in use in the carrier's console",
             { count },
           ),
         )
-      : checkWarning(
-          carrier,
+      : checksOf(carrier).warn(
           say('cannot know whether its templates are approved: {why}', { why }),
           say(
             "allow the key to list them, or look at the {count} templates in use in the carrier's console",
@@ -484,13 +482,12 @@ function checkSignature(carrier: string, name: string, items: readonly ListedSig
   const about = `${carrier} signature ${name}`
   const found = bestOf(items.filter(item => item.name === name))
   if (found === undefined)
-    return checkFailure(
-      about,
+    return checksOf(about).fail(
       'the account has no such signature',
       'apply for it, without 【】, or correct its name',
     )
-  if (found.approval !== 'approved') return checkFailure(about, ...hindranceOf(found.approval, found.reason))
-  return checkOk(about, found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
+  if (found.approval !== 'approved') return checksOf(about).fail(...hindranceOf(found.approval, found.reason))
+  return checksOf(about).ok(found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
 }
 
 function checkTemplate(
@@ -501,15 +498,13 @@ function checkTemplate(
   const about = `${carrier} template ${template}`
   const found = items.find(({ id }) => id === template)
   if (found === undefined)
-    return checkFailure(
-      about,
+    return checksOf(about).fail(
       say('the account has no such template, and {kind} uses it', { kind }),
       'apply for it, or correct it',
     )
-  if (found.approval !== 'approved') return checkFailure(about, ...hindranceOf(found.approval, found.reason))
+  if (found.approval !== 'approved') return checksOf(about).fail(...hindranceOf(found.approval, found.reason))
   if (found.region !== 'both' && found.region !== region)
-    return checkFailure(
-      about,
+    return checksOf(about).fail(
       say('it is for numbers {place}', { place: PLACE[found.region] }),
       say('map {kind} {place} to another one', { kind, place: PLACE[region] }),
     )
@@ -517,8 +512,7 @@ function checkTemplate(
   const missing = found.variables.filter(name => !given.includes(name))
   const needless = given.filter(name => !found.variables.includes(name))
   if (missing.length + needless.length > 0) {
-    return checkFailure(
-      about,
+    return checksOf(about).fail(
       say('its text has the variables {variables}, the mapping gives {given}', {
         variables: words(found.variables),
         given: words(given),
@@ -526,7 +520,7 @@ function checkTemplate(
       say('make them the same for {kind} in SMS_TEMPLATES_FILE', { kind }),
     )
   }
-  return checkOk(about, say('approved, for {kind} {place}', { kind, place: PLACE[region] }))
+  return checksOf(about).ok(say('approved, for {kind} {place}', { kind, place: PLACE[region] }))
 }
 
 const PLACE = { mainland: say('on the mainland'), abroad: say('abroad') } as const

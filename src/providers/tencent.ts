@@ -1,6 +1,6 @@
 import { say } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
-import { checkOk } from '../runtime/check-result.ts'
+import { checksOf } from '../runtime/check-result.ts'
 import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
@@ -261,8 +261,7 @@ function pageOf(International: number) {
 }
 
 /** No operation tells what the operator has set. */
-const DAILY_LIMIT = checkOk(
-  'tencent limits',
+const DAILY_LIMIT = checksOf('tencent limits').ok(
   'cannot know them: unless you raised it, a number gets 2 SMS a day and the same text once in 30 s',
   "raise the frequency limits in Tencent's console, or a third code of one day is refused",
 )

@@ -1,6 +1,6 @@
 import { quote, type Sentence, say, tell, term, type Words } from '../language/sentence.ts'
 import type { SmsSender } from '../messages/message.ts'
-import { type CheckResult, checkOk, checkWarning } from '../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
 import type { ParsedSetting, SettingFault, Values } from '../settings/setting.ts'
@@ -411,15 +411,13 @@ function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
 function checkReceipts(config: TwilioConfig): CheckResult {
   const url = receiptUrl(config)
   if (url !== undefined)
-    return checkOk('receipts', say('Twilio reports what becomes of each SMS to {url}', { url }))
+    return checksOf('receipts').ok(say('Twilio reports what becomes of each SMS to {url}', { url }))
   if (config.TWILIO_AUTH_TOKEN === undefined)
-    return checkWarning(
-      'receipts',
+    return checksOf('receipts').warn(
       'off: nobody will know whether an SMS reached its phone. Only an API key is set, and Twilio signs its reports with the Auth Token',
       'set TWILIO_AUTH_TOKEN beside the API key; SMS are sent with the key all the same',
     )
-  return checkWarning(
-    'receipts',
+  return checksOf('receipts').warn(
     'off: nobody will know whether an SMS reached its phone. Twilio is not told where to report',
     'set PUBLIC_URL',
   )

@@ -11,14 +11,11 @@ export interface CheckResult {
   readonly next?: Words
 }
 
-export function checkOk(about: CheckResult['about'], what: Words, next?: Words): CheckResult {
-  return { about, is: 'ok', what, ...(next === undefined ? {} : { next }) }
-}
-
-export function checkWarning(about: CheckResult['about'], what: Words, next: Words): CheckResult {
-  return { about, is: 'warn', what, next }
-}
-
-export function checkFailure(about: CheckResult['about'], what: Words, next: Words): CheckResult {
-  return { about, is: 'fail', what, next }
+/** The results that a check may have about a thing. */
+export function checksOf(about: CheckResult['about']) {
+  return {
+    ok: (what: Words, next?: Words): CheckResult => ({ about, is: 'ok', what, ...(next && { next }) }),
+    warn: (what: Words, next: Words): CheckResult => ({ about, is: 'warn', what, next }),
+    fail: (what: Words, next: Words): CheckResult => ({ about, is: 'fail', what, next }),
+  }
 }

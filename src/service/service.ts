@@ -8,7 +8,7 @@ import { type Config, loadConfig } from '../config/config.ts'
 import { reachableHost } from '../config/sources.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
-import { describeAdvice } from '../settings/setting.ts'
+import { describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
 import { bounceUrl, callbackUrls, reportUrls } from './callback-urls.ts'
@@ -64,7 +64,7 @@ export async function startService(
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
   trustAuthorities(config.TLS_CA_FILE, readFile)
   const log = createLog(config.LOG_LEVEL, options.log)
-  for (const advice of config.warnings) log.warn({ event: 'setting' }, String(describeAdvice(advice)))
+  for (const fault of config.warnings) log.warn({ event: 'setting' }, String(describeFault(fault)))
   // Whoever finds these out at the next update, or in a burst, has lost something.
   for (const { about, what, next } of findShortcomings(config))
     log.warn({ event: 'setting' }, `${String(about)}: ${String(what)}: ${String(next)}`)

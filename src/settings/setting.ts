@@ -1,4 +1,4 @@
-import { type Sentence, type Words, withRemedy } from '../language/sentence.ts'
+import { type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 
 /** The JSON schema of one setting. `reads`: its reader turns its text into its value. */
 export interface SettingSchema {
@@ -57,7 +57,7 @@ export type Both<U> = (U extends unknown ? (each: U) => void : never) extends (b
   ? I
   : never
 
-/** The fault of one setting; never holds the value of a secret. */
+/** What is wrong with one setting, or works but should not stay so; never holds the value of a secret. */
 export interface SettingFault {
   readonly name: string | Sentence
   /** The fault, as it goes on behind the name: `is missing`. */
@@ -66,16 +66,9 @@ export interface SettingFault {
   readonly remedy?: Words | undefined
 }
 
-/** What works, but should not stay so. */
-export interface SettingAdvice {
-  readonly name: string
-  /** A sentence without its stop, which names the setting. */
-  readonly sentence: Words
-  readonly remedy?: Words
-}
-
-export function describeAdvice({ sentence, remedy }: SettingAdvice): Sentence {
-  return withRemedy(sentence, remedy)
+/** A fault as a sentence, without its stop. */
+export function describeFault({ name, problem, remedy }: SettingFault): Sentence {
+  return withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy)
 }
 
 /** The fault of a setting that has to be set. @param remedy what to do, as a clause. */

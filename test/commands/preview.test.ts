@@ -12,6 +12,8 @@ t.test('writes what people get to read, and says where', async t => {
   t.match(said, out)
   t.match(readFileSync(join(out, 'mail/phone-change.en.html'), 'utf8'), '<html')
   t.match(readFileSync(join(out, 'sms/login-code.zh-CN.txt'), 'utf8'), 'Example')
+  const unwritable = await command(['preview', '--out', '/dev/null/shown'], enough)
+  t.match(unwritable, { code: 1, err: /^ENOTDIR: .*\n$/ }, 'a folder that cannot be made is said in a line')
 })
 
 t.test('one language, when asked for, and none that there is not', async t => {

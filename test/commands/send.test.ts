@@ -152,13 +152,6 @@ t.test('a sample is marked in the code, else in its link, else in a name: no two
   t.equal(markValue('url', 'https://a.example/x?b=1', '654321'), 'https://a.example/x?b=1&t=654321')
 })
 
-t.test('a file that an option names and that is not there is said in a line', async t => {
-  const { env } = await standInsFor(t)
-  const { code, err } = await command(['send', 'email', '--to', 'a@example.com', '--ca', '/no/such.pem'], env)
-  t.equal(code, 1)
-  t.match(err, /^ENOENT: .*'\/no\/such\.pem'\n$/)
-})
-
 t.test('a wrong command line sends nothing', async t => {
   for (const [argv, why] of [
     [['send'], 'something is missing'],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { describeAdvice } from '../../src/settings/setting.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const ddq = {
@@ -67,7 +67,7 @@ t.test('a wrong value is named with what a right one looks like', async t => {
 })
 
 t.test('a table without DDQ_URL is a warning: nobody would be told', async t => {
-  t.match(load({ ...enough, ALERTS: ddq.ALERTS }).warnings.map(describeAdvice), [
+  t.match(load({ ...enough, ALERTS: ddq.ALERTS }).warnings.map(describeFault), [
     /ALERTS is set, but nobody is told/,
   ])
 })

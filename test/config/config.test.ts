@@ -12,7 +12,7 @@ import {
 } from '../../src/config/config.ts'
 import { envExample, PAGES, settingsPage } from '../../src/config/pages.ts'
 import { allSettings, settingNames, settingOf } from '../../src/config/settings.ts'
-import { describeAdvice } from '../../src/settings/setting.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -92,7 +92,7 @@ t.test('no fault and no warning repeats a secret', async t => {
   for (const name of settingNames.filter(name => 'secret' in allSettings[name])) {
     try {
       const config = load({ ...enough, [name]: secret })
-      t.notMatch(config.warnings.map(describeAdvice).join('\n'), secret, name)
+      t.notMatch(config.warnings.map(describeFault).join('\n'), secret, name)
     } catch (error) {
       t.type(error, ConfigError)
       t.notMatch(String((error as Error).stack), secret, name)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { longestAttemptMs } from '../../src/providers/list.ts'
 import { openRecipientReader } from '../../src/service/factories.ts'
 import { carriersWithOthers, readRoutes, routeOf } from '../../src/settings/senders.ts'
-import { describeAdvice } from '../../src/settings/setting.ts'
+import { describeFault } from '../../src/settings/setting.ts'
 import { enough, faultsIn, load } from './settings.ts'
 
 const both = {
@@ -77,7 +77,7 @@ t.test('a country without a route is not an allowed country', async t => {
   t.equal(allows(home, '+8613800138000'), 'valid', 'unless others are named, the country of the area code')
   t.equal(allows(home, '+4915112345678'), 'country')
   t.equal(allows({ ...routes, SMS_COUNTRIES: 'US' }, '+8613800138000'), 'country')
-  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeAdvice), [
+  t.match(load({ ...both, ...routes, SMS_COUNTRIES: 'CN, DE' }).warnings.map(describeFault), [
     /^SMS_COUNTRIES has DE, which no route/,
   ])
   t.same(load({ ...both, SMS_ROUTES: 'CN=aliyun; *=twilio', SMS_COUNTRIES: 'CN, DE' }).warnings, [])

@@ -2,10 +2,10 @@ import { type Config, ConfigError } from '../../config/config.ts'
 import { topicsOf } from '../../devices/alert-table.ts'
 import { describeFailure } from '../../devices/platform-api.ts'
 import { say, tell, withRemedy } from '../../language/sentence.ts'
-import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts } from '../../service/device-alerts.ts'
 
-const ABOUT = 'alerts'
+const alerts = checksOf('alerts')
 
 /**
  * Device alerts, when they are on: the table, and the login. Nothing is subscribed to: the platform might give messages
@@ -26,8 +26,7 @@ export async function checkAlerts(
     )
     const topics = topicsOf(rows, DDQ_URL.anyProduct)
     results = [
-      checkOk(
-        ABOUT,
+      alerts.ok(
         say('{rows} rows, {recipients} recipients, {topics} topics', {
           rows: rows.length,
           recipients: people.size,
@@ -38,8 +37,7 @@ export async function checkAlerts(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     results = error.faults.map(({ problem }) =>
-      checkFailure(
-        ABOUT,
+      alerts.fail(
         say('{name} {problem}', { name: 'ALERTS', problem: tell(problem) }),
         'docs/alerts.md shows what a row is',
       ),
@@ -51,13 +49,11 @@ export async function checkAlerts(
     return [
       ...results,
       login.ok
-        ? checkOk(
-            ABOUT,
+        ? alerts.ok(
             say('the application logs in at {url}', { url: DDQ_AUTH_URL }),
             'callback-courier ddq tail shows whether messages come',
           )
-        : checkFailure(
-            ABOUT,
+        : alerts.fail(
             withRemedy(say('log in at {url}', { url: DDQ_AUTH_URL }), describeFailure(login.failure)),
             'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
           ),

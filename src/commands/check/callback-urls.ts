@@ -1,7 +1,7 @@
 import { SOURCE_REFUSED } from '../../callback/authenticate.ts'
 import type { Config } from '../../config/config.ts'
 import { quote, say, tell } from '../../language/sentence.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import type { CallbackUrl } from '../../service/callback-urls.ts'
 import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
 import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
@@ -23,44 +23,41 @@ export async function checkCallbackUrls(
       const isRefused = answer.is === 'unreachable' && answer.certificateRefused
       const own = isRefused ? await ownClient?.validate(url, { corpId, token }) : undefined
       return own?.is === 'answered' && own.errCode === 0
-        ? checkWarning(`${channel} URL`, say('validates, by an authority of TLS_CA_FILE alone'), TRUST_OWN)
+        ? checksOf(`${channel} URL`).warn('validates, by an authority of TLS_CA_FILE alone', TRUST_OWN)
         : judgeValidation(`${channel} URL`, answer)
     }),
   )
 }
 
-const TRUST_OWN = say('have the platform trust that authority, or serve a certificate of a public one')
+const TRUST_OWN = 'have the platform trust that authority, or serve a certificate of a public one'
 
 function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
+  const url = checksOf(about)
   if (answer.is === 'unreachable' && answer.certificateRefused)
-    return checkWarning(
-      about,
+    return url.warn(
       say('the certificate that is shown at PUBLIC_URL is refused from here: {why}', {
         why: tell(answer.why),
       }),
       'the platform will refuse it, too, unless it was told to trust it: serve one of a public authority, for this name, with its whole chain; one of your own is named in TLS_CA_FILE',
     )
   if (answer.is === 'unreachable')
-    return checkWarning(
-      about,
+    return url.warn(
       say('nobody answers at PUBLIC_URL from here: {why}', { why: tell(answer.why) }),
       'start the service; or the way to it is not open from this machine',
     )
   if (answer.status === 200 && answer.errCode === 0)
-    return checkOk(about, say('validates, in {ms} ms', { ms: answer.ms }))
+    return url.ok(say('validates, in {ms} ms', { ms: answer.ms }))
   if (answer.errMsg === SOURCE_REFUSED)
-    return checkOk(
-      about,
-      say('answers, and lets nobody in from this machine (ALLOWED_SOURCES, TRUSTED_PROXIES)'),
-      say('validate once more in the platform’s console: only its own networks can try key and Token'),
+    return url.ok(
+      'answers, and lets nobody in from this machine (ALLOWED_SOURCES, TRUSTED_PROXIES)',
+      'validate once more in the platform’s console: only its own networks can try key and Token',
     )
   const said = {
     status: answer.status,
     code: answer.errCode ?? say('none'),
     message: quote(answer.errMsg, String(answer.errCode)),
   }
-  return checkFailure(
-    about,
+  return url.fail(
     answer.errMsg === ''
       ? say('HTTP {status}, err_code {code}', said)
       : say('HTTP {status}, err_code {code} {message}', said),
@@ -70,7 +67,7 @@ function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
   )
 }
 
-const ABOUT = 'certificate'
+const certificate = checksOf('certificate')
 
 /**
  * Checks the certificate that is served: its key, names, chain and expiry.
@@ -78,7 +75,7 @@ const ABOUT = 'certificate'
  */
 export function checkCertificate(config: Config, now: number): readonly CheckResult[] {
   if (!config.TLS)
-    return [checkOk(ABOUT, 'TLS=off: a proxy in front has to end TLS, the platform calls https only')]
+    return [certificate.ok('TLS=off: a proxy in front has to end TLS, the platform calls https only')]
   try {
     return [...checkFiles(config, now)]
   } catch (error) {
@@ -88,29 +85,27 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
       problem,
       remedy = 'the service does not start without a certificate and its key',
     } = error.fault
-    return [checkFailure(ABOUT, say('{name} {problem}', { name, problem: tell(problem) }), remedy)]
+    return [certificate.fail(say('{name} {problem}', { name, problem: tell(problem) }), remedy)]
   }
 }
 
 function* checkFiles(config: Config, now: number): Generator<CheckResult> {
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
-  const certificate = loadCertificate(files, now)
-  const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  yield checkOk(
-    ABOUT,
-    say('for {names}, until {until}', { names: certificate.names.join(', ') || say('nobody'), until }),
+  const loaded = loadCertificate(files, now)
+  const until = new Date(loaded.expiresAt).toISOString().slice(0, 10)
+  yield certificate.ok(
+    say('for {names}, until {until}', { names: loaded.names.join(', ') || say('nobody'), until }),
   )
   const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
-  if (host !== undefined && !certificate.covers(host.replace(/^\[|\]$/g, '')))
-    yield checkFailure(
-      ABOUT,
+  if (host !== undefined && !loaded.covers(host.replace(/^\[|\]$/g, '')))
+    yield certificate.fail(
       say('is not for {host}, the host in PUBLIC_URL', { host }),
       'get one for that name, or correct PUBLIC_URL',
     )
-  const broken = certificate.chain === 'incomplete' || certificate.expiresAt <= now
+  const broken = loaded.chain === 'incomplete' || loaded.expiresAt <= now
   for (const {
     sentence,
     remedy = 'see that a certificate of a public authority is served',
-  } of certificate.problems)
-    yield broken ? checkFailure(ABOUT, sentence, remedy) : checkWarning(ABOUT, sentence, remedy)
+  } of loaded.problems)
+    yield broken ? certificate.fail(sentence, remedy) : certificate.warn(sentence, remedy)
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { quote, say, tell, type Words } from '../../language/sentence.ts'
 import { type Outbox, StoreUnusable } from '../../outbox/outbox.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
 /** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
@@ -75,41 +75,37 @@ function checkDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machin
   if (free === null) return null
   const place = { size: formatSize(free), directory }
   if (free < LEAST_FREE)
-    return checkFailure(
-      'disk',
+    return checksOf('disk').fail(
       say('{size} free at {directory}: callbacks are answered 503 when it is full', place),
-      say('make room, or move DATABASE_URL'),
+      'make room, or move DATABASE_URL',
     )
   if (free < MAX_BACKLOG * PER_MESSAGE)
-    return checkWarning(
-      'disk',
+    return checksOf('disk').warn(
       say('{size} free at {directory}: less than MAX_BACKLOG messages need ({need})', {
         ...place,
         need: formatSize(MAX_BACKLOG * PER_MESSAGE),
       }),
-      say('make room, or lower MAX_BACKLOG'),
+      'make room, or lower MAX_BACKLOG',
     )
-  return checkOk('disk', say('{size} free at {directory}', place))
+  return checksOf('disk').ok(say('{size} free at {directory}', place))
 }
 
 function checkFileSystem({ DATABASE_URL: store }: Config, machine: MachineLimits): CheckResult | null {
   const kind = store.kind === 'file' ? machine.passingFileSystem(resolve(dirname(store.path))) : null
   if (kind === null) return null
-  return checkWarning(
-    'DATABASE_URL',
+  return checksOf('DATABASE_URL').warn(
     say('the store is on {kind}: it is gone with the container, or the machine, and what waits with it', {
       kind,
     }),
-    say('put it on a volume'),
+    'put it on a volume',
   )
 }
 
 function checkOpenFiles(machine: MachineLimits): CheckResult | null {
   const most = machine.openFiles()
   if (most === null) return null
-  if (most >= ENOUGH_FILES) return checkOk('open files', say('{most} may be open at once', { most }))
-  return checkWarning(
-    'open files',
+  if (most >= ENOUGH_FILES) return checksOf('open files').ok(say('{most} may be open at once', { most }))
+  return checksOf('open files').warn(
     say('{most} may be open at once: each connection takes one', { most }),
     say('raise it to {enough} or more (ulimits in compose, LimitNOFILE in systemd)', {
       enough: ENOUGH_FILES,
@@ -120,19 +116,17 @@ function checkOpenFiles(machine: MachineLimits): CheckResult | null {
 function checkMemory(machine: MachineLimits): CheckResult | null {
   const most = machine.memory()
   if (most === null || most >= ENOUGH_MEMORY) return null
-  return checkWarning(
-    'memory',
+  return checksOf('memory').warn(
     say('{size} are allowed, and a burst of callbacks takes more', { size: formatSize(most) }),
-    say('allow it 256 MB'),
+    'allow it 256 MB',
   )
 }
 
 function checkDotenv(path: string, machine: MachineLimits): CheckResult | null {
   const mode = machine.mode(path)
   if (mode === null || (mode & 0o004) === 0) return null
-  return checkWarning(
-    path,
-    say('holds secrets, and every user of this machine can read it'),
+  return checksOf(path).warn(
+    'holds secrets, and every user of this machine can read it',
     quote(`chmod 600 ${path}`),
   )
 }
@@ -140,6 +134,8 @@ function checkDotenv(path: string, machine: MachineLimits): CheckResult | null {
 function formatSize(octets: number): string {
   return octets < 1000 * MB ? `${Math.round(octets / MB)} MB` : `${(octets / (1000 * MB)).toFixed(1)} GB`
 }
+
+const store = checksOf('store')
 
 /**
  * Checks whether the store can be used. A running service locks the embedded store, so it is asked; without one, or with a
@@ -152,20 +148,19 @@ export async function checkStore(
   open: () => Promise<Outbox>,
   unready: Words | null | undefined,
 ): Promise<readonly CheckResult[]> {
-  const { DATABASE_URL: store } = config
+  const { DATABASE_URL: database } = config
   // A shared store is tried all the same: the settings may name another one than the service uses.
-  if (unready === null && store.kind === 'file')
-    return [checkOk('store', say('the running service says that it commits'))]
+  if (unready === null && database.kind === 'file')
+    return [store.ok('the running service says that it commits')]
   if (unready !== null && unready !== undefined)
     return [
-      checkFailure(
-        'store',
+      store.fail(
         say('the running service does not accept callbacks: {reason}', { reason: tell(unready) }),
-        say('look at its log'),
+        'look at its log',
       ),
-      ...(store.kind === 'postgres' ? [await tryStore(open)] : []),
+      ...(database.kind === 'postgres' ? [await tryStore(open)] : []),
     ]
-  if (store.kind === 'file' && !existsSync(store.path)) return [checkCreatable(store.path)]
+  if (database.kind === 'file' && !existsSync(database.path)) return [checkCreatable(database.path)]
   return [await tryStore(open)]
 }
 
@@ -176,25 +171,20 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
       const commits = await outbox.queries.probeCommit()
       const loss = outbox.loss?.() ?? null
       if (commits && loss !== null)
-        return checkWarning(
-          'store',
+        return store.warn(
           say('opens and commits, but lacks {messages} messages that it had stored', {
             messages: loss.messages,
           }),
-          say('see docs/operations.md, CallbackCourierStoreLoss'),
+          'see docs/operations.md, CallbackCourierStoreLoss',
         )
-      if (commits) return checkOk('store', say('opens and commits'))
-      return checkFailure(
-        'store',
-        say('opens, but cannot commit'),
-        say('look for a full disk or a read-only mount'),
-      )
+      if (commits) return store.ok('opens and commits')
+      return store.fail('opens, but cannot commit', 'look for a full disk or a read-only mount')
     } finally {
       await outbox.close()
     }
   } catch (error) {
     if (!(error instanceof StoreUnusable)) throw error
-    return checkFailure('store', error.words, 'see docs/operations.md')
+    return store.fail(error.words, 'see docs/operations.md')
   }
 }
 
@@ -203,12 +193,11 @@ function checkCreatable(path: string): CheckResult {
   const folder = nearestExisting(dirname(path))
   try {
     accessSync(folder, constants.W_OK)
-    return checkOk('store', say('{path} will be made at the first start', { path }))
+    return store.ok(say('{path} will be made at the first start', { path }))
   } catch {
-    return checkFailure(
-      'store',
+    return store.fail(
       say('{path} cannot be made: {folder} is not writable', { path, folder }),
-      say('make it writable for the service’s user'),
+      'make it writable for the service’s user',
     )
   }
 }

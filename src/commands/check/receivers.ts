@@ -4,7 +4,7 @@ import { say } from '../../language/sentence.ts'
 import { type Diagnosis, diagnoseExchange } from '../../providers/diagnosis.ts'
 import type { HttpLimits } from '../../providers/http-client.ts'
 import { proxyOf } from '../../providers/module.ts'
-import { type CheckResult, checkFailure, checkOk } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { batchOf, createPoster, type PostResult, readSigningKeys, signPayload } from '../../webhooks/post.ts'
 
@@ -27,9 +27,9 @@ export async function checkEventReceiver(
   const poster = createPoster(url, clock, proxyOf(config), limits)
   try {
     const result = await poster.post(headers, body, new AbortController().signal)
-    if (result.is === 'delivered') return [checkOk(SETTING, 'took a signed POST without events')]
+    if (result.is === 'delivered') return [checksOf(SETTING).ok('took a signed POST without events')]
     const { what, next } = diagnose(result, url)
-    return [checkFailure(SETTING, what, next)]
+    return [checksOf(SETTING).fail(what, next)]
   } finally {
     await poster.close()
   }

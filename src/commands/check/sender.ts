@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../config/config.ts'
 import { type Sentence, say, tell, term } from '../../language/sentence.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { judgeUnreadable } from '../../runtime/fault.ts'
 
 /** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
@@ -19,62 +19,58 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
   const bounce = domainOf(config.MAIL_BOUNCE_TO ?? config.MAIL_FROM.address)
   if (RESERVED.test(from))
     return [
-      checkWarning(
-        'MAIL_FROM',
+      checksOf('MAIL_FROM').warn(
         say('{from} is no domain of the internet: receivers refuse such a sender', { from }),
         'set MAIL_FROM to an address of your own domain',
       ),
     ]
   return await Promise.all([
     checkSpf(bounce, resolveTxt),
-    checkDmarc({ from, bounce, dkim: config.DKIM_NAME?.domain }, resolveTxt),
+    checkDmarc({ from, bounce, signer: config.DKIM_NAME?.domain }, resolveTxt),
   ])
 }
 
+const spf = checksOf('SPF')
+const dmarc = checksOf('DMARC')
+const dkim = checksOf('DKIM')
+
 async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckResult> {
   const answer = await readTxt(resolveTxt, domain)
-  if (answer.is === 'unknown') return warnLookupFailed('SPF', domain, answer.why)
-  const [record, ...more] =
-    answer.is === 'none' ? [] : answer.records.filter(text => /^v=spf1(?: |$)/i.test(text))
+  if ('why' in answer) return warnLookupFailed(spf, domain, answer.why)
+  const [record, ...more] = answer.records.filter(text => /^v=spf1(?: |$)/i.test(text))
   if (record === undefined)
-    return checkWarning(
-      'SPF',
+    return spf.warn(
       say('{domain} has no SPF record', { domain }),
       "publish the TXT record that your mail server's operator names, such as: v=spf1 include:… ~all",
     )
   if (more.length > 0)
-    return checkWarning(
-      'SPF',
+    return spf.warn(
       say('{domain} has {n} SPF records, which receivers take for a fault', { domain, n: more.length + 1 }),
       'make them one',
     )
   if (/(?:^| )\+?all(?: |$)/i.test(record))
-    return checkWarning(
-      'SPF',
+    return spf.warn(
       say('{domain} lets everybody send in its name (+all)', { domain }),
       'let it end in ~all or -all',
     )
-  return checkOk(
-    'SPF',
-    say('{domain} names who may send: {record}', { domain, record: record.slice(0, 120) }),
-  )
+  return spf.ok(say('{domain} names who may send: {record}', { domain, record: record.slice(0, 120) }))
 }
 
 interface Domains {
   readonly from: string
   readonly bounce: string
-  readonly dkim: string | undefined
+  /** Whom the DKIM signature is of. */
+  readonly signer: string | undefined
 }
 
 async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<CheckResult> {
   for (const domain of parentDomains(domains.from)) {
     const answer = await readTxt(resolveTxt, `_dmarc.${domain}`)
-    if (answer.is === 'unknown') return warnLookupFailed('DMARC', `_dmarc.${domain}`, answer.why)
-    const record = answer.is === 'none' ? undefined : answer.records.find(text => /^v=DMARC1 *;/i.test(text))
+    if ('why' in answer) return warnLookupFailed(dmarc, `_dmarc.${domain}`, answer.why)
+    const record = answer.records.find(text => /^v=DMARC1 *;/i.test(text))
     if (record !== undefined) return checkPolicy(record, domain, domains)
   }
-  return checkWarning(
-    'DMARC',
+  return dmarc.warn(
     say('{from} has no DMARC record, which large mailbox providers ask for', { from: domains.from }),
     say(
       'publish a TXT record under _dmarc.{from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean',
@@ -83,14 +79,13 @@ async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<Che
   )
 }
 
-function checkPolicy(record: string, domain: string, { from, bounce, dkim }: Domains): CheckResult {
+function checkPolicy(record: string, domain: string, { from, bounce, signer }: Domains): CheckResult {
   const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
   const what = say('{domain} has p={policy}', { domain, policy })
   // DMARC passes with SPF or DKIM of the domain that readers see.
-  if ([bounce, dkim].some(each => each !== undefined && isAligned(each, domain, from)))
-    return checkOk('DMARC', what)
-  return checkOk(
-    'DMARC',
+  const isPassed = [bounce, signer].some(each => each !== undefined && isAligned(each, domain, from))
+  if (isPassed) return dmarc.ok(what)
+  return dmarc.ok(
     what,
     say(
       'the bounce address is of {bounce}, so only a DKIM signature of {from} passes: let your mail server sign, or set DKIM_NAME',
@@ -109,9 +104,8 @@ function parentDomains(domain: string): readonly string[] {
   return labels.slice(0, Math.max(1, labels.length - 1)).map((_, at) => labels.slice(at).join('.'))
 }
 
-function warnLookupFailed(about: string, name: string, why: Sentence): CheckResult {
-  return checkWarning(
-    about,
+function warnLookupFailed(checks: typeof dkim, name: string, why: Sentence): CheckResult {
+  return checks.warn(
     say('could not be looked up from here ({why})', { why }),
     say('look from elsewhere: dig +short TXT {name}', { name }),
   )
@@ -124,11 +118,8 @@ function domainOf(address: string): string {
 /** Finds the texts of a DNS name's TXT records; rejects as node:dns does. */
 export type ResolveTxt = (name: string) => Promise<readonly (readonly string[])[]>
 
-/** The records under a name; `unknown`: the DNS could not be asked. */
-type TxtAnswer =
-  | { readonly is: 'found'; readonly records: readonly string[] }
-  | { readonly is: 'none' }
-  | { readonly is: 'unknown'; readonly why: Sentence }
+/** The records under a name, or why the DNS could not be asked. */
+type TxtAnswer = { readonly records: readonly string[] } | { readonly why: Sentence }
 
 /**
  * Asks name servers and gives up soon.
@@ -152,12 +143,11 @@ export function createResolveTxt(
 /** The TXT records of a name, each put together from its pieces. */
 export async function readTxt(resolveTxt: ResolveTxt, name: string): Promise<TxtAnswer> {
   try {
-    const records = (await resolveTxt(name)).map(pieces => pieces.join(''))
-    return records.length === 0 ? { is: 'none' } : { is: 'found', records }
+    return { records: (await resolveTxt(name)).map(pieces => pieces.join('')) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-    if (code === 'ENOTFOUND' || code === 'ENODATA') return { is: 'none' }
-    return { is: 'unknown', why: code === undefined ? say('no answer') : term(code) }
+    if (code === 'ENOTFOUND' || code === 'ENODATA') return { records: [] }
+    return { why: code === undefined ? say('no answer') : term(code) }
   }
 }
 
@@ -169,60 +159,47 @@ export async function checkDkim(
 ): Promise<readonly CheckResult[]> {
   const { DKIM_KEY_FILE: path, DKIM_NAME: name } = config
   if (path === undefined || name === undefined) return []
-  return [await judgeKey({ path, ...name }, readFile, resolveTxt)]
-}
-
-async function judgeKey(
-  { path, domain, selector }: { readonly path: string; readonly domain: string; readonly selector: string },
-  readFile: (path: string) => string,
-  resolveTxt: ResolveTxt,
-): Promise<CheckResult> {
   let pem: string
   try {
     pem = readFile(path)
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    return checkFailure('DKIM', say('{path} {problem}', { path, problem: tell(problem) }), remedy)
+    return [dkim.fail(say('{path} {problem}', { path, problem: tell(problem) }), remedy)]
   }
+  return [await judgeKey(pem, path, name, resolveTxt)]
+}
+
+async function judgeKey(
+  pem: string,
+  path: string,
+  { selector, domain }: NonNullable<Config['DKIM_NAME']>,
+  resolveTxt: ResolveTxt,
+): Promise<CheckResult> {
   let published: string
   try {
     const key = createPublicKey(createPrivateKey(pem))
-    if (key.asymmetricKeyType !== 'rsa')
-      return checkFailure(
-        'DKIM',
-        say('{path} is no RSA key', { path }),
-        'give an RSA key of 2048 bits: receivers check nothing else reliably',
-      )
+    if (key.asymmetricKeyType !== 'rsa') {
+      const next = 'give an RSA key of 2048 bits: receivers check nothing else reliably'
+      return dkim.fail(say('{path} is no RSA key', { path }), next)
+    }
     published = key.export({ type: 'spki', format: 'der' }).toString('base64')
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
-    return checkFailure(
-      'DKIM',
-      say('{path} cannot be read as a private key', { path }),
-      'give a PEM file without a passphrase',
-    )
+    const next = 'give a PEM file without a passphrase'
+    return dkim.fail(say('{path} cannot be read as a private key', { path }), next)
   }
   const name = `${selector}._domainkey.${domain}`
   const looked = await readTxt(resolveTxt, name)
-  if (looked.is === 'unknown')
-    return checkWarning(
-      'DKIM',
-      say('the key under {name} could not be looked up from here ({why})', { name, why: looked.why }),
-      say('look from elsewhere: dig +short TXT {name}', { name }),
-    )
-  const records = looked.is === 'none' ? [] : looked.records
-  const found = records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
-  if (found === undefined)
-    return checkWarning(
-      'DKIM',
-      say('there is no key under {name}', { name }),
-      say('publish there: v=DKIM1; k=rsa; p={published}', { published }),
-    )
-  if (!found.includes(published))
-    return checkFailure(
-      'DKIM',
-      say('the key under {name} is another one', { name }),
-      'publish the public half of DKIM_KEY_FILE, or change DKIM_NAME',
-    )
-  return checkOk('DKIM', say('signs for {domain}; the DNS has the same key', { domain }))
+  if ('why' in looked) return warnLookupFailed(dkim, name, looked.why)
+  const found = looked.records.map(text => text.replaceAll(/\s/g, '')).find(text => /(^|;)p=/.test(text))
+  if (found === undefined) {
+    const next = say('publish there: v=DKIM1; k=rsa; p={published}', { published })
+    return dkim.warn(say('there is no key under {name}', { name }), next)
+  }
+  if (found.includes(published))
+    return dkim.ok(say('signs for {domain}; the DNS has the same key', { domain }))
+  return dkim.fail(
+    say('the key under {name} is another one', { name }),
+    'publish the public half of DKIM_KEY_FILE, or change DKIM_NAME',
+  )
 }

@@ -1,7 +1,8 @@
 import type { Config } from '../../config/config.ts'
 import { listWords, quote, say, type Words, withRemedy } from '../../language/sentence.ts'
 import { QUOTA_LIST } from '../../messages/quotas.ts'
-import { type CheckResult, checkFailure, checkOk, checkWarning } from '../../runtime/check-result.ts'
+import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
+import type { SettingFault } from '../../settings/setting.ts'
 import type { Renderer } from '../../words/render.ts'
 import { fingerprint } from '../token.ts'
 
@@ -10,11 +11,15 @@ const CHANNELS = [
   ['sms', 'SMS_TOKEN'],
 ] as const
 
+/** What the fault of a setting is to a check. */
+export function resultOfFault(is: 'warn' | 'fail', { name, problem, remedy }: SettingFault): CheckResult {
+  return checksOf(name)[is](problem, remedy ?? 'see `callback-courier settings`')
+}
+
 /** Checks what the settings alone show. */
 export function checkSettings(config: Config): readonly CheckResult[] {
   return [
-    checkOk(
-      'settings',
+    checksOf('settings').ok(
       say('read; {channels}', {
         channels: listWords(
           CHANNELS.map(([name, token]) =>
@@ -23,12 +28,10 @@ export function checkSettings(config: Config): readonly CheckResult[] {
         ),
       }),
     ),
-    ...config.warnings.map(({ name, sentence, remedy = 'see `callback-courier settings`' }) =>
-      checkWarning(name, sentence, remedy),
-    ),
+    ...config.warnings.map(fault => resultOfFault('warn', fault)),
     ...CHANNELS.flatMap(([, name]) => {
       const token = config[name]
-      return token === undefined ? [] : [checkOk(name, fingerprint(token))]
+      return token === undefined ? [] : [checksOf(name).ok(fingerprint(token))]
     }),
     ...checkCallers(config),
     ...checkLinks(config),
@@ -39,8 +42,7 @@ export function checkSettings(config: Config): readonly CheckResult[] {
 
 function* checkCallers(config: Config): Generator<CheckResult> {
   if (config.PUBLIC_URL === undefined)
-    yield checkWarning(
-      'PUBLIC_URL',
+    yield checksOf('PUBLIC_URL').warn(
       'is not set',
       'set it to this service as the platform reaches it, so that `urls` can print what to paste',
     )
@@ -55,7 +57,7 @@ function* checkCallers(config: Config): Generator<CheckResult> {
     config.POST_SIGNATURE === 'observe'
       ? 'once the console or the metrics show that POSTs come signed, set POST_SIGNATURE=required'
       : undefined
-  yield checkOk('callers', say('let in by {protections}', { protections: listWords(protections) }), next)
+  yield checksOf('callers').ok(say('let in by {protections}', { protections: listWords(protections) }), next)
 }
 
 function checkLinks(config: Config): readonly CheckResult[] {
@@ -67,7 +69,7 @@ function checkLinks(config: Config): readonly CheckResult[] {
   const what = config.LINKS_HTTPS_ONLY
     ? say('to {hosts}, https only', { hosts })
     : say('to {hosts}, http too', { hosts })
-  return [checkOk('links', what, next)]
+  return [checksOf('links').ok(what, next)]
 }
 
 /** The quotas that stop a flood, and are off though they usually are not. */
@@ -76,8 +78,7 @@ function* checkBrakes(config: Config): Generator<CheckResult> {
     const isOn =
       channel === undefined || config[channel === 'sms' ? 'SMS_TOKEN' : 'EMAIL_TOKEN'] !== undefined
     if (isOn && warns && usual > 0 && config.QUOTAS[name] === 0)
-      yield checkWarning(
-        'quotas',
+      yield checksOf('quotas').warn(
         say('the quota {name} is off', { name }),
         say(
           'set {name} in QUOTAS to a number: a flood in your name costs money for each SMS, and brings your domain on block lists',
@@ -97,23 +98,22 @@ function checkNames({ BRAND_NAME, PLUGIN_SENDERS }: Config): readonly CheckResul
   return [...new Set(names)]
     .filter(name => LIKE_CODE.test(name ?? ''))
     .map(name =>
-      checkWarning(
-        'BRAND_NAME',
+      checksOf('BRAND_NAME').warn(
         say('{name} looks like a code, and phones may fill it in for one', { name: name ?? '' }),
         next,
       ),
     )
 }
 
-const ABOUT = 'templates'
+const templates = checksOf('templates')
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */
 export function checkTemplates(config: Config, renderer: Renderer): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const what = withRemedy(quote(line === undefined ? file : `${file}:${line}`), reason)
     return is === 'refused'
-      ? checkFailure(ABOUT, what, 'mend the file in TEMPLATES_DIR; until then the built-in words are used')
-      : checkWarning(ABOUT, what, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
+      ? templates.fail(what, 'mend the file in TEMPLATES_DIR; until then the built-in words are used')
+      : templates.warn(what, 'see TEMPLATES_DIR, LOCALE and LOCALE_BY_COUNTRY')
   })
   if (problems.length > 0) return problems
   const used = { locale: config.LOCALE, locales: renderer.locales.join(', ') }
@@ -122,5 +122,5 @@ export function checkTemplates(config: Config, renderer: Renderer): readonly Che
     folder === undefined
       ? say('{locale} (there are {locales}); built in', used)
       : say('{locale} (there are {locales}); built in and {folder}', { ...used, folder })
-  return [checkOk(ABOUT, what)]
+  return [templates.ok(what)]
 }
