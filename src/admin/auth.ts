@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { isIP, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hashSecret } from '../callback/authenticate.ts'
@@ -86,9 +86,9 @@ const OPEN: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * - A token: `Authorization: Bearer …` (Prometheus), or as the password of Basic with any user name (browsers). Whose it
  *   is says who the operator is. Compared in constant time with each. A source that has shown some wrong ones in a minute is not
  *   listened to for the rest of it. Behind a published port or a NAT everybody is one source; so that a guesser there does not
- *   lock the others out, a right token that was used from there within the hour is heard all the same, and a browser that has shown a right token is a source of its own from then on. A cookie marks it, which opens
- *   nothing. A wrong token that comes again, as from a scraper with an old one, is one guess.
- *   There is no login cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
+ *   lock the others out, a right token that was used from there within a day is heard all the same. A wrong token that comes
+ *   again, as from a scraper with an old one, is one guess.
+ *   There is no cookie: the browser keeps Basic itself, and a request that a browser sends by itself must have the right Origin.
  */
 export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions): void {
   const { host, tokens, names, now, onRefused, onAuthenticated } = options
@@ -99,30 +99,25 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
   const isOurs = nameCheck(host, names)
   const holderOf = createTokenCheck(tokens)
   const tries = createLoginThrottle(now)
-  const marks = createBrowserMarks(operators)
 
   /** Notes who asks. @returns null when the token is right, or none is needed. */
-  function credentialFault(request: FastifyRequest, reply: FastifyReply): Refusal | null {
+  function credentialFault(request: FastifyRequest): Refusal | null {
     request.operator = UNNAMED.nobody
     if (operators.length === 0) return null
     const given = tokenIn(request.headers.authorization)
     if (given === null) return { reason: 'no-token' }
-    const mark = marks.markOf(request.headers.cookie)
-    const address = networkOf(request.socket.remoteAddress ?? '', SUBSCRIBER)
-    const source = mark ?? address
+    const source = networkOf(request.socket.remoteAddress ?? '', SUBSCRIBER)
     const holder = holderOf(given)
-    const waitMs = holder !== null && tries.wasUsed(address, holder) ? 0 : tries.waitOf(source)
+    const waitMs = holder !== null && tries.wasUsed(source, holder) ? 0 : tries.waitOf(source)
     if (waitMs > 0) return { reason: 'too-many-tries', waitMs }
     if (holder === null) {
       tries.recordFailure(source, given)
       return { reason: 'wrong-token' }
     }
-    tries.recordUse(address, holder)
+    tries.recordUse(source, holder)
     const role = roleOf(holder)
-    if (role === 'operator') {
-      request.operator = `${holder}${userIn(request.headers['x-forwarded-user'])}`
-      if (mark === null) reply.header('set-cookie', marks.cookieFor(holder))
-    } else if (!OPENED[role](request)) return { reason: `${role}-token` }
+    if (role === 'operator') request.operator = `${holder}${userIn(request.headers['x-forwarded-user'])}`
+    else if (!OPENED[role](request)) return { reason: `${role}-token` }
     onAuthenticated?.(request.raw.socket)
     return null
   }
@@ -156,7 +151,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
           ? { reason: 'host' }
           : isForeign(request)
             ? { reason: 'cross-site' }
-            : credentialFault(request, reply)
+            : credentialFault(request)
     if (refusal === null) return next()
     refuse(request, reply, refusal)
   })
@@ -250,8 +245,8 @@ const SUBSCRIBER: NetworkSize = { octets: 4, groups: 4 }
  * plenty for a person, and take a guesser 19 years for a hundred million. Of more sources the oldest is forgotten.
  */
 const LOGIN_THROTTLE_LIMITS = { windowMs: 60_000, perSource: 10, sources: 1000 }
-/** For so long after its last use from an address a right token is heard there, ms, whatever is guessed beside it. */
-const KNOWN_MS = 3_600_000
+/** For so long after its last use by a source a right token of it is heard, ms, whatever is guessed beside it. */
+const KNOWN_MS = 24 * 3_600_000
 
 /**
  * Slows guesses down: counts each source's different wrong tokens, in fixed windows.
@@ -261,22 +256,22 @@ export function createLoginThrottle(
   now: () => number,
   { windowMs, perSource, sources } = LOGIN_THROTTLE_LIMITS,
 ) {
-  /** When a right token was last used from an address, by both, the latest last. */
+  /** When a right token was last used by a source, by both, the latest last. */
   const uses = new Map<string, number>()
   /** Digests of the wrong tokens, by source, the oldest source first. */
   const tries = new Map<string, Set<string>>()
   let windowEnds = now() + windowMs
 
   return {
-    recordUse(address: string, holder: string): void {
-      const key = `${holder} ${address}`
+    recordUse(source: string, holder: string): void {
+      const key = `${holder} ${source}`
       uses.delete(key)
       uses.set(key, now())
       const [oldest = ''] = uses.keys()
       if (uses.size > sources) uses.delete(oldest)
     },
-    wasUsed: (address: string, holder: string): boolean =>
-      now() - (uses.get(`${holder} ${address}`) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS,
+    wasUsed: (source: string, holder: string): boolean =>
+      now() - (uses.get(`${holder} ${source}`) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS,
     /** Says how long a source is not listened to, ms; 0: it is. */
     waitOf(source: string): number {
       if (now() >= windowEnds) {
@@ -291,22 +286,5 @@ export function createLoginThrottle(
       const [oldest = ''] = tries.keys()
       if (tries.size > sources) tries.delete(oldest)
     },
-  }
-}
-
-const MARK = 'courier-known'
-const MARK_LASTS_SECONDS = 30 * 24 * 3600
-
-/** Makes the marks of browsers that have shown a right token: one an operator, for the life of the process. */
-function createBrowserMarks(operators: readonly string[]) {
-  const marks = new Map(operators.map(operator => [operator, randomBytes(16).toString('hex')]))
-  const known = new Set(marks.values())
-  return {
-    markOf(cookies = ''): string | null {
-      const given = new RegExp(`(?:^|; *)${MARK}=([0-9a-f]{32})(?:;|$)`).exec(cookies)?.[1] ?? ''
-      return known.has(given) ? given : null
-    },
-    cookieFor: (operator: string): string =>
-      `${MARK}=${marks.get(operator)}; Path=/; Max-Age=${MARK_LASTS_SECONDS}; HttpOnly; SameSite=Strict`,
   }
 }
