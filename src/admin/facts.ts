@@ -1,6 +1,6 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
-import type { Emit, EventType } from '../events/events.ts'
+import type { Emit } from '../events/events.ts'
 import type { Places, Said, SentenceKey, Words } from '../language/sentence.ts'
 import { Sentence, say, tell, tellAll, term, withRemedy } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
@@ -18,13 +18,12 @@ import { readSummaryIfUp } from './status/status.ts'
 /** Who has to mend something: the operator, or those whom this service asks. */
 type Whose = 'ours' | 'theirs'
 
-/** Where a kind of fact is told. Log and counters hear of it by its event, each time; the log also when it begins and when it is over. */
+/** Where a kind of fact is told. Log and counters hear of it by events, each time; the log also when it begins and when it is over. */
 interface Telling {
   /** `fail`: callbacks or messages fail. */
   readonly level: 'fail' | 'warn' | 'ok'
   /** Its name for programs, with names of its scope; the kind unless given. */
   readonly about?: string
-  readonly event?: EventType
   /** The gauge that states it. */
   readonly gauge?: string
   /** It is a line of the console and of the status API after so long, ms: at once unless given; null: it stands with its provider. */
@@ -49,35 +48,16 @@ const KINDS = {
   // `check` and the start look at the setting.
   'only-to': { level: 'fail', about: 'ONLY_TO', gauge: 'only_to', check: false, isLogged: false },
   ending: { level: 'warn', isLogged: false },
-  'store-content': { level: 'fail', about: 'store content', event: 'unreadable' },
+  'store-content': { level: 'fail', about: 'store content' },
   'store-silent': { level: 'fail', about: 'store', gauge: 'store_up', check: false },
-  'store-failed': { level: 'fail', about: 'store', event: 'store-failed', check: false },
-  'store-loss': {
-    level: 'fail',
-    about: 'store loss',
-    event: 'store-loss',
-    gauge: 'store_lost_messages',
-    isLogged: false,
-  },
-  'provider-down': { level: 'fail', event: 'attempt', gauge: 'provider_up', degraded: 'channel' },
-  'provider-rests': {
-    level: 'fail',
-    event: 'breaker',
-    gauge: 'breaker_open',
-    degraded: 'channel',
-    lineAfterMs: null,
-  },
-  'asked-second': { level: 'warn', event: 'carrier-order', gauge: 'carrier_second', lineAfterMs: null },
-  'part-refused': {
-    level: 'fail',
-    event: 'partial-fault',
-    gauge: 'partial_fault',
-    isPartial: true,
-    isLogged: false,
-  },
+  'store-failed': { level: 'fail', about: 'store', check: false },
+  'store-loss': { level: 'fail', about: 'store loss', gauge: 'store_lost_messages', isLogged: false },
+  'provider-down': { level: 'fail', gauge: 'provider_up', degraded: 'channel' },
+  'provider-rests': { level: 'fail', gauge: 'breaker_open', degraded: 'channel', lineAfterMs: null },
+  'asked-second': { level: 'warn', gauge: 'carrier_second', lineAfterMs: null },
+  'part-refused': { level: 'fail', gauge: 'partial_fault', isPartial: true, isLogged: false },
   'not-delivered': {
     level: 'fail',
-    event: 'partial-fault',
     gauge: 'partial_fault',
     degraded: 'channel',
     isPartial: true,
@@ -87,15 +67,14 @@ const KINDS = {
   'locked-out': {
     level: 'fail',
     about: '{channel} callbacks',
-    event: 'callback',
     gauge: 'locked_out_callbacks',
     degraded: 'channel',
   },
   // A code that waits this long is one that somebody gave up on.
   'messages-wait': { level: 'warn', about: '{channel} waits', lineAfterMs: LONG_MS },
-  'quota-near': { level: 'warn', about: '{channel} {quota} near', event: 'near-quota' },
-  'quota-used-up': { level: 'warn', about: '{channel} {quota}', event: 'over-quota' },
-  'url-invalid': { level: 'warn', about: '{channel} URL', event: 'callback' },
+  'quota-near': { level: 'warn', about: '{channel} {quota} near' },
+  'quota-used-up': { level: 'warn', about: '{channel} {quota}' },
+  'url-invalid': { level: 'warn', about: '{channel} URL' },
   'certificate-expired': { level: 'fail', about: 'certificate', degraded: 'certificate', check: false },
   'certificate-ends': { level: 'warn', about: 'certificate', check: false },
   'renewal-refused': {
@@ -106,22 +85,21 @@ const KINDS = {
     isLogged: false,
   },
   'certificate-flaw': { level: 'warn', about: 'certificate', check: false, isLogged: false },
-  'alerts-away': { level: 'fail', about: 'device alerts', event: 'ddq-ended', lineAfterMs: LONG_MS },
-  'topic-refused': { level: 'warn', about: 'device alerts', event: 'ddq-topic-refused' },
-  'receiver-gone': { level: 'warn', about: 'events', event: 'webhooks-posted' },
-  'receiver-fails': { level: 'warn', about: 'events', event: 'webhooks-posted', lineAfterMs: LONG_MS },
-  'group-not-told': { level: 'warn', about: '{robot}', event: 'robot-posted' },
+  'alerts-away': { level: 'fail', about: 'device alerts', lineAfterMs: LONG_MS },
+  'topic-refused': { level: 'warn', about: 'device alerts' },
+  'receiver-gone': { level: 'warn', about: 'events' },
+  'receiver-fails': { level: 'warn', about: 'events', lineAfterMs: LONG_MS },
+  'group-not-told': { level: 'warn', about: '{robot}' },
   'bounces-unread': {
     level: 'warn',
     about: 'bounces',
-    event: 'bounce-mailbox',
     gauge: 'bounce_mailbox_failing_seconds',
     lineAfterMs: LONG_MS,
     degraded: 'bounces',
     degradedAfterMs: 5 * LONG_MS,
     isLogged: false,
   },
-  'mails-came-back': { level: 'warn', about: 'mails that came back', event: 'receipt' },
+  'mails-came-back': { level: 'warn', about: 'mails that came back' },
   words: { level: 'warn', check: false, isLogged: false },
   // When there is no other.
   well: { level: 'ok', about: 'all', check: false },
