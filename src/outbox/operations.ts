@@ -43,7 +43,6 @@ export interface Operations {
   readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
   readWaiting: { takes: { channel: Channel; known: readonly string[] }; gives: readonly WaitingDestination[] }
   listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
-  countMessages: { takes: { filter: ListFilter }; gives: number }
   readEnded: { takes: { dayBefore: number; today: number }; gives: readonly EndedCount[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }
@@ -70,7 +69,6 @@ const READING: ReadonlySet<OperationName> = new Set([
   'readSummary',
   'readWaiting',
   'listMessages',
-  'countMessages',
   'readEnded',
   'findMessage',
 ])

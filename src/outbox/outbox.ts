@@ -555,8 +555,6 @@ export interface AdminQueries {
   readWaiting(channel: Channel, known: readonly string[]): Promise<readonly WaitingDestination[]>
   readSummary(since: number): Promise<Summary>
   listMessages(filter: ListFilter): Promise<readonly MessageView[]>
-  /** Counts the messages that a list without a limit would have, up to `limit`. */
-  countMessages(filter: ListFilter): Promise<number>
   /** Reads how the messages of two days ended. @param dayBefore when the first day began, and `today` the second one, ms since the epoch */
   readEnded(dayBefore: number, today: number): Promise<readonly EndedCount[]>
   findMessage(id: string): Promise<MessageView | null>

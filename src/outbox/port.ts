@@ -73,7 +73,6 @@ export function createPort(
       },
       readWaiting: (channel, known) => call('readWaiting', { channel, known }),
       listMessages: filter => call('listMessages', { filter }),
-      countMessages: filter => call('countMessages', { filter }),
       readEnded: (dayBefore, today) => call('readEnded', { dayBefore, today }),
       findMessage: id => call('findMessage', { id }),
       probeCommit: () =>

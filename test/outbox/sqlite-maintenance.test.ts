@@ -99,8 +99,7 @@ t.test('no statement walks through the messages, however many there are', async 
     { channel: 'sms', kind: 'k', since: 1 },
     { state: 'undelivered', channel: 'sms' },
   ] as const
-  for (const name of ['listMessages', 'countMessages'] as const)
-    for (const filter of filters) store.runCalls([[name, { filter: { limit: 9, ...filter } }]])
+  for (const filter of filters) store.runCalls([['listMessages', { filter: { limit: 9, ...filter } }]])
   const walks = asked
     .filter(sql => /^\s*(?:SELECT|UPDATE|DELETE|INSERT)/.test(sql))
     .flatMap(sql => db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all())
@@ -110,13 +109,12 @@ t.test('no statement walks through the messages, however many there are', async 
     )
   t.same(walks, [
     // Whether there is any; the times of those that came last, so many at most; what is noted of a recipient who is forgotten; a page of
-    // all there are; what one recipient got; all there are again, as many as are counted.
+    // all there are; what one recipient got.
     'SCAN messages USING COVERING INDEX message_id',
     'SCAN messages USING COVERING INDEX message_arrival',
     'SCAN memos',
     'SCAN messages USING INDEX message_arrival',
     'USE TEMP B-TREE FOR ORDER BY',
-    'SCAN messages USING COVERING INDEX message_arrival',
   ])
   t.ok(asked.length > 40, `${asked.length} statements`)
 })

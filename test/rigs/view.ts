@@ -17,7 +17,6 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
       findMessage: async () => null,
       readWaiting: async () => [],
       listMessages: async () => [],
-      countMessages: async () => 0,
       readEnded: async () => [],
       readSummary: async () => ({
         counts: [],

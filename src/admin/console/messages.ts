@@ -1,11 +1,10 @@
 import { joinSentences, type Sentence, say, term, unpackWords } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
-import { FINAL_STATES, LIVE_STATES, type MessageView, StoreUnavailable } from '../../outbox/outbox.ts'
+import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../outbox/outbox.ts'
 import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
 import { DAY } from '../facts.ts'
-import type { ServiceView } from '../service-view.ts'
 import type { ChannelCalls, MessagePage, ProviderView, Question } from '../status/status.ts'
-import { listProviders, readCalls, readPage } from '../status/status.ts'
+import { listProviders, MOST_AT_ONCE, readCalls, readPage } from '../status/status.ts'
 import { CHANNEL_NAMES, nameKind, STATE_WORDS, stateBadge } from './figures.ts'
 import { clockTime, describeRecord, formatDuration, type Html, html, timeElement } from './html.ts'
 import type { ConsoleOptions, ConsolePage, Fields, PageRequest, PageResponse } from './page.ts'
@@ -16,9 +15,6 @@ const PATH = `${PLACE}/:id`
 const NOT_FOUND = notFound(say('There is no such message; it may have been pruned.'), PLACE)
 
 const STATES = [...LIVE_STATES, ...FINAL_STATES, 'undelivered'] as const
-
-/** So many messages of a list are counted at most, which the store does in some milliseconds. */
-const MOST_COUNTED = 10_000
 
 const KINDS: readonly string[] = [...new Set([...messageKinds.map(({ name }) => name), PLAIN_KIND])]
 
@@ -39,20 +35,11 @@ export const messagePages: readonly ConsolePage[] = [
 
 async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): Promise<PageResponse> {
   const filter = filterOf(query)
-  const page = await readPage(view, rangeOf(filter))
-  const isFirst = page.before !== null && filter.before === undefined
-  const all = isFirst ? await countIfQuick(view, rangeOf(filter)) : null
+  // The first page says how many there are.
+  const page = await readPage(view, rangeOf(filter), filter.before === undefined ? MOST_AT_ONCE : undefined)
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now(), all)}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
   return { is: 'page', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
-}
-
-/** Counts the messages of a list, MOST_COUNTED and one at most; null: that takes the store too long, and the list is shown without. */
-async function countIfQuick({ queries }: ServiceView, question: Question): Promise<number | null> {
-  return queries.countMessages({ ...question, limit: MOST_COUNTED + 1 }).catch((error: unknown) => {
-    if (error instanceof StoreUnavailable) return null
-    throw error
-  })
 }
 
 function chooseFilter({ fields }: PageRequest, { hashOf }: ConsoleOptions): PageResponse {
@@ -72,7 +59,7 @@ function queryOf({ before: _page, recipientHash: who, ...filter }: Filter): URLS
 }
 
 /** Reads a list's query; what is not one of the choices is left out. */
-export function filterOf(query: Fields): Filter {
+function filterOf(query: Fields): Filter {
   const { channel, state, kind, from = '', to = '', zone = '', who, before } = query
   return {
     ...(channel === 'email' || channel === 'sms' ? { channel } : {}),
@@ -121,12 +108,7 @@ function absence(calls: readonly ChannelCalls[]): Html {
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
-function messageList(
-  { messages: rows, before }: MessagePage,
-  filter: Filter,
-  now: number,
-  all: number | null,
-): Html {
+function messageList({ messages: rows, before, found }: MessagePage, filter: Filter, now: number): Html {
   const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const query = queryOf(filter)
@@ -141,7 +123,7 @@ function messageList(
 <label>${say('Recipient, in full')}<input name="recipient" autocomplete="off" spellcheck="false" placeholder="${filter.recipientHash === undefined ? say('name@example.com or +86…') : say('one recipient chosen')}"></label>
 <button class="main">${say('Show')}</button> <a href="/console/messages">${say('All')}</a>
 </form></section>
-<section class="card"><table class="stack"><caption>${countLine(rows.length, all)}</caption>
+<section class="card"><table class="stack"><caption>${countLine(rows.length, filter.before === undefined ? found : 0)}</caption>
 <thead><tr><th scope="col">${say('Arrived')}</th><th scope="col">${say('Kind')}</th><th scope="col">${say('Recipient')}</th><th scope="col">${say('State')}</th><th scope="col" class="n">${say('Attempts')}</th><th scope="col">${say('Last reply')}</th><th scope="col" class="n">${say('Took')}</th></tr></thead>
 <tbody>${rows.map(
     row => html`<tr>
@@ -156,12 +138,12 @@ function messageList(
 <div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 
-/** @param all how many there are in all; null: these, or it is a later page. */
-function countLine(count: number, all: number | null): Sentence {
+/** @param all how many there are in all; 0: it is a later page. */
+function countLine(count: number, all: number): Sentence {
   if (count === 0) return say('No message')
-  if (all !== null && all > MOST_COUNTED)
-    return say('Newest {n} of more than {all} messages', { n: count, all: MOST_COUNTED })
-  if (all !== null) return say('Newest {n} of {all} messages', { n: count, all })
+  if (all === MOST_AT_ONCE)
+    return say('Newest {n} of more than {all} messages', { n: count, all: MOST_AT_ONCE - 1 })
+  if (all > count) return say('Newest {n} of {all} messages', { n: count, all })
   return count === 1 ? say('1 message') : say('{n} messages, newest first', { n: count })
 }
 

@@ -49,6 +49,8 @@ export interface MessagePage {
   readonly messages: readonly MessageView[]
   /** `ListFilter.before` of the next page; null: this is the last one. */
   readonly before: number | null
+  /** How many there are of this page and the next ones, as many as were looked at. */
+  readonly found: number
 }
 
 /** Reads what waits and what became of messages; null: the store does not answer. */
@@ -123,21 +125,27 @@ export type Question = Omit<ListFilter, 'limit'>
 /** Messages of one page. */
 const PAGE_ROWS = 50
 /** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
-const MOST_AT_ONCE = 1001
+export const MOST_AT_ONCE = 1001
 
 /**
  * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
- * between two callbacks, never within one. @throws StoreUnavailable
+ * between two callbacks, never within one.
+ * @param most rows that are looked at. @throws StoreUnavailable
  */
-export async function readPage({ queries }: ServiceView, question: Question): Promise<MessagePage> {
-  const found = await queries.listMessages({ ...question, limit: PAGE_ROWS + 1 })
-  if (found.length <= PAGE_ROWS) return { messages: found, before: null }
-  const edge = found[PAGE_ROWS]?.arrivedAt
-  const messages = found.filter(row => row.arrivedAt !== edge)
+export async function readPage(
+  view: ServiceView,
+  question: Question,
+  most: number = PAGE_ROWS + 1,
+): Promise<MessagePage> {
+  const rows = await view.queries.listMessages({ ...question, limit: most })
+  const found = rows.length
+  const edge = rows[PAGE_ROWS]?.arrivedAt
+  if (edge === undefined) return { messages: rows, before: null, found }
+  const messages = rows.slice(0, PAGE_ROWS).filter(row => row.arrivedAt !== edge)
   const last = messages.at(-1)
-  if (last !== undefined) return { messages, before: last.arrivedAt }
+  if (last !== undefined) return { messages, before: last.arrivedAt, found }
   // One callback fills the page: it is shown whole.
-  const all = await queries.listMessages({ ...question, limit: MOST_AT_ONCE })
-  const end = all.findIndex(row => row.arrivedAt !== edge)
-  return end < 0 ? { messages: all, before: null } : { messages: all.slice(0, end), before: edge ?? null }
+  if (most < MOST_AT_ONCE) return readPage(view, question, MOST_AT_ONCE)
+  const end = rows.findIndex(row => row.arrivedAt !== edge)
+  return { messages: end < 0 ? rows : rows.slice(0, end), before: end < 0 ? null : edge, found }
 }

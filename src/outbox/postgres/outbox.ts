@@ -25,15 +25,7 @@ import {
   createWriteReceipts,
 } from './messages.ts'
 import { migrateTables, requireLocks } from './migrate.ts'
-import {
-  countMessages,
-  findMessage,
-  listMessages,
-  probeCommit,
-  readEnded,
-  readSummary,
-  readWaiting,
-} from './queries.ts'
+import { findMessage, listMessages, probeCommit, readEnded, readSummary, readWaiting } from './queries.ts'
 import { createSessionGuard, requireOwnSessions, type SessionGuard } from './session.ts'
 import {
   addEvents,
@@ -158,7 +150,6 @@ function createCalls(
     readSummary,
     readWaiting,
     listMessages,
-    countMessages,
     readEnded,
     findMessage,
     probeCommit,

@@ -34,13 +34,6 @@ export async function listMessages(
   return (await client.query<Record<string, unknown>>(text, [filter.limit, ...values])).rows.map(viewOfRow)
 }
 
-export async function countMessages(client: Client, { filter }: Takes<'countMessages'>): Promise<number> {
-  const { from, values } = sourceOf(filter)
-  // In the order of the list, whose index serves.
-  const text = `SELECT count(*) FROM (SELECT 1 FROM ${from} ORDER BY arrived_at DESC LIMIT $1) AS those`
-  return Number((await client.query<{ count: number }>(text, [filter.limit, ...values])).rows[0]?.count)
-}
-
 /** What a list is read from; its values begin with `$2`. What did not arrive is found by a list of its own, unless it is one person's. */
 function sourceOf({ state, ...filter }: ListFilter) {
   const isListed = state === 'undelivered' && filter.recipientHash === undefined

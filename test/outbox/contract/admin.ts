@@ -75,17 +75,13 @@ export async function admin(t: Test, create: Create): Promise<void> {
       }
       const list = async (filter: object) => {
         const asked = { limit: 2, state: 'undelivered', ...filter } as const
-        const [listed, count] = [
-          await outbox.queries.listMessages(asked),
-          await outbox.queries.countMessages(asked),
-        ]
-        return [...listed.map(each => ids.indexOf(each.id)), count]
+        return (await outbox.queries.listMessages(asked)).map(each => ids.indexOf(each.id))
       }
-      t.same(await list({}), [3, 1, 2], 'no more are counted than asked for')
-      t.same(await list({ limit: 9 }), [3, 1, 0, 3])
-      t.same(await list({ channel: 'sms', kind: 'activation-code', before: NOON + 3000 }), [1, 0, 2])
-      t.same(await list({ channel: 'email' }), [0])
-      t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138001') }), [1, 1])
+      t.same(await list({}), [3, 1])
+      t.same(await list({ limit: 9 }), [3, 1, 0])
+      t.same(await list({ channel: 'sms', kind: 'activation-code', before: NOON + 3000 }), [1, 0])
+      t.same(await list({ channel: 'email' }), [])
+      t.same(await list({ recipientHash: recipientHashOf('sms', '+8613800138001') }), [1])
       const ended = async () =>
         (await outbox.queries.readEnded(NOON - DAY, NOON))
           .map(each => Object.values(each).join(' '))
@@ -96,13 +92,11 @@ export async function admin(t: Test, create: Create): Promise<void> {
         'sms activation-code smtp CN undelivered 3 0',
       ])
       await report(1, 'delivered', 2, 'recipient')
-      t.same(await list({ limit: 9 }), [3, 0, 2])
+      t.same(await list({ limit: 9 }), [3, 0])
       await outbox.actions.forgetRecipient(recipientHashOf('sms', '+8613800138003'))
-      t.same(await list({ limit: 9 }), [0, 1])
+      t.same(await list({ limit: 9 }), [0])
       t.equal((await ended())[2], 'sms activation-code smtp CN undelivered 2 0')
       t.match(await outbox.queries.readEnded(NOON, NOON + DAY), [{}, {}, { today: 0, dayBefore: 2 }])
-      t.equal(await outbox.queries.countMessages({ limit: 9, state: 'sent' }), 3)
-      t.equal(await outbox.queries.countMessages({ limit: 1 }), 1)
     },
   )
 
