@@ -38,22 +38,28 @@ const closed = (properties: object) => ({ type: 'object', properties, additional
 const time = { type: 'integer', minimum: 0 }
 const recipient = { type: 'string', minLength: 1, maxLength: 320 }
 
-/** One question that the status API answers. A program's token does not open what is `forOperators`. */
+/** One question that the status API answers, and what it takes; openapi.yaml describes the answers, too. */
 interface Operation {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly schema?: RouteShorthandOptions['schema']
+  /** A program's token does not open it. */
   readonly forOperators?: true
+  readonly answer: (request: FastifyRequest, options: ConsoleOptions) => Promise<object>
 }
 
-/** What each operation takes; openapi.yaml describes the answers, too, by the same names. */
-const OPERATIONS = {
-  findMessage: {
+const OPERATIONS: readonly Operation[] = [
+  {
     method: 'GET',
     path: '/messages/:id',
     schema: { params: closed({ id: { type: 'string', pattern: '^[0-9a-f]{32}$' } }) },
+    async answer({ params }, { view }) {
+      const found = await view.queries.findMessage((params as { readonly id: string }).id)
+      if (found === null) throw new RequestRefused(NO_SUCH_MESSAGE)
+      return withWords(found)
+    },
   },
-  searchMessages: {
+  {
     method: 'POST',
     path: '/messages/search',
     schema: {
@@ -67,31 +73,77 @@ const OPERATIONS = {
         cursor: { type: 'string', pattern: '^[0-9]{1,15}$' },
       }),
     },
+    async answer({ body }, options) {
+      const { recipient, cursor, ...filter } = body as Search
+      const { messages, before } = await readPage(options.view, {
+        ...filter,
+        ...(recipient === undefined ? {} : { recipientHash: readHash(recipient, options) }),
+        ...(cursor === undefined ? {} : { before: Number(cursor) }),
+      })
+      return { messages: messages.map(withWords), cursor: before === null ? null : String(before) }
+    },
   },
-  readCounts: {
+  {
     method: 'GET',
     path: '/counts',
     schema: {
       querystring: closed({ minutes: { type: 'integer', minimum: 1, maximum: MOST_MINUTES, default: 60 } }),
     },
+    async answer({ query }, { view }) {
+      const { minutes } = query as { readonly minutes: number }
+      const since = Math.floor(view.now() / 60_000 - minutes) * 60_000
+      const { backlog, oldest, bytes, counts } = await view.queries.readSummary(since)
+      return { since, backlog, oldest, bytes, outcomes: counts }
+    },
   },
-  listProviders: { method: 'GET', path: '/providers' },
-  readCalls: { method: 'GET', path: '/calls' },
-  readCauses: { method: 'GET', path: '/causes' },
-  forgetRecipient: {
+  {
+    method: 'GET',
+    path: '/providers',
+    answer: async (_request, { view }) => ({ providers: await readProviders(view) }),
+  },
+  {
+    method: 'GET',
+    path: '/calls',
+    answer: async (_request, { view }) => ({ channels: await readCalls(view) }),
+  },
+  {
+    method: 'GET',
+    path: '/causes',
+    answer: async (_request, { view }) => ({
+      causes: firstLines(view, await readSummaryIfUp(view, view.now() - DAY)),
+    }),
+  },
+  {
     method: 'POST',
     path: '/forget',
     schema: { body: { ...closed({ recipient }), required: ['recipient'] } },
     forOperators: true,
+    async answer({ operator, body }, options) {
+      const { view, actions, emit } = options
+      const { listMessages } = view.queries
+      const recipientHash = readHash((body as { readonly recipient: string }).recipient, options)
+      const filter = { recipientHash, limit: MOST_WAITING }
+      for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
+        if (await actions.cancelMessage(id))
+          emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+      const messages = await actions.forgetRecipient(recipientHash)
+      const live = (await listMessages(filter)).length
+      emit({ type: 'operator-forgot', operator, messages })
+      return { messages, live }
+    },
   },
-} as const satisfies Readonly<Record<string, Operation>>
-type OperationId = keyof typeof OPERATIONS
+]
+
+function readHash(typed: string, { hashOf }: ConsoleOptions): string {
+  const hash = hashOf(typed)
+  if (hash === null) throw new RequestRefused(NO_RECIPIENT)
+  return hash
+}
 
 /** Serves the status API: JSON, as openapi.yaml has it. The guard has let the caller in before. */
 export async function statusRoutes(app: FastifyInstance, options: ConsoleOptions): Promise<void> {
-  const handlers = createHandlers(options)
   app.removeContentTypeParser('text/plain')
-  for (const [name, { method, path, schema, forOperators }] of Object.entries<Operation>(OPERATIONS))
+  for (const { method, path, schema, forOperators, answer } of OPERATIONS)
     app.route({
       method,
       url: `${API}${path}`,
@@ -101,16 +153,11 @@ export async function statusRoutes(app: FastifyInstance, options: ConsoleOptions
       preValidation: async ({ operator }) => {
         if (forOperators && operator === UNNAMED.nobody) throw new RequestRefused(NO_OPERATOR)
       },
-      handler: async (request, reply) =>
-        reply
-          .type('application/json; charset=utf-8')
-          .header('vary', 'accept-language')
-          .send(
-            writeJson(
-              await handlers[name as OperationId](request),
-              languageOfBrowser(request.headers['accept-language']),
-            ),
-          ),
+      async handler(request, reply) {
+        const language = languageOfBrowser(request.headers['accept-language'])
+        reply.type('application/json; charset=utf-8').header('vary', 'accept-language')
+        return reply.send(writeJson(await answer(request, options), language))
+      },
     })
   app.get(`${API}/openapi.json`, async () => {
     // Loaded when it is asked for: few services ever are.
@@ -133,62 +180,4 @@ function writeJson(answer: object, language: ReaderLanguage): string {
       return given instanceof Sentence ? given.in(language) : value
     },
   )
-}
-
-function createHandlers({
-  hashOf,
-  view,
-  actions,
-  emit,
-}: ConsoleOptions): Readonly<Record<OperationId, (request: FastifyRequest) => Promise<object>>> {
-  function readHash(typed: string): string {
-    const hash = hashOf(typed)
-    if (hash === null) throw new RequestRefused(NO_RECIPIENT)
-    return hash
-  }
-
-  return {
-    async findMessage({ params }) {
-      const found = await view.queries.findMessage((params as { readonly id: string }).id)
-      if (found === null) throw new RequestRefused(NO_SUCH_MESSAGE)
-      return withWords(found)
-    },
-    async searchMessages({ body }) {
-      const { recipient, cursor, ...filter } = body as Search
-      const { messages, before } = await readPage(view, {
-        ...filter,
-        ...(recipient === undefined ? {} : { recipientHash: readHash(recipient) }),
-        ...(cursor === undefined ? {} : { before: Number(cursor) }),
-      })
-      return { messages: messages.map(withWords), cursor: before === null ? null : String(before) }
-    },
-    async readCounts({ query }) {
-      const { minutes } = query as { readonly minutes: number }
-      const since = Math.floor(view.now() / 60_000 - minutes) * 60_000
-      const { backlog, oldest, bytes, counts } = await view.queries.readSummary(since)
-      return { since, backlog, oldest, bytes, outcomes: counts }
-    },
-    async listProviders() {
-      return { providers: await readProviders(view) }
-    },
-    async readCalls() {
-      return { channels: await readCalls(view) }
-    },
-    async readCauses() {
-      const summary = await readSummaryIfUp(view, view.now() - DAY)
-      return { causes: firstLines(view, summary) }
-    },
-    async forgetRecipient({ operator, body }) {
-      const { listMessages } = view.queries
-      const recipientHash = readHash((body as { readonly recipient: string }).recipient)
-      const filter = { recipientHash, limit: MOST_WAITING }
-      for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
-        if (await actions.cancelMessage(id))
-          emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
-      const messages = await actions.forgetRecipient(recipientHash)
-      const live = (await listMessages(filter)).length
-      emit({ type: 'operator-forgot', operator, messages })
-      return { messages, live }
-    },
-  }
 }
