@@ -42,8 +42,8 @@ export function createClaim(
     await ends.find(client)
     if (!uncertain.areGivenUp() && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
-      const { nextDueAt, expiry } = await lookAt(client, call)
-      if ((nextDueAt ?? Infinity) > now && (expiry ?? Infinity) > now)
+      const { nextDueAt, nextChangeAt } = await lookAt(client, call)
+      if ((nextDueAt ?? Infinity) > now && nextChangeAt > now)
         return { messages: [], settled: ends.take(channel), nextDueAt }
     }
     const { work, writeChanges, commit } = openTransaction(client, options, now)
@@ -107,13 +107,16 @@ function createRounds() {
   }
 }
 
-/** Makes the function that looks at what waits in a channel: when to claim it again, and when the first life is over; ms since the epoch. */
+/**
+ * Makes the function that looks at what waits in a channel: when to claim it again, and when a claim has something to change, be it
+ * passed over: a life is over, or a message becomes due. ms since the epoch.
+ */
 function createLookAt() {
   const goRound = createRounds()
   return async (client: Client, { channel, now, passOver }: Takes<'claim'>) => {
     const most = passOver.length === 0 ? 1 : SEEN_LATER
     const { rows } = await runStatement(client, LOOK, channel, passOver, most)
-    const { code, other, next, expiry } = rows[0] as Record<string, number | null>
+    const { code, other, next, change } = rows[0] as Record<string, number | null>
     let isDue = code !== null || other !== null
     if (isDue && passOver.length > 0) {
       const queues = [nameQueue(channel, 0, 1), nameQueue(channel, 1, 1)]
@@ -121,7 +124,7 @@ function createLookAt() {
       isDue = free.flat().length > 0
     }
     const nextDueAt = isDue ? now : next == null ? null : Math.max(now, next)
-    return { nextDueAt, expiry: expiry ?? null }
+    return { nextDueAt, nextChangeAt: change ?? Infinity }
   }
 }
 
@@ -272,4 +275,5 @@ const nextOf = (rank: number) => `(SELECT coalesce(min(due_at) FILTER (WHERE des
 const LOOK = statement`SELECT (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '1' LIMIT 1) AS code,
     (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '3' LIMIT 1) AS other,
     least(${nextOf(0)}, ${nextOf(1)}, ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,
-    ${firstOf('expires_at', 'ready IS NOT NULL')} AS expiry`
+    least(${[0, 1].map(rank => firstOf('due_at', `ready = 0 AND rank = ${rank}`)).join()},
+      ${firstOf('expires_at', 'ready IS NOT NULL')}) AS change`
