@@ -94,7 +94,7 @@ export async function startPostgres({
     if (user !== undefined) await chown(join(home, name), user.uid, user.gid)
   }
   const given = Object.entries(more).map(([name, value]) => ` -c ${name}=${value}`)
-  const settings = `-c listen_addresses=${listen} -c port=${port} -c unix_socket_directories=${home} -c max_connections=60 -c shared_buffers=64MB${given.join('')}`
+  const settings = `-c listen_addresses=${listen} -c port=${port} -c unix_socket_directories=${home} -c max_connections=300 -c shared_buffers=64MB${given.join('')}`
   const control = (...args: string[]) =>
     run('pg_ctl', ['-D', data, '-w', '-t', '60', '-l', join(home, 'log'), '-o', settings, ...args])
 
