@@ -107,20 +107,23 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   const known = new Map<string, Destination>()
   /** Those that rest at all their carriers. */
   const resting = new Map<string, Rest>()
-  /** Those of which more may be due in the store: the latest claim passed over them, or they were given back since. */
-  let passed = new Set<string>()
-  let isClaiming = false
+  /**
+   * Those of which more may be due in the store, since the latest claim passed over them, or had enough in memory when it was stored;
+   * and whether codes may be among it.
+   */
+  let passed = new Map<string, boolean>()
+  /** The call to the store that is under way; `codes`: it was made to find codes, and nothing else begins. */
+  let asking: 'codes' | 'anything' | 'nothing' | undefined
   /** When the store was asked last, ms since the epoch. */
   let claimedAt = 0
   /** When it was asked to tidy last: that gives nothing, and puts no look for codes off. */
   let tidiedAt = 0
   /** How many to ask for when nobody knows how many there are. */
   let nextClaim = FIRST_CLAIM
-  /** When the store has something for us, of destinations that are not passed over; null: nothing that we know of. ms since the epoch. */
-  let dueAt: number | null = null
-  /** The store may have codes that are due, or a claim looks for them: nothing else begins. A process that died may have left some. */
-  let mayHoldCodes = true
-  let looksForCodes = false
+  /** When the store has something for us, of destinations that are not passed over; Infinity: nothing that we know of. ms since the epoch. */
+  let dueAt = Infinity
+  /** From when on codes may be due there. A process that died may have left some. */
+  let codesAt = 0
   /** Something waits in the store, as was seen when it was asked to tidy. */
   let storeHolds = true
   /** Runs while a carrier, or a part of one, rests. */
@@ -166,10 +169,21 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
-  function isServed(destination: string, now: number, forCodes = mayHoldCodes): boolean {
+  function isServed(destination: string, now: number, forCodes: boolean): boolean {
     const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
     return rests(destination, now) || 2 * (forCodes ? codes : all) > aheadOf(destination, now)
   }
+
+  /** Says whether the store may have codes for us: nothing else begins until it was asked. */
+  function mayHoldCodes(now: number): boolean {
+    if (codesAt <= now) return true
+    for (const [destination, hasCodes] of passed)
+      if (hasCodes && !isServed(destination, now, true)) return true
+    return false
+  }
+
+  /** Says whether codes in the store come first, or are looked for. */
+  const areCodesFirst = (now: number): boolean => asking === 'codes' || mayHoldCodes(now)
 
   /** Says whether memory has room for a message, perhaps in the place of one of whose destination more wait, or that is no code. */
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
@@ -250,7 +264,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       return queue.takeNext(now, false, ({ attempts: tried, message }) =>
         tried > 1 ? 1 : message.purpose === 'code' ? 0.5 : 0,
       )
-    const codesOnly = mayHoldCodes || looksForCodes
+    const codesOnly = areCodesFirst(now)
     const rankOf = onceEach((first, destination) => first.rankOf(destination, now))
     const job = carriers.every(each => each.isBusy(now)) ? undefined : queue.takeNext(now, codesOnly, rankOf)
     if (job !== undefined) return job
@@ -308,7 +322,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (resting.size >= MOST_RESTING && !resting.has(destination))
       return { ...settlement, dueAt: dueBeforeEnd(rest.until, expiresAt, now) }
     resting.set(destination, rest)
-    passed.add(destination)
     return settlement
   }
 
@@ -327,8 +340,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Something that rested is back, or may be: what waits for it is looked for in the store, codes first. */
   function endRests(): void {
     resting.clear()
-    dueAt = clock.now()
-    mayHoldCodes = true
+    dueAt = codesAt = clock.now()
   }
 
   function watch(): void {
@@ -379,11 +391,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   async function settle(job: Job, settlement: Settlement, ran: boolean): Promise<void> {
     const settled = await settler.settle(job, settlement, ran)
     if (settled?.state !== 'queued' || settlement.to !== 'queued') return
-    const { destination, purpose } = job.message
-    const isDue = settlement.dueAt <= clock.now()
-    if (isDue && passed.has(destination)) return
-    noteDueAt(settlement.dueAt)
-    if (purpose === 'code' && isDue) mayHoldCodes = true
+    noteStored(settlement.dueAt, job.message.purpose === 'code', job.message.destination)
   }
 
   function giveBack(job: Job, due: number): void {
@@ -414,7 +422,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const giveBackLast = (each?: string): void => {
       const job = queue.removeLast(now, each)
       if (job === undefined) return
-      passed.add(job.message.destination)
       // It waits since it came: the store tells a backlog by that.
       giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
     }
@@ -437,107 +444,117 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     else reserved.delete(destination)
   }
 
-  const isDueAt = (now: number): boolean => dueAt !== null && dueAt <= now
-
-  /** Notes that the store has something that is due then. */
-  function noteDueAt(due: number): void {
-    dueAt = dueAt === null ? due : Math.min(dueAt, due)
+  /** Notes that the store has something that is due then. Of which enough waits in memory, or which rests, that is asked for later. */
+  function noteStored(due: number, isCode: boolean, destination?: string): void {
+    const now = clock.now()
+    if (destination !== undefined && due <= now && isServed(destination, now, isCode)) {
+      passed.set(destination, isCode || passed.get(destination) === true)
+      return
+    }
+    dueAt = Math.min(dueAt, due)
+    if (isCode) codesAt = Math.min(codesAt, due)
   }
 
   /** Claims when memory has room and something is due; otherwise sets the timer for it. */
   function claimWhenDue(): void {
-    if (isHalted() || isClaiming) return
+    if (isHalted() || asking !== undefined) return
     const now = clock.now()
     const standing = look(now)
-    const isDue = isDueAt(now)
-    const wanted = countWanted(now)
-    const most = mostWaiting(now)
-    const isFull = 2 * (countWaiting(now) + reservedCount) > most
-    // A code that has become due in the store, such as a retry, may wait behind others that fill memory.
-    const mayHide = (isDue || wanted > 0) && isFull && queue.length > queue.codes
-    if (mayHide && now - claimedAt >= PEEK_MS) mayHoldCodes = true
-    const limit =
-      isDue || wanted > 0 ? countClaimable(standing, most, Math.max(isDue ? nextClaim : 0, wanted), now) : 0
+    const forCodes = mayHoldCodes(now)
+    const isDue = dueAt <= now || codesAt <= now
+    const limit = countClaimable(
+      standing,
+      Math.max(isDue ? nextClaim : 0, countWanted(now, forCodes)),
+      forCodes,
+      now,
+    )
     clearTimeout(claimTimer)
     if (limit > 0) {
-      isClaiming = true
-      void track(claimBatch(limit, isDue))
+      void track(claimBatch(limit, forCodes))
       return
     }
-    let at = dueAt ?? now + idlePollMs
-    for (const destination of passed) at = Math.min(at, resting.get(destination)?.until ?? Infinity)
-    at = Math.max(at, standing.openUntil ?? 0, isFull ? claimedAt + PEEK_MS : 0)
+    const moments = [dueAt, codesAt, ...[...passed.keys()].map(each => resting.get(each)?.until ?? Infinity)]
+    // What is due and has no room is asked for when something has left, and now and then.
+    const next = Math.min(isDue ? now + PEEK_MS : Infinity, ...moments.filter(each => each > now))
+    const at = (standing.openUntil ?? 0) > now ? (standing.openUntil ?? 0) : next
     claimTimer = setTimeout(
       () => {
         // Due or not as far as we know: another process may have put something there, or given it back.
         dueAt = clock.now()
         claimWhenDue()
       },
-      Math.min(Math.max(at - now, 1), dueAt === null ? idlePollMs : pollMs),
+      Math.min(at - now, dueAt === Infinity ? idlePollMs : pollMs),
     )
   }
 
   /** Counts the messages for which memory has room of destinations that were passed over, and need not be now. */
-  function countWanted(now: number): number {
+  function countWanted(now: number, forCodes: boolean): number {
     let wanted = 0
-    for (const destination of passed)
-      if (!isServed(destination, now))
-        wanted += aheadOf(destination, now) - (queue.waiting.get(destination)?.all ?? 0)
+    for (const destination of passed.keys()) {
+      const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
+      if (!isServed(destination, now, forCodes))
+        wanted += aheadOf(destination, now) - (forCodes ? codes : all)
+    }
     return wanted
   }
 
   /** Says how many to claim now. @param wanted how many there may be */
   function countClaimable(
     { circuit, openUntil }: Standing,
-    most: number,
     wanted: number,
+    forCodes: boolean,
     now: number,
   ): number {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
     if (circuit === 'open') return (openUntil ?? 0) <= now && queue.length === 0 ? FIRST_CLAIM : 0
-    // Codes may be among the claimed ones. Each takes the place of a waiting message that is no code, and is sent before it.
-    const free = Math.min(most - countWaiting(now, mayHoldCodes), MOST_WAITING - queue.length) - reservedCount
+    const most = mostWaiting(now)
+    // A code takes the place of a waiting message that is none, and is sent before it.
+    const room = forCodes ? Infinity : MOST_WAITING - queue.length
+    const free = Math.min(most - countWaiting(now, forCodes), room) - reservedCount
     return 2 * free < most ? 0 : Math.min(free, wanted, CLAIM_LIMIT)
   }
 
-  /** @param isDue something of destinations that were not passed over is due, as far as we know. */
-  async function claimBatch(limit: number, isDue: boolean): Promise<void> {
+  async function claimBatch(limit: number, forCodes: boolean): Promise<void> {
     const now = (claimedAt = clock.now())
-    passed = new Set([...resting.keys(), ...queue.waiting.keys()].filter(each => isServed(each, now)))
-    looksForCodes = mayHoldCodes
-    mayHoldCodes = false
-    if (isDue) dueAt = null
+    asking = forCodes ? 'codes' : 'anything'
+    const known = passed
+    const served = [...resting.keys(), ...queue.waiting.keys()].filter(each => isServed(each, now, forCodes))
+    passed = new Map(served.map(each => [each, codesAt <= now || known.get(each) === true]))
+    if (dueAt <= now) dueAt = Infinity
+    if (codesAt <= now) codesAt = Infinity
     try {
-      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs, [...passed])
+      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs, [...passed.keys()])
       settler.reportEnded(settled)
       const areMore = messages.length === limit
-      const again = areMore ? clock.now() : nextDueAt
-      if (again !== null) noteDueAt(again)
-      // Codes are claimed first.
-      if (areMore && messages.some(({ purpose }) => purpose === 'code')) mayHoldCodes = true
+      noteStored(areMore ? clock.now() : (nextDueAt ?? Infinity), false)
       for (const job of inOrderOfArrival(messages.map(toJob))) add(job)
       const waiting = queue.length
       for (const destination of new Set(messages.map(each => each.destination))) giveBackSurplus(destination)
       nextClaim = areMore && queue.length === waiting ? Math.min(2 * nextClaim, CLAIM_LIMIT) : FIRST_CLAIM
+      // Codes are claimed first. What becomes due behind what is left there is looked for.
+      if (areMore && messages.some(({ purpose }) => purpose === 'code')) codesAt = clock.now()
+      else if (!areMore && nextDueAt !== null) codesAt = Math.min(codesAt, nextDueAt)
+      if ((areMore || passed.size > 0) && queue.length > queue.codes)
+        codesAt = Math.min(codesAt, clock.now() + PEEK_MS)
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
       emit({ type: 'store-failed', doing: 'claim', error })
-      dueAt = clock.now() + STORE_RETRY_MS
+      dueAt = codesAt = clock.now() + STORE_RETRY_MS
+      passed.clear()
     } finally {
-      isClaiming = false
-      looksForCodes = false
+      asking = undefined
     }
   }
 
   /** Lets the store end what is over, and say whether anything waits there. */
   function tidy(): void {
-    if (isHalted() || isClaiming) return
-    isClaiming = true
+    if (isHalted() || asking !== undefined) return
+    asking = 'nothing'
     void track(tidyStore())
   }
 
@@ -551,7 +568,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       if (!(error instanceof StoreUnavailable)) throw error
       emit({ type: 'store-failed', doing: 'claim', error })
     } finally {
-      isClaiming = false
+      asking = undefined
     }
   }
 
@@ -561,11 +578,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
       if (older !== undefined) endWaiting(older, 'superseded')
     }
-    if (destination !== undefined && isServed(destination, now, code !== undefined)) passed.add(destination)
-    else {
-      dueAt = now
-      if (code !== undefined) mayHoldCodes = true
-    }
+    noteStored(now, code !== undefined, destination)
     claimWhenDue()
   }
 
@@ -590,7 +603,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       // While it rests, a message is better left to the store, where people can see and cancel it.
       if (circuit !== 'closed' || rests(destination, now)) return undefined
       // Codes in the store come before what is no code, and so may what else is due there.
-      if (purpose !== 'code' && (mayHoldCodes || looksForCodes || passed.has(destination) || isDueAt(now)))
+      if (purpose !== 'code' && (areCodesFirst(now) || passed.has(destination) || dueAt <= now))
         return undefined
       if (!hasRoom(purpose, destination, now)) return undefined
       const begins =
@@ -618,7 +631,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     isVerdictFar(destination) {
       const now = clock.now()
       return (
-        look(now).circuit !== 'closed' || isServed(destination, now) || !hasRoom('plain', destination, now)
+        look(now).circuit !== 'closed' ||
+        isServed(destination, now, areCodesFirst(now)) ||
+        !hasRoom('plain', destination, now)
       )
     },
     wake,

@@ -7,15 +7,18 @@ import { claimedOf, createModel } from '../outbox/model.ts'
  * @param now ms since the epoch, by the clock of the process.
  * @param run runs a call after the time that a store takes; never, when the process was killed.
  * @param fails says whether the store fails every call now.
+ * @param onBegin called when an attempt of a message begins, before its first carrier is asked.
  */
 export function createModelOutbox(
   now: () => number,
   run: <T>(work: () => T) => Promise<T>,
   beginsAtOnce = true,
   fails = () => false,
+  onBegin: (id: string) => void = () => {},
 ) {
   const model = createModel(false, Number.POSITIVE_INFINITY)
   let tokens = 0
+  const begun = new Set<string>()
   const call = <T>(work: () => unknown): Promise<T> =>
     run(() => {
       if (fails()) throw new StoreUnavailable(quote('the store cannot commit now'))
@@ -31,6 +34,8 @@ export function createModelOutbox(
         return { messages: claimed.map(claimedOf), settled: told, nextDueAt }
       }),
     beginAttempt(id, { token }, by = '') {
+      if (!begun.has(token)) onBegin(id)
+      begun.add(token)
       const begin = (): void => {
         const m = model.find(id)
         if (m?.lease?.token === token) model.begin(m, token, by)

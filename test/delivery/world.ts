@@ -85,8 +85,6 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
   let sends = 0
   let kills = 0
   let troubledAt = 0
-  /** Since when all carriers have been asked again; Infinity: one rests. */
-  let closedSince = 0
   let storeFreeAt = 0
   let isStoreFailing = false
   let isUsedUp = false
@@ -120,7 +118,13 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     )
   }
 
-  const { model, outbox } = createModelOutbox(now, runInStore, random() < 0.5, () => isStoreFailing)
+  const { model, outbox } = createModelOutbox(
+    now,
+    runInStore,
+    random() < 0.5,
+    () => isStoreFailing,
+    checkBegin,
+  )
   const rowOf = (id: string): Kept => {
     const row = model.find(id)
     if (row === undefined) throw new Error('sent, and never stored')
@@ -129,10 +133,13 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
 
   function checkSend({ id }: Outgoing): void {
     sends += 1
-    const { given, expiresAt } = rowOf(id)
+    const { expiresAt } = rowOf(id)
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
-    if (given.message.purpose === 'code' || !areClosed() || time.now() - closedSince < NOTICED_MS) return
-    // Where others go before it, or none may go, or none might just before, it waits for them.
+  }
+
+  /** Nothing else begins while a code that is due waits, unless nothing may go where it goes, or it was not noticed yet. */
+  function checkBegin(id: string): void {
+    if (rowOf(id).given.message.purpose === 'code' || !areClosed()) return
     const busy = new Set(
       process?.delivery.status().flatMap(each => each.destinations.map(({ destination }) => destination)),
     )
@@ -326,12 +333,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     })
   }
 
-  function areClosed(): boolean {
-    const are = process?.delivery.status().every(({ breaker }) => breaker === 'closed') ?? false
-    if (!are) closedSince = Infinity
-    else if (closedSince === Infinity) closedSince = time.now()
-    return are
-  }
+  const areClosed = (): boolean =>
+    process?.delivery.status().every(({ breaker }) => breaker === 'closed') ?? false
 
   /** Since when there has been a free place and something to be sent, here or in the store. */
   let idleSince: number | undefined
