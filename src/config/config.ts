@@ -71,7 +71,8 @@ export function loadConfig(
   const wrong = new Set([...merged.faults, ...read.faults].map(({ name }) => String(name)))
   // The rest is looked at together all the same, so that all faults come at once.
   const usable = without(read.values, wrong)
-  const faults = [...merged.faults, ...read.faults, ...faultsTogether(usable, wrong), ...findMore(usable)]
+  const ofTexts = [...read.faults, ...faultsTogether(usable, wrong)].map(merged.asGiven)
+  const faults = [...merged.faults, ...ofTexts, ...findMore(usable)]
   if (faults.length > 0) {
     const seen = [merged.faults, merged.strayLines, Object.keys(merged.given)]
     throw new ConfigError(
@@ -109,7 +110,8 @@ export function loadSomeSettings<K extends SettingName>(
   const wanted = new Set<string>(names)
   const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
   const read = validate(given)
-  const faults = [...merged.faults, ...read.faults].filter(({ name }) => wanted.has(String(name)))
+  const ofWanted = (faults: readonly SettingFault[]) => faults.filter(({ name }) => wanted.has(String(name)))
+  const faults = [...ofWanted(merged.faults), ...ofWanted(read.faults).map(merged.asGiven)]
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.fromEntries(names.map(name => [name, read.values[name]])) as { readonly [N in K]: Partly[N] }
 }

@@ -21,7 +21,8 @@ const NOT_OURS =
 
 /**
  * Merges environment, dotenv file and secret files into one text a setting. Empty values are absent ones.
- * @returns the texts, and what came up on the way; `strayLines`: those of the dotenv file that set nothing
+ * @returns the texts, and what came up on the way; `strayLines`: those of the dotenv file that set nothing; `asGiven` names a fault of
+ *   a text by the setting that the operator wrote, which may be `NAME_FILE`
  */
 export function mergeSources(sources: SettingSources) {
   const faults: SettingFault[] = []
@@ -41,7 +42,12 @@ export function mergeSources(sources: SettingSources) {
     const fallback = settingOf(name)?.defaultFrom?.(given)
     if (given[name] === undefined && fallback !== undefined) given[name] = fallback
   }
-  return { given, faults, strayLines, warnings: [...ambiguous, ...findUnknownSettings(all, dotenv)] }
+  const asGiven = (fault: SettingFault): SettingFault => {
+    const { [`${String(fault.name)}_FILE`]: path, [String(fault.name)]: text } = all
+    return path === undefined || text !== undefined ? fault : { ...fault, name: `${String(fault.name)}_FILE` }
+  }
+  const warnings = [...ambiguous, ...findUnknownSettings(all, dotenv)]
+  return { given, faults, strayLines, warnings, asGiven }
 }
 
 /** Names that 1.1.0 still read, by the setting that has their values now. */

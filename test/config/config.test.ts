@@ -154,6 +154,12 @@ t.test('every secret may come from a file', async t => {
     /^EMAIL_TOKEN .*cannot be read \(ENOENT\)/,
   ])
   t.match(faultsIn({ ...rest, SMTP_URL, EMAIL_TOKEN_FILE: '/run/empty' }, files), [/file is empty/])
+  const named = { ...enough, SMS_GATEWAYS_FILE: '/run/gateways' }
+  t.match(
+    faultsIn(named, { '/run/gateways': 'mine: 1' }),
+    [/^SMS_GATEWAYS_FILE /],
+    'what is wrong in a file is said of the setting that names it',
+  )
 })
 
 t.test('@fastify/env decorates the app with the same values', async t => {
