@@ -7,6 +7,7 @@ import { createPhoneParser, parseAddress, readTypedRecipient } from '../callback
 import { type Config, UNNAMED } from '../config/config.ts'
 import type { Delivery } from '../delivery/port.ts'
 import type { AdminRefusal, Emit } from '../events/events.ts'
+import { languageOfBrowser } from '../language/choose.ts'
 import type { Words } from '../language/sentence.ts'
 import { type Outbox, StoreUnavailable } from '../outbox/outbox.ts'
 import { monotonic } from '../runtime/clock.ts'
@@ -60,6 +61,7 @@ export async function openAdmin(options: AdminOptions): Promise<FastifyInstance>
     tryNow: options.delivery.tryNow,
     postSignature: config.POST_SIGNATURE,
     quotas: config.QUOTAS,
+    sampleLanguage: languageOfBrowser(config.LOCALE),
     rotating: view.channels.filter(channel => {
       const name = channel === 'email' ? 'EMAIL' : 'SMS'
       const hasOldKey = config.CALLBACK_KEYS?.has(`${channel}-previous`)

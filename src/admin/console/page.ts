@@ -30,6 +30,8 @@ export interface ConsoleOptions {
   readonly emit: Emit
   readonly postSignature: string
   readonly quotas: QuotaLimits
+  /** In which the samples of test sends are, as messages are (LOCALE). */
+  readonly sampleLanguage: ReaderLanguage
   /** Channels whose Token or key is being replaced. */
   readonly rotating: readonly Channel[]
 }

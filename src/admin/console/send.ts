@@ -36,10 +36,7 @@ function sendableKinds({ view }: ConsoleOptions): readonly CallbackKind[] {
   return callbackKinds.filter(kind => view.channels.includes(kind.channel))
 }
 
-async function sendTest(
-  { language, operator, fields }: PageRequest,
-  options: ConsoleOptions,
-): Promise<PageResponse> {
+async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptions): Promise<PageResponse> {
   const { kind: chosen } = fields
   const to = readTypedRecipient(fields['to'] ?? '')
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
@@ -47,13 +44,16 @@ async function sendTest(
     return sendPage(options, null, say('Choose a kind and type one recipient.'))
   }
   const { channel, name } = kind
-  const answer = await options.testSend(channel, testBody(kind, to, options.view.now(), language))
+  const answer = await options.testSend(
+    channel,
+    testBody(kind, to, options.view.now(), options.sampleLanguage),
+  )
   const { ids } = answer
   options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
   return sendPage(options, { kind: name, ...answer })
 }
 
-/** The body that the platform would post for a kind, in the reader's words, with a code of its own and a subject that says it is a test. */
+/** The body that the platform would post for a kind, with the samples of a language, a code of its own and a subject that says it is a test. */
 export function testBody(
   kind: CallbackKind,
   to: string,
