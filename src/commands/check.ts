@@ -15,7 +15,7 @@ import { openAccessTokens } from '../providers/smtp/module.ts'
 import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { padColumn } from '../runtime/terminal.ts'
-import { callbackUrls } from '../service/callback-urls.ts'
+import { callbackUrls, openReceiptSources } from '../service/callback-urls.ts'
 import {
   openOutbox,
   openRenderer,
@@ -97,7 +97,7 @@ export async function runChecks(
     ),
     attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
     attempt('service', () => askForFacts(io, dependencies.language ?? 'en')),
-    attempt('reports', () => askForReports(io, clock.now())),
+    attempt('reports', async () => askForReports(io, clock.now(), await listAwaited(config))),
     attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
     attempt('robots', () =>
       dependencies.robots === true
@@ -195,8 +195,21 @@ export async function askForFacts(io: Io, language: ReaderLanguage): Promise<rea
     .map(({ about, level, text }) => ({ about, is: level, what: quote(String(text)), next: FROM_SERVICE }))
 }
 
-/** Names the carriers that have reported on none of the SMS that they took last, ten minutes ago or earlier. */
-export async function askForReports(io: Io, now: number): Promise<readonly CheckResult[]> {
+/** Lists the carriers by whose reports a number becomes known to `sms-newcomers-hour`; none while that is off. */
+async function listAwaited(config: Config): Promise<readonly string[]> {
+  if (config.QUOTAS['sms-newcomers-hour'] === 0) return []
+  return (await openReceiptSources(config)).map(({ provider }) => provider)
+}
+
+/**
+ * Names the carriers that have reported on none of the SMS that they took last, ten minutes ago or earlier.
+ * @param awaited those whose reports `sms-newcomers-hour` needs.
+ */
+export async function askForReports(
+  io: Io,
+  now: number,
+  awaited: readonly string[],
+): Promise<readonly CheckResult[]> {
   const asked = await askService(io, 'en', '/messages?channel=sms&state=sent')
   const { messages = [] } = ('answer' in asked ? asked.answer : {}) as { messages?: readonly MessageView[] }
   const taken = new Map<string, number>()
@@ -208,8 +221,15 @@ export async function askForReports(io: Io, now: number): Promise<readonly Check
     if (now - (finalAt ?? now) >= REPORTED_WITHIN_MS) taken.set(provider, (taken.get(provider) ?? 0) + 1)
   }
   return [...taken].flatMap(([provider, count]) => {
+    if (reported.has(provider)) return []
     const what = say('has sent no report on the last {count} SMS that it took', { count })
-    return reported.has(provider) ? [] : checksOf(provider).warn(what, SWITCH_ON)
+    const forever = say('sms-newcomers-hour takes everybody whom {provider} sends to for new, for ever', {
+      provider,
+    })
+    return [
+      checksOf(provider).warn(what, SWITCH_ON),
+      ...(awaited.includes(provider) ? [checksOf('QUOTAS').warn(forever, SWITCH_ON)] : []),
+    ]
   })
 }
 
