@@ -24,7 +24,7 @@ const ONCE_WITHIN_MS = 40_000
 export async function runSandboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   const { language = 'en' } = io
   const usage = formatUsage(language)
-  const parsed = parseOptions(argv)
+  const parsed = parseOptions(argv, language)
   if (parsed.is === 'help') {
     io.stdout.write(usage)
     return 0

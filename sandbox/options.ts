@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { parseArgs } from 'node:util'
-import type { Io } from '../src/commands/command.ts'
+import { type Io, readArguments, UsageError } from '../src/commands/command.ts'
 import { settingNames, settingOf } from '../src/config/settings.ts'
 import { nearestName } from '../src/config/sources.ts'
 import type { ReaderLanguage } from '../src/language/sentence.ts'
@@ -61,64 +60,79 @@ export type ParsedOptions =
   | { readonly is: 'fault'; readonly fault: string }
 
 /** Reads the command line, without the `sandbox` in front. */
-export function parseOptions(argv: readonly string[]): ParsedOptions {
+export function parseOptions(argv: readonly string[], language: ReaderLanguage): ParsedOptions {
   try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        once: { type: 'boolean', default: false },
-        save: { type: 'string', default: 'data/sandbox' },
-        port: { type: 'string' },
-        'admin-port': { type: 'string' },
-        'page-port': { type: 'string' },
-        'devices-port': { type: 'string' },
-        set: { type: 'string', multiple: true, default: [] },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
+    const { values } = readArguments(argv, {
+      once: { type: 'boolean', default: false },
+      save: { type: 'string', default: 'data/sandbox' },
+      port: { type: 'string' },
+      'admin-port': { type: 'string' },
+      'page-port': { type: 'string' },
+      'devices-port': { type: 'string' },
+      set: { type: 'string', multiple: true, default: [] as string[] },
+      help: { type: 'boolean', short: 'h', default: false },
     })
     if (values.help) return { is: 'help' }
     const ports = {
-      ...port('callbacks', '--port', values.port),
-      ...port('admin', '--admin-port', values['admin-port']),
-      ...port('page', '--page-port', values['page-port']),
-      ...port('devices', '--devices-port', values['devices-port']),
+      ...port('callbacks', '--port', values.port, language),
+      ...port('admin', '--admin-port', values['admin-port'], language),
+      ...port('page', '--page-port', values['page-port'], language),
+      ...port('devices', '--devices-port', values['devices-port'], language),
     }
     const taken = Object.values(ports).filter(number => number !== 0)
-    if (new Set(taken).size < taken.length) throw new Error('two of the ports are the same')
+    if (new Set(taken).size < taken.length)
+      throw new TypeError(speak(language, 'two of the ports are the same'))
     return {
       is: 'run',
       options: {
         once: values.once,
         save: values.save,
         ports,
-        settings: Object.fromEntries(values.set.map(setting)),
+        settings: Object.fromEntries(values.set.map(text => setting(text, language))),
       },
     }
   } catch (error) {
-    return { is: 'fault', fault: error instanceof Error ? error.message : String(error) }
+    return { is: 'fault', fault: describeMisuse(error, language) }
   }
 }
 
-function port(name: string, flag: string, text: string | undefined): Record<string, number> {
+/** What is wrong with a command line, for whoever typed it. @throws the error itself when it is about something else */
+export function describeMisuse(error: unknown, language: ReaderLanguage): string {
+  if (error instanceof UsageError) return error.sentence.in(language)
+  if (error instanceof TypeError) return error.message
+  throw error
+}
+
+function port(
+  name: string,
+  flag: string,
+  text: string | undefined,
+  language: ReaderLanguage,
+): Record<string, number> {
   if (text === undefined) return {}
   const number = Number(text)
   if (!/^\d{1,5}$/.test(text) || number > 65_535)
-    throw new Error(`${flag} must be a port number, 0 to 65535; 0 is any free one`)
+    throw new TypeError(
+      speak(language, '{flag} must be a port number, 0 to 65535; 0 is any free one', { flag }),
+    )
   return { [name]: number }
 }
 
 const OPTION_OF: Readonly<Record<string, string>> = { PORT: '--port', ADMIN_PORT: '--admin-port' }
 
-function setting(text: string): [string, string] {
+function setting(text: string, language: ReaderLanguage): [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw new Error('--set must be followed by NAME=VALUE')
+  if (at < 1) throw new TypeError(speak(language, '--set must be followed by NAME=VALUE'))
   const [name, value] = [text.slice(0, at), text.slice(at + 1)]
   const option = OPTION_OF[name]
-  if (option !== undefined) throw new Error(`--set ${name}: that is what ${option} is for`)
+  if (option !== undefined)
+    throw new TypeError(speak(language, '--set {name}: that is what {option} is for', { name, option }))
   if (settingOf(name) === null) {
     const near = nearestName(name, settingNames)
-    throw new Error(
-      `--set ${name} is no setting${near === null ? '; `callback-courier settings` lists them' : `: did you mean ${near}?`}`,
+    throw new TypeError(
+      near === null
+        ? speak(language, '--set {name} is no setting; `callback-courier settings` lists them', { name })
+        : speak(language, '--set {name} is no setting: did you mean {near}?', { name, near }),
     )
   }
   return [name, value]

@@ -1,6 +1,13 @@
-import { parseArgs } from 'node:util'
+import { readArguments } from '../../src/commands/command.ts'
 import type { ReaderLanguage } from '../../src/language/sentence.ts'
-import { type CommandIo, formatPairs, formatUsage, usualOrFreePort, waitForAbort } from '../options.ts'
+import {
+  type CommandIo,
+  describeMisuse,
+  formatPairs,
+  formatUsage,
+  usualOrFreePort,
+  waitForAbort,
+} from '../options.ts'
 import { speak } from '../words.ts'
 import { createEmulator, type Emulator } from './emulator.ts'
 import { createEmulatorPage } from './page.ts'
@@ -32,20 +39,17 @@ interface EmulateOptions {
   readonly expireIn: 'seconds' | 'milliseconds'
 }
 
-/** Reads the command line, without the `emulate` in front. @throws TypeError with a sentence for whoever typed it. */
+/** Reads the command line, without the `emulate` in front. @throws UsageError, or TypeError with a sentence for whoever typed it. */
 function parseOptions(argv: readonly string[], language: ReaderLanguage): EmulateOptions {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      'page-port': { type: 'string' },
-      'api-port': { type: 'string' },
-      'ddq-port': { type: 'string' },
-      'corp-id': { type: 'string' },
-      'auth-path': { type: 'string', default: '/auth' },
-      'subscribe-path': { type: 'string', default: '/subscribe' },
-      'token-minutes': { type: 'string', default: '120' },
-      'expire-in': { type: 'string', default: 'seconds' },
-    },
+  const { values } = readArguments(argv, {
+    'page-port': { type: 'string' },
+    'api-port': { type: 'string' },
+    'ddq-port': { type: 'string' },
+    'corp-id': { type: 'string' },
+    'auth-path': { type: 'string', default: '/auth' },
+    'subscribe-path': { type: 'string', default: '/subscribe' },
+    'token-minutes': { type: 'string', default: '120' },
+    'expire-in': { type: 'string', default: 'seconds' },
   })
   const { 'auth-path': authPath, 'subscribe-path': subscribePath, 'expire-in': expireIn } = values
   for (const [flag, path] of [
@@ -91,8 +95,7 @@ export async function runEmulateCommand(argv: readonly string[], io: CommandIo):
   try {
     options = parseOptions(argv, language)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    io.stderr.write(`emulate: ${error.message}\n\n${usage}`)
+    io.stderr.write(`emulate: ${describeMisuse(error, language)}\n\n${usage}`)
     return 2
   }
   await runEmulator(options, io)

@@ -2,7 +2,7 @@ import { ConfigError, loadSomeSettings } from '../config/config.ts'
 import { type SettingName, settingNames } from '../config/settings.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
-import { quote, type Sentence, say, tell, term, withRemedy } from '../language/sentence.ts'
+import { quote, type Sentence, say, tell, withRemedy } from '../language/sentence.ts'
 import { stringifyExactly } from '../runtime/exact-json.ts'
 import { DDQ_TIMINGS, openDdq } from '../service/device-alerts.ts'
 import { findFileFaults } from '../service/files.ts'
@@ -62,9 +62,7 @@ async function tail(
       if (printed >= count) end()
     },
     onMalformed: ({ topic, fault, shape }) =>
-      report(
-        say('malformed ({topic}): {fault}; {shape}', { topic: topic || '?', fault: term(fault), shape }),
-      ),
+      report(say('malformed ({topic}): {fault}; {shape}', { topic: topic || '?', fault, shape })),
     onSubscribed: topics =>
       report(say('subscribed to {topics} topics at {host}', { topics, host: settings.DDQ_URL.origin })),
     onRefused: (topic, why) => report(withRemedy(quote(topic), why)),

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
 import type { Readable } from 'node:stream'
-import { say, term, type Words } from '../language/sentence.ts'
+import { type Sentence, say, term, type Words } from '../language/sentence.ts'
 import { type DdqMessage, parseMessage } from './message.ts'
 import { type PlatformFailure, readAnswer } from './platform-api.ts'
 import { BrokenStream, createSplitter } from './splitter.ts'
@@ -92,7 +92,7 @@ export function errorCodeOf(error: unknown): string {
 export interface Malformed {
   /** The contract's topic that it was of; empty when it was of none. */
   readonly topic: string
-  readonly fault: string
+  readonly fault: Sentence
   readonly shape: string
 }
 
@@ -165,7 +165,7 @@ export async function readStream(
     }
   } catch (error) {
     if (!(error instanceof BrokenStream)) throw error
-    options.onMalformed({ topic: '', fault: error.code, shape: '' })
+    options.onMalformed({ topic: '', fault: term(error.code), shape: '' })
     throw new BrokenStream(error.code, say('the server sends {what}', { what: term(error.code) }))
   }
 }

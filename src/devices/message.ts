@@ -1,6 +1,8 @@
 import { Ajv, type ValidateFunction } from 'ajv'
+import { type Sentence, say } from '../language/sentence.ts'
 import { type Int, parseExactly } from '../runtime/exact-json.ts'
 import { filledTextOf, objectOf } from '../runtime/json-object.ts'
+import { tellSchemaFault } from '../runtime/yaml-text.ts'
 import { BrokenStream } from './splitter.ts'
 
 /** The subject of a topic; `unknown` for one that the contract does not have. */
@@ -207,7 +209,7 @@ export type ParsedMessage =
   /** No message: it has no topic. An acknowledgement, a heartbeat, an error. */
   | { readonly is: 'other'; readonly body: unknown }
   /** A message that cannot be used. Its shape says how it looked, its fault what was wrong; neither holds a value. */
-  | { readonly is: 'malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
+  | { readonly is: 'malformed'; readonly topic: string; readonly fault: Sentence; readonly shape: string }
 
 const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false })
 const validators = Object.fromEntries(
@@ -231,14 +233,15 @@ export function parseMessage(text: string): ParsedMessage {
   const given = objectOf(body)
   const topic = given?.['topic']
   if (topic === undefined) return { is: 'other', body }
-  if (typeof topic !== 'string' || topic === '') return malformed('', '/topic must be text', body)
+  if (typeof topic !== 'string' || topic === '') return malformed('', say('/topic must be text'), body)
   const { kind, product } = parseTopic(topic)
   const payload = unpackPayload(given?.['payload'], JSON.parse)
   if (kind !== 'unknown') {
     const validate = validators[kind]
     if (!validate(payload)) {
       const [error] = validate.errors ?? []
-      return malformed(kind, `/payload${error?.instancePath ?? ''} ${error?.message ?? 'is wrong'}`, body)
+      const path = `/payload${error?.instancePath ?? ''}`
+      return malformed(kind, say('{path} {problem}', { path, problem: tellSchemaFault(error) }), body)
     }
   }
   // Parsed once more, with every digit: the check above saw rounded numbers.
@@ -280,6 +283,6 @@ function depthOf(json: string): number {
   return deepest
 }
 
-function malformed(topic: string, fault: string, body: unknown): ParsedMessage {
+function malformed(topic: string, fault: Sentence, body: unknown): ParsedMessage {
   return { is: 'malformed', topic, fault, shape: describeShape(body) }
 }

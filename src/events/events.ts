@@ -1,4 +1,4 @@
-import type { Words } from '../language/sentence.ts'
+import type { Sentence, Words } from '../language/sentence.ts'
 import type { Channel, FaultScope, NewMessage } from '../messages/message.ts'
 import type { DeliveryReport, FinalAnswer, KeptReport, State, StoreLoss } from '../outbox/outbox.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -139,7 +139,12 @@ type DeliveryEvent =
 type AlertEvent =
   | { readonly type: 'ddq-message'; readonly topic: string }
   /** Bytes or a message of the subscription cannot be used. The topic is empty when it cannot be read. */
-  | { readonly type: 'ddq-malformed'; readonly topic: string; readonly fault: string; readonly shape: string }
+  | {
+      readonly type: 'ddq-malformed'
+      readonly topic: string
+      readonly fault: Sentence
+      readonly shape: string
+    }
   | { readonly type: 'ddq-subscribed'; readonly topics: number }
   /** One topic is refused, though others are not. */
   | { readonly type: 'ddq-topic-refused'; readonly topic: string; readonly why: Words }

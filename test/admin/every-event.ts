@@ -158,8 +158,8 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'ddq-message', topic: 'alert' },
   ],
   'ddq-malformed': [
-    { type: 'ddq-malformed', topic: '', fault: 'garbage', shape: '9 bytes' },
-    { type: 'ddq-malformed', topic: 'event', fault: 'no device', shape: 'object' },
+    { type: 'ddq-malformed', topic: '', fault: quote('garbage'), shape: '9 bytes' },
+    { type: 'ddq-malformed', topic: 'event', fault: quote('no device'), shape: 'object' },
   ],
   'ddq-ended': [{ type: 'ddq-ended', is: 'silent', why: quote('no heartbeat'), waitMs: 5000 }],
   'ddq-subscribed': [{ type: 'ddq-subscribed', topics: 2 }],

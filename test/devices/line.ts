@@ -70,7 +70,7 @@ export async function subscribed(
     topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
     random: Math.random,
     now,
-    onMalformed: what => malformed.push(what),
+    onMalformed: what => malformed.push({ ...what, fault: String(what.fault) }),
     onEnd: (end, waitMs) => {
       waits.push(waitMs)
       ends.push(`${end.is}: ${String(end.why)}`)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { isOnline, parseMessage } from '../../src/devices/message.ts'
 import { stringifyExactly } from '../../src/runtime/exact-json.ts'
+import { inEnglish } from '../language/english.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 123)
 const reporter = createDeviceReporter({ corpId: '100fa4b2', now: () => at, id: () => '42' })
@@ -128,7 +129,8 @@ t.test(
     for (const levels of [64, 20_000]) {
       const payload = `{"device":{"id":1},"alert":{"exception":true,"time":"2026-11-20T14:32:05.123Z"},"corp_id":"c","product_id":"p","x":${'['.repeat(levels)}12345678901234567${']'.repeat(levels)}}`
       const whole = JSON.stringify({ topic: '/device/alert/product/p', payload })
-      t.match(parseMessage(whole), { is: 'malformed', topic: 'alert', fault: '/payload must be object' })
+      const fault = '/payload must be object'
+      t.match(inEnglish(parseMessage(whole)), { is: 'malformed', topic: 'alert', fault })
       t.match(parseMessage(whole.replace('/device/', '/devices/')), { is: 'message', message: { payload } })
     }
   },
@@ -168,13 +170,16 @@ t.test('a malformed message is described by its shape, never by its values', asy
   ] as const
   for (const [text, fault] of broken) {
     const read = parseMessage(text)
-    t.match(read, { is: 'malformed', fault }, text)
+    t.match(inEnglish(read), { is: 'malformed', fault }, text)
+    t.match(read.is === 'malformed' && read.fault.in('zh-CN'), /\p{Script=Han}/u)
     t.notMatch(JSON.stringify(read), secret)
   }
   t.throws(() => parseMessage(`{"topic":"${secret}`), { message: 'an object that is not JSON' })
   t.same(
-    parseMessage(
-      '{"topic":"/device/alert/product/p","payload":{"device":{"id":1},"list":[1,2],"none":null}}',
+    inEnglish(
+      parseMessage(
+        '{"topic":"/device/alert/product/p","payload":{"device":{"id":1},"list":[1,2],"none":null}}',
+      ),
     ),
     {
       is: 'malformed',

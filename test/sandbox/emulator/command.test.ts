@@ -1,5 +1,6 @@
 import t from 'tap'
 import { runEmulateCommand } from '../../../sandbox/emulator/command.ts'
+import { parseOptions } from '../../../sandbox/options.ts'
 import { englishIn } from '../../language/english.ts'
 import { until } from '../../rigs/until.ts'
 
@@ -44,6 +45,22 @@ t.test('a wrong command line is told with its usage', async t => {
     const io = { stdout: { write: () => {} }, stderr: { write: (text: string) => (err += text) }, signal }
     t.equal(await runEmulateCommand(argv, io), 2, argv.join(' '))
     t.match(err, /npm run emulate/, argv.join(' '))
+  }
+})
+
+t.test('what is wrong with the sandbox’s options is said in the language of its reader', async t => {
+  for (const [options, english] of [
+    ['--port x', '--port must be a port number, 0 to 65535; 0 is any free one'],
+    ['--port 1234 --page-port 1234', 'two of the ports are the same'],
+    ['--set', '--set needs its value behind it'],
+    ['--set x', '--set must be followed by NAME=VALUE'],
+    ['--set PORT=1', '--set PORT: that is what --port is for'],
+    ['--set LOCALES=x', '--set LOCALES is no setting: did you mean LOCALE?'],
+    ['--set NONSENSE=x', '--set NONSENSE is no setting; `callback-courier settings` lists them'],
+  ] as const) {
+    const said = (language: 'en' | 'zh-CN') => parseOptions(options.split(' '), language)
+    t.same(said('en'), { is: 'fault', fault: english })
+    t.match(said('zh-CN'), { is: 'fault', fault: /\p{Script=Han}/u })
   }
 })
 
