@@ -207,7 +207,7 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
     // The data subscription, and the alerts that it brings; never a value of a device.
     'ddq-malformed'({ topic, fault, shape }) {
       const line = { event: 'ddq-malformed', topic, fault, shape }
-      rarely.warn(`ddq/${topic}/${fault}`, line, 'a device message that cannot be used')
+      rarely.warn(`ddq/${topic}/${String(fault)}`, line, 'a device message that cannot be used')
     },
     'ddq-subscribed': ({ topics }) => log.info({ event: 'ddq', topics }, 'subscribed to device messages'),
     'ddq-topic-refused'({ topic, why }) {

@@ -11,9 +11,10 @@ import { viewOf } from '../rigs/view.ts'
 const code = (to: string, digits: string) =>
   mailBody({ to, subject: 'Your code' }, { type: 5, url: undefined, code: digits, hour: '0.5' })
 
-async function form(rig: ServiceRig, path: string, fields: Record<string, string>) {
+async function form(rig: ServiceRig, path: string, fields: Record<string, string>, language = 'en') {
   return fetch(`${rig.service().adminUrl}${path}`, {
     method: 'POST',
+    headers: { 'accept-language': language },
     body: new URLSearchParams(fields),
     redirect: 'manual',
   })
@@ -265,10 +266,10 @@ t.test('what waits can be tried now or cancelled', async t => {
 
 t.test('a test send goes the road of every message', async t => {
   const rig = await startRig(t)
-  const page = await form(rig, '/console/send', { kind: 'email/activation-code', to: 'ann@example.com' })
-  t.match(await page.text(), 'accepted')
+  const mail = { kind: 'email/activation-code', to: 'ann@example.com' }
+  t.match(await (await form(rig, '/console/send', mail, 'zh-CN')).text(), '已接受')
   await until(() => rig.smtp.mails.length === 1, 'the test mail')
-  t.match(rig.smtp.mails[0]?.data.toString(), /Subject: Test /)
+  t.match(rig.smtp.mails[0]?.data.toString(), /Subject: Test /, 'in the language of messages')
   t.match(
     await (await form(rig, '/console/send', { kind: 'sms/login-code', to: '+8613800138000' })).text(),
     'accepted',
