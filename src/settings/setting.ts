@@ -102,10 +102,11 @@ export function textSetting<
   return { ...about, schema }
 }
 
-export function integerSetting<
-  A extends SettingDescription & { readonly minimum: number; readonly maximum: number },
->(about: A): Setting<Given<number, A>> {
-  const { minimum, maximum } = about
+/** Describes a setting that is a whole number of a range. */
+export function integerSetting<A extends SettingDescription>(
+  [minimum, maximum]: readonly [minimum: number, maximum: number],
+  about: A,
+): Setting<Given<number, A>> {
   return { ...about, schema: { type: 'integer', minimum, maximum } }
 }
 

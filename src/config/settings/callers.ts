@@ -78,9 +78,7 @@ export const callers = {
         'What to do with the signature of a POST. observe: refuse nothing, but count how POSTs come signed (console, metrics): required is safe when all of some days are right. required: refuse a POST without a right one. off: do not look.',
       example: 'required',
     }),
-    SIGNATURE_MAX_AGE_SECONDS: integerSetting({
-      minimum: 10,
-      maximum: 86_400,
+    SIGNATURE_MAX_AGE_SECONDS: integerSetting([10, 86_400], {
       default: 300,
       meaning: 'With POST_SIGNATURE=required: how far the timestamp of a POST may be from now.',
     }),
@@ -101,16 +99,12 @@ export const callers = {
         "HTTP status of a refused POST. code: the err_code's first three digits. 200: for a platform that reads the body of nothing else.",
       example: '200',
     }),
-    ANSWER_WITHIN_MS: integerSetting({
-      minimum: 100,
-      maximum: 30_000,
+    ANSWER_WITHIN_MS: integerSetting([100, 30_000], {
       default: 2000,
       meaning:
         'How long an answer may wait for the provider, in milliseconds. After it the answer is 0 and delivery goes on.',
     }),
-    MAX_RECIPIENTS: integerSetting({
-      minimum: 1,
-      maximum: 1000,
+    MAX_RECIPIENTS: integerSetting([1, 1000], {
       default: 50,
       meaning: 'Most recipients of one callback.',
     }),
@@ -128,9 +122,7 @@ export const listeners = {
   about: 'The platform calls HTTPS only: either this service serves it, or a proxy in front does (TLS=off).',
   settings: {
     HOST: textSetting({ default: '0.0.0.0', meaning: 'Address that the callbacks are served on.' }),
-    PORT: integerSetting({
-      minimum: 0,
-      maximum: 65_535,
+    PORT: integerSetting([0, 65_535], {
       default: 8443,
       meaning: 'Port that the callbacks are served on.',
     }),
@@ -148,9 +140,7 @@ export const listeners = {
       meaning: 'PEM file: the private key of the certificate.',
       example: '/certs/privkey.pem',
     }),
-    DRAIN_SECONDS: integerSetting({
-      minimum: 0,
-      maximum: 10,
+    DRAIN_SECONDS: integerSetting([0, 10], {
       default: 5,
       meaning: 'How long callbacks are still served after SIGTERM, so that a load balancer notices.',
     }),
@@ -160,9 +150,7 @@ export const listeners = {
         'Address of the private listener (health, metrics, console). Anything but this machine needs ADMIN_TOKENS.',
       example: '0.0.0.0',
     }),
-    ADMIN_PORT: integerSetting({
-      minimum: 0,
-      maximum: 65_535,
+    ADMIN_PORT: integerSetting([0, 65_535], {
       default: 9090,
       meaning: 'Port of the private listener.',
     }),
@@ -217,15 +205,11 @@ export const store = {
         'Secrets that messages may have been stored with before, parted by spaces: they are read with these, and written with STORE_SECRET. Only until those messages are sent.',
       example: 'the-secret-that-was-before-this-one',
     }),
-    MAX_BACKLOG: integerSetting({
-      minimum: 100,
-      maximum: 100_000_000,
+    MAX_BACKLOG: integerSetting([100, 100_000_000], {
       default: 1_000_000,
       meaning: 'Most messages that may wait. Beyond it callbacks are answered 503, "try again later".',
     }),
-    RETENTION_DAYS: integerSetting({
-      minimum: 1,
-      maximum: 3650,
+    RETENTION_DAYS: integerSetting([1, 3650], {
       default: 30,
       meaning:
         'How long the facts of a delivered message are kept (time, kind, masked recipient, state). Its content is gone at once.',

@@ -102,9 +102,7 @@ export const sms = {
         'Countries that SMS may go to, in two letters. Left out: the country of DEFAULT_AREA_CODE. * opens every country, and your bill with them.',
       example: 'CN, HK, SG',
     }),
-    SMS_MAX_SEGMENTS: integerSetting({
-      minimum: 1,
-      maximum: 30,
+    SMS_MAX_SEGMENTS: integerSetting([1, 30], {
       default: 10,
       meaning: 'Refuses an SMS that would be billed as more segments than this: quotas count messages.',
       example: '1',

@@ -63,9 +63,7 @@ export const events = {
         'Key that the webhooks are signed with, the same at the receiver: whsec_ and 24 to 64 random bytes in base64 (`echo "whsec_$(openssl rand -base64 32)"`). Two, parted by a space, while one is being replaced.',
       example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
     }),
-    EVENTS_MAX_WAITING: integerSetting({
-      minimum: 1000,
-      maximum: 10_000_000,
+    EVENTS_MAX_WAITING: integerSetting([1000, 10_000_000], {
       default: 100_000,
       meaning:
         'Most events that wait for a receiver that is down, of 100 to 200 bytes on disk each; beyond it the oldest are dropped.',

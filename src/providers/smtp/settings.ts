@@ -65,9 +65,7 @@ export const smtpSettings = {
       'on: user and password may cross the network in the clear, to a server on another machine that offers no TLS (?requireTLS=false) or is not asked for it (?ignoreTLS=true). Whoever is on the way reads them.',
     example: 'on',
   }),
-  SMTP_CONNECTIONS: integerSetting({
-    minimum: 1,
-    maximum: 200,
+  SMTP_CONNECTIONS: integerSetting([1, 200], {
     default: 50,
     meaning:
       'Connections to the mail server at the same time, at most. 50 is what Postfix takes from one client unless told otherwise. It begins with 10; while all are in use one more is opened for each answer, and after the server has refused one (421) no more than it took. A server that becomes slow instead of refusing gets more than it likes: set fewer.',
