@@ -17,18 +17,15 @@ export interface RefusedTopic {
 }
 
 /** The subscription as people look at it. */
-export interface SubscriptionStatus {
+export interface DdqStatus {
   readonly subscribed: boolean
   /** How long it has been subscribed, or has not been, however many tries to connect failed meanwhile. */
   readonly forMs: number
   /** Why it last ended, or could not begin; null: that has not happened. */
-  readonly lastEnd: SubscriptionEnd | null
+  readonly lastEnd: ConnectionEnd | null
   /** Topics that the platform refuses, though others come. */
   readonly refused: readonly RefusedTopic[]
-}
-
-/** With the messages since the process began, and how many of them cannot be used. */
-export interface DdqStatus extends SubscriptionStatus {
+  /** Messages since the process began, and how many of them cannot be used. */
   readonly received: number
   readonly malformed: number
 }
@@ -83,7 +80,7 @@ export function createDdqClient(options: DdqClientOptions) {
       }
       const end = await holdConnection(told, signal)
       if (signal.aborted) return 0
-      const atOnce = end.logInAgain && !justLoggedIn
+      const atOnce = end.logInAgain === true && !justLoggedIn
       justLoggedIn = atOnce
       const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
       subscription.recordEnd(end)
@@ -119,7 +116,7 @@ export function createDdqClient(options: DdqClientOptions) {
 export function createSubscriptionTracker(now: () => number) {
   let subscribed = false
   let since = now()
-  let lastEnd: SubscriptionEnd | null = null
+  let lastEnd: ConnectionEnd | null = null
   let refusedNow: RefusedTopic[] = []
   let refused: readonly RefusedTopic[] = []
 
@@ -146,7 +143,7 @@ export function createSubscriptionTracker(now: () => number) {
       lastEnd = end
       enter(false)
     },
-    status: (): SubscriptionStatus => ({ subscribed, forMs: now() - since, lastEnd, refused }),
+    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
   }
 }
 
@@ -177,14 +174,11 @@ export interface ConnectionOptions extends MessageHandlers {
 }
 
 /** Why a subscription ended, or could not begin. */
-export interface SubscriptionEnd {
+export interface ConnectionEnd {
   readonly is: 'unreachable' | 'refused' | 'silent' | 'closed' | 'stopped'
   readonly why: Words
-}
-
-export interface ConnectionEnd extends SubscriptionEnd {
   /** The credential was refused, and a new one may be accepted. */
-  readonly logInAgain: boolean
+  readonly logInAgain?: boolean
 }
 
 /**
@@ -202,7 +196,7 @@ export async function holdConnection(
 ): Promise<ConnectionEnd> {
   const { endpoint, timings, now } = options
   const { promise: over, resolve: finish } = Promise.withResolvers<ConnectionEnd>()
-  const fail: Fail = (is, why) => finish({ is, why, logInAgain: false })
+  const fail: Fail = (is, why) => finish({ is, why })
   let stop = (): void => {}
   const socket = openSocket(endpoint)
   const connectTimeout = setTimeout(fail, timings.answerMs, 'unreachable', 'no connection in time')
@@ -303,8 +297,7 @@ function runSession(
 async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
   const { endpoint, appId, credential, topics } = options
   const login = await credential.token()
-  if (!login.ok)
-    return { is: 'refused', why: withRemedy('log in', describeFailure(login.failure)), logInAgain: false }
+  if (!login.ok) return { is: 'refused', why: withRemedy('log in', describeFailure(login.failure)) }
   const token = login.value
   const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
@@ -329,9 +322,7 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   return null
 }
 
-interface HeartbeatOptions {
-  readonly heartbeatMs: number
-  readonly silenceMs: number
+interface HeartbeatOptions extends Pick<Timings, 'heartbeatMs' | 'silenceMs'> {
   readonly session: ClientHttp2Session
   /** The contract gives an interval and a timeout, but not the frame. */
   readonly heartbeat: DdqAddress['heartbeat']

@@ -3,7 +3,7 @@ import { objectOf } from '../runtime/json-object.ts'
 import { isRouted } from '../settings/senders.ts'
 import { settingWithReader } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { type AliyunSettings, aliyunApi, aliyunKeySettings, MAINLAND, templateParamOf } from './aliyun.ts'
+import { type AliyunSettings, aliyunApi, aliyunKeySettings, MAINLAND, parcelParams } from './aliyun.ts'
 import { textOf } from './json-answer.ts'
 import { defineTemplateCarrier } from './template-carrier.ts'
 
@@ -58,10 +58,7 @@ export const { module: aliyunPnvs, createProvider: createAliyunPnvsProvider } = 
   /** @see https://help.aliyun.com/zh/pnvs/developer-reference/api-dypnsapi-2017-05-25-sendsmsverifycode */
   sendParams: (_settings, message, parcel) => ({
     PhoneNumber: aliyunApi.numberOf(message),
-    SignName: parcel.signName,
-    TemplateCode: parcel.template,
-    TemplateParam: templateParamOf(parcel),
-    OutId: message.id,
+    ...parcelParams(message, parcel),
   }),
   readSent: body => ({ code: 'OK', message: '', id: textOf(objectOf(body['Model'])?.['BizId']) }),
   notes: [NATURE],

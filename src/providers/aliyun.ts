@@ -7,7 +7,6 @@ import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import published from './aliyun.codes.json' with { type: 'json' }
 import { CHINA_OFFSET_MS, createCodeTable, faultOfReport, type Judgement, judgeStatus } from './codes.ts'
-import type { HttpLimits } from './http-client.ts'
 import { type JsonAnswer, objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
@@ -58,9 +57,6 @@ const aliyunSettings = {
     example: 'https://dysmsapi.ap-southeast-1.aliyuncs.com',
   }),
 } as const
-
-/** Aliyun answers within a second as a rule, and its own SDK waits ten. */
-const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
 export interface AliyunSettings extends TemplateCarrierSettings {
   /** 32 characters that were never sent before. */
@@ -253,7 +249,6 @@ function reviewOf({ AuditStatus, Reason }: JsonObject): { approval: Approval; re
 
 /** What all of Aliyun's APIs that send SMS have in common. */
 export const aliyunApi = {
-  limits: LIMITS,
   signRequest,
   read({ body }: JsonAnswer): Reading {
     const code = textOf(body?.['Code'])
@@ -276,9 +271,14 @@ export const aliyunApi = {
     'look at ALIYUN_ACCESS_KEY_ID, ALIYUN_ACCESS_KEY_SECRET and the clock of this machine, and at https://ram.console.aliyun.com',
 } as const
 
-/** The values of a template as they are sent; without any it is an empty object, too. */
-export function templateParamOf({ params }: TemplateParcel): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(params)))
+/** What both operations that send are told beside the number. */
+export function parcelParams(
+  { id }: OutgoingSms,
+  { signName, template, params }: TemplateParcel,
+): JsonObject {
+  // Without values they are an empty object, too.
+  const TemplateParam = JSON.stringify(Object.fromEntries(Object.entries(params)))
+  return { SignName: signName, TemplateCode: template, TemplateParam, OutId: id }
 }
 
 /** The enterprise's Aliyun account. */
@@ -308,10 +308,7 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
   /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
   sendParams: (_settings, message, parcel) => ({
     PhoneNumbers: vendorNumber(message),
-    SignName: parcel.signName,
-    TemplateCode: parcel.template,
-    TemplateParam: templateParamOf(parcel),
-    OutId: message.id,
+    ...parcelParams(message, parcel),
   }),
   readSent: body => ({ code: 'OK', message: '', id: textOf(body['BizId']) }),
   lookUp,

@@ -1,5 +1,5 @@
-import { say, type WholeSentence, type Words } from '../language/sentence.ts'
-import type { FailedExchange } from './http-client.ts'
+import { say, tell, type WholeSentence, type Words } from '../language/sentence.ts'
+import { causeOf, type FailedExchange } from './http-client.ts'
 import type { Verification } from './provider.ts'
 
 /** The reason why a provider does not work, in our words, and the remedy. */
@@ -68,17 +68,13 @@ export function diagnoseConnection({ cause, host, port, setting }: FailedConnect
 }
 
 /** Finds the cause of a request that got no answer. @param setting that says where the API is, at `apiUrl`. */
-export function diagnoseExchange(
-  { error, written, stopped }: FailedExchange,
-  apiUrl: string,
-  setting: string,
-): Diagnosis {
-  const { code } = (error ?? {}) as { readonly code?: unknown }
+export function diagnoseExchange(failed: FailedExchange, apiUrl: string, setting: string): Diagnosis {
+  const { error, written, stopped } = failed
   const { hostname: host, port: stated, protocol } = new URL(apiUrl)
   const port = Number(stated) || (protocol === 'http:' ? 80 : 443)
   // Our own limit, which counts from the request on, when undici's clock is a moment late.
-  const silent = stopped === 'answer-limit' && written ? 'UND_ERR_HEADERS_TIMEOUT' : stopped
-  const cause = silent ?? (typeof code === 'string' ? code : '')
+  const isSilent = stopped === 'answer-limit' && written
+  const cause = isSilent ? 'UND_ERR_HEADERS_TIMEOUT' : (causeOf(failed) ?? '')
   return (
     diagnoseProxy(error, cause, host, port) ??
     diagnoseConnection({ cause, host, port, setting }) ?? {
@@ -88,10 +84,10 @@ export function diagnoseExchange(
   )
 }
 
-/** The same as the result of a check of the account. */
-export function unverified(failed: FailedExchange, apiUrl: string, setting: string): Verification {
-  const { what, next } = diagnoseExchange(failed, apiUrl, setting)
-  return { ok: false, detail: what, next }
+/** The result of a check of an account that does not work. @param reply what was said, which may begin with the finding. */
+export function unverified({ what, next }: Diagnosis, reply: Words = what): Verification {
+  if (String(reply).startsWith(String(what))) return { ok: false, detail: reply, next }
+  return { ok: false, detail: say('{what} ({reply})', { what: tell(what), reply: tell(reply) }), next }
 }
 
 /** An error of Node or undici, as far as it tells of the other end. */

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { quote, say, tell, type Words } from '../language/sentence.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
-import { type Outcome, PROBE_MS } from './provider.ts'
+import { type Fault, PROBE_MS } from './provider.ts'
 
 type Undici = typeof import('undici')
 const require = createRequire(import.meta.url)
@@ -250,20 +250,24 @@ function notHttp({ message }: Error): Error {
   return Object.assign(new Error(message), { code: 'NOT_HTTP' })
 }
 
+/** Why a request got no answer: what ended it here, or the error's code; undefined: it has none, and is a bug. */
+export function causeOf({ error, stopped }: FailedExchange): string | undefined {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  return stopped ?? (typeof code === 'string' ? code : undefined)
+}
+
 /**
  * The outcome of a request without a usable answer: ambiguous once it may have been written, untouched before.
  *
  * @param provider for the words of a bug.
  */
-export function outcomeWithoutAnswer(
-  { error, answer, written, stopped }: FailedExchange,
-  provider: string,
-): Outcome {
+export function outcomeWithoutAnswer(failed: FailedExchange, provider: string): Fault {
+  const { error, answer, written } = failed
   if (answer) return unreadableAnswer(answer.status)
-  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-  const cause = stopped ?? (typeof code === 'string' ? code : undefined)
+  const cause = causeOf(failed)
   if (cause === undefined)
     throw new Error(`sending by ${provider} failed in an unexpected way`, { cause: error })
+  const { message } = error as { readonly message?: unknown }
   // The network's words, not the provider's: they name at most the host.
   const words = (typeof message === 'string' && message) || cause
   const reply = tell(STOPPED[cause] ?? quote(words.slice(0, 160), cause))
@@ -277,7 +281,7 @@ export function outcomeWithoutAnswer(
 }
 
 /** Makes the outcome of an answer whose head came, but nothing that can be read. */
-export function unreadableAnswer(status: number): Outcome {
+export function unreadableAnswer(status: number): Fault {
   const code = `http-${status}`
   if (status >= 300 && status < 500)
     return {

@@ -1,13 +1,12 @@
 import type { Words } from '../language/sentence.ts'
 import type { Outgoing, OutgoingSms } from '../messages/message.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { LookUp, Outcome, Provider, ScopeNames, Verification } from './provider.ts'
+import type { LookUp, Outcome, Provider, ScopeNames } from './provider.ts'
 import { notBegun } from './provider.ts'
 
 /** One carrier's way to send a message. `Parcel` is the form in which it is sent. */
-export interface SmsCarrier<Parcel extends object> {
-  readonly name: string
-  readonly concurrency: number
+export interface SmsCarrier<Parcel extends object>
+  extends Omit<Provider, 'channel' | 'fits' | 'scopesOf' | 'send' | 'lookUp'> {
   readonly clock: Clock
   /**
    * Puts a message into its template, or into the request.
@@ -20,40 +19,35 @@ export interface SmsCarrier<Parcel extends object> {
   send(message: OutgoingSms, parcel: Parcel, signal: AbortSignal): Promise<Outcome>
   /** Absent: it cannot be asked. */
   lookUp?(message: OutgoingSms, since: number, signal: AbortSignal): Promise<LookUp>
-  probe(): Promise<'up' | 'down'>
-  verify(): Promise<Verification>
-  close(): Promise<void>
 }
 
 /** A carrier of SMS as a provider: nothing is sent that is late, or that the carrier cannot put into its form. */
 export function createSmsProvider<Parcel extends object>(carrier: SmsCarrier<Parcel>): Provider {
-  const { name, concurrency, clock, lookUp } = carrier
+  const { clock, pack, namesOf, send, lookUp, ...provider } = carrier
+  const { name } = carrier
   let closed = false
   return {
-    name,
+    ...provider,
     channel: 'sms',
-    concurrency,
     fits(message) {
-      const parcel = carrier.pack(smsOf(message, name))
+      const parcel = pack(smsOf(message, name))
       return 'why' in parcel ? parcel.why : null
     },
     scopesOf(message) {
       const sms = smsOf(message, name)
-      const parcel = carrier.pack(sms)
-      return { ...('why' in parcel ? {} : carrier.namesOf(parcel, sms)), country: sms.country }
+      const parcel = pack(sms)
+      return { ...('why' in parcel ? {} : namesOf(parcel, sms)), country: sms.country }
     },
     async send(message, signal) {
       const sms = smsOf(message, name)
       if (closed) return notBegun('closed', 'the provider was closed')
       if (message.expiresAt <= clock.now()) return notBegun('expired', 'its validity is over')
-      const parcel = carrier.pack(sms)
+      const parcel = pack(sms)
       if ('why' in parcel)
         return { is: 'retry', whose: 'ours', code: 'no-template', reply: parcel.why, untouched: true }
-      return carrier.send(sms, parcel, signal)
+      return send(sms, parcel, signal)
     },
     ...(lookUp && { lookUp: (message, since, signal) => lookUp(smsOf(message, name), since, signal) }),
-    probe: () => carrier.probe(),
-    verify: () => carrier.verify(),
     async close() {
       closed = true
       await carrier.close()

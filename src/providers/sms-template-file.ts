@@ -44,8 +44,8 @@ export function openSmsTemplateFile(options: SmsTemplateFileOptions): SmsTemplat
 
   function load(): void {
     const read = readFile(path, options)
-    faults = 'faults' in read ? read.faults : []
-    if ('templates' in read) templates = read.templates
+    faults = read.faults
+    if (faults.length === 0) templates = read.templates
   }
 
   load()
@@ -70,17 +70,14 @@ function templatesOf(
   return {
     templateFor(carrier, message) {
       const region = message.country === 'CN' ? 'mainland' : 'abroad'
-      const fitting = ofCarrier(carrier).filter(each => each.kind === message.kind && each.region === region)
-      if (fitting.length === 0)
-        return { why: say('no template for {kind} {where}', { kind: message.kind, where: WHERE[region] }) }
-      const found = bestLocale(fitting, message.locale)
+      const { kind, locale } = message
+      const fitting = ofCarrier(carrier).filter(each => each.kind === kind && each.region === region)
+      const where = WHERE[region]
+      if (fitting.length === 0) return { why: say('no template for {kind} {where}', { kind, where }) }
+      const found = bestLocale(fitting, locale)
       if (found === undefined)
         return {
-          why: say('no template for {kind} {where} in the language {locale}', {
-            kind: message.kind,
-            where: WHERE[region],
-            locale: message.locale,
-          }),
+          why: say('no template for {kind} {where} in the language {locale}', { kind, where, locale }),
         }
       const own = message.pluginId === undefined ? undefined : pluginSenders.get(message.pluginId)
       return fill(found, message, own?.signatures?.[carrier])
@@ -144,7 +141,11 @@ const isWritten = new Ajv({ allErrors: false, allowUnionTypes: true, strictTypes
   schema,
 )
 
-type Read = { readonly templates: readonly CarrierTemplate[] } | { readonly faults: readonly YamlFault[] }
+/** Templates count when there are no faults. */
+interface Read {
+  readonly templates: readonly CarrierTemplate[]
+  readonly faults: readonly YamlFault[]
+}
 
 function readFile(path: string, known: KnownTerms): Read {
   let text: string
@@ -152,7 +153,8 @@ function readFile(path: string, known: KnownTerms): Read {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    return { faults: [{ line: 0, reason: withRemedy(say('{path} {problem}', { path, problem }), remedy) }] }
+    const reason = withRemedy(say('{path} {problem}', { path, problem }), remedy)
+    return { templates: [], faults: [{ line: 0, reason }] }
   }
   return parseSmsTemplates(text, known)
 }
@@ -163,14 +165,13 @@ function readFile(path: string, known: KnownTerms): Read {
  */
 export function parseSmsTemplates(text: string, known: KnownTerms): Read {
   const read = parseYaml(text, isWritten)
-  if ('fault' in read) return { faults: [read.fault] }
-  const { value: written, lineAt } = read
-  const templates = flatten(written)
+  if ('fault' in read) return { templates: [], faults: [read.fault] }
+  const templates = flatten(read.value)
   const faults = templates.flatMap(each => {
     const reason = whyUnknown(each, known)
-    return reason === null ? [] : [{ line: lineAt([each.carrier, each.kind, each.region]), reason }]
+    return reason === null ? [] : [{ line: read.lineAt([each.carrier, each.kind, each.region]), reason }]
   })
-  return faults.length > 0 ? { faults } : { templates }
+  return { templates, faults }
 }
 
 function flatten(written: Written): readonly CarrierTemplate[] {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../runtime/json-object.ts'
 import type { SettingFault, Settings, Values } from '../settings/setting.ts'
 import { missingSetting, missingSettings } from '../settings/setting.ts'
 import { type Judgement, judgeStatus, msUntilNextTotal, outcomeOfRefusal } from './codes.ts'
-import { unverified } from './diagnosis.ts'
+import { diagnoseExchange, unverified } from './diagnosis.ts'
 import type { HttpApiSettings, HttpLimits, HttpRequest } from './http-client.ts'
 import { createHttpApi, longestExchangeMs, outcomeWithoutAnswer, unreadableAnswer } from './http-client.ts'
 import { type JsonAnswer, objectsOf, readJsonAnswer } from './json-answer.ts'
@@ -120,7 +120,6 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   /** Its name for people. */
   readonly title: string
   readonly settings: S
-  readonly limits: HttpLimits
   /** The settings that it cannot do without, each with the reason. */
   readonly needed: Partial<Readonly<Record<keyof S, Words>>>
   /** The settings of its API's URL and of its signature, unless only templates have one; whether those abroad need one, too. */
@@ -172,6 +171,9 @@ export interface DefinedCarrier<N extends string, S extends Settings, P> {
   createProvider(settings: P): Provider
 }
 
+/** Aliyun and Tencent answer within a second as a rule. Their own SDKs wait ten and sixty, which is too long for a code. */
+const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
+
 /** Half of what the carriers allow: the texts of a hundred templates may be longer than an answer that is read. */
 const PAGE_SIZE = 50
 /** More pages than an account may have of either. */
@@ -186,7 +188,7 @@ export function defineTemplateCarrier<
   S extends Settings,
   P extends TemplateCarrierSettings,
 >(carrier: TemplateCarrier<N, S, P>): DefinedCarrier<N, S, P> {
-  const { name, title, limits, lists, sendAction = 'SendSms', notes = [] } = carrier
+  const { name, title, lists, sendAction = 'SendSms', notes = [] } = carrier
   const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
   const called: string = name
   const signatureName: string = signatureSetting ?? 'SMS_TEMPLATES_FILE'
@@ -202,36 +204,36 @@ export function defineTemplateCarrier<
       return 'value' in result ? readJsonAnswer(result.value) : result
     }
 
-    async function listAll<T>(
-      { action, field, read }: AccountList<T>,
-      pages: AccountLists['pages'],
-    ): Promise<Listed<T>> {
+    /** Asks for something else than to send. */
+    const askFor =
+      (redactor: Redactor, signal?: AbortSignal): Ask =>
+      async (action, params) => {
+        const answer = await call(action, params, signal)
+        if ('error' in answer) return { is: 'unreachable', reply: outcomeWithoutAnswer(answer, title).reply }
+        const reading = carrier.read(answer)
+        if ('body' in reading) return reading
+        return { is: 'unreachable', reply: refusalIn(reading, answer, redactor) }
+      }
+    return { call, askFor, probe: api.probe, close: api.close }
+  }
+
+  /** Asks for the signatures and templates of the account. */
+  async function listAccount(settings: P, { signatures, templates, pages }: AccountLists) {
+    const api = createApi(settings, 2)
+    const ask = api.askFor(createRedactor(NO_MESSAGE, [settings.secret]))
+    async function listAll<T>({ action, field, read }: AccountList<T>): Promise<Listed<T>> {
       const items: T[] = []
       for (const paramsOf of pages)
         for (let page = 0; page < MOST_PAGES; page += 1) {
-          const answer = await call(action, paramsOf(page, PAGE_SIZE))
-          if ('error' in answer) return { cannotKnow: outcomeWithoutAnswer(answer, title).reply }
-          const reading = carrier.read(answer)
-          if ('code' in reading)
-            return {
-              cannotKnow: say('it answers {code} to {action}', {
-                code: reading.code || `HTTP ${answer.status}`,
-                action,
-              }),
-            }
-          const rows = objectsOf(reading.body[field])
+          const asked = await ask(action, paramsOf(page, PAGE_SIZE))
+          if ('is' in asked) return { cannotKnow: asked.reply }
+          const rows = objectsOf(asked.body[field])
           items.push(...rows.map(read))
           if (rows.length < PAGE_SIZE) break
         }
       return { items }
     }
-    return { call, listAll, probe: api.probe, close: api.close }
-  }
-
-  /** Asks for the signatures and templates of the account. */
-  async function listAccount(settings: P, { signatures, templates, pages }: AccountLists) {
-    const { listAll, close } = createApi(settings, 2)
-    return Promise.all([listAll(signatures, pages), listAll(templates, pages)]).finally(close)
+    return Promise.all([listAll(signatures), listAll(templates)]).finally(api.close)
   }
 
   function createProvider(settings: P): Provider {
@@ -254,17 +256,8 @@ export function defineTemplateCarrier<
         return judgeAnswer(answer, carrier.numberOf(message), redactor, clock.now())
       },
       ...(lookUp && {
-        lookUp(message, since, signal) {
-          const ask: Ask = async (action, params) => {
-            const answer = await api.call(action, params, signal)
-            if ('error' in answer)
-              return { is: 'unreachable', reply: outcomeWithoutAnswer(answer, title).reply }
-            const reading = carrier.read(answer)
-            if ('body' in reading) return reading
-            return { is: 'unreachable', reply: refusalIn(reading, answer, redactorFor(message)) }
-          }
-          return lookUp(ask, settings, message, since)
-        },
+        lookUp: (message, since, signal) =>
+          lookUp(api.askFor(redactorFor(message), signal), settings, message, since),
       }),
       probe: api.probe,
       /** Lists one signature, which a key may do that works; else a refusal of what the request lacks proves the key. */
@@ -272,7 +265,7 @@ export function defineTemplateCarrier<
         const answer = await (lists === undefined
           ? api.call(sendAction, {})
           : api.call(lists.signatures.action, lists.pages[0](0, 1)))
-        if ('error' in answer) return unverified(answer, apiUrl, carrier.urlSetting)
+        if ('error' in answer) return unverified(diagnoseExchange(answer, apiUrl, carrier.urlSetting))
         const reading = carrier.read(answer)
         if ('body' in reading) return { ok: true, detail: 'the key works' }
         const { code } = reading
@@ -281,6 +274,14 @@ export function defineTemplateCarrier<
         if (lists === undefined && code !== '' && isOfMessage(carrier.judgeCode(code, answer.status)))
           return { ok: true, detail: 'the key works' }
         return { ok: false, detail: refusalIn(reading, answer, createRedactor(NO_MESSAGE, [secret])) }
+      },
+      async findHindrance(scope, name) {
+        if (lists === undefined) return undefined
+        const [signatures, templates] = await listAccount(settings, lists)
+        const listed: Listed<ListedSignature | ListedTemplate> = scope === 'sender' ? signatures : templates
+        const found = 'items' in listed ? findListed(listed.items, name) : undefined
+        if (found === undefined) return undefined
+        return found.approval === 'approved' ? null : hindranceOf(found.approval, found.reason)[0]
       },
       close: api.close,
     })
@@ -347,17 +348,13 @@ export function defineTemplateCarrier<
       )
     const isSigned = accountOf(config)?.signName !== undefined || templates.signatures(name).length > 0
     if (isSigned || (!isSignedAbroad && mapped.some(({ region }) => region === 'abroad'))) return null
-    if (signatureSetting === undefined)
-      return missingSetting(
-        'SMS_TEMPLATES_FILE',
-        say('it names no signature of {name}, which sends nothing without one (docs/sms.md)', {
-          name: called,
-        }),
-      )
-    return missingSetting(
-      signatureSetting,
-      say('{name} sends nothing without a signature: set it to an approved one', { name: called }),
-    )
+    const remedy =
+      signatureSetting === undefined
+        ? say('it names no signature of {name}, which sends nothing without one (docs/sms.md)', {
+            name: called,
+          })
+        : say('{name} sends nothing without a signature: set it to an approved one', { name: called })
+    return missingSetting(signatureName, remedy)
   }
 
   const module: ProviderModule<N, 'sms', S, HttpLimits> = {
@@ -366,32 +363,17 @@ export function defineTemplateCarrier<
     findTemplateFault,
     settings: carrier.settings,
     ...(carrier.isByRoute && { isByRoute: true }),
-    limits,
+    limits: LIMITS,
     findFaults: settings => missingSettings(settings, carrier.needed as Readonly<Record<string, Words>>),
     // It may be asked first what became of an earlier copy.
     longestAttemptMs: (_config, used) => 2 * longestExchangeMs(used),
     async open(config, { clock, limits: used, templates }) {
       const settings = settingsOf(config, clock, used, templates)
-      if (settings === undefined) return []
-      return [
-        {
-          ...createProvider(settings),
-          async findHindrance(scope, name) {
-            if (lists === undefined) return undefined
-            const [signatures, templates] = await listAccount(settings, lists)
-            const listed: Listed<ListedSignature | ListedTemplate> =
-              scope === 'sender' ? signatures : templates
-            if (!('items' in listed)) return undefined
-            const found = bestOf(listed.items.filter(item => ('id' in item ? item.id : item.name) === name))
-            if (found === undefined) return undefined
-            return found.approval === 'approved' ? null : hindranceOf(found.approval, found.reason)[0]
-          },
-        },
-      ]
+      return settings === undefined ? [] : [createProvider(settings)]
     },
     async check(config, provider, templates) {
       const login = await checkLogin(provider, carrier.lookAt)
-      const settings = settingsOf(config, { now: Date.now }, limits, templates)
+      const settings = settingsOf(config, { now: Date.now }, LIMITS, templates)
       if (settings === undefined) return [login]
       const unsigned = checkUnsignedReceipts(title, config)
       const fault = findTemplateFault(config, templates)
@@ -458,29 +440,24 @@ function checkEach<U, T>(
   check: (carrier: string, used: U, items: readonly T[]) => CheckResult,
 ): readonly CheckResult[] {
   if ('items' in listed) return used.map(each => check(carrier, each, listed.items))
-  const [count, why] = [used.length, tell(listed.cannotKnow)]
+  const [about, count] = [say(what), used.length]
   return [
-    what === 'signatures'
-      ? checksOf(carrier).warn(
-          say('cannot know whether its signatures are approved: {why}', { why }),
-          say(
-            "allow the key to list them, or look at the {count} signatures in use in the carrier's console",
-            { count },
-          ),
-        )
-      : checksOf(carrier).warn(
-          say('cannot know whether its templates are approved: {why}', { why }),
-          say(
-            "allow the key to list them, or look at the {count} templates in use in the carrier's console",
-            { count },
-          ),
-        ),
+    checksOf(carrier).warn(
+      say('cannot know whether its {what} are approved: {why}', {
+        what: about,
+        why: tell(listed.cannotKnow),
+      }),
+      say("allow the key to list them, or look at the {count} {what} in use in the carrier's console", {
+        count,
+        what: about,
+      }),
+    ),
   ]
 }
 
 function checkSignature(carrier: string, name: string, items: readonly ListedSignature[]): CheckResult {
   const about = `${carrier} signature ${name}`
-  const found = bestOf(items.filter(item => item.name === name))
+  const found = findListed(items, name)
   if (found === undefined)
     return checksOf(about).fail(
       'the account has no such signature',
@@ -496,7 +473,7 @@ function checkTemplate(
   items: readonly ListedTemplate[],
 ): CheckResult {
   const about = `${carrier} template ${template}`
-  const found = items.find(({ id }) => id === template)
+  const found = findListed(items, template)
   if (found === undefined)
     return checksOf(about).fail(
       say('the account has no such template, and {kind} uses it', { kind }),
@@ -529,7 +506,11 @@ function words(names: readonly string[]): string | Sentence {
   return names.length === 0 ? say('none') : names.join(', ')
 }
 
-/** The signature that works, where mainland and abroad have one each of the same name. */
-function bestOf<T extends { readonly approval: Approval }>(found: readonly T[]): T | undefined {
+/** Finds a signature or a template: the one that works, where mainland and abroad have one each of the same name. */
+function findListed<T extends ListedSignature | ListedTemplate>(
+  items: readonly T[],
+  name: string,
+): T | undefined {
+  const found = items.filter(item => ('id' in item ? item.id : item.name) === name)
   return found.find(({ approval }) => approval === 'approved') ?? found[0]
 }

@@ -5,7 +5,6 @@ import { type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import { createCodeTable, faultOfReport, type Judgement, msUntilChinaMidnight } from './codes.ts'
-import type { HttpLimits } from './http-client.ts'
 import { type JsonAnswer, objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
@@ -67,9 +66,6 @@ const tencentSettings = {
     example: 'https://sms.intl.tencentcloudapi.com',
   }),
 } as const
-
-/** Tencent answers within a second as a rule; its own SDK waits a minute, which is too long for a code. */
-const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
 export interface TencentSettings extends TemplateCarrierSettings {
   readonly region: string
@@ -246,14 +242,11 @@ function readReport(report: JsonObject): CarrierReport | null {
 /** 0 is the mainland. */
 const REGIONS: Readonly<Record<string, ListedTemplate['region']>> = { '1': 'abroad', '3': 'both' }
 
-/** -1 also means that the signature is not filed with the phone networks. */
-function approvalOf(item: JsonObject): Approval {
-  const states: Readonly<Record<string, Approval>> = {
-    '0': 'approved',
-    '1': 'in-review',
-    '2': 'not-in-force',
-  }
-  return states[textOf(item['StatusCode'])] ?? 'refused'
+/** What is none of these was refused, or the signature is not filed with the phone networks. */
+const STATES: Readonly<Record<string, Approval>> = { '0': 'approved', '1': 'in-review', '2': 'not-in-force' }
+
+function reviewOf({ StatusCode, ReviewReply }: JsonObject) {
+  return { approval: STATES[textOf(StatusCode)] ?? 'refused', reason: repliedBy(ReviewReply) }
 }
 
 function pageOf(International: number) {
@@ -277,7 +270,6 @@ export const { module: tencent, createProvider: createTencentProvider } = define
   name: 'tencent',
   title: 'Tencent',
   settings: tencentSettings,
-  limits: LIMITS,
   needed: {
     TENCENT_SECRET_ID: 'SMS by Tencent need the API key of a CAM user',
     TENCENT_SECRET_KEY: 'it belongs to TENCENT_SECRET_ID',
@@ -324,8 +316,7 @@ export const { module: tencent, createProvider: createTencentProvider } = define
       field: 'DescribeSignListStatusSet',
       read: row => ({
         name: textOf(row['SignName']),
-        approval: approvalOf(row),
-        reason: repliedBy(row['ReviewReply']),
+        ...reviewOf(row),
       }),
     },
     templates: {
@@ -333,8 +324,7 @@ export const { module: tencent, createProvider: createTencentProvider } = define
       field: 'DescribeTemplateStatusSet',
       read: row => ({
         id: textOf(row['TemplateId']),
-        approval: approvalOf(row),
-        reason: repliedBy(row['ReviewReply']),
+        ...reviewOf(row),
         region: REGIONS[textOf(row['International'])] ?? 'mainland',
         variables: [...textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(
           ([, number = '']) => number,

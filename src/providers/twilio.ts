@@ -1,4 +1,4 @@
-import { quote, type Sentence, say, tell, term, type Words } from '../language/sentence.ts'
+import { quote, type Sentence, say, term, type Words } from '../language/sentence.ts'
 import type { SmsSender } from '../messages/message.ts'
 import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -7,9 +7,10 @@ import type { ParsedSetting, SettingFault, Values } from '../settings/setting.ts
 import { missingSettings, settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import { createCodeTable, faultOfReport, judgeStatus, outcomeOfVerdict, type Refusal } from './codes.ts'
-import { type Diagnosis, diagnoseExchange } from './diagnosis.ts'
+import { type Diagnosis, diagnoseExchange, unverified } from './diagnosis.ts'
 import type { FailedExchange, HttpLimits, HttpProxy } from './http-client.ts'
 import { longestExchangeMs, outcomeWithoutAnswer, readRetryAfter } from './http-client.ts'
+import { textOf } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
 import type { LookUp, Outcome, Provider } from './provider.ts'
 import { type ReceiptSource, readOurId, receiptPath } from './receipts.ts'
@@ -100,7 +101,7 @@ export interface TwilioSettings {
 // Request
 
 /** Sends SMS through Twilio's API with its own SDK, which is loaded with the first message or by `load`. */
-export function createTwilioProvider(settings: TwilioSettings): TwilioProvider {
+export function createTwilioProvider(settings: TwilioSettings): Provider {
   const { accountSid, login, apiUrl: baseUrl = 'https://api.twilio.com', proxy, clock } = settings
   const { concurrency: connections = 200, limits } = settings
   const [user, secret] =
@@ -115,7 +116,7 @@ export function createTwilioProvider(settings: TwilioSettings): TwilioProvider {
   const load = () => (opened ??= openApi())
   const redactorFor = (message: RepeatedMessage) => createRedactor(message, [secret])
 
-  const provider = createSmsProvider({
+  return createSmsProvider({
     name: 'twilio',
     concurrency: connections,
     clock,
@@ -155,23 +156,15 @@ export function createTwilioProvider(settings: TwilioSettings): TwilioProvider {
           ? { ok: true, detail: 'the account is active' }
           : { ok: false, detail: say('the account is {state}', { state: result.value }), next: INACTIVE.next }
       const { reply } = judgeFailure(result, redactorFor(NO_MESSAGE), clock.now())
-      const { what, next } = diagnoseFailure(result, baseUrl)
-      return { ok: false, detail: say('{what} ({reply})', { what: tell(what), reply: tell(reply) }), next }
+      return unverified(diagnoseFailure(result, baseUrl), reply)
     },
     async close() {
       await (await opened)?.close()
     },
-  })
-  return {
-    ...provider,
     async load() {
       await load()
     },
-  }
-}
-
-interface TwilioProvider extends Provider {
-  load(): Promise<void>
+  })
 }
 
 /** Twilio's bounds of ValidityPeriod, s: https://www.twilio.com/docs/messaging/api/message-resource */
@@ -191,10 +184,9 @@ const codesOfReceipts = createCodeTable(published.receipt)
  * @param code Twilio's code, if the body had one.
  */
 function refused(status: number, code: unknown, reply: Words): Outcome {
-  const isCode = (typeof code === 'number' || typeof code === 'string') && code !== ''
-  const known = isCode && Number.isInteger(Number(code)) ? String(Number(code)) : undefined
-  const listed = known === undefined ? undefined : codes(known)
-  const named = known ?? `http-${status}`
+  const known = textOf(code)
+  const named = /^\d+$/.test(known) ? known : `http-${status}`
+  const listed = codes(named)
   const isListed = listed !== undefined && (status !== 429 || listed.verdict === 'limit')
   return outcomeOfVerdict((isListed ? listed : judgeStatus(status)) as Refusal, named, reply)
 }
@@ -276,7 +268,7 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
   const ours = comparable(body)
   // A message without a date may be as recent as any.
   const recent = listed.filter(({ dateCreated }) => !(Number(dateCreated ?? since) < since - CLOCK_SKEW_MS))
-  const found = recent.find(each => comparable(textOf(each)).endsWith(ours))
+  const found = recent.find(each => comparable(textOf(each.body)).endsWith(ours))
   if (found !== undefined)
     return {
       is: 'accepted',
@@ -284,14 +276,10 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
       providerId: readWord(found.sid),
     }
   // An account may redact what its messages say: then one of them may be ours.
-  if (recent.some(each => textOf(each).trim() === '' || /redacted/i.test(textOf(each))))
+  if (recent.some(({ body }) => /^\s*$|redacted/i.test(textOf(body))))
     return { is: 'not-known', reply: 'the account redacts its messages, so the list does not tell' }
   if (listed.length >= LOOK_UP_PAGE) return { is: 'not-known', reply: 'too many messages to this number' }
   return { is: 'absent', reply: 'not in the list of messages: it was never taken' }
-}
-
-function textOf({ body }: ListedMessage): string {
-  return typeof body === 'string' ? body : ''
 }
 
 /** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */

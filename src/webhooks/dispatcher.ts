@@ -7,7 +7,7 @@ import { type Batch, batchOf, type Poster, type PostResult, signPayload } from '
 export interface DispatcherOptions {
   readonly events: EventQueue
   readonly post: Poster['post']
-  readonly receiver: ReceiverState
+  readonly receiver: ReturnType<typeof createReceiverState>
   readonly keys: readonly Buffer[]
   /** The newest events that are kept; older ones are dropped. */
   readonly mostWaiting: number
@@ -99,26 +99,20 @@ export interface ReceiverStatus {
   readonly failing: { readonly since: number; readonly reason: string } | null
 }
 
-export interface ReceiverState {
-  /** Says whether a POST may be tried now. */
-  isDue(): boolean
-  record(result: PostResult): void
-  status(): ReceiverStatus
-}
-
 /**
  * The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again.
  * @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders.
  */
-export function createReceiverState(now: () => number, random: () => number): ReceiverState {
+export function createReceiverState(now: () => number, random: () => number) {
   let isGone = false
   let failing: ReceiverStatus['failing'] = null
   const backoff = createBackoff(RETRY_MS, random)
   let dueAt = 0
 
   return {
-    isDue: () => !isGone && now() >= dueAt,
-    record(result) {
+    /** Says whether a POST may be tried now. */
+    isDue: (): boolean => !isGone && now() >= dueAt,
+    record(result: PostResult): void {
       if (result.is === 'delivered') {
         failing = null
         backoff.succeeded()
@@ -129,6 +123,6 @@ export function createReceiverState(now: () => number, random: () => number): Re
       const asked = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
       dueAt = now() + Math.max(backoff.failed(), asked)
     },
-    status: () => ({ isGone, failing }),
+    status: (): ReceiverStatus => ({ isGone, failing }),
   }
 }

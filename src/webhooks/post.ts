@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { MessageView, QueuedEvent, QueuedEventType } from '../outbox/outbox.ts'
 import type { FailedExchange, HttpLimits, HttpProxy } from '../providers/http-client.ts'
-import { createHttpApi, readRetryAfter } from '../providers/http-client.ts'
+import { causeOf, createHttpApi, readRetryAfter } from '../providers/http-client.ts'
 import type { Clock } from '../runtime/clock.ts'
 
 export interface Batch {
@@ -47,23 +47,11 @@ function eventOf({ type, at, message, data }: QueuedEvent): readonly ToldEvent[]
 
 /** The fields of a message that ended which do not change any more, under the names of the status API. */
 function factsOf({ timeline, ...message }: MessageView) {
-  const { id, channel, kind, maskedRecipient, state, answer, attempts, arrivedAt, finalAt, providerId } =
-    message
-  const last = timeline.findLast(({ provider }) => provider !== '')
-  return {
-    id,
-    channel,
-    kind,
-    maskedRecipient,
-    state,
-    answer,
-    attempts,
-    provider: last?.provider ?? null,
-    code: last?.code || null,
-    providerId,
-    arrivedAt,
-    finalAt,
-  }
+  const { id, channel, kind, maskedRecipient, state, answer, attempts } = message
+  const { provider = null, code } = timeline.findLast(each => each.provider !== '') ?? {}
+  const { providerId, arrivedAt, finalAt } = message
+  const soFar = { id, channel, kind, maskedRecipient, state, answer, attempts }
+  return { ...soFar, provider, code: code || null, providerId, arrivedAt, finalAt }
 }
 
 /** The keys of EVENTS_SECRET: base64 behind `whsec_`, several parted by spaces while one is being replaced. */
@@ -126,9 +114,7 @@ export function createPoster(
       if ('value' in ended) return resultOf(ended.value, clock.now())
       // The head of the answer came, and the rest was cut off or too long: it says what is to be known.
       if (ended.answer !== undefined) return resultOf(ended.answer, clock.now())
-      const { code } = (ended.error ?? {}) as { readonly code?: unknown }
-      const reason = ended.stopped ?? (typeof code === 'string' ? code : 'no answer')
-      return { is: 'failed', reason, unanswered: ended }
+      return { is: 'failed', reason: causeOf(ended) ?? 'no answer', unanswered: ended }
     },
     close: api.close,
   }

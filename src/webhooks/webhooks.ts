@@ -37,33 +37,15 @@ export interface WebhooksStatus extends ReceiverStatus {
   readonly oldestAt: number | null
 }
 
-export interface Webhooks {
-  /** A provider is left alone, or works again. */
-  noteBreaker(event: EventOf<'breaker'>): void
-  start(): void
-  /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
-  stop(): Promise<void>
-  status(): WebhooksStatus
-}
+export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Tells other machines, by signed webhooks, what became of messages. */
-export function createWebhooks(options: WebhooksOptions): Webhooks {
-  const { events, poster, keys, mostWaiting, clock, wall, emit } = options
+export function createWebhooks(options: WebhooksOptions) {
+  const { events, poster, clock, emit } = options
   const stopping = new AbortController()
   const aborting = new AbortController()
   const receiver = createReceiverState(clock.now, options.random)
-  const { signal } = aborting
-  const dispatcher = createDispatcher({
-    events,
-    post: poster.post,
-    receiver,
-    keys,
-    mostWaiting,
-    signal,
-    clock,
-    wall,
-    emit,
-  })
+  const dispatcher = createDispatcher({ ...options, post: poster.post, receiver, signal: aborting.signal })
   const changes = createProviderChanges(clock)
   let running: Promise<void> | undefined
 
@@ -97,12 +79,15 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 
   return {
-    noteBreaker: ({ provider, channel, state }) => changes.note(provider, channel, state === 'closed'),
-    start() {
+    /** A provider is left alone, or works again. */
+    noteBreaker: ({ provider, channel, state }: EventOf<'breaker'>) =>
+      changes.note(provider, channel, state === 'closed'),
+    start(): void {
       leadership.start()
       running = repeat(step, stopping.signal)
     },
-    async stop() {
+    /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
+    async stop(): Promise<void> {
       stopping.abort()
       const late = setTimeout(() => aborting.abort(), GRACE_MS)
       await running
@@ -110,7 +95,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       await leadership.stop()
       await poster.close()
     },
-    status: () => ({ leads: leadership.isLeader(), ...receiver.status(), ...dispatcher.status() }),
+    status: (): WebhooksStatus => ({
+      leads: leadership.isLeader(),
+      ...receiver.status(),
+      ...dispatcher.status(),
+    }),
   }
 }
 

@@ -44,7 +44,7 @@ t.test(
   async t => {
     const [, origin] = await startEnding(t)
     const { end, subscribed } = hold(t, origin)
-    t.same(await end, { is: 'closed', why: 'the server ended the subscription', logInAgain: false })
+    t.same(await end, { is: 'closed', why: 'the server ended the subscription' })
     t.same(subscribed, [2])
   },
 )
@@ -55,18 +55,16 @@ t.test('why a connection ended, or did not begin', async t => {
   t.same(await hold(t, origin).end, {
     is: 'closed',
     why: say('the server said goodbye (GOAWAY {code})', { code: 2 }),
-    logInAgain: false,
   })
   const told = hold(t, origin)
   told.ending.abort()
-  t.same(await told.end, { is: 'stopped', why: 'told to end', logInAgain: false })
+  t.same(await told.end, { is: 'stopped', why: 'told to end' })
 
   const silent = createTcpServer(() => {})
   const timings = { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 30 }
   t.same(await hold(t, `https://127.0.0.1:${await listen(t, silent)}`, { timings }).end, {
     is: 'unreachable',
     why: 'no connection in time',
-    logInAgain: false,
   })
   const certificate = await createCertificate(Date.now())
   trustDuring(t, certificate.cert)
@@ -74,7 +72,6 @@ t.test('why a connection ended, or did not begin', async t => {
   t.same(await hold(t, `https://localhost:${await listen(t, plain)}`).end, {
     is: 'unreachable',
     why: 'the server does not speak HTTP/2',
-    logInAgain: false,
   })
 })
 

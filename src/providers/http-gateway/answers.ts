@@ -47,17 +47,8 @@ export function findFinderFault(finder: Finder): Words | null {
 export function findText(finder: Finder | undefined, { json, text }: Received): string {
   for (const each of [finder ?? []].flat()) {
     const found = each.startsWith('/')
-      ? findPointed(each, json)
+      ? textOf(findValue(each, json))
       : (new RegExp(each).exec(text.slice(0, MOST_SEARCHED))?.[1] ?? '')
-    if (found !== '') return found
-  }
-  return ''
-}
-
-/** @returns a text or number as text; empty when there is none. */
-function findPointed(pointer: Pointer | undefined, json: unknown): string {
-  for (const each of [pointer ?? []].flat()) {
-    const found = textOf(findValue(each, json))
     if (found !== '') return found
   }
   return ''
@@ -135,13 +126,12 @@ export function gatewayOutcome(
   const { verdict, scope, minutes = 0, incapable } = meaningOf(answer, code, reply.status)
   const named = code === '' ? `http-${reply.status}` : (redactor.code(code) ?? 'unreadable-code')
   if (verdict === 'ok') {
-    const providerId = readWord(findText(answer.id, reply))
     // The answer to a repetition names no message.
-    if (answer.id === undefined || !isTaken(reply.status))
-      return { is: 'sent', reply: say('accepted, {named}', { named }) }
-    return providerId !== undefined
-      ? { is: 'sent', reply: say('accepted, {named}', { named }), providerId }
-      : { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
+    const id = isTaken(reply.status) ? answer.id : undefined
+    const providerId = readWord(findText(id, reply))
+    return id !== undefined && providerId === undefined
+      ? { is: 'ambiguous', code: 'no-id', reply: 'accepted, but the answer names no message' }
+      : { is: 'sent', reply: say('accepted, {named}', { named }), providerId }
   }
   const said = findText(answer.words, reply)
   const words = quote(said === '' ? named : redactor.reply(said))
@@ -254,17 +244,18 @@ function readReport(
   named: string | undefined,
   onUnknownState?: (state: string) => void,
 ): CarrierReport | null {
-  const providerId = findPointed(id, json)
-  const word = findPointed(state, json)
+  const find = (pointer: Pointer | undefined): string => findText(pointer, { text: '', json })
+  const providerId = find(id)
+  const word = find(state)
   if (providerId === '' || word === '') return null
   const status = entryOf(states, word)
   if (status === undefined) {
     onUnknownState?.(word)
     return null
   }
-  const ours = readOurId(findPointed(ref, json) || (named ?? ''))
+  const ours = readOurId(find(ref) || (named ?? ''))
   if (status !== 'undelivered') return { providerId, id: ours, status, errorCode: null }
-  const errorCode = reportCodeOf(findPointed(code, json))
+  const errorCode = reportCodeOf(find(code))
   const listed = entryOf(codes, errorCode ?? '')
   const fault = faultOfReport(listed === undefined ? {} : readMeaning(listed))
   return { providerId, id: ours, status, errorCode, fault }

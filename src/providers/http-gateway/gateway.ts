@@ -5,7 +5,7 @@ import { isObject } from '../../runtime/json-object.ts'
 import type { ParsedSetting, SettingFault, Values } from '../../settings/setting.ts'
 import { missingSetting, settingWithReader } from '../../settings/setting.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
-import { unverified } from '../diagnosis.ts'
+import { diagnoseExchange, unverified } from '../diagnosis.ts'
 import type { HttpApi, HttpApiSettings, HttpLimits, HttpRequest } from '../http-client.ts'
 import { createHttpApi, longestExchangeMs, outcomeWithoutAnswer } from '../http-client.ts'
 import { checkLogin, type ProviderFamily, type ProviderModule, proxyOf } from '../module.ts'
@@ -55,13 +55,13 @@ function readSecrets(text: string): ParsedSetting<ReadonlyMap<string, string>> {
 /** Secrets that the file names and nobody gives. */
 function findFaults(s: Partial<Values<typeof gatewaySettings>>): readonly SettingFault[] {
   const { SMS_GATEWAYS: gateways = [], SMS_GATEWAY_SECRETS: secrets = new Map() } = s
-  return gateways
-    .flatMap(({ name, secrets: needed }) =>
-      needed.filter(each => !secrets.has(each)).map(each => ({ name, each })),
-    )
-    .map(({ name, each }) =>
-      missingSetting('SMS_GATEWAY_SECRETS', say('{name} needs secrets.{each} in it', { name, each })),
-    )
+  return gateways.flatMap(({ name, secrets: needed }) =>
+    needed
+      .filter(each => !secrets.has(each))
+      .map(each =>
+        missingSetting('SMS_GATEWAY_SECRETS', say('{name} needs secrets.{each} in it', { name, each })),
+      ),
+  )
 }
 
 // Request
@@ -80,7 +80,7 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
   const { gateway, secrets, clock, limits, proxy } = settings
   const { name, origin, concurrency } = gateway
   const api = createHttpApi({ baseUrl: origin, connections: concurrency, clock, limits, proxy })
-  const provider = createSmsProvider({
+  return createSmsProvider({
     name,
     concurrency,
     clock,
@@ -95,9 +95,6 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
     probe: api.probe,
     verify: () => verifyLogin(api, settings),
     close: api.close,
-  })
-  return {
-    ...provider,
     requestOf(message) {
       if (['text', 'unicode', 'template'].some(each => usesVariable(gateway.request, each))) return null
       // The names of the secrets stand for them.
@@ -107,15 +104,19 @@ export function createGatewayProvider(settings: GatewaySettings): Provider {
         ? String(request.why)
         : `${request.method} ${origin}${request.path} ${request.body ?? ''}`
     },
-  }
+  })
 }
 
 /** The template and the sender that a message brings along; another one stands in the file. */
 function namesOf({ gateway, templates }: GatewaySettings, message: OutgoingSms): Omit<ScopeNames, 'country'> {
   const use = templates.templateFor(gateway.name, message)
   const signed = 'why' in use ? undefined : use.signature
-  const sender = message.sender !== undefined && 'from' in message.sender ? message.sender.from : signed
-  return { ...('why' in use ? {} : { template: use.template }), sender }
+  return { ...('why' in use ? {} : { template: use.template }), sender: fromOf(message) ?? signed }
+}
+
+/** The number or the name that the message is from; a messaging service is Twilio's alone. */
+function fromOf({ sender }: OutgoingSms): string | undefined {
+  return sender !== undefined && 'from' in sender ? sender.from : undefined
 }
 
 /** Fills the request. @returns why it cannot be, in words that tell nothing of what the message says */
@@ -136,7 +137,7 @@ function packMessage(settings: GatewaySettings, message: OutgoingSms): HttpReque
       country: message.country,
       kind: message.kind,
       locale: message.locale,
-      sender: message.sender !== undefined && 'from' in message.sender ? message.sender.from : null,
+      sender: fromOf(message) ?? null,
       text,
       unicode: uses('unicode') && countSegments(text).encoding !== 'GSM-7',
       seconds,
@@ -154,18 +155,15 @@ function packMessage(settings: GatewaySettings, message: OutgoingSms): HttpReque
   }
 }
 
+const IS_ANYBODY_THERE: HttpRequest = { method: 'HEAD', path: '/', headers: {}, body: null }
+
 /** Asks by the file's own question; without one whether anybody answers, which says nothing of the login. */
 async function verifyLogin(api: HttpApi, settings: GatewaySettings): Promise<Verification> {
   const { gateway, secrets, clock } = settings
   const { check, origin } = gateway
-  const request = check?.({ ...fixedScope(secrets, check), report_url: settings.reportUrl ?? null }) ?? {
-    method: 'HEAD',
-    path: '/',
-    headers: {},
-    body: null,
-  }
-  const result = await api.request(request)
-  if (!('value' in result)) return unverified(result, origin, 'SMS_GATEWAYS_FILE')
+  const report_url = settings.reportUrl ?? null
+  const result = await api.request(check?.({ ...fixedScope(secrets, check), report_url }) ?? IS_ANYBODY_THERE)
+  if (!('value' in result)) return unverified(diagnoseExchange(result, origin, 'SMS_GATEWAYS_FILE'))
   if (check === undefined)
     return {
       ok: true,

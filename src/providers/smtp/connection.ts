@@ -308,11 +308,12 @@ export class Session extends SMTPConnection {
   readonly tcp: net.Socket
   /** The server's, by its latest reply to EHLO. */
   extensions: readonly string[] = []
+  /** The ways to log in that the server offers. */
+  logins: readonly string[] = []
   /** Whether it got as far as a message's first command: the server has taken the connection. */
   hasBegun = false
   /** Awaited before the next message when the last one was refused. */
   restarted: Promise<unknown> | undefined
-  #logins: readonly string[] = []
   #octetsLeft = MOST_OCTETS
   #fail: ((error: Error) => void) | undefined
 
@@ -342,19 +343,16 @@ export class Session extends SMTPConnection {
     this.once('end', () => this.#fail?.(connectionClosed()))
   }
 
-  /** Tells the ways to log in that the server offers. */
-  readonly logins = (): readonly string[] => this.#logins
-
   /**
    * Waits for the greeting, EHLO and STARTTLS, and logs in where the server asks for it.
    * @throws LoginError when it offers no way that we have.
    */
   async setUp(auth: SMTPConnectionAuth | undefined): Promise<void> {
     await this.#step(done => this.connect(done))
-    this.#logins = readOfferedLogins(this.lastServerResponse || '')
+    this.logins = readOfferedLogins(this.lastServerResponse || '')
     await this.#step(done => this.login({ method: EXTENSIONS }, done))
     if (auth === undefined || !this.allowsAuth) return
-    if (auth.method === undefined) requirePasswordLogin(this.#logins)
+    if (auth.method === undefined) requirePasswordLogin(this.logins)
     await this.#step(done => this.login({ ...auth }, done))
   }
 

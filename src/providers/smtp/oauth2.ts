@@ -1,9 +1,9 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { quote, say } from '../../language/sentence.ts'
+import { quote, say, tell } from '../../language/sentence.ts'
 import { type JsonObject, objectOf, parseJson } from '../../runtime/json-object.ts'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
 import type { FailedExchange, HttpAnswer, HttpApiSettings } from '../http-client.ts'
-import { createHttpApi, readRetryAfter } from '../http-client.ts'
+import { createHttpApi, outcomeWithoutAnswer, readRetryAfter } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import { LoginError, type LoginFailure } from './login.ts'
@@ -145,15 +145,11 @@ const LONGEST_LIFE_SECONDS = 86_400
 
 /** Makes the failure when the endpoint could not be reached, or did not answer in time. */
 function failureWithoutAnswer(failed: FailedExchange, url: string): LoginFailure {
-  const { code, message } = (failed.error ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-  const cause = failed.stopped ?? (typeof code === 'string' ? code : undefined)
-  if (cause === undefined)
-    throw new Error('asking for an access token failed in an unexpected way', { cause: failed.error })
-  const words = failed.stopped === undefined && typeof message === 'string' ? message : cause
+  const { code, reply } = outcomeWithoutAnswer(failed, 'a token endpoint')
   return {
-    whose: isCertificateError(cause) ? 'ours' : 'later',
-    code: cause,
-    reply: say('no access token: {words}', { words: quote(words.slice(0, 180), cause) }),
+    whose: isCertificateError(code) ? 'ours' : 'later',
+    code,
+    reply: say('no access token: {words}', { words: tell(reply) }),
     ...diagnoseExchange(failed, url, SETTING),
   }
 }
@@ -285,23 +281,17 @@ export function tokenAuth({ user }: TokenLogin): { readonly user: string; readon
 }
 
 /** How a token is sent, and what is answered when the server says why it is wrong, upon which it refuses. */
-interface TokenMethod {
-  readonly name: string
-  readonly fields: (user: string, token: string) => string
-  readonly answer: string
-}
-
-const TOKEN_METHODS: readonly TokenMethod[] = [
+const TOKEN_METHODS = [
   // https://developers.google.com/workspace/gmail/imap/xoauth2-protocol
   {
     name: 'XOAUTH2',
-    fields: (user, token) => `user=${user}\x01auth=Bearer ${token}\x01\x01`,
+    fields: (user: string, token: string) => `user=${user}\x01auth=Bearer ${token}\x01\x01`,
     answer: '',
   },
   // RFC 7628, 3.1 and 3.2.3
   {
     name: 'OAUTHBEARER',
-    fields: (user, token) =>
+    fields: (user: string, token: string) =>
       `n,a=${user.replaceAll('=', '=3D').replaceAll(',', '=2C')},\x01auth=Bearer ${token}\x01\x01`,
     answer: Buffer.from('\x01').toString('base64'),
   },
@@ -312,10 +302,9 @@ const TOKEN_METHODS: readonly TokenMethod[] = [
  * Microsoft refuses an old one with 535 at once. Here a token that should be good and is refused is replaced once, however it is
  * refused.
  */
-export function addTokenLogin({ customAuth, logins }: TokenSession, { user, tokens }: TokenLogin): void {
-  customAuth.set(METHOD, async ({ sendCommand }) => {
-    const offered = logins()
-    const method = TOKEN_METHODS.find(({ name }) => offered.includes(name))
+export function addTokenLogin(session: TokenSession, { user, tokens }: TokenLogin): void {
+  session.customAuth.set(METHOD, async ({ sendCommand }) => {
+    const method = TOKEN_METHODS.find(({ name }) => session.logins.includes(name))
     if (method === undefined) throw new LoginError(NOT_OFFERED)
     const logIn = async (token: string): Promise<string> => {
       const fields = Buffer.from(method.fields(user, token)).toString('base64')
@@ -331,12 +320,8 @@ export function addTokenLogin({ customAuth, logins }: TokenSession, { user, toke
   })
 }
 
-/** A dialogue that may log in by a token. */
-interface TokenSession {
-  readonly customAuth: SMTPConnection['customAuth']
-  /** Tells the ways to log in that the server offers. */
-  readonly logins: () => readonly string[]
-}
+/** A dialogue that may log in by a token. `logins`: the ways to log in that the server offers. */
+type TokenSession = Pick<SMTPConnection, 'customAuth'> & { readonly logins: readonly string[] }
 
 /** Waits for a token. @throws LoginError when there is none. */
 export async function requireToken(asked: Promise<AccessToken | LoginFailure>): Promise<AccessToken> {

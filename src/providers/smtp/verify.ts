@@ -1,5 +1,5 @@
-import { listWords, type Sentence, say, tell, type Words } from '../../language/sentence.ts'
-import { type Diagnosis, diagnoseConnection } from '../diagnosis.ts'
+import { listWords, say, type Words } from '../../language/sentence.ts'
+import { type Diagnosis, diagnoseConnection, unverified } from '../diagnosis.ts'
 import { PROBE_MS, type Verification } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
 import type { SmtpConnectionOptions } from './connection.ts'
@@ -26,29 +26,14 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
     const detail = say('takes {sender} as sender', { sender: bounceTo || say('the empty sender') })
     return { ok: true, detail: listWords([await describeLogin(options), detail], '; ') }
   } catch (thrown) {
-    if (thrown instanceof LoginError) {
-      const { what, next, reply } = thrown.failure
-      return {
-        ok: false,
-        detail: String(reply).startsWith(String(what)) ? reply : inBrackets(what, reply),
-        next,
-      }
-    }
+    if (thrown instanceof LoginError) return unverified(thrown.failure, thrown.failure.reply)
     const error = asSmtpError(thrown)
-    const { reply } = smtpFailure(
-      error,
-      { begun: false, dotted: false },
-      createRedactor(NO_MESSAGE, secretsOf(options)),
-    )
-    const { what, next } = diagnoseLogin(error, address)
-    return { ok: false, detail: inBrackets(what, reply), next }
+    const redactor = createRedactor(NO_MESSAGE, secretsOf(options))
+    const { reply } = smtpFailure(error, { begun: false, dotted: false }, redactor)
+    return unverified(diagnoseLogin(error, address), reply)
   } finally {
     attempt.finish()
   }
-}
-
-function inBrackets(what: Words, reply: Words): Sentence {
-  return say('{what} ({reply})', { what: tell(what), reply: tell(reply) })
 }
 
 /** See Provider.probe: connects, and goes as far as EHLO, over TLS where it is spoken. */
@@ -78,11 +63,11 @@ async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptio
   const token = await tokenLogin.tokens.getToken()
   const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
   const loggedIn = say('connected and logged in with an access token for {minutes} min', { minutes })
+  const rotated = say(
+    'with it came a new refresh token, which is forgotten with the next start: docs/operations.md',
+  )
   return tokenLogin.tokens.hasRotated()
-    ? inBrackets(
-        loggedIn,
-        'with it came a new refresh token, which is forgotten with the next start: docs/operations.md',
-      )
+    ? say('{what} ({reply})', { what: loggedIn, reply: rotated })
     : loggedIn
 }
 

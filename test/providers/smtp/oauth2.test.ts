@@ -259,7 +259,7 @@ t.test('while there is no token the mail server is left in peace, and the messag
     [answer(400, error('invalid_grant')), { ...ours, code: 'invalid_grant', reply: /It is so\./ }],
     [answer(401, error('invalid_client')), { ...ours, code: 'invalid_client' }],
     [answer(400, error('nonsense\n')), { ...later, code: 'http-400' }],
-    [answer(200, `{"x":"${'x'.repeat(300_000)}"}`), { ...later, code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' }],
+    [answer(200, `{"x":"${'x'.repeat(300_000)}"}`), { ...later, code: 'http-200' }],
   ] as const) {
     endpoint.act = act
     t.match(await provider.send(mail(), signal), expected, JSON.stringify(act).slice(0, 60))

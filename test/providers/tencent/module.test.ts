@@ -110,7 +110,7 @@ t.test('an individual’s account may not ask; a wrong key says so alone', async
     fault: ({ params }) => (params['International'] === 1 ? refuse('InternalError') : undefined),
   })
   t.match(half.results.slice(1, 3), [
-    { is: 'warn', what: /cannot know whether its signatures are approved: it answers InternalError/ },
+    { is: 'warn', what: /cannot know whether its signatures are approved: InternalError/ },
     { is: 'warn', what: /cannot know whether its templates are approved/ },
   ])
   for (const denied of ['AuthFailure.UnauthorizedOperation', 'UnauthorizedOperation.CamNoAuth']) {

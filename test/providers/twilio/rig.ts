@@ -14,10 +14,7 @@ export function sms(to = NUMBER, rest: Partial<OutgoingSms> = {}): OutgoingSms {
   return outgoingSms({ to, params: { code: CODE, minute: '10' }, ...rest })
 }
 
-export function openTwilio(
-  url: string,
-  settings: Partial<TwilioSettings> = {},
-): Provider & { load(): Promise<void> } {
+export function openTwilio(url: string, settings: Partial<TwilioSettings> = {}): Provider {
   return createTwilioProvider({
     accountSid: ACCOUNT_SID,
     login: { authToken: AUTH_TOKEN },
