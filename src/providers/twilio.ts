@@ -268,7 +268,7 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
   const ours = comparable(body)
   // A message without a date may be as recent as any.
   const recent = listed.filter(({ dateCreated }) => !(Number(dateCreated ?? since) < since - CLOCK_SKEW_MS))
-  const found = recent.find(each => comparable(textOf(each.body)).endsWith(ours))
+  const found = recent.find(each => comparable(wordsIn(each)).endsWith(ours))
   if (found !== undefined)
     return {
       is: 'accepted',
@@ -276,10 +276,14 @@ export function findInList(listed: readonly ListedMessage[], body: string, since
       providerId: readWord(found.sid),
     }
   // An account may redact what its messages say: then one of them may be ours.
-  if (recent.some(({ body }) => /^\s*$|redacted/i.test(textOf(body))))
+  if (recent.some(each => /^\s*$|redacted/i.test(wordsIn(each))))
     return { is: 'not-known', reply: 'the account redacts its messages, so the list does not tell' }
   if (listed.length >= LOOK_UP_PAGE) return { is: 'not-known', reply: 'too many messages to this number' }
   return { is: 'absent', reply: 'not in the list of messages: it was never taken' }
+}
+
+function wordsIn({ body }: ListedMessage): string {
+  return typeof body === 'string' ? body : ''
 }
 
 /** Twilio may replace characters beyond GSM-7 by their plain forms ("smart encoding"), and spaces with them. */

@@ -106,10 +106,7 @@ t.test('the signature of a plugin comes before that of the template', async t =>
 })
 
 t.test('a fault names its line, and quotes no value', async t => {
-  const faults = (text: string) => {
-    const read = parseSmsTemplates(text, KNOWN)
-    return 'faults' in read ? read.faults : []
-  }
+  const faults = (text: string) => parseSmsTemplates(text, KNOWN).faults
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ['aliyun: [', 1, /^is not YAML/],
     ['aliyun:\n  login-code: \uFFFD', 2, /^is not UTF-8: save the file as UTF-8$/],
@@ -149,6 +146,7 @@ t.test('a fault names its line, and quotes no value', async t => {
   }
   t.same(parseSmsTemplates('{"aliyun":{"login-code":{"abroad":{"template":"a"}}}}', KNOWN), {
     templates: [{ carrier: 'aliyun', kind: 'login-code', region: 'abroad', template: 'a', params: [] }],
+    faults: [],
   })
 })
 
@@ -193,7 +191,10 @@ t.test('in Chinese a fault of a file says what is right there', async t => {
     [login('{ template: "" }'), '第 3 行：aliyun/login-code/mainland/template：太短，至少 1 个字符'],
   ] as const) {
     const read = parseSmsTemplates(text, KNOWN)
-    t.same('faults' in read && read.faults.map(each => tellYamlFault(each).in('zh-CN')), [chinese])
+    t.same(
+      read.faults.map(each => tellYamlFault(each).in('zh-CN')),
+      [chinese],
+    )
   }
   for (const [text, chinese] of [
     ['g:\n  request: { url: a, method: FETCH }', '第 2 行：g/request/method：必须是以下之一：GET, POST, PUT'],
