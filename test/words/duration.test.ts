@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { defaultValidity, parseValidity } from '../../src/messages/kinds.ts'
 import { type DurationUnit, toReadableDuration } from '../../src/words/language-file.ts'
 
 const MINUTE = 60_000
@@ -47,24 +46,4 @@ t.test('a duration is never rounded up', async () => {
       return n >= 1 && n * unitMs[unit] <= ms && n * unitMs[unit] > ms * 0.49
     }),
   )
-})
-
-t.test('a validity outside of a second to 30 days counts as not stated', async () => {
-  fc.assert(
-    fc.property(
-      fc.constantFrom('hour' as const, 'minute' as const),
-      fc.oneof(fc.string(), fc.double().map(String)),
-      (unit, text) => {
-        const ms = parseValidity(unit, text)
-        return ms === null || (Number.isInteger(ms) && ms >= 1000 && ms <= 30 * DAY)
-      },
-    ),
-  )
-})
-
-t.test('defaults by purpose', async t => {
-  t.equal(defaultValidity('code', true), 10 * MINUTE)
-  t.equal(defaultValidity('plain', true), 10 * MINUTE)
-  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const)
-    t.equal(defaultValidity(purpose, false), DAY)
 })

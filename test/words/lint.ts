@@ -6,39 +6,6 @@ import { countSegments } from '../../src/messages/sms-segments.ts'
 import type { MailView } from '../../src/words/mails.ts'
 import type { Renderer } from '../../src/words/render.ts'
 
-/** The kind of a finding. */
-export type Check =
-  | 'template'
-  | 'parameter'
-  | 'escaping'
-  | 'size'
-  | 'segments'
-  | 'link'
-  | 'webotp'
-  | 'remote'
-  | 'language'
-  | 'validity'
-
-/** A finding: something that a reader would notice, or a mail client. */
-interface LintResult {
-  readonly check: Check
-  /** The file, or the message: `locales/de.json`, `email/file in ar`. */
-  readonly where: string
-  /** Lines count from 1. */
-  readonly line?: number
-  readonly reason: string
-}
-
-interface LintOptions {
-  readonly renderer: Renderer
-  /** The WebOTP domain that the renderer was made with. */
-  readonly webotpDomain?: string
-  /** plugin_ids that choose a signature of their own. */
-  readonly pluginIds?: Iterable<string>
-  /** The service refuses an SMS of more segments; the renderer here must not, so that its words can be looked at. */
-  readonly maxSegments?: number
-}
-
 /** Gmail clips a message at about 102 KB; half a screenful of markup is plenty for one button. */
 const HTML_MAX = 30 * 1024
 /** The links that a reader must get byte for byte: a code after `#!`, markup's own characters, what Liquid would take. */
@@ -61,38 +28,26 @@ const VALIDITY_UNITS = 20
 const BUTTON = /\bbutton\b|按钮|按鈕|\bbotón\b|(?<!\p{L})ال?زر(?!\p{L})|\b(?:Knopf|Schaltfläche)\b/iu
 const LIQUID = /\{\{|\{%/
 
+type Report = (fault: string) => void
+
 /**
- * Renders every kind in every language that has words for it, with the service's templates and the operator's, with values by
- * which faults show.
+ * Renders every kind in every language that has words for it, with values by which faults show.
+ * @param webotpDomain that the renderer was made with.
+ * @returns what a reader would notice, or a mail client.
  */
-export function lintTemplates(options: LintOptions): readonly LintResult[] {
-  const { renderer } = options
-  const findings: LintResult[] = renderer.reload().map(({ file, line, reason }) => ({
-    check: 'template',
-    where: file,
-    ...(line !== undefined && { line }),
-    reason: String(reason),
-  }))
-  for (const sample of samples) {
+export function lintTemplates(renderer: Renderer, webotpDomain?: string): readonly string[] {
+  const faults: string[] = []
+  for (const sample of samples)
     for (const locale of renderer.locales) {
       const kind = `${sample.channel}/${sample.name}`
       // A kind that a language leaves out is said in the fallback language, and tried as its words.
       if (!renderer.hasWords(locale, kind)) continue
-      const where = `${kind} in ${locale}`
-      const report = (check: Check, reason: string) => findings.push({ check, where, reason })
+      const report = (fault: string) => faults.push(`${kind} in ${locale}: ${fault}`)
       if (sample.channel === 'email') lintMail(renderer, sample, locale, report)
-      else lintSms(options, sample, locale, report)
+      else lintSms(renderer, webotpDomain, sample, locale, report)
     }
-  }
-  // Rendering may have found problems that the validation of the templates did not; each is listed once.
-  for (const { file, reason } of renderer.problems()) {
-    if (!findings.some(one => one.where === file && one.reason === String(reason)))
-      findings.push({ check: 'template', where: file, reason: String(reason) })
-  }
-  return findings
+  return faults
 }
-
-type Report = (check: Check, reason: string) => void
 
 function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Report): void {
   const { kind } = sample
@@ -100,16 +55,16 @@ function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Re
   const { html, text, dir } = renderer.viewMail(message)
 
   const size = Buffer.byteLength(html)
-  if (size > HTML_MAX) report('size', `the html has ${size} bytes, over ${HTML_MAX}`)
+  if (size > HTML_MAX) report(`the html has ${size} bytes, over ${HTML_MAX}`)
   for (const found of html.matchAll(REMOTE))
-    report('remote', `loads something from elsewhere: ${found[0].slice(0, 40)}`)
+    report(`loads something from elsewhere: ${found[0].slice(0, 40)}`)
   for (const attribute of [`lang="${locale}"`, `dir="${dir}"`]) {
     // Gmail drops the html element, and with it what it says.
     for (const element of ['html', 'body'])
       if (!new RegExp(`<${element}\\b[^>]*\\b${attribute}`).test(html))
-        report('language', `the ${element} element does not say ${attribute}`)
+        report(`the ${element} element does not say ${attribute}`)
   }
-  if (BUTTON.test(text)) report('language', 'the text speaks of a button, and has none')
+  if (BUTTON.test(text)) report('the text speaks of a button, and has none')
 
   for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])]) {
     if (key === kind?.linkParam) lintLinks(renderer, message, key, report)
@@ -123,20 +78,20 @@ function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Re
     const hostile = { ...message, content: { ...message.content, plain: HOSTILE } }
     lintParameter(renderer.viewMail(hostile), 'plain_email', report)
   }
-  if (LIQUID.test(html + text)) report('template', 'Liquid is left in the message')
+  if (LIQUID.test(html + text)) report('Liquid is left in the message')
 }
 
 /** @param text with a parameter `key` that is NEGATIVE */
 function lintOrder(text: string, key: string, report: Report): void {
   if (MEASURED.has(key) && RIGHT_TO_LEFT.test(text) && MISPLACED.test(text))
-    report('language', `the text shows ${key} without U+200E before it: a sign would stand on its other side`)
+    report(`the text shows ${key} without U+200E before it: a sign would stand on its other side`)
 }
 
 /** @param view a mail whose parameter `key` is HOSTILE */
 function lintParameter({ html, text }: MailView, key: string, report: Report): void {
-  if (html.includes('<b id=x>')) report('escaping', `the html prints ${key} unescaped`)
-  else if (!unescapeHtml(html).includes(HOSTILE)) report('parameter', `the html does not show ${key}`)
-  if (!text.includes(HOSTILE)) report('parameter', `the text does not show ${key}`)
+  if (html.includes('<b id=x>')) report(`the html prints ${key} unescaped`)
+  else if (!unescapeHtml(html).includes(HOSTILE)) report(`the html does not show ${key}`)
+  if (!text.includes(HOSTILE)) report(`the text does not show ${key}`)
 }
 
 function lintLinks(renderer: Renderer, message: NewMessage, key: string, report: Report): void {
@@ -144,24 +99,24 @@ function lintLinks(renderer: Renderer, message: NewMessage, key: string, report:
     const { html, text } = renderer.viewMail(withParam(message, key, url))
     const hrefs = [...html.matchAll(/\bhref="([^"]*)"/g)].map(match => unescapeHtml(match[1] ?? ''))
     const visible = unescapeHtml(html.replace(/<style[^]*?<\/style>|<[^>]*>/g, ''))
-    if (!hrefs.includes(url))
-      report('link', `no link of the html leads exactly to ${key} (${url.slice(0, 36)}…)`)
-    if (!visible.includes(url)) report('link', `the html does not show ${key} as text (${url.slice(0, 36)}…)`)
-    if (!text.includes(url)) report('link', `the text does not show ${key} (${url.slice(0, 36)}…)`)
+    if (!hrefs.includes(url)) report(`no link of the html leads exactly to ${key} (${url.slice(0, 36)}…)`)
+    if (!visible.includes(url)) report(`the html does not show ${key} as text (${url.slice(0, 36)}…)`)
+    if (!text.includes(url)) report(`the text does not show ${key} (${url.slice(0, 36)}…)`)
     if (!visible.replaceAll(url, '').includes(hostOf(url)))
-      report('link', `the html does not name the host of ${key}`)
+      report(`the html does not name the host of ${key}`)
   }
 }
 
 function lintValidity(renderer: Renderer, message: NewMessage, report: Report): void {
   const key = VALIDITY_UNIT.email
   const [one, other] = ['7', '11'].map(value => renderer.viewMail(withParam(message, key, value)))
-  if (one?.html === other?.html) report('validity', `the html does not say how long it is valid (${key})`)
-  if (one?.text === other?.text) report('validity', `the text does not say how long it is valid (${key})`)
+  if (one?.html === other?.html) report(`the html does not say how long it is valid (${key})`)
+  if (one?.text === other?.text) report(`the text does not say how long it is valid (${key})`)
 }
 
 function lintSms(
-  { renderer, webotpDomain, pluginIds = [], maxSegments = Number.POSITIVE_INFINITY }: LintOptions,
+  renderer: Renderer,
+  webotpDomain: string | undefined,
   sample: Sample,
   locale: string,
   report: Report,
@@ -173,37 +128,28 @@ function lintSms(
     return outgoing.channel === 'sms' ? outgoing.text() : ''
   }
   const code = content.params['code']
-  for (const pluginId of [undefined, ...pluginIds]) {
-    const text = textOf({ ...message, content: { ...message.content, pluginId } })
-    const { segments: count, encoding, units } = countSegments(text)
-    const signed = pluginId === undefined ? '' : ` with the signature of ${pluginId}`
-    const refused = count > maxSegments ? `: it is refused, because SMS_MAX_SEGMENTS is ${maxSegments}` : ''
-    if (count > 1) report('segments', `takes ${count} segments (${encoding}, ${units})${signed}${refused}`)
-    if (
-      webotpDomain !== undefined &&
-      code !== undefined &&
-      text.split('\n').at(-1) !== `@${webotpDomain} #${code}`
-    ) {
-      report('webotp', `has no room for the line that fills the code in${signed}`)
-    }
-    if (LIQUID.test(text)) report('template', 'Liquid is left in the message')
-  }
+  const text = textOf(message)
+  const { segments, encoding, units } = countSegments(text)
+  if (segments > 1) report(`takes ${segments} segments (${encoding}, ${units})`)
+  if (webotpDomain !== undefined && code !== undefined && !text.endsWith(`\n@${webotpDomain} #${code}`))
+    report('has no room for the line that fills the code in')
+  if (LIQUID.test(text)) report('Liquid is left in the message')
   for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])])
     lintOrder(textOf(withParam(message, key, NEGATIVE)), key, report)
   for (const key of kind?.required ?? []) {
     const text = textOf(withParam(message, key, 'x{{code}}y'))
-    if (!text.includes('x{{code}}y')) report('parameter', `the text does not show ${key} as it is`)
+    if (!text.includes('x{{code}}y')) report(`the text does not show ${key} as it is`)
   }
   if (content.plain !== undefined) {
     const text = textOf({ ...message, content: { ...message.content, plain: 'a<b>&"{{x}}' } })
-    if (!text.includes('a<b>&"{{x}}')) report('parameter', 'does not show plain_sms as it is')
+    if (!text.includes('a<b>&"{{x}}')) report('does not show plain_sms as it is')
   }
   // With the WebOTP line only the shorter variants count, since they may leave it out.
   const unit = VALIDITY_UNIT.sms
   if (webotpDomain === undefined && kind?.optional.includes(unit)) {
     const [one, other] = ['7', '11'].map(value => textOf(withParam(message, unit, value)))
     const hasRoom = countSegments(`${one}${' '.repeat(VALIDITY_UNITS)}`).segments === 1
-    if (one === other && hasRoom) report('validity', `does not say how long it is valid (${unit})`)
+    if (one === other && hasRoom) report(`does not say how long it is valid (${unit})`)
   }
 }
 

@@ -61,7 +61,7 @@ t.test('a new language is one file', async t => {
   }
   const { renderer } = await withTemplates(
     t,
-    { 'locales/de.json': JSON.stringify(german) },
+    { 'locales/de.json': JSON.stringify(german), 'messages/file.de.html': '{{ link.url }}' },
     { locale: 'de-AT' },
   )
   t.ok(renderer.locales.includes('de'))
@@ -69,8 +69,9 @@ t.test('a new language is one file', async t => {
   t.match(renderer.viewMail(link), { locale: 'en' }, 'what it has no words for is said in English')
   t.match(reasons(renderer), [
     /^locales\/de\.json: has no words for .*email\/file.*sms\/plain: they are said in en$/,
+    'messages/file.de.html: locales/de.json has no words for file, so nobody would get this',
   ])
-  t.equal(renderer.problems().length, 1, 'nothing has failed')
+  t.equal(renderer.problems().length, 2, 'nothing else has failed')
   t.match(smsOf(renderer, login), /ist Ihr Code/)
 })
 
