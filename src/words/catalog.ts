@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { say } from '../language/sentence.ts'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
@@ -23,7 +22,7 @@ export interface MailLayouts extends Readonly<Record<Part, Compiled>> {
   readonly isBuiltIn: boolean
 }
 
-interface Loaded {
+export interface Loaded {
   readonly catalog: Catalog
   readonly problems: readonly TemplateProblem[]
 }
@@ -49,8 +48,6 @@ type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
 export function createCatalogLoader(builtIn: string, overrides: string | undefined, brand: Brand) {
   const ours = readTemplates(builtIn).texts
   const beginLoad = createOverrides(ours)
-  /** The files as they were read the last time: the watcher also asks for unchanged ones, and compiling takes its time. */
-  let last: { readonly read: TemplateFiles; readonly loaded: Loaded } | undefined
 
   function loadLanguages(files: readonly string[], take: Take): ReadonlyMap<string, WordLanguage> {
     const engine = createEngine('none')
@@ -128,7 +125,6 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
     load(): Loaded {
       const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
-      if (last !== undefined && isDeepStrictEqual(read, last.read)) return last.loaded
       const problems: TemplateProblem[] = [...read.problems]
       const { take, listIn } = beginLoad(read, problems)
       const languages = loadLanguages(listIn('locales/'), take)
@@ -141,8 +137,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
         languageFor: createLanguageLookup(languages, english),
         layoutsFor: createLayoutLookup(sources),
       }
-      last = { read, loaded: { catalog, problems } }
-      return last.loaded
+      return { catalog, problems }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { say } from '../language/sentence.ts'
 import { watchFiles } from '../runtime/file-watch.ts'
-import { type Catalog, createCatalogLoader, FALLBACK, matchLocale } from './catalog.ts'
+import { type Catalog, createCatalogLoader, FALLBACK, type Loaded, matchLocale } from './catalog.ts'
 import { templateFaultOf } from './template-engine.ts'
 import { describeTemplates, type TemplateProblem } from './template-files.ts'
 import type { Brand } from './template-variables.ts'
@@ -41,21 +41,22 @@ export interface Templates {
 export function createTemplates(options: TemplatesOptions): Templates {
   const { dir, brand, wantedLocales, log, pollEveryMs } = options
   const loader = createCatalogLoader(BUILT_IN, dir, brand)
-  let catalog = loader.load().catalog
+  const first = loader.load()
+  let { catalog } = first
   /** Loaded when the operator's templates fail for the first time. */
   let ours: Catalog | undefined = dir === undefined ? catalog : undefined
   let problems: readonly TemplateProblem[] = []
   /** Problems that showed on a message only, by its kind. */
   let failures = new Map<string, TemplateProblem>()
-  reload()
+  take(first)
+  const reload = () => take(loader.load())
   const stopWatching =
     dir === undefined
       ? () => {}
       : watchFiles({ fingerprint: () => describeTemplates(dir), everyMs: pollEveryMs, onChange: reload })
 
-  function reload(): readonly TemplateProblem[] {
+  function take(loaded: Loaded): readonly TemplateProblem[] {
     const before = new Set(problems.map(problemKey))
-    const loaded = loader.load()
     catalog = loaded.catalog
     failures = new Map()
     const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)

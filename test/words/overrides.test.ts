@@ -332,15 +332,6 @@ t.test('a language is said in itself, else in one of its script, else in any of 
     t.equal(matchLocale(wanted, available.split(' ')), found, wanted)
 })
 
-t.test('what has not changed is not compiled again', async t => {
-  const dir = t.testdir({ 'layout.txt': '{{ words.heading }}' })
-  const loader = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' }))
-  const { catalog } = loader.load()
-  t.equal(loader.load().catalog, catalog)
-  await writeFile(join(dir, 'layout.txt'), '{{ words.footer }}')
-  t.not(loader.load().catalog, catalog)
-})
-
 t.test('kinds that have no file of their own share a compiled layout', async t => {
   const dir = t.testdir({ messages: { 'phone-change.txt': '{{ code | upcase }}' } })
   const { catalog } = createCatalogLoader(BUILT_IN, dir, createBrand({ name: 'Northwind' })).load()
