@@ -2,7 +2,7 @@ import { describeSetting } from '../config/pages.ts'
 import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
 import { nearestName, replacementOf } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { joinSentences, say, tell } from '../language/sentence.ts'
+import { say, tell, tellAll } from '../language/sentence.ts'
 import { fillLines } from '../runtime/terminal.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
@@ -21,7 +21,7 @@ export const settings: Command = async (argv, io) => {
   if (known !== undefined) {
     io.stdout.write(`${known}\n`)
     for (const sentences of describeSetting(known as SettingName, text => text)) {
-      const text = joinSentences(...sentences).in(languageOfTerminal(io.env))
+      const text = tellAll(sentences).in(languageOfTerminal(io.env))
       for (const line of fillLines(text, 114)) io.stdout.write(`  ${line}\n`)
     }
     return 0

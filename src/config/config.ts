@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { ReaderLanguage, Words } from '../language/sentence.ts'
-import { joinSentences, say, tell } from '../language/sentence.ts'
+import { say, tell, tellAll } from '../language/sentence.ts'
 import { describeFault, type Setting, type SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
@@ -198,7 +198,7 @@ function problemOf(error: ErrorObject, name: SettingName): Words {
   })
   switch (error.keyword) {
     case 'required':
-      return joinSentences(say('is missing.'), tell(meaning))
+      return tellAll([say('is missing.'), tell(meaning)])
     case 'reads':
       return (error.params as { readonly fault?: Words }).fault ?? must
     case 'enum':

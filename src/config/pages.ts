@@ -1,4 +1,4 @@
-import { joinSentences, type ReaderLanguage, type Sentence, say, tell } from '../language/sentence.ts'
+import { type ReaderLanguage, type Sentence, say, tell, tellAll } from '../language/sentence.ts'
 import type { Setting } from '../settings/setting.ts'
 import { allSettings, groups, type SettingName, settingNames } from './settings.ts'
 
@@ -97,7 +97,7 @@ export function settingsPage(language: ReaderLanguage): string {
 
 function entryOf(name: SettingName, language: ReaderLanguage): readonly string[] {
   return describeSetting(name, text => `\`${text}\``).map(sentences =>
-    inMarkdown(joinSentences(...sentences), language),
+    inMarkdown(tellAll(sentences), language),
   )
 }
 

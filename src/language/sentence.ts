@@ -86,15 +86,11 @@ export function tell(words: Words): Sentence {
   return typeof words === 'string' ? new Sentence(words) : words
 }
 
-/** Tells sentences one after the other. @param values of the places of those that are keys. */
+/** Tells sentences one after the other; Chinese has no space between them. @param values of the places of those that are keys. */
 export function tellAll(said: readonly (Said | null)[], values?: Places): Sentence {
-  return joinSentences(...said.map(each => (typeof each === 'string' ? new Sentence(each, values) : each)))
-}
-
-/** Sentences one after the other. Chinese has no space between them. */
-export function joinSentences(...parts: readonly (Sentence | null)[]): Sentence {
+  const told = said.map(each => (typeof each === 'string' ? new Sentence(each, values) : each))
   return inARow(
-    parts.filter(part => part !== null),
+    told.filter(each => each !== null),
     ' ',
   )
 }

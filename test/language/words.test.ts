@@ -6,12 +6,12 @@ import { helpOf } from '../../src/commands/help.ts'
 import { groups } from '../../src/config/settings.ts'
 import { languageOfBrowser, languageOfTerminal } from '../../src/language/choose.ts'
 import {
-  joinSentences,
   packWords,
   quote,
   say,
   ToldError,
   tell,
+  tellAll,
   term,
   unpackWords,
   wordsOf,
@@ -112,7 +112,7 @@ t.test(
     t.equal(String(sentence), 'smtp has failed for 5 s: 535 no {time} $& such user.')
     t.equal(JSON.stringify({ sentence }), JSON.stringify({ sentence: String(sentence) }))
     t.equal(sentence.in('zh-CN'), 'smtp 故障已持续 5 秒：535 no {time} $& such user。')
-    const two = joinSentences(say('All is well.'), null, say('No attempt yet.'))
+    const two = tellAll(['All is well.', null, say('No attempt yet.')])
     t.equal(String(two), 'All is well. No attempt yet.')
     t.equal(two.in('zh-CN'), '一切正常。尚未尝试。')
   },

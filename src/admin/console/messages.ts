@@ -1,4 +1,4 @@
-import { joinSentences, type Sentence, say, term, unpackWords } from '../../language/sentence.ts'
+import { type Sentence, say, tellAll, term, unpackWords } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../outbox/outbox.ts'
 import { explainAbsence, explainMessage, nextAttempt } from '../explain.ts'
@@ -104,7 +104,7 @@ function unknownFilters(query: Fields, filter: Filter): Html | string {
 function absence(calls: readonly ChannelCalls[]): Html {
   return html`<section class="card"><h2>${say('No message to this recipient')}</h2>
 <p>${say('The platform did not ask for one, or the callback was refused. The log has each refusal with its reason: events callback, stray, over-quota.')}</p>
-<dl>${calls.map(seen => html`<dt>${CHANNEL_NAMES[seen.channel]}</dt><dd>${joinSentences(...explainAbsence(seen))}</dd>`)}</dl></section>`
+<dl>${calls.map(seen => html`<dt>${CHANNEL_NAMES[seen.channel]}</dt><dd>${tellAll(explainAbsence(seen))}</dd>`)}</dl></section>`
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
