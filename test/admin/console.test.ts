@@ -78,33 +78,6 @@ t.test('pages say what was sent, find a recipient by hash, and show a message’
   t.notMatch(detail, 'Try now', 'there is nothing to retry')
 })
 
-t.test(
-  'the overview says first what is wrong, then who has to do with it, then one period of figures',
-  async t => {
-    const rig = await startRig(t)
-    await rig.post('email', mailBody())
-    const hour = await read(rig, '/console')
-    const places = [
-      'class="causes"',
-      'Recipient, in full',
-      '<h2>Providers',
-      '<h2>The platform',
-      'id="figures"',
-    ]
-    const at = places.map(place => hour.indexOf(place))
-    t.ok(
-      at.every((each, index) => each > (at[index - 1] ?? 0)),
-      at.join(', '),
-    )
-    t.equal(hour.match(/<table/g)?.length, 1)
-    t.match(hour, '<h2>Last hour</h2>')
-    t.match(hour, '<a href="/console?period=day#figures">Last day</a>')
-    const day = await read(rig, '/console?period=day')
-    t.match(day, '<h2>Last day</h2>')
-    t.match(day, '<a href="/console?period=day#figures" aria-current="true">')
-  },
-)
-
 t.test('a filter that is none is named, and its value is not repeated', async t => {
   const rig = await startRig(t)
   t.notMatch(await read(rig, '/console/messages?state=sent&channel=&kind='), 'not filtered by')

@@ -118,26 +118,6 @@ t.test('while the store does not answer, its figures stay, and a fault that is o
   )
 })
 
-t.test('the time of acceptance is that of messages that were sent, and of no others', async t => {
-  const final = {
-    type: 'final',
-    id: 'a1',
-    channel: 'sms',
-    kind: 'login-code',
-    answer: null,
-    tookMs: 700,
-  } as const
-  const count = async (...events: ServiceEvent[]) =>
-    (await scrape(events)).find(line =>
-      line.startsWith('callback_courier_acceptance_seconds_count{channel="sms"}'),
-    )
-  const others = ['refused', 'expired', 'unknown'] as const
-  t.equal(
-    await count({ ...final, state: 'sent' }, ...others.map(state => ({ ...final, state }))),
-    'callback_courier_acceptance_seconds_count{channel="sms"} 1',
-  )
-})
-
 t.test('codes that servers invent are sixty labels, and one for all others', async t => {
   const [attempt] = everyEvent.filter(event => event.type === 'attempt')
   if (attempt === undefined) throw new Error('no attempt')

@@ -34,12 +34,6 @@ t.test('however often it is asked, what ended last is read twice a minute', asyn
   t.equal(read, 2)
 })
 
-t.test('a service that accepts callbacks is ready', async t => {
-  const rig = await startRig(t)
-  t.same(await ask(rig, '/readyz'), { status: 200, body: { status: 'ready', degraded: [] } })
-  t.same(await ask(rig, '/healthz'), { status: 200, body: { status: 'ok', ...build } })
-})
-
 t.test(
   'a mail server that is down leaves it ready; the body names the channel, and nothing else',
   async t => {
@@ -135,20 +129,6 @@ t.test('a store that hangs is asked once, and again when it has answered', async
   void ready()
   t.equal(probes, 2)
   answerProbe(true)
-})
-
-t.test('many who ask at once cost one commit', async t => {
-  let probes = 0
-  const ready = readinessOf(
-    probing(async () => {
-      probes += 1
-      return true
-    }),
-  )
-  await Promise.all(Array.from({ length: 50 }, ready))
-  t.equal(probes, 1)
-  await ready()
-  t.equal(probes, 2)
 })
 
 t.test('a flood of questions costs ten commits a second', async t => {

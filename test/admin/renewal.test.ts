@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { mailBody, type ServiceRig, startRig } from '../rigs/service.ts'
+import { type ServiceRig, startRig } from '../rigs/service.ts'
 import { makeCertificate, type Pair } from '../tls/authority.ts'
 
 const DAY_MS = 86_400_000
@@ -63,13 +63,4 @@ t.test('a renewed certificate that is refused stands on the first page until it 
   t.equal(await line(), '')
   t.same(JSON.parse(await ask(rig, '/readyz')), { status: 'ready', degraded: [] })
   t.match(await ask(rig, '/metrics'), /callback_courier_certificate_renewal_refused 0\n/)
-})
-
-t.test('behind a proxy there is no certificate, and nothing about one', async t => {
-  const rig = await startRig(t, { TLS: 'off', PUBLIC_URL: 'https://courier.example.com' })
-  rig.service().reloadCertificate()
-  t.same(await causes(rig), ['All is well.', ''])
-  t.notMatch(await ask(rig, '/metrics'), /^callback_courier_certificate\w+ \d/m, 'none that would alarm')
-  t.same(JSON.parse(await ask(rig, '/readyz')), { status: 'ready', degraded: [] })
-  t.equal((await rig.ask(rig.path('email'), { method: 'POST', body: JSON.stringify(mailBody()) })).errCode, 0)
 })

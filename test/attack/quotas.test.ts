@@ -75,13 +75,3 @@ t.test(
     t.match(loud()[1], { channel: 'sms', quota: 'sms-minute' })
   },
 )
-
-t.test('a flood over a quota is one line of the log a minute, not one a request', async t => {
-  const rig = await startRig(t)
-  for (let n = 0; n < 5; n += 1) await sms(rig)
-  for (let n = 0; n < 100; n += 1) t.ok(isOverQuota(await sms(rig)))
-  const lines = rig.events().filter(line => line['event'] === 'over-quota' || line['err_code'] === 4291001)
-  t.match(lines, [{ quota: 'recipient-10m', channel: 'sms', kind: 'registration-code' }])
-  t.equal(lines.length, 1)
-  t.notMatch(rig.log.join(''), /138\d{8}/)
-})

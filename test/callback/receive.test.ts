@@ -160,14 +160,6 @@ t.test('what the store took is no longer left for the verdicts', async t => {
   t.match((await answered).answer, { err_code: 0, err_msg: '' })
 })
 
-t.test('who waits hears at once that there will be no verdict soon', async t => {
-  const { receive, verdicts, begun } = open({ answerWithinMs: 30_000 })
-  const answered = receive(CALLER, BODY)
-  await until(() => begun.length === 2, 'both are handed over')
-  for (const id of begun) verdicts.announce(id, { is: 'pending' })
-  t.match((await answered).answer, { err_code: 0 })
-})
-
 t.test('who is hurried waits no longer than that for the verdicts', async t => {
   const time = enterVirtualTime(t)
   const { receive } = open({ now: time.now, answerWithinMs: 30_000 })
@@ -193,7 +185,10 @@ t.test(
   },
 )
 
-t.test('what the store cannot take is 503, and gives its places back', async t => {
+t.test('what the store cannot take is 503, and gives its places back, as a fault does', async t => {
+  const faulty = open({ accept: () => Promise.reject(new Error('a bug')) })
+  await t.rejects(faulty.receive(CALLER, BODY), { message: 'a bug' })
+  t.same(faulty.calls.slice(2), ['unreserve', 'unreserve'])
   for (const error of [new StoreUnavailable(quote('full disk')), new BacklogFull('full')]) {
     const { receive, calls, listening } = open({ accept: () => Promise.reject(error) })
     t.match(await receive(CALLER, BODY), {
@@ -235,12 +230,6 @@ t.test('each quota that is nearly used up is told', async t => {
   const { receive, calls } = open({ accept: async () => [{ is: 'stored', superseded: [], nearing }] })
   await receive(CALLER, { ...BODY, to: 'ann@example.com' })
   t.same(calls.slice(1), ['near-quota', 'near-quota', 'begin'])
-})
-
-t.test('a fault gives its places back too', async t => {
-  const { receive, calls } = open({ accept: () => Promise.reject(new Error('a bug')) })
-  await t.rejects(receive(CALLER, BODY), { message: 'a bug' })
-  t.same(calls.slice(2), ['unreserve', 'unreserve'])
 })
 
 t.test('duplicates and messages over a quota give their places back', async t => {

@@ -73,6 +73,11 @@ t.test('everything else is no address', async t => {
     'example.org!victim@example.com',
     'a%@example.com',
     '!@example.com',
+    '"victim@example.org"@example.com',
+    '""@example.com',
+    '"a\r\nRCPT TO:<e@e>"@g.test',
+    '=?utf-8?q?victim=40example.org=3e?=@example.com',
+    '=?UTF-8?B?dmljdGlt?=@example.com',
     'a\u200d@example.com',
     'a\u034f@example.com',
     'a\u3164b@example.com',
@@ -120,28 +125,6 @@ t.test('whatever goes in, what comes out cannot leave its place in an SMTP comma
         parseAddress(address) === null || parseAddress(address)?.toLowerCase() === address.toLowerCase(),
     ),
   )
-})
-
-t.test('what servers route by is no address', async t => {
-  for (const routed of [
-    'victim%example.org@example.com',
-    'example.org!victim@example.com',
-    '"a b"@example.com',
-    '"victim@example.org"@example.com',
-    '""@example.com',
-    '=?utf-8?q?victim=40example.org=3e?=@example.com',
-    '=?UTF-8?B?dmljdGlt?=@example.com',
-  ]) {
-    t.equal(parseAddress(routed), null, routed)
-  }
-  for (const wrong of [
-    '"a\r\nRCPT TO:<e@e>"@g.test',
-    '"a>"@g.test',
-    '"a\\"b"@g.test',
-    '"a@g.test',
-    'a"b"@g.test',
-  ])
-    t.equal(parseAddress(wrong), null, encodeURI(wrong))
 })
 
 t.test('a mailbox is one, however its address is written', async t => {

@@ -86,17 +86,3 @@ t.test('people’s spellings of a recipient are read, and what is none stays non
   // Signs in a row that a pattern tries in all combinations would keep this test for ever.
   for (const sign of ['<', '(0)', '+(', ' ', '\u200b']) readTypedRecipient(sign.repeat(30_000))
 })
-
-t.test('an area code that is missing, or none, is named as the field at fault', async t => {
-  const anywhere = createRecipientReader(createPhoneParser({ countries: '*' }))
-  const say = (to: string, area?: string) => refuseRecipients('sms', anywhere('sms', to, area), 10)
-  for (const [to, area] of [
-    ['13800138000', undefined],
-    ['13800138000', 'China'],
-    ['13800138000', '999'],
-    ['+8613800138000', '44'],
-    ['+8613800138000', 'x'],
-  ] as const)
-    t.match(say(to, area), { err_code: 4002003, err_msg: /^\/area_code: / }, `${to} ${area}`)
-  t.match(say('123', '86'), { err_code: 4002002, err_msg: /^\/to: / })
-})

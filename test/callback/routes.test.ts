@@ -289,16 +289,6 @@ t.test(
   },
 )
 
-t.test('a method that is none of ours is told which are', async t => {
-  const base = await listen(
-    t,
-    () => LET_IN,
-    async () => Promise.reject(new Error('it is not asked')),
-  )
-  const answer = await fetch(`${base}/callback/corp/key/sms`, { method: 'PUT', body: 'x' })
-  t.same([answer.status, answer.headers.get('allow')], [405, 'GET, POST'])
-})
-
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
   const raw = await openRaw(await listen(t, () => LET_IN, accept))
   const octets = 64 * 1024 + 1

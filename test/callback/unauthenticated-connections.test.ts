@@ -47,7 +47,7 @@ t.test('a flood from one source evicts nobody else; its own oldest go first', as
   const connections = createUnauthenticatedConnections(10)
   const quiet = ['203.0.113.1', '2001:db8::1', '::ffff:198.51.100.1'].map(address => from(address, 1))
   for (const socket of quiet) connections.add(socket)
-  const noisy = Array.from({ length: 1000 }, (_, port) => from('192.0.2.1', port))
+  const noisy = Array.from({ length: 1000 }, (_, port) => from('::ffff:192.0.2.1', port))
   for (const socket of noisy) connections.add(socket)
   t.notOk(quiet.some(({ destroyed }) => destroyed))
   t.same(
@@ -55,14 +55,6 @@ t.test('a flood from one source evicts nobody else; its own oldest go first', as
     [993, 994, 995, 996, 997, 998, 999],
   )
   t.equal(connections.count(), 10)
-})
-
-t.test('callers by IPv4 are told apart on a socket of both families', async t => {
-  const connections = createUnauthenticatedConnections(3)
-  const quiet = from('::ffff:198.51.100.1', 1)
-  connections.add(quiet)
-  for (let port = 1; port < 5; port += 1) connections.add(from('::ffff:192.0.2.1', port))
-  t.notOk(quiet.destroyed)
 })
 
 t.test('of two sources that have most, the other is the largest once one has fewer', async t => {
