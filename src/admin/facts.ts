@@ -47,6 +47,7 @@ export const DAY = 86_400_000
 const KINDS = {
   // `check` and the start look at the setting.
   'only-to': { level: 'fail', about: 'ONLY_TO', gauge: 'only_to', check: false, isLogged: false },
+  'probe-missing': { level: 'fail', about: '{channel} probe', gauge: 'probe_missing' },
   ending: { level: 'warn', isLogged: false },
   'store-content': { level: 'fail', about: 'store content' },
   'store-silent': { level: 'fail', about: 'store', gauge: 'store_up', check: false },
@@ -118,6 +119,8 @@ export const CHECKED_KINDS: ReadonlySet<string | undefined> = new Set(
 const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'only-to':
     'ONLY_TO is set, with {count} entries: whatever is for anybody else is answered 0 and held, never sent. Remove it when the trial is over.',
+  'probe-missing':
+    'The daily code to PROBE_TO by {channel} has not arrived since {at}; what is known of it: {why}. “Messages” has the rest. This line ends when one arrives; what surely was not sent is tried again every five minutes.',
   ending: 'This process is ending: it finishes what is in flight and takes nothing new soon.',
   'store-content':
     'Messages that waited could not be read: {count} since the start, the last at {at}. What is stored of them was damaged or exchanged, and they were not sent. Check the disk, and who can write the store; Messages, state “Refused”, shows which. This line stays for a day.',
@@ -266,6 +269,8 @@ export function lasts({ since }: Fact, ms: number, now: number): boolean {
 
 function* findFacts(view: ServiceView, summary: Summary | null | undefined, now: number): Facts {
   if (view.onlyTo > 0) yield { kind: 'only-to', count: view.onlyTo }
+  for (const { channel, since, why } of view.probeFailures())
+    yield { kind: 'probe-missing', scope: { channel }, since, values: { why: tell(why) } }
   if (view.isDraining()) yield { kind: 'ending' }
   yield* storeFacts(view, summary === null, now)
   yield* providerFacts(view, now)

@@ -11,6 +11,14 @@ import type { RefusedRenewal } from '../tls/watch.ts'
 import type { WebhooksStatus } from '../webhooks/webhooks.ts'
 import type { ServiceHealth } from './service-health.ts'
 
+/** A code to PROBE_TO that should have arrived. */
+export interface ProbeFailure {
+  readonly channel: Channel
+  /** When it was due, ms since the epoch. */
+  readonly since: number
+  readonly why: Words
+}
+
 /** The service as it is now. Metrics, readiness, console, status API and the first lines of the overview read it, each when it is asked. */
 export interface ServiceView {
   /** Which version runs. */
@@ -49,6 +57,8 @@ export interface ServiceView {
   bounceMailbox(): BounceMailboxStatus | null
   /** How many entries ONLY_TO has; 0: it is not set. */
   readonly onlyTo: number
+  /** The probes that have not arrived. */
+  probeFailures(): readonly ProbeFailure[]
   /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
 }

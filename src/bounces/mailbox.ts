@@ -1,6 +1,7 @@
 import { ImapFlow, type ImapFlowError } from 'imapflow'
 import type { Emit } from '../events/events.ts'
 import { quote, ToldError, type Words } from '../language/sentence.ts'
+import { ID_HEADER } from '../messages/message.ts'
 import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
 import { createRedactor, NO_MESSAGE } from '../providers/redact.ts'
@@ -45,6 +46,8 @@ export interface BounceMailboxStatus {
   readonly failing: { readonly since: number; readonly reason: Words } | null
 }
 
+/** The head of what may report on a mail of ours, or be one. */
+const OF_OURS = new RegExp(`multipart/report|^${ID_HEADER}:`, 'im')
 /** The folder that reports on mails of ours are moved to, once they are taken. */
 const DONE = 'callback-courier'
 /** Mails that came earlier are not looked at: reports come within days. */
@@ -158,7 +161,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       // Never a whole head, nor a field of it: whoever writes a mail says how long they are.
       const bodyParts = [{ key: 'HEADER', maxLength: HEAD_OCTETS }]
       const heads = await client.fetchAll([...underWay], { uid: true, bodyParts }, { uid: true })
-      for (const { uid } of heads.filter(({ headers }) => /multipart\/report/i.test(String(headers)))) {
+      for (const { uid } of heads.filter(({ headers }) => OF_OURS.test(String(headers)))) {
         const source = { start: 0, maxLength: REPORT_OCTETS }
         const mail = await client.fetchOne(uid, { source }, { uid: true })
         reads += 1

@@ -6,7 +6,7 @@ export interface BouncedMail {
   readonly id: string
   /** Whom it was for, by the addresses that the report has for that; any of them may be right. */
   readonly recipients: readonly string[]
-  /** An enhanced status code (RFC 3463) such as `5.1.1`, or `complaint`. */
+  /** An enhanced status code (RFC 3463) such as `5.1.1`, `complaint`, or `arrived`. */
   readonly code: string
   /** What the server that did not take it said of that; empty: nothing. A stranger wrote it. */
   readonly said: string
@@ -38,7 +38,7 @@ const NO_FIELDS: Fields = new Map()
 
 /**
  * Reads the mails of ours that a message reports on: delivery status notifications (RFC 3464) and complaints (RFC 5965). Only what has
- * failed for good counts. Any other message reports on none, whatever it says: nothing is guessed by words.
+ * failed for good counts. A mail of ours itself has arrived. Any other message reports on none, whatever it says: nothing is guessed by words.
  *
  * Anybody may write such a message, so its octets are gone through twice at most: once for its parts, and once for their fields.
  * @param message as it came, whole or its beginning.
@@ -48,7 +48,7 @@ export function readBounces(message: Uint8Array): readonly BouncedMail[] {
   const lines = { toRead: REPORT_LINES }
   const head = createFieldReader(text, lines).next() ?? NO_FIELDS
   const boundary = BOUNDARY.exec(head.get('content-type') ?? '')
-  if (boundary === null) return []
+  if (boundary === null) return readArrived(head)
   const parts = partsOf(text, boundary[1] ?? boundary[2] ?? '', lines)
   const returned =
     parts
@@ -186,6 +186,11 @@ function readComplaint(report: Fields, { ids, to }: Original): readonly BouncedM
   return report.get('feedback-type')?.toLowerCase() === 'abuse'
     ? [{ id, recipients, code: 'complaint', said: '' }]
     : []
+}
+
+function readArrived(head: Fields): readonly BouncedMail[] {
+  const id = findId([head.get(ID_HEADER.toLowerCase())])
+  return id === undefined ? [] : [{ id, recipients: addressOf(head.get('to')), code: 'arrived', said: '' }]
 }
 
 /** Finds our id: in the envelope id, our own header, the Message-ID, or what the report is an answer to. */

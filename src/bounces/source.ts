@@ -9,22 +9,28 @@ export type ReadBounce = (message: Uint8Array) => Promise<readonly CarrierReport
  * Makes the reader of mails that came back. What it takes for that is loaded when the first one comes.
  * @param inSlices runs the reading of one mail when its turn comes: nobody waits for it, and anybody may send many.
  * @param hashOf names an address as the store does; null: it is no address.
+ * @param probed the name of the address whose mails are expected to arrive here; those to others say nothing.
  */
 export function createBounceReader(
   inSlices: (task: () => void) => void,
   hashOf: (address: string) => string | null,
+  probed: string | null = null,
 ): ReadBounce {
   return async message => {
     const { readBounces } = await import('./report.ts')
     const read = () =>
-      readBounces(message).map(({ id, recipients, code, said }) => ({
-        id,
-        status: code === 'complaint' ? 'complained' : 'undelivered',
-        errorCode: code,
-        fault: faultOf(code),
-        reply: createRedactor({ to: recipients[0] ?? '' }).reply(said) || undefined,
-        recipients: recipients.flatMap(each => hashOf(each) ?? []),
-      }))
+      readBounces(message).flatMap(({ id, recipients, code, said }) => {
+        const report = { id, recipients: recipients.flatMap(each => hashOf(each) ?? []) }
+        if (code === 'arrived')
+          return report.recipients[0] === probed ? { ...report, status: 'delivered', errorCode: null } : []
+        return {
+          ...report,
+          status: code === 'complaint' ? 'complained' : 'undelivered',
+          errorCode: code,
+          fault: faultOf(code),
+          reply: createRedactor({ to: recipients[0] ?? '' }).reply(said) || undefined,
+        }
+      })
     return new Promise(resolve => inSlices(() => resolve(Promise.try(read))))
   }
 }

@@ -10,6 +10,8 @@ export interface Caller {
   readonly [minted]: true
   readonly channel: Channel
   readonly corpId: string
+  /** It is this process itself, which proves that codes arrive: the id that its message gets. */
+  readonly probe?: string
 }
 
 export type AuthenticationResult =
@@ -61,7 +63,12 @@ export interface Credentials {
   readonly query: string
   readonly socketAddress: string
   readonly forwardedFor: string | undefined
+  /** The one-time value of a probe. */
+  readonly probe?: string | undefined
 }
+
+/** The header that has it. */
+export const PROBE_HEADER = 'callback-courier-probe'
 
 /** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
 export interface Authentication {
@@ -69,6 +76,8 @@ export interface Authentication {
   authenticateKey(credentials: Credentials): AuthenticationResult
   /** A test send from the private listener, which has authenticated its caller itself. */
   operatorAsCaller(channel: Channel): Caller
+  /** Expects one POST of this process, from whatever network, by a value that nobody else knows: the id that its message gets. */
+  expectProbe(id: string): void
   /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
   authenticateValidation(credentials: Credentials): AuthenticationResult
   /** POST: the signature by policy. */
@@ -81,9 +90,10 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     email: (channels.email?.keys ?? []).map(hashSecret),
     sms: (channels.sms?.keys ?? []).map(hashSecret),
   }
+  let expected: string | null = null
 
   function authenticateKey(credentials: Credentials): AuthenticationResult {
-    const { channel, socketAddress, forwardedFor } = credentials
+    const { channel, socketAddress, forwardedFor, probe = '' } = credentials
     if (credentials.corpId !== corpId || channels[channel] === undefined)
       return refuse('corp', 'no such enterprise, or this channel is off')
     const digest = hashSecret(credentials.key)
@@ -91,12 +101,13 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     const matches: boolean[] = []
     for (const key of keys[channel]) matches.push(timingSafeEqual(key, digest))
     const knowsKey = matches.includes(true)
-    if (!sources.isAllowed(socketAddress, forwardedFor))
+    const isProbe = expected !== null && timingSafeEqual(hashSecret(expected), hashSecret(probe))
+    if (!isProbe && !sources.isAllowed(socketAddress, forwardedFor))
       return { ...refuse('source', SOURCE_REFUSED), knowsKey }
     if (!knowsKey) return refuse('key', 'the key in the URL is wrong')
     return {
       ok: true,
-      caller: { channel, corpId } as Caller,
+      caller: { channel, corpId, ...(isProbe && { probe }) } as Caller,
       signature: 'absent',
       outdated: matches[0] !== true,
     }
@@ -105,6 +116,9 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   return {
     authenticateKey,
     operatorAsCaller: channel => ({ channel, corpId }) as Caller,
+    expectProbe(id) {
+      expected = id
+    },
     authenticateValidation(credentials) {
       const result = authenticateKey(credentials)
       if (!result.ok) return result
@@ -114,6 +128,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
     authenticatePost(credentials) {
       const { channel, query } = credentials
       const result = authenticateKey(credentials)
+      if (result.ok && result.caller.probe !== undefined) expected = null
       if (!result.ok || postSignature === 'off') return result
       const { check, timestamp } = checkSignature(query, corpId, channels[channel]?.tokens ?? [])
       const isStale = timestamp !== undefined && !isFresh(timestamp, wall(), signatureMaxAgeSeconds)

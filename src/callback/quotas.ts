@@ -53,6 +53,7 @@ export function createChargesOf(
   })
   return (message, country = 'none') => {
     const charges: Charge[] = []
+    if (message.content.isProbe) return charges
     let latest: { readonly per: string; readonly bucket: string | null } | undefined
     for (const { channel, per, terms } of counting) {
       if (channel !== undefined && channel !== message.channel) continue

@@ -1,7 +1,13 @@
 import type { DeliveryIntake, Verdict, Verdicts } from '../delivery/port.ts'
 import type { Emit } from '../events/events.ts'
 import type { Interpret, Interpretation } from '../messages/interpret.ts'
-import { type Channel, type NewMessage, newMessageId, type Outgoing } from '../messages/message.ts'
+import {
+  type Channel,
+  type Content,
+  type NewMessage,
+  newMessageId,
+  type Outgoing,
+} from '../messages/message.ts'
 import type { KeyedHashes } from '../outbox/encryption.ts'
 import type { Acceptance, Accepted, ChargesOf, DestinationOf, Outbox } from '../outbox/outbox.ts'
 import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
@@ -221,13 +227,15 @@ export function prepareMessages(
   { render, keys, charges, destinationOf, delivery, emit }: PrepareOptions,
   { caller, body, interpreted, recipients, arrivedAt }: CheckedCallback,
 ): readonly PreparedMessage[] | null {
-  const { channel, corpId } = caller
-  const { kind, purpose, content } = interpreted
+  const { channel, corpId, probe } = caller
+  const { kind, purpose } = interpreted
+  const content: Content =
+    probe === undefined ? interpreted.content : { ...interpreted.content, isProbe: true }
   const fields = dedupeFields(channel, corpId, body)
   const rendered: { message: NewMessage; outgoing: Outgoing; country: string | undefined }[] = []
   for (const { to, masked, country } of recipients) {
     const message: NewMessage = {
-      id: newMessageId(arrivedAt),
+      id: probe ?? newMessageId(arrivedAt),
       channel,
       kind,
       purpose,
@@ -252,8 +260,11 @@ export function prepareMessages(
     const acceptance: Acceptance = {
       message,
       dedupeKey: keys.dedupeKey([...fields, recipient]),
+      // A probe neither ends a code that somebody asked for, nor is ended by one.
       groupKey:
-        purpose === 'code' ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '') : undefined,
+        purpose === 'code' && probe === undefined
+          ? keys.groupKey(channel, recipient, kind, content.pluginId ?? '')
+          : undefined,
       recipientHash: keys.recipientHash(channel, recipient),
       charges: charges(message, country),
       country,

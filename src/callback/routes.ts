@@ -16,7 +16,13 @@ import {
   OK,
   statusOfAnswer,
 } from './answers.ts'
-import type { Authentication, AuthenticationResult, Caller, Credentials } from './authenticate.ts'
+import {
+  type Authentication,
+  type AuthenticationResult,
+  type Caller,
+  type Credentials,
+  PROBE_HEADER,
+} from './authenticate.ts'
 import { BODY_LIMIT, BodyFault, bodyLengthOf, type CallbackBody, parseBody } from './body.ts'
 import type { Descriptors } from './descriptors.ts'
 import type { Reception } from './receive.ts'
@@ -316,13 +322,14 @@ function createResponder(channel: Channel, { errorStatus, emit }: CallbackRoutes
 function credentialsOf(channel: Channel, params: unknown, request: IncomingMessage): Credentials {
   const { url = '', headers, socket } = request
   const question = url.indexOf('?')
-  const forwarded = headers['x-forwarded-for']
+  const { 'x-forwarded-for': forwarded, [PROBE_HEADER]: probe } = headers
   return {
     ...(params as { readonly corpId: string; readonly key: string }),
     channel,
     query: question < 0 ? '' : url.slice(question + 1),
     socketAddress: socket.remoteAddress ?? '',
     forwardedFor: typeof forwarded === 'string' ? forwarded : undefined,
+    probe: probe?.toString(),
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { checkServerIdentity } from 'node:tls'
 import { Agent, request } from 'undici'
 import { type Sentence, type Words, wordsOf } from '../language/sentence.ts'
 import { isCertificateError } from '../providers/diagnosis.ts'
@@ -35,6 +36,8 @@ export interface CallbackClientOptions {
   readonly ca?: string
   /** Accepts any certificate: for a service with a self-signed one, on a machine of your own. */
   readonly insecure?: boolean
+  /** The host that the certificate must be for; that of the URL unless given. */
+  readonly host?: string
   /** Default `callback-courier-send`. */
   readonly userAgent?: string
   /** How long it waits for an answer, in ms. Default 10,000. */
@@ -46,8 +49,16 @@ export interface CallbackClientOptions {
 export interface CallbackClient {
   /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
   validate(url: string, credentials: ChannelCredentials): Promise<CallbackAnswer>
-  /** Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the platform does. */
-  post(url: string, body: unknown, credentials?: ChannelCredentials): Promise<CallbackAnswer>
+  /**
+   * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the platform does.
+   * @param headers beside those of every call.
+   */
+  post(
+    url: string,
+    body: unknown,
+    credentials?: ChannelCredentials,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<CallbackAnswer>
   close(): Promise<void>
 }
 
@@ -57,9 +68,14 @@ export interface CallbackClient {
  * @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence.
  */
 export function createCallbackClient(options: CallbackClientOptions = {}): CallbackClient {
-  const { timeoutMs = 10_000, now = Date.now, userAgent = 'callback-courier-send' } = options
+  const { timeoutMs = 10_000, now = Date.now, userAgent = 'callback-courier-send', host } = options
   const agent = new Agent({
-    connect: { timeout: timeoutMs, rejectUnauthorized: options.insecure !== true, ca: options.ca },
+    connect: {
+      timeout: timeoutMs,
+      rejectUnauthorized: options.insecure !== true,
+      ca: options.ca,
+      checkServerIdentity: (name, shown) => checkServerIdentity(host ?? name, shown),
+    },
   })
 
   /** @param credentials signs the call when they are there. */
@@ -68,6 +84,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
     url: string,
     credentials: ChannelCredentials | undefined,
     body?: string,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<CallbackAnswer> {
     const began = performance.now()
     const ms = () => Math.round(performance.now() - began)
@@ -76,7 +93,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
       const response = await request(target, {
         method,
         dispatcher: agent,
-        headers: { 'content-type': 'application/json', 'user-agent': userAgent },
+        headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...more },
         signal: AbortSignal.timeout(timeoutMs),
         body,
       })
@@ -95,7 +112,7 @@ export function createCallbackClient(options: CallbackClientOptions = {}): Callb
 
   return {
     validate: (url, credentials) => call('GET', url, credentials),
-    post: (url, body, credentials) => call('POST', url, credentials, JSON.stringify(body)),
+    post: (url, body, credentials, headers) => call('POST', url, credentials, JSON.stringify(body), headers),
     close: () => agent.close(),
   }
 }

@@ -24,6 +24,7 @@ import {
   openStoreKeys,
 } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
+import { listProbes } from '../service/probe.ts'
 import { findUnsendable, withProviders } from '../service/sample-sms.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { trustAuthorities } from '../tls/certificate.ts'
@@ -88,6 +89,7 @@ export async function runChecks(
     attempt('sender', () => checkSender(config, resolveTxt)),
     attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
     attempt('kinds', () => checkKinds(withoutFiles(config, faulty))),
+    attempt('PROBE_TO', () => checkProbes(withoutFiles(config, faulty))),
     unless('DATABASE_URL', 'store', () => checkStoreOrService(config, io, clock)),
     attempt('machine', () =>
       checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
@@ -168,6 +170,14 @@ async function checkKinds(config: Config): Promise<readonly CheckResult[]> {
     return []
   })
   return unsendable.map(what => checksOf('SMS_TEMPLATES_FILE').warn(what, MAP_THEM))
+}
+
+/** Names the channels by which no code goes to PROBE_TO. */
+async function checkProbes(config: Config): Promise<readonly CheckResult[]> {
+  if (config.PROBE_TO === undefined) return []
+  const reporting = new Set((await openReceiptSources(config)).map(({ provider }) => provider))
+  const next = say('mend that, or take it out of PROBE_TO')
+  return listProbes(config, reporting).gaps.map(what => checkWarning('PROBE_TO', what, next))
 }
 
 const MAP_THEM = say('map them to an approved template, or to the one of another code: docs/sms.md')

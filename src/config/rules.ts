@@ -75,6 +75,7 @@ function neededSettings(s: Partly): Readonly<Partial<Record<SettingName, Words |
     TLS_KEY_FILE: tls,
     DKIM_NAME: s.DKIM_KEY_FILE !== undefined && 'DKIM_KEY_FILE needs it',
     DKIM_KEY_FILE: s.DKIM_NAME !== undefined && 'DKIM_NAME needs it',
+    PUBLIC_URL: s.PROBE_TO !== undefined && 'PROBE_TO needs it: the host that the certificate must be for',
     DDQ_AUTH_URL: forAlerts("the platform API's address"),
     DDQ_APP_ID: forAlerts("the application's identifier"),
     DDQ_APP_SECRET: forAlerts("the application's secret"),

@@ -1,5 +1,5 @@
 import type { Both, Setting, Values } from '../settings/setting.ts'
-import { callers, listeners, platform, quotas, store } from './settings/callers.ts'
+import { callers, listeners, platform, probe, quotas, store } from './settings/callers.ts'
 import { bounces, carriers, mail, outgoing, sms, words } from './settings/messages.ts'
 import { alerts, events } from './settings/optional.ts'
 
@@ -16,6 +16,7 @@ export const groups = [
   store,
   bounces,
   outgoing,
+  probe,
   alerts,
   events,
 ] as const

@@ -46,6 +46,8 @@ export interface Content {
   readonly pluginId?: string
   /** BCP 47 tag of the words, when it is not the service's default. */
   readonly locale?: string
+  /** It is the service's own, sent to prove that codes arrive: neither ONLY_TO nor a quota holds it. */
+  readonly isProbe?: true
 }
 
 /** One message to one recipient, validated and addressed, before anything is stored. */

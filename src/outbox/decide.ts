@@ -302,7 +302,7 @@ export function keepReport(
     noteEnd(work, row)
   }
   if (status === 'delivered' || status === 'read') noteDelivered(work, row)
-  if (row.channel === 'email' && status !== 'complained') noteBounce(work, row, fault, at, notes)
+  if (row.channel === 'email' && status === 'undelivered') noteBounce(work, row, fault, at, notes)
   return recorded
 }
 

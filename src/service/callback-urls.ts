@@ -1,6 +1,9 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { BOUNCE_PATH, bounceKeys } from '../bounces/source.ts'
 import { callbackKeys } from '../callback/authenticate.ts'
 import type { Config } from '../config/config.ts'
+import { reachableHost } from '../config/sources.ts'
 import { modulesOf } from '../providers/list.ts'
 
 /** The values to paste into the platform's console for one channel. */
@@ -58,4 +61,15 @@ export async function reportUrls(config: Config, base: string): Promise<readonly
 export function bounceUrl(config: Config, base: string): string | null {
   const [key] = bounceKeys(config)
   return key === undefined ? null : `${base}${BOUNCE_PATH}/${key}`
+}
+
+/** Reads the host of a URL; an IPv6 address without its brackets. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
+/** The URL of a listener, as this machine reaches it. */
+export function urlOf({ server }: FastifyInstance, isTls: boolean): string {
+  const { address, port } = server.address() as AddressInfo
+  return `${isTls ? 'https' : 'http'}://${reachableHost(address)}:${port}`
 }

@@ -1,17 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { Server as HttpsServer } from 'node:https'
-import { type AddressInfo, Server } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import { Server } from 'node:net'
 import type { DestinationStream, Logger } from 'pino'
 import { findShortcomings } from '../commands/check/machine.ts'
 import { type Config, loadConfig } from '../config/config.ts'
-import { reachableHost } from '../config/sources.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { bounceUrl, callbackUrls, reportUrls } from './callback-urls.ts'
+import { bounceUrl, callbackUrls, hostOf, reportUrls, urlOf } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
@@ -96,6 +94,7 @@ export async function startService(
   parts.delivery.start()
   parts.alerts?.start()
   parts.bounceMailbox?.start()
+  parts.probe?.start()
   parts.webhooks?.start()
   // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
@@ -105,8 +104,8 @@ export async function startService(
   const server = publicListener.server as HttpsServer
   const watched = { ...files, server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
   watch = certificate && watchCertificate({ ...watched, current: certificate })
-  const publicUrl = `${config.TLS ? 'https' : 'http'}://${hostAndPort(publicListener)}`
-  const adminUrl = `http://${hostAndPort(adminListener)}`
+  const publicUrl = urlOf(publicListener, config.TLS)
+  const adminUrl = urlOf(adminListener, false)
   log.info({ event: 'started', ...build, public: publicUrl, admin: adminUrl, pid: process.pid }, 'started')
 
   let closed: Promise<void> | undefined
@@ -151,7 +150,9 @@ export async function drain(parts: ServiceParts, drainMs: number, log: Logger): 
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
-  const alertsStopped = Promise.all([parts.alerts?.stop(), parts.bounceMailbox?.stop()])
+  const alertsStopped = Promise.all(
+    [parts.alerts, parts.bounceMailbox, parts.probe].map(part => part?.stop()),
+  )
   // Load balancers need a moment to notice that this instance ends; until then it refuses nothing.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   if (drainMs > 0) await stopAccepting(parts.publicListener.server)
@@ -183,19 +184,9 @@ function stopAccepting(server: Server): Promise<void> {
   })
 }
 
-/** Reads the host of a URL; an IPv6 address without its brackets. */
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '')
-}
-
 /** Lists the callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
 function urlsOf(config: Config, base: string): WiringOptions['urls'] {
   const bounces = bounceUrl(config, base)
   const urls = Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
   return { ...urls, ...(bounces !== null && { bounces }) }
-}
-
-function hostAndPort(app: FastifyInstance): string {
-  const { address, port } = app.server.address() as AddressInfo
-  return `${reachableHost(address)}:${port}`
 }

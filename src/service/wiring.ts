@@ -43,7 +43,7 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { openReceiptSources, type ReportUrl } from './callback-urls.ts'
+import { openReceiptSources, type ReportUrl, urlOf } from './callback-urls.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -95,6 +95,8 @@ export interface ServiceParts {
   readonly alerts: StartedPart | null
   /** It is null unless BOUNCE_IMAP_URL is set. */
   readonly bounceMailbox: StartedPart | null
+  /** It is null unless PROBE_TO is set. */
+  readonly probe: StartedPart | null
   /** It is null unless EVENTS_URL is set. */
   readonly webhooks: StartedPart | null
   /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
@@ -352,10 +354,15 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const receipts = { writeReceipt: outbox.writeReceipt, headers, memory, now: clock.now, emit }
   for (const each of sources) await app.register(receiptRoutes, { ...receipts, ...each })
   const inSlices = createTimeSlices(REPORTS_MS, monotonic, admission.hasUnstored)
-  const readBounce = createBounceReader(inSlices, text => {
+  const mailboxHash = (text: string) => {
     const address = parseAddress(text)
     return address === null ? null : storeKeys.recipientHash('email', address)
-  })
+  }
+  const readBounce = createBounceReader(
+    inSlices,
+    mailboxHash,
+    mailboxHash(config.PROBE_TO?.get('email') ?? ''),
+  )
   const keys = bounceKeys(config)
   if (keys.length > 0)
     await app.register(receiptRoutes, {
@@ -374,7 +381,8 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
           async take(message) {
             const reports = await readBounce(message)
             const kept = await keepReports('email', reports, { ...receipts, provider: MAIL_PROVIDER })
-            return kept.some(is => is !== 'unknown')
+            // A mail that arrived stays where it is.
+            return kept.some(is => is !== 'unknown') && reports[0]?.status !== 'delivered'
           },
           memos,
           memoName: storeKeys.bucketHash('bounces read', address.host, address.user, address.mailbox),
@@ -384,6 +392,24 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
           random,
           emit,
         })
+
+  const probing = config.PROBE_TO && (await import('./probe.ts'))
+  const { targets = new Map(), gaps = [] } = probing?.listProbes(config, reporting) ?? {}
+  for (const gap of gaps) log.warn({ event: 'setting' }, String(gap))
+  const probe =
+    probing?.createProbe({
+      targets,
+      at: config.PROBE_AT,
+      post: probing.createProbePost(config, {
+        ownUrl: () => urlOf(app, config.TLS),
+        expectProbe: authentication.expectProbe,
+        now: clock.now,
+      }),
+      findMessage: queries.findMessage,
+      memos,
+      takeLease: leaseOf('probe'),
+      clock,
+    }) ?? null
 
   // The private listener.
   const view: ServiceView = {
@@ -416,6 +442,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     countLeftOut: config.BOUNCE_REFUSE ? countLeftOut : null,
     bounceMailbox: () => bounceMailbox?.status() ?? null,
     onlyTo: config.ONLY_TO?.length ?? 0,
+    probeFailures: () => probe?.failures() ?? [],
     webhooks: () => webhooks?.status() ?? null,
   }
   const adminListener = await openAdmin({
@@ -442,6 +469,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     delivery,
     alerts,
     bounceMailbox,
+    probe,
     webhooks,
     beginDraining() {
       isDraining = true

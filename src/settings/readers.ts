@@ -182,6 +182,16 @@ export function readOnlyTo(text: string): ParsedSetting<readonly string[]> {
   }
 }
 
+/** `PROBE_TO`: a number in E.164, a bare address, or one of each. */
+export function readProbeTo(text: string): ParsedSetting<ReadonlyMap<Channel, string>> {
+  const read = readOnlyTo(text)
+  const entries = 'value' in read ? read.value.filter(each => !each.startsWith('@')) : []
+  const to = new Map(entries.map(each => [each.includes('@') ? 'email' : 'sms', each] as const))
+  return to.size > 0 && to.size === splitList(text).length
+    ? { value: to }
+    : { fault: 'must be a number such as +8613800138000, an address such as me@example.com, or one of each' }
+}
+
 /** A bare address: `bounces@example.com` (RFC 5321 dot-string and domain). */
 export function readAddress(text: string): ParsedSetting<string> {
   const address = bareAddress(text.trim())

@@ -157,6 +157,9 @@ const sent = (count: number, channel: 'email' | 'sms' = 'email') =>
 /** A service with each kind of fact, and what its store tells; null: it does not answer. */
 const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)?]>> = {
   'only-to': [{ onlyTo: 2 }],
+  'probe-missing': [
+    { probeFailures: () => [{ channel: 'sms', since: NOW - MINUTE, why: quote('expired') }] },
+  ],
   ending: [{ isDraining: () => true }],
   'store-content': [{ health: { unreadable: () => ({ count: 2, lastAt: NOW - DAY }) } }],
   'store-silent': [{}, null],

@@ -20,7 +20,11 @@ t.test('ONLY_TO names a recipient however it is written, and nobody beside it', 
     'bob@eqa.example.com',
     'qa.example.com@example.net',
   ]
-  for (const recipient of right) t.ok(isNamed({ recipient }), recipient)
-  for (const recipient of wrong) t.notOk(isNamed({ recipient }), recipient)
-  t.notOk(createIsNamed(['@ann.fastmail.com'])({ recipient: 'bob@fastmail.com' }), 'a domain is no mailbox')
+  const content = { params: {}, words: 'ours' } as const
+  for (const recipient of right) t.ok(isNamed({ recipient, content }), recipient)
+  for (const recipient of wrong) t.notOk(isNamed({ recipient, content }), recipient)
+  t.notOk(
+    createIsNamed(['@ann.fastmail.com'])({ recipient: 'bob@fastmail.com', content }),
+    'a domain is no mailbox',
+  )
 })

@@ -39,6 +39,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     countLeftOut: null,
     bounceMailbox: () => null,
     onlyTo: 0,
+    probeFailures: () => [],
     webhooks: () => null,
     ...given,
   }

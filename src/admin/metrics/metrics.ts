@@ -128,6 +128,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     [],
     once,
   ),
+  ofFacts('probe_missing', 'Whether the daily code to PROBE_TO has not arrived.', ['channel'], () => []),
   ofFacts(
     'locked_out_callbacks',
     'POSTs with the right key that were refused since the last one that was accepted.',

@@ -5,6 +5,7 @@ import {
   readHosts,
   readNetworks,
   readOnlyTo,
+  readProbeTo,
   readQuotas,
   readSecrets,
   readSwitch,
@@ -175,6 +176,26 @@ export const listeners = {
       default: 'info',
       meaning: 'How much is logged. No level ever logs a code, a link, a full recipient or a secret.',
       example: 'debug',
+    }),
+  },
+} as const satisfies Group<Settings>
+
+export const probe = {
+  title: 'Notice silence',
+  about: 'For installations whose next message may be a day away. Off unless PROBE_TO is set.',
+  settings: {
+    PROBE_TO: settingWithReader(readProbeTo, {
+      secret: true,
+      meaning:
+        'A number and a mailbox of your own: this service calls itself once a day, as the platform does, and sends a code there. When none arrives, console, log and an alert say so. The number needs a carrier with delivery reports, the mailbox is to be the one of BOUNCE_IMAP_URL. Needs PUBLIC_URL (docs/operations.md).',
+      example: '+8613800138000, bounces@example.com',
+    }),
+    PROBE_AT: textSetting({
+      pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+      form: 'a time of the day such as 09:00',
+      default: '09:00',
+      meaning: 'When that is, by TZ.',
+      example: '18:30',
     }),
   },
 } as const satisfies Group<Settings>

@@ -1,0 +1,169 @@
+import t from 'tap'
+import { quote } from '../../src/language/sentence.ts'
+import type { MessageView } from '../../src/outbox/outbox.ts'
+import { createProbe } from '../../src/service/probe.ts'
+import { startImap } from '../rigs/imap-server.ts'
+import { inZone } from '../rigs/in-zone.ts'
+import { smsBody, startRig, until } from '../rigs/service.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
+
+const MINUTE = 60_000
+const NUMBER = '+8613800138000'
+
+t.test('a code a day, at its hour, by one replica, until one arrives', async t => {
+  inZone(t, 'Asia/Shanghai')
+  const time = enterVirtualTime(t)
+  const start = Date.parse('2026-11-28T22:00:00+08:00')
+  const clock = { now: () => start + time.now() }
+  const memos = new Map<string, string>()
+  const messages = new Map<string, MessageView>()
+  const posted: string[] = []
+  const sendable = { state: 'sent', receipt: null as { status: string } | null, isAccepted: true }
+  let leads = true
+  const begin = (takeLease?: () => Promise<boolean>) =>
+    createProbe({
+      targets: new Map([['sms', NUMBER]]),
+      at: '09:00',
+      async post(channel, to, id) {
+        posted.push(`${new Date(clock.now()).toTimeString().slice(0, 5)} ${channel} ${to}`)
+        const { isAccepted, ...message } = sendable
+        if (isAccepted) messages.set(id, { id, ...message } as MessageView)
+        return quote('ECONNREFUSED')
+      },
+      findMessage: async id => messages.get(id) ?? null,
+      memos: {
+        readMemos: async names =>
+          new Map(names.flatMap(name => (memos.has(name) ? [[name, memos.get(name) ?? '']] : []))),
+        writeMemo: async ({ name, value }) => void memos.set(name, value),
+      },
+      takeLease,
+      clock,
+    })
+  const said = ({ failures }: Pick<ReturnType<typeof begin>, 'failures'>) =>
+    failures().map(({ since, why }) => `${new Date(since).toISOString().slice(8, 16)} ${String(why)}`)
+  const report = (status: string) => {
+    const [id = '', message] = [...messages].at(-1) ?? []
+    messages.set(id, { ...message, receipt: { status } } as MessageView)
+  }
+
+  leads = false
+  const other = begin(async () => leads)
+  other.start()
+  await time.pass(MINUTE)
+  t.same(posted, [], 'another replica leads')
+  leads = true
+  await time.pass(MINUTE)
+  t.same(posted.splice(0), ['22:01 sms +8613800138000'], 'the first goes out at once')
+  await time.pass(10 * MINUTE)
+  report('delivered')
+  await time.pass(30 * MINUTE)
+  await other.stop()
+  const probe = begin()
+  probe.start()
+  await time.pass(10 * 60 * MINUTE)
+  t.same([said(probe), posted.splice(0)], [[], []], 'it has arrived, and a restart sends none')
+
+  sendable.isAccepted = false
+  await time.pass(35 * MINUTE)
+  t.match(posted.splice(0), ['09:00 sms +8613800138000', '09:05 sms +8613800138000', /^09:10/, /^09:15/])
+  t.same(said(probe), ['29T01:00 ECONNREFUSED'], 'what is not accepted is tried again, and told')
+  Object.assign(sendable, { isAccepted: true, state: 'expired' })
+  await time.pass(5 * MINUTE)
+  t.same(said(probe), ['29T01:00 expired'])
+  sendable.state = 'sent'
+  await time.pass(10 * MINUTE)
+  posted.splice(0)
+  await time.pass(30 * MINUTE)
+  t.same([said(probe), posted], [['29T01:00 sent'], []], 'what went out is waited for')
+  await time.pass(23 * 60 * MINUTE)
+  t.same(
+    [said(probe), posted.length],
+    [['29T01:00 sent'], 1],
+    'until one arrives, which another day may bring',
+  )
+  report('undelivered')
+  await time.pass(15 * MINUTE)
+  t.same(said(probe), ['29T01:00 undelivered'])
+  report('read')
+  await time.pass(MINUTE)
+  t.same(said(probe), [])
+  await probe.stop()
+})
+
+t.test('it goes the whole way, past what holds others, and nobody else does', async t => {
+  const imap = await startImap(t)
+  const rig = await startRig(t, { QUOTAS: 'sms-day=1' })
+  t.equal((await rig.post('sms', smsBody())).errCode, 0)
+  await until(() => rig.twilio.messages.length === 1, 'the quota is used up')
+  // Its first attempt goes back into the store, from which it is claimed.
+  rig.smtp.act = ({ step }) => (step === 'RCPT' ? { is: 'say', reply: '451 4.3.0 later' } : undefined)
+  await rig.restart({
+    PUBLIC_URL: 'https://localhost',
+    TLS_CA_FILE: `${rig.directory}/cert.pem`,
+    PROBE_TO: `${NUMBER}, Bounces@Example.com`,
+    BOUNCE_IMAP_URL: `imap://ann:password@127.0.0.1:${imap.port}/INBOX?ignoreTLS=true`,
+    ALLOWED_SOURCES: '203.0.113.0/24',
+    ONLY_TO: '@nobody.example',
+    POST_SIGNATURE: 'required',
+  })
+  await until(() => rig.twilio.messages.length === 2, 'an SMS')
+  t.equal(rig.twilio.messages[1]?.to, NUMBER)
+  await until(() => rig.log.some(line => line.includes('451 4.3.0')), 'the mail has to wait')
+  rig.smtp.act = undefined
+  await until(() => rig.smtp.mails.length === 1, 'a mail')
+  const [mail] = rig.smtp.mails
+  t.same(mail?.to, ['Bounces@example.com'])
+  t.match(
+    rig.events().filter(each => each['event'] === 'callback' && each['check'] === true),
+    [
+      { channel: 'sms', err_code: 0, signature: 'right' },
+      { channel: 'email', err_code: 0, signature: 'right' },
+    ],
+    'it counts as none of the platform’s',
+  )
+  const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(mail?.data))?.[1] ?? ''
+  imap.renew([
+    [1, String(mail?.data).replace(id, id.replace(/^./, 'f'))],
+    [2, String(mail?.data)],
+  ])
+  const { adminUrl } = rig.service()
+  const read = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
+  await until(async () => /"status":"delivered"/.test(await read(`/api/v1/messages/${id}`)), 'it arrived')
+  t.same(imap.moved, [], 'it stays in the mailbox')
+  t.match(JSON.parse(await read('/readyz')), { status: 'ready', degraded: [] })
+
+  const stranger = { method: 'POST', headers: { 'callback-courier-probe': id }, body: '{}' } as const
+  t.equal((await rig.ask(`${rig.path('sms')}?${rig.sign('sms')}`, stranger)).errCode, 4031003)
+  await rig.restart({ ONLY_TO: '@nobody.example', QUOTAS: 'sms-day=off' })
+  t.equal((await rig.post('sms', smsBody({ to: NUMBER }))).errCode, 0)
+  t.equal(rig.twilio.messages.length, 2, 'its recipient opens nothing')
+  t.notMatch(rig.log.join(''), /Bounces@|8613800138000/i)
+})
+
+t.test('a certificate for another host, and a channel that nobody would see, are told', async t => {
+  const rig = await startRig(t)
+  const settings = {
+    PUBLIC_URL: 'https://courier.example.com',
+    TLS_CA_FILE: `${rig.directory}/cert.pem`,
+    PROBE_TO: `${NUMBER}, ann@example.com`,
+  }
+  await rig.restart(settings)
+  t.match(rig.log.join(''), 'no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox')
+  const text = async () => (await fetch(`${rig.service().adminUrl}/console`)).text()
+  const clock = { now: () => Date.now() + 20 * MINUTE }
+  await rig.restart(settings, { clock })
+  await until(
+    async () =>
+      /class="fail">.*?The daily code to PROBE_TO by SMS has not arrived since .*?: Hostname\/IP does not match/.test(
+        await text(),
+      ),
+    'a first line',
+  )
+  const { adminUrl } = rig.service()
+  t.match(
+    await (await fetch(`${adminUrl}/metrics`)).text(),
+    'callback_courier_probe_missing{channel="sms"} 1\n',
+  )
+  t.match(await (await fetch(`${adminUrl}/readyz`)).json(), { status: 'ready', degraded: [] })
+  t.same([rig.twilio.messages.length, rig.smtp.mails.length], [0, 0])
+})
