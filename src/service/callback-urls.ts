@@ -64,7 +64,7 @@ export function bounceUrl(config: Config, base: string): string | null {
 }
 
 /** Reads the host of a URL; an IPv6 address without its brackets. */
-export function hostOf(url: string): string {
+export function hostNameOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 

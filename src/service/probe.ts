@@ -14,7 +14,7 @@ import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
 import { routeOf } from '../settings/senders.ts'
 import { countryOf } from '../words/render.ts'
-import { callbackUrls, hostOf } from './callback-urls.ts'
+import { callbackUrls, hostNameOf } from './callback-urls.ts'
 
 /** This file is loaded only when PROBE_TO is set. */
 
@@ -134,7 +134,7 @@ export function createProbePost(
     const kind = callbackKinds.find(each => each.channel === channel && each.purpose === 'code')
     const entry = callbackUrls(config, ownUrl()).find(each => each.channel === channel)
     if (kind === undefined || entry === undefined) return say('its channel is off')
-    const client = createCallbackClient({ userAgent: CHECK_AGENT, host: hostOf(config.PUBLIC_URL ?? '') })
+    const client = createCallbackClient({ userAgent: CHECK_AGENT, host: hostNameOf(config.PUBLIC_URL ?? '') })
     const body = testBody(kind, to, now(), languageOfBrowser(config.LOCALE))
     expectProbe(id)
     const credentials = { corpId: config.CORP_ID, token: entry.token }

@@ -9,7 +9,7 @@ import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { bounceUrl, callbackUrls, hostOf, reportUrls, urlOf } from './callback-urls.ts'
+import { bounceUrl, callbackUrls, hostNameOf, reportUrls, urlOf } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
@@ -99,7 +99,7 @@ export async function startService(
   // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
 
-  const host = config.PUBLIC_URL === undefined ? undefined : hostOf(config.PUBLIC_URL)
+  const host = config.PUBLIC_URL === undefined ? undefined : hostNameOf(config.PUBLIC_URL)
   // With a certificate it is one of HTTPS.
   const server = publicListener.server as HttpsServer
   const watched = { ...files, server, host, everyMs: CERTIFICATE_CHECK_MS, log, now: wall }
@@ -150,9 +150,7 @@ export async function drain(parts: ServiceParts, drainMs: number, log: Logger): 
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
-  const alertsStopped = Promise.all(
-    [parts.alerts, parts.bounceMailbox, parts.probe].map(part => part?.stop()),
-  )
+  const alertsStopped = Promise.all([parts.alerts?.stop(), parts.bounceMailbox?.stop(), parts.probe?.stop()])
   // Load balancers need a moment to notice that this instance ends; until then it refuses nothing.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   if (drainMs > 0) await stopAccepting(parts.publicListener.server)

@@ -154,8 +154,8 @@ OnlyTo | a trial that is forgotten, over a restart and in another replica | 1440
   only_to{instance="a"} 2x700 _x20 2x100 _x700
   only_to{instance="b"} _x820 2x700 0x100
 ProbeMissing | a code that did not arrive, until another replica looks and one does | 12 30 | 9 50
-  probe_missing{channel="sms",instance="a"} _x10 1x10 _x40
-  probe_missing{channel="sms",instance="b"} _x20 1x20 _x20
+  probe_missing{channel="sms",instance="a"} 0x10 1x10 0x40
+  probe_missing{channel="sms",instance="b"} 0x20 1x20 0x20
 NoneArrives | five in a row, told by two replicas, until one is sent | 18 30 | 8 50
   none_arrives{channel="sms",provider="",instance="a"} _x5 5x10 6x20 _x20
   none_arrives{channel="sms",provider="",instance="b"} _x5 5x10 6x20 _x20

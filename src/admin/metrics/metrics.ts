@@ -86,6 +86,7 @@ function ofFacts(
   }
 }
 
+const eachChannel = (): readonly Sample[] => CHANNELS.map(channel => [{ channel }, 0])
 const once = (): readonly Sample[] => [[{}, 0]]
 const eachProvider = ({ channelStatus }: Seen): readonly Sample[] =>
   channelStatus().map(({ provider }) => [{ provider }, 0])
@@ -128,12 +129,12 @@ const SCRAPED: readonly ScrapedRow[] = [
     [],
     once,
   ),
-  ofFacts('probe_missing', 'Whether the daily code to PROBE_TO has not arrived.', ['channel'], () => []),
+  ofFacts('probe_missing', 'Whether the daily code to PROBE_TO has not arrived.', ['channel'], eachChannel),
   ofFacts(
     'locked_out_callbacks',
     'POSTs with the right key that were refused since the last one that was accepted.',
     ['channel'],
-    () => CHANNELS.map(channel => [{ channel }, 0]),
+    eachChannel,
   ),
   ofFacts(
     'provider_up',
