@@ -177,7 +177,7 @@ async function checkProbes(config: Config): Promise<readonly CheckResult[]> {
   if (config.PROBE_TO === undefined) return []
   const reporting = new Set((await openReceiptSources(config)).map(({ provider }) => provider))
   const next = say('mend that, or take it out of PROBE_TO')
-  return listProbes(config, reporting).gaps.map(what => checkWarning('PROBE_TO', what, next))
+  return listProbes(config, reporting).gaps.map(what => checksOf('PROBE_TO').warn(what, next))
 }
 
 const MAP_THEM = say('map them to an approved template, or to the one of another code: docs/sms.md')
