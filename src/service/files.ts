@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import { countryOfAreaCode } from '../callback/recipients.ts'
 import type { Partly } from '../config/rules.ts'
 import { say, tell } from '../language/sentence.ts'
@@ -9,6 +9,25 @@ import type { SettingFault } from '../settings/setting.ts'
 import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/certificate.ts'
 
 type FileSetting = Extract<keyof Partly, `${string}_FILE`>
+
+/** What is wrong with what a file holds, as it goes on behind the name of its setting; null: nothing. */
+type Judge = (text: string) => Omit<SettingFault, 'name'> | null
+
+/** Files of which each is right or wrong by itself. */
+const JUDGES: Readonly<Partial<Record<FileSetting, Judge>>> = {
+  DKIM_KEY_FILE: judgeDkimKey,
+  SMTP_CLIENT_CERT_FILE: pem =>
+    isPair(pem)
+      ? null
+      : {
+          problem:
+            'holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
+        },
+  TLS_CA_FILE: pem =>
+    readAuthorities(pem) === null
+      ? { problem: 'holds no certificate in PEM, or a damaged one', remedy: 'look at it' }
+      : null,
+}
 
 /**
  * Tries everything that a setting names, files, folders and the calling code, so that the start says at once what is wrong with all of them.
@@ -32,22 +51,11 @@ export function findFileFaults(s: Partly, readFile: (path: string) => string): r
     const key = readNamed('TLS_KEY_FILE')
     if (cert !== undefined && key !== undefined) faults.push(...certificateFaults(cert, key))
   }
-  const dkim = readNamed('DKIM_KEY_FILE')
-  if (dkim !== undefined) faults.push(...dkimFaults(dkim))
-  const client = readNamed('SMTP_CLIENT_CERT_FILE')
-  if (client !== undefined && !isPair({ cert: client, key: client }))
-    faults.push({
-      name: 'SMTP_CLIENT_CERT_FILE',
-      problem:
-        'holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
-    })
-  const authorities = readNamed('TLS_CA_FILE')
-  if (authorities !== undefined && readAuthorities(authorities) === null)
-    faults.push({
-      name: 'TLS_CA_FILE',
-      problem: 'holds no certificate in PEM, or a damaged one',
-      remedy: 'look at it',
-    })
+  for (const [name, judge] of Object.entries(JUDGES) as [FileSetting, Judge][]) {
+    const text = readNamed(name)
+    const fault = text === undefined ? null : judge(text)
+    if (fault !== null) faults.push({ name, ...fault })
+  }
   return [...faults, ...folderFaults(s), ...areaFaults(s)]
 }
 
@@ -69,55 +77,44 @@ function certificateFaults(cert: string, key: string): SettingFault[] {
   }
 }
 
-function isPair(client: Pick<SecureContextOptions, 'cert' | 'key'>): boolean {
+function isPair(pem: string): boolean {
   try {
-    createSecureContext(client)
+    createSecureContext({ cert: pem, key: pem })
     return true
   } catch {
     return false
   }
 }
 
-function dkimFaults(pem: string): SettingFault[] {
-  const name = 'DKIM_KEY_FILE'
+function judgeDkimKey(pem: string): ReturnType<Judge> {
   try {
-    if (createPrivateKey(pem).asymmetricKeyType === 'rsa') return []
-    return [{ name, problem: 'holds no RSA key', remedy: 'receivers check nothing else reliably' }]
+    if (createPrivateKey(pem).asymmetricKeyType === 'rsa') return null
+    return { problem: 'holds no RSA key', remedy: 'receivers check nothing else reliably' }
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
-    return [
-      {
-        name,
-        problem: 'holds no private key in PEM without a passphrase',
-        remedy: 'mails would go out unsigned',
-      },
-    ]
+    const problem = 'holds no private key in PEM without a passphrase'
+    return { problem, remedy: 'mails would go out unsigned' }
   }
 }
 
 function areaFaults({ DEFAULT_AREA_CODE: area, SMS_TOKEN: token }: Partly): SettingFault[] {
   if (token === undefined || area === undefined || countryOfAreaCode(area) !== null) return []
-  return [
-    { name: 'DEFAULT_AREA_CODE', problem: 'is no country calling code', remedy: 'set one such as 86 or 1' },
-  ]
+  const remedy = 'set one such as 86 or 1'
+  return [{ name: 'DEFAULT_AREA_CODE', problem: 'is no country calling code', remedy }]
 }
 
-function folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly): SettingFault[] {
-  const faults: SettingFault[] = []
-  if (templates !== undefined) {
-    try {
-      readdirSync(templates)
-    } catch (error) {
-      faults.push(unreadable('TEMPLATES_DIR', templates, error))
-    }
+function* folderFaults({ TEMPLATES_DIR: templates, DATABASE_URL: store }: Partly): Generator<SettingFault> {
+  try {
+    if (templates !== undefined) readdirSync(templates)
+  } catch (error) {
+    yield unreadable('TEMPLATES_DIR', templates ?? '', error)
   }
-  if (store?.kind === 'file' && statSync(store.path, { throwIfNoEntry: false })?.isDirectory())
-    faults.push({
+  if (store?.kind === 'file' && statSync(store.path, { throwIfNoEntry: false })?.isDirectory()) {
+    const folder = store.path.replace(/\/+$/, '')
+    yield {
       name: 'DATABASE_URL',
       problem: say('names {path}, which is a directory', { path: store.path }),
-      remedy: say('name a file in it, such as file:{folder}/outbox.db', {
-        folder: store.path.replace(/\/+$/, ''),
-      }),
-    })
-  return faults
+      remedy: say('name a file in it, such as file:{folder}/outbox.db', { folder }),
+    }
+  }
 }

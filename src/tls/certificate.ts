@@ -37,7 +37,7 @@ export interface CertificateFlaw {
 interface UnusableFile {
   readonly name: string
   readonly problem: Words
-  readonly remedy?: Words
+  readonly remedy: Words | undefined
 }
 
 /** A pair of files that cannot be served, and why. The message says what to do and holds no key. */
@@ -45,10 +45,9 @@ export class CertificateUnusable extends ToldError {
   override readonly name = 'CertificateUnusable'
   readonly fault: UnusableFile
 
-  constructor(fault: UnusableFile, options?: ErrorOptions) {
-    const { name, problem, remedy } = fault
+  constructor(name: string, problem: Words, remedy?: Words, options?: ErrorOptions) {
     super(withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy), options)
-    this.fault = fault
+    this.fault = { name, problem, remedy }
   }
 }
 
@@ -76,28 +75,17 @@ export function readPair(files: CertificateFiles): { readonly cert: string; read
 export function parseCertificate(cert: string, key: string, now: number): Certificate {
   const [leaf, ...others] = certificatesOf(cert)
   if (leaf === undefined)
-    throw new CertificateUnusable({
-      name: 'TLS_CERT_FILE',
-      problem: 'holds no certificate (-----BEGIN CERTIFICATE-----)',
-    })
+    throw new CertificateUnusable('TLS_CERT_FILE', 'holds no certificate (-----BEGIN CERTIFICATE-----)')
   if (!leaf.checkPrivateKey(privateKeyOf(key)))
-    throw new CertificateUnusable({
-      name: 'TLS_KEY_FILE',
-      problem: 'is not the key of the first certificate in TLS_CERT_FILE',
-    })
+    throw new CertificateUnusable('TLS_KEY_FILE', 'is not the key of the first certificate in TLS_CERT_FILE')
   try {
     // OpenSSL refuses what it takes for weak. A server of it would not start, or not take it at a renewal.
     createSecureContext({ cert, key })
   } catch (error) {
     const { code = 'unknown fault' } = error as NodeJS.ErrnoException
-    throw new CertificateUnusable(
-      {
-        name: 'TLS_CERT_FILE',
-        problem: say('holds a certificate that cannot be served ({code})', { code }),
-        remedy: 'get one with a P-256 key, or an RSA key of 2048 bits or more',
-      },
-      { cause: error },
-    )
+    const problem = say('holds a certificate that cannot be served ({code})', { code })
+    const remedy = 'get one with a P-256 key, or an RSA key of 2048 bits or more'
+    throw new CertificateUnusable('TLS_CERT_FILE', problem, remedy, { cause: error })
   }
   const { chain, problems } = followChain(leaf, others)
   const flaws = [
@@ -109,8 +97,8 @@ export function parseCertificate(cert: string, key: string, now: number): Certif
     cert,
     key,
     names: namesOf(leaf),
-    startsAt: Date.parse(leaf.validFrom),
-    expiresAt: Date.parse(leaf.validTo),
+    startsAt: leaf.validFromDate.getTime(),
+    expiresAt: leaf.validToDate.getTime(),
     chain,
     problems: [...timeProblems(say('the certificate'), [leaf], now), ...flaws],
     flaws,
@@ -124,7 +112,7 @@ function textOf(path: string, setting: string): string {
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
     const unreadable = say('{path} {problem}', { path, problem: tell(problem) })
-    throw new CertificateUnusable({ name: `${setting}:`, problem: unreadable, remedy }, { cause: error })
+    throw new CertificateUnusable(`${setting}:`, unreadable, remedy, { cause: error })
   }
 }
 
@@ -132,28 +120,18 @@ function certificatesOf(pem: string): readonly X509Certificate[] {
   try {
     return readCertificates(pem)
   } catch (error) {
-    throw new CertificateUnusable(
-      { name: 'TLS_CERT_FILE', problem: 'holds a damaged certificate' },
-      { cause: error },
-    )
+    throw new CertificateUnusable('TLS_CERT_FILE', 'holds a damaged certificate', undefined, { cause: error })
   }
 }
 
 function privateKeyOf(pem: string): KeyObject {
   if (/-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem))
-    throw new CertificateUnusable({
-      name: 'TLS_KEY_FILE',
-      problem: 'has a passphrase',
-      remedy: 'give a key without one',
-    })
+    throw new CertificateUnusable('TLS_KEY_FILE', 'has a passphrase', 'give a key without one')
   try {
     return createPrivateKey(pem)
   } catch {
     // Without the cause: nobody knows what an OpenSSL message quotes.
-    throw new CertificateUnusable({
-      name: 'TLS_KEY_FILE',
-      problem: 'holds no private key in PEM (-----BEGIN PRIVATE KEY-----)',
-    })
+    throw new CertificateUnusable('TLS_KEY_FILE', 'holds no private key in PEM (-----BEGIN PRIVATE KEY-----)')
   }
 }
 
@@ -170,17 +148,17 @@ function timeProblems(
   certificates: readonly X509Certificate[],
   now: number,
 ): readonly CertificateFlaw[] {
-  return certificates.flatMap((certificate): CertificateFlaw | readonly [] => {
-    const [from, end] = [certificate.validFrom, certificate.validTo].map(Date.parse) as [number, number]
+  return certificates.flatMap(({ validFromDate, validToDate }): CertificateFlaw | readonly [] => {
+    const from = validFromDate.getTime()
+    const end = validToDate.getTime()
     const days = Math.floor((end - now) / DAY_MS)
     const until = dayOf(end)
     const remedy = 'renew it'
     if (now >= end) return { sentence: say('{which} expired on {until}', { which, until }), remedy }
-    if (now < from)
-      return {
-        sentence: say('{which} is valid only from {from}', { which, from: dayOf(from) }),
-        remedy: "look at this machine's clock",
-      }
+    if (now < from) {
+      const sentence = say('{which} is valid only from {from}', { which, from: dayOf(from) })
+      return { sentence, remedy: "look at this machine's clock" }
+    }
     if (days < 2) return { sentence: say('{which} expires on {until}', { which, until }), remedy }
     return days < RENEWAL_OVERDUE_DAYS
       ? { sentence: say('{which} expires in {days} days, on {until}', { which, days, until }), remedy }
@@ -222,66 +200,45 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
 export function followChain(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
-  authorities?: readonly X509Certificate[],
-  own?: readonly X509Certificate[],
+  authorities: readonly X509Certificate[] = publicAuthorities(),
+  own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
 ): ChainFound {
-  if (isSelfSigned(leaf))
-    return {
-      chain: 'self-signed',
-      problems: [
-        {
-          sentence: 'the certificate is self-signed',
-          remedy: 'get one of a public authority, since only clients that are told to trust this one do',
-        },
-      ],
-    }
-  const roots = authorities ?? publicAuthorities()
+  if (isSelfSigned(leaf)) return { chain: 'self-signed', problems: [SELF_SIGNED] }
   const followed = [leaf]
   for (let top = leaf; ; ) {
-    const reached = roots.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
-    if (reached) return { chain: 'complete', problems: orderProblems(followed, others) }
+    const isPublic = authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
     const issuer = others.find(other => !followed.includes(other) && signs(other, top))
-    if (issuer === undefined)
-      return unfinished(
-        top,
-        followed,
-        others,
-        own ?? getCACertificates('extra').map(pem => new X509Certificate(pem)),
-      )
+    if (isPublic || issuer === undefined)
+      return endOfChain(top, isPublic, own, orderProblems(followed, others))
     followed.push(issuer)
     top = issuer
   }
 }
 
-function unfinished(
+const SELF_SIGNED: CertificateFlaw = {
+  sentence: 'the certificate is self-signed',
+  remedy: 'get one of a public authority, since only clients that are told to trust this one do',
+}
+
+/** @param top the last certificate that the file leads to. */
+function endOfChain(
   top: X509Certificate,
-  followed: readonly X509Certificate[],
-  others: readonly X509Certificate[],
+  isPublic: boolean,
   own: readonly X509Certificate[],
+  problems: readonly CertificateFlaw[],
 ): ChainFound {
-  if (isSelfSigned(top) || own.some(root => signs(root, top)))
-    return {
-      chain: 'complete',
-      problems: [
-        {
-          sentence: say('its authority ({authority}) is not a public one', { authority: nameOf(top.issuer) }),
-          remedy: 'the platform has to be told to trust it',
-        },
-        ...orderProblems(followed, others),
-      ],
-    }
-  return {
-    chain: 'incomplete',
-    problems: [
-      {
-        sentence: say(
-          'the certificate of its issuer ({issuer}) is missing in the file, so Java clients will refuse the URL',
-          { issuer: nameOf(top.issuer) },
-        ),
-        remedy: 'use the full chain, such as fullchain.pem instead of cert.pem',
-      },
-    ],
+  if (isPublic) return { chain: 'complete', problems }
+  if (isSelfSigned(top) || own.some(root => signs(root, top))) {
+    const sentence = say('its authority ({authority}) is not a public one', { authority: nameOf(top.issuer) })
+    const remedy = 'the platform has to be told to trust it'
+    return { chain: 'complete', problems: [{ sentence, remedy }, ...problems] }
   }
+  const sentence = say(
+    'the certificate of its issuer ({issuer}) is missing in the file, so Java clients will refuse the URL',
+    { issuer: nameOf(top.issuer) },
+  )
+  const remedy = 'use the full chain, such as fullchain.pem instead of cert.pem'
+  return { chain: 'incomplete', problems: [{ sentence, remedy }] }
 }
 
 /** Finds what is wrong with the order: TLS 1.2 wants each certificate to certify the one before it (RFC 5246 7.4.2), and strict clients insist. */
@@ -289,15 +246,9 @@ function orderProblems(
   followed: readonly X509Certificate[],
   others: readonly X509Certificate[],
 ): readonly CertificateFlaw[] {
-  const inOrder = followed.slice(1).every((certificate, at) => certificate === others[at])
-  return inOrder
-    ? []
-    : [
-        {
-          sentence: 'the certificates of the file are not in order',
-          remedy: 'first your own, then each one followed by its issuer',
-        },
-      ]
+  if (followed.slice(1).every((certificate, at) => certificate === others[at])) return []
+  const remedy = 'first your own, then each one followed by its issuer'
+  return [{ sentence: 'the certificates of the file are not in order', remedy }]
 }
 
 let publicOnes: readonly X509Certificate[] | undefined
