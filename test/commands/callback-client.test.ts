@@ -1,6 +1,5 @@
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps } from 'node:https'
-import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
 import {
@@ -31,34 +30,6 @@ async function serving(t: Test, handler: Handler): Promise<string> {
 t.test('the signature is SHA1 over corp_id, Token and timestamp', async t => {
   // printf 100fa4b2c3d4e5f6bVq3xGm7RzKp2wTnYh8LdJfs1795219200 | sha1sum
   t.equal(computeSignature(credentials, '1795219200'), '1b4b681248914c4df4434c68714fd43cca9f41cf')
-})
-
-t.test('validation is a GET with timestamp and signature, in seconds', async t => {
-  let url = ''
-  let method = ''
-  const base = await serving(t, (request, response) => {
-    url = request.url ?? ''
-    method = request.method ?? ''
-    response.end('{"err_code":0,"err_msg":""}')
-  })
-  const answer = await platform(t, { now: () => 1_795_219_200_999 }).validate(`${base}/c/email`, credentials)
-  t.equal(method, 'GET')
-  t.equal(url, `/c/email?timestamp=1795219200&signature=${computeSignature(credentials, '1795219200')}`)
-  t.match(answer, { is: 'answered', status: 200, errCode: 0, errMsg: '' })
-})
-
-t.test('a body is posted as JSON, unsigned unless told otherwise', async t => {
-  const seen: { url: string | undefined; type: string | undefined; body: string }[] = []
-  const base = await serving(t, async (request, response) => {
-    seen.push({ url: request.url, type: request.headers['content-type'], body: await text(request) })
-    response.writeHead(400).end('{"err_code":4002012,"err_msg":"no valid recipient"}')
-  })
-  const made = platform(t)
-  const answer = await made.post(`${base}/c/email`, { to: 'a@example.com' })
-  t.match(answer, { is: 'answered', status: 400, errCode: 4_002_012, errMsg: 'no valid recipient' })
-  await made.post(`${base}/c/email`, {}, credentials)
-  t.same(seen[0], { url: '/c/email', type: 'application/json', body: '{"to":"a@example.com"}' })
-  t.match(seen[1]?.url, /^\/c\/email\?timestamp=\d{10}&signature=[0-9a-f]{40}$/)
 })
 
 t.test('it says who asks, and keeps the beginning of a long answer', async t => {

@@ -1,28 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCallbackClient } from '../../src/commands/callback-client.ts'
-import type { MachineLimits } from '../../src/commands/check/machine.ts'
 import type { ResolveTxt } from '../../src/commands/check/sender.ts'
 import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { listen } from '../rigs/listen.ts'
 import { makeChain } from '../tls/authority.ts'
+import { linesOf, plenty } from './check/lines.ts'
 import { command, type Env, running, standInsFor } from './rig.ts'
 
-/** Plenty of everything. */
-const machine: MachineLimits = {
-  freeBytes: () => 50_000_000_000,
-  openFiles: () => 1_048_576,
-  memory: () => null,
-  mode: () => null,
-  passingFileSystem: () => null,
-}
 /** What the DNS says where it matters not. */
 const wellKnown: ResolveTxt = async name =>
   name.startsWith('_dmarc.') ? [['v=DMARC1; p=reject']] : [['v=spf1 include:_spf.example.com ~all']]
@@ -37,11 +27,7 @@ async function found(env: Env, world: CheckDependencies = {}): Promise<readonly 
     readFile: (path: string) => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
   }
-  const findings = await runChecks(io, { resolveTxt: wellKnown, machine, ...world })
-  return findings.map(
-    ({ is, about, what, next }) =>
-      `${is} ${String(about)}: ${String(what)}${next === undefined ? '' : ` → ${String(next)}`}`,
-  )
+  return linesOf(await runChecks(io, { resolveTxt: wellKnown, machine: plenty, ...world }))
 }
 
 const only = (lines: readonly string[], is: CheckResult['is']) => lines.filter(line => line.startsWith(is))
@@ -197,26 +183,6 @@ t.test('a certificate that clients will refuse', async t => {
     (await about({})).find(line => /expired/.test(line)),
     /^fail certificate: /,
   )
-})
-
-t.test('who is there, and shows a certificate that is refused, is not nobody', async t => {
-  const certificate = await createTestCertificate()
-  const directory = await mkdtemp(join(tmpdir(), 'courier-check-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  writeFileSync(join(directory, 'cert.pem'), certificate.cert)
-  writeFileSync(join(directory, 'key.pem'), certificate.key)
-  const { env } = await running(t, {
-    TLS: 'on',
-    TLS_CERT_FILE: join(directory, 'cert.pem'),
-    TLS_KEY_FILE: join(directory, 'key.pem'),
-  })
-  const lines = (await found(env)).filter(line => line.includes(' URL: '))
-  t.equal(lines.length, 2)
-  for (const line of lines)
-    t.match(
-      line,
-      /^warn \w+ URL: the certificate that is shown at PUBLIC_URL is refused from here: .*self-signed/,
-    )
 })
 
 t.test('DKIM: the key and what the DNS has', async t => {

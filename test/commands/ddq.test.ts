@@ -5,26 +5,26 @@ import { runCommand } from '../../src/commands/run.ts'
 import { until } from '../rigs/until.ts'
 import { command } from './rig.ts'
 
-async function tailing(t: Test, argv: readonly string[], env: Record<string, string>) {
+async function tailing(t: Test, argv: readonly string[], env: Record<string, string> = {}) {
+  const emulator = await createEmulator()
+  t.teardown(() => emulator.close())
   const ending = new AbortController()
   let out = ''
   let err = ''
   const code = runCommand(['ddq', 'tail', ...argv], {
     stdout: { write: text => (out += text) },
     stderr: { write: text => (err += text) },
-    env,
+    env: { ...emulator.settings, ...env },
     readFile: path => readFileSync(path, 'utf8'),
     dotenvPath: '/nowhere/.env',
     signal: ending.signal,
   })
   t.teardown(() => ending.abort())
-  return { code, end: () => ending.abort(), out: () => out, err: () => err }
+  return { emulator, code, end: () => ending.abort(), out: () => out, err: () => err }
 }
 
 t.test('tail prints each message on a line, with every digit, and needs no other settings', async t => {
-  const emulator = await createEmulator()
-  t.teardown(() => emulator.close())
-  const { code, out, err } = await tailing(t, ['--count', '3'], { ...emulator.settings })
+  const { emulator, code, out, err } = await tailing(t, ['--count', '3'])
   await until(() => err().includes('subscribed to 4 topics at http://127.0.0.1'), 'the subscription')
   emulator.ddq.publish({ topic: '/device/alert/product/p', id: '1', payload: { alert: 'none' } })
   emulator.devices.perform('9007199254740993', 'alarm', 'rule-door')
@@ -43,11 +43,7 @@ t.test('tail prints each message on a line, with every digit, and needs no other
 })
 
 t.test('what a device says does not reach the terminal as a command', async t => {
-  const emulator = await createEmulator()
-  t.teardown(() => emulator.close())
-  const { code, out, err } = await tailing(t, ['--topic', 'thing/any', '--count', '1'], {
-    ...emulator.settings,
-  })
+  const { emulator, code, out, err } = await tailing(t, ['--topic', 'thing/any', '--count', '1'])
   await until(() => err().includes('subscribed to 1 topics'), 'the subscription')
   const said = '\u001b[2J \u009b31m \u009d0;title\u009c \u202egpj.exe \u2028 \u{e0041}'
   emulator.ddq.publish({ topic: 'thing/any', id: '1', payload: { said } })
@@ -57,11 +53,7 @@ t.test('what a device says does not reach the terminal as a command', async t =>
 })
 
 t.test('it follows the topics it is told, until it is ended', async t => {
-  const emulator = await createEmulator()
-  t.teardown(() => emulator.close())
-  const { code, out, err, end } = await tailing(t, ['--topic', '/device-biz/state/product'], {
-    ...emulator.settings,
-  })
+  const { emulator, code, out, err, end } = await tailing(t, ['--topic', '/device-biz/state/product'])
   await until(() => err().includes('subscribed to 1 topics'), 'the subscription')
   emulator.devices.perform('1144502133', 'attributes')
   emulator.devices.perform('1144502133', 'offline')
@@ -97,10 +89,7 @@ t.test('what is missing or wrong is said', async t => {
 })
 
 t.test('a platform that cannot be reached is said, and tried again', async t => {
-  const emulator = await createEmulator()
-  t.teardown(() => emulator.close())
   const { err, end, code } = await tailing(t, [], {
-    ...emulator.settings,
     DDQ_AUTH_URL: 'http://127.0.0.1:1',
   })
   await until(() => /ECONNREFUSED.*again in/.test(err()), 'it tries again')
@@ -110,12 +99,13 @@ t.test('a platform that cannot be reached is said, and tried again', async t => 
 })
 
 t.test('whatever it says of the subscription is said in the language of the terminal', async t => {
-  const emulator = await createEmulator()
-  t.teardown(() => emulator.close())
-  const { err, end, code } = await tailing(t, ['--topic', '/device/alert/product/p', '--topic', ''], {
-    ...emulator.settings,
-    LANG: 'zh_CN.UTF-8',
-  })
+  const { emulator, err, end, code } = await tailing(
+    t,
+    ['--topic', '/device/alert/product/p', '--topic', ''],
+    {
+      LANG: 'zh_CN.UTF-8',
+    },
+  )
   await until(() => err().includes('http://127.0.0.1'), 'the subscription')
   emulator.ddq.publish({ topic: '/device/alert/product/p', id: '1', payload: { alert: 'none' } })
   await until(() => err().includes('product_id'), 'a malformed message')

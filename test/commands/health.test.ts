@@ -1,17 +1,16 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { adminAddress } from '../../src/config/sources.ts'
 import { sourcesOf } from '../config/settings.ts'
 import { listen } from '../rigs/listen.ts'
 import { command, running } from './rig.ts'
 
-async function answering(t: Test, answer: (path: string) => readonly [number, string] | null) {
+async function answering(t: Test, answer: (path: string) => readonly [number, string]) {
   const server = createServer((request, response) => {
-    const said = answer(request.url ?? '')
-    if (said !== null) response.writeHead(said[0]).end(said[1])
+    const [status, text] = answer(request.url ?? '')
+    response.writeHead(status).end(text)
   })
-  const port = await listen(t, server)
-  return { ADMIN_PORT: String(port) }
+  return { ADMIN_PORT: String(await listen(t, server)) }
 }
 
 t.test('a running service is well and ready, without any other setting', async t => {
@@ -37,30 +36,22 @@ t.test('of a long answer the beginning is told', async t => {
   t.equal(err.match(/x+/g)?.at(-1)?.length, 300)
 })
 
-t.test('a service that does not answer is not well', async t => {
-  const { code, err } = await command(['health'], await answering(t, () => null))
-  t.equal(code, 1)
-  t.match(err, 'no answer within 3 s')
-})
-
-t.test('a service whose answer takes longer, an octet a second, is not well', async t => {
-  const server = createServer((_request, response) => {
+t.test('a service whose answer does not come, takes too long or is cut off is not well', async t => {
+  const slowly = (response: ServerResponse) => {
     response.writeHead(200, { 'content-length': 8 })
     const drip = setInterval(() => response.write('x'), 1000)
     response.once('close', () => clearInterval(drip))
-  })
-  const port = await listen(t, server)
-  const env = { ADMIN_PORT: String(port) }
-  t.match(await command(['health'], env), { code: 1, err: /healthz: no answer within 3 s/ })
-})
-
-t.test('a service that ends in the middle of its answer is not well', async t => {
-  const server = createServer((_request, response) => {
+  }
+  const cutOff = (response: ServerResponse) =>
     response.writeHead(200, { 'content-length': 20 }).write('{', () => response.destroy())
-  })
-  const port = await listen(t, server)
-  const env = { ADMIN_PORT: String(port) }
-  t.match(await command(['health'], env), { code: 1, err: /healthz: aborted/ })
+  for (const [answer, why] of [
+    [() => {}, /healthz: no answer within 3 s/],
+    [slowly, /healthz: no answer within 3 s/],
+    [cutOff, /healthz: aborted/],
+  ] as const) {
+    const server = createServer((_request, response) => void answer(response))
+    t.match(await command(['health'], { ADMIN_PORT: String(await listen(t, server)) }), { code: 1, err: why })
+  }
 })
 
 t.test('asks where the private listener is', async t => {

@@ -156,16 +156,6 @@ t.test('a reader that goes away is no fault', async t => {
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('serve says on stderr what stops it', async t => {
-  const run = promisify(execFile)
-  const env = { ...COMPILED, PATH: process.env['PATH'], CORP_ID: 'c' }
-  await t.rejects(run(process.execPath, [MAIN, 'serve'], { env, cwd: '/' }), {
-    code: 1,
-    stdout: '',
-    stderr: /^3 settings are missing or wrong:\n {2}EMAIL_TOKEN is missing/,
-  })
-})
-
 t.test('nothing that a command prints steers the terminal', async t => {
   const printed: string[] = []
   const out = { write: (text: string) => printed.push(text) }

@@ -38,71 +38,43 @@ async function start(t: Test, options: SmtpServerOptions, refuse?: SmtpStep, rep
 
 t.test('a mail server: each cause has its words and its advice', async t => {
   const well = await start(t, { certificate, login: LOGIN })
-  t.match(
-    await sayOfMail(t, `smtp://${well.at}`),
-    /^ok smtp: connected and logged in; takes bounces@example\.com/,
-  )
-  t.equal(well.server.mails.length, 0, 'nothing was sent')
-
-  t.match(
-    await sayOfMail(t, 'smtp://mail.invalid'),
-    /^fail smtp: the DNS has no address for mail\.invalid .* → look at the host/,
-  )
-  t.match(
-    await sayOfMail(t, 'smtp://127.0.0.1:1'),
-    /nothing listens at 127\.0\.0\.1:1 .* → look at host and port in SMTP_URL/,
-  )
-
-  t.match(
-    await sayOfMail(t, `smtp://${well.at}`, ''),
-    /of an authority that is not trusted here .* → set TLS_CA_FILE/,
-  )
-  const expired = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
-  const old = await start(t, { certificate: expired })
-  t.match(
-    await sayOfMail(t, `smtp://${old.at}`, expired.cert),
-    /has expired .* → whoever runs the server has to renew it/,
-  )
-  const other = await createTestCertificate({ name: 'other.example.com' })
-  const misnamed = await start(t, { certificate: other })
-  t.match(
-    await sayOfMail(t, `smtp://${misnamed.at}`, other.cert),
-    /not for the name 127\.0\.0\.1 .* → write the name/,
-  )
-
+  const misnamed = await createTestCertificate({ name: 'other.example.com' })
+  const wrongName = await start(t, { certificate: misnamed })
   const plain = await start(t, {})
-  t.match(
-    await sayOfMail(t, `smtps://${plain.at}`),
-    /does not speak TLS from the first byte \(wrong version number\) → write smtp:\/\//,
-  )
-  t.match(await sayOfMail(t, `smtp://${plain.at}`), /offers no TLS .* → look at the port/)
   const secure = await start(t, { certificate, secure: true })
-  t.match(
-    await sayOfMail(t, `smtp://${secure.at}`),
-    /takes the connection, and says nothing .* → write smtps:/,
-  )
-  const mute = createTcpServer(() => {})
-  t.match(
-    await sayOfMail(t, `smtp://127.0.0.1:${await listen(t, mute)}`),
-    /takes the connection, and says nothing .* → .*look at the server/,
-  )
-
+  const mute = await listen(t, createTcpServer())
   const login = await start(t, { certificate, login: { user: 'courier', pass: 'another' } })
-  const refused = await sayOfMail(t, `smtp://${login.at}`)
-  t.match(refused, /the server refuses the login \(535.* → look at user and password/)
-  t.notMatch(refused, LOGIN.pass)
   const sender = await start(t, { certificate, login: LOGIN }, 'MAIL')
-  t.match(
-    await sayOfMail(t, `smtp://${sender.at}`),
-    /refuses the sender \(550 5\.7\.1 no\) → set MAIL_BOUNCE_TO/,
-  )
   const unknown = await start(t, { certificate }, 'MAIL', '530 5.7.0 Authentication required')
-  t.match(
-    await sayOfMail(t, `smtp://127.0.0.1:${unknown.port}`),
-    /wants a login \(530 5\.7\.0 .* → write user and password into SMTP_URL/,
-  )
   const banned = await start(t, { certificate }, 'greeting', '554 go away')
-  t.match(await sayOfMail(t, `smtp://${banned.at}`), /refuses the connection \(554 go away\) → its own words/)
+  for (const [url, words, ca] of [
+    [`smtp://${well.at}`, /^ok smtp: connected and logged in; takes bounces@example\.com/],
+    [
+      'smtp://127.0.0.1:1',
+      /^fail smtp: nothing listens at 127\.0\.0\.1:1 .* → look at host and port in SMTP_URL/,
+    ],
+    [`smtp://${well.at}`, /of an authority that is not trusted here .* → set TLS_CA_FILE/, ''],
+    [`smtp://${wrongName.at}`, /not for the name 127\.0\.0\.1 .* → write the name/, misnamed.cert],
+    [
+      `smtps://${plain.at}`,
+      /does not speak TLS from the first byte \(wrong version number\) → write smtp:\/\//,
+    ],
+    [`smtp://${plain.at}`, /offers no TLS .* → look at the port/],
+    [`smtp://${secure.at}`, /takes the connection, and says nothing .* → write smtps:/],
+    [`smtp://127.0.0.1:${mute}`, /takes the connection, and says nothing .* → .*look at the server/],
+    [`smtp://${login.at}`, /the server refuses the login \(535.* → look at user and password/],
+    [`smtp://${sender.at}`, /refuses the sender \(550 5\.7\.1 no\) → set MAIL_BOUNCE_TO/],
+    [
+      `smtp://127.0.0.1:${unknown.port}`,
+      /wants a login \(530 5\.7\.0 .* → write user and password into SMTP_URL/,
+    ],
+    [`smtp://${banned.at}`, /refuses the connection \(554 go away\) → its own words/],
+  ] as const) {
+    const said = await sayOfMail(t, url, ca)
+    t.match(said, words)
+    t.notMatch(said, LOGIN.pass)
+  }
+  t.equal(well.server.mails.length, 0, 'nothing was sent')
 })
 
 t.test('an access token: each cause has its words and its advice', async t => {
@@ -126,7 +98,6 @@ t.test('an access token: each cause has its words and its advice', async t => {
     /^ok smtp: connected and logged in with an access token for 60 min; takes courier@example\.com/,
   )
   t.match(await say('http://127.0.0.1:1/x'), /nothing listens at 127\.0\.0\.1:1 .* → .*SMTP_OAUTH2_TOKEN_URL/)
-  t.match(await say('https://login.invalid/x'), /the DNS has no address for login\.invalid/)
   t.match(
     await say(endpoint.url, { secret: 'canary-wrong' }),
     /^fail smtp: the token endpoint refuses the client \(.*invalid_client AADSTS7000215\) → .*CLIENT_SECRET/,
@@ -201,9 +172,5 @@ t.test('Twilio: each cause has its words and its advice', async t => {
     t.match(await say(), words)
   }
   server.fault = undefined
-  t.match(
-    await say('http://127.0.0.1:1'),
-    /nothing listens at 127\.0\.0\.1:1 .* → look at host and port in TWILIO_API_URL/,
-  )
-  t.match(await say('https://twilio.invalid'), /the DNS has no address for twilio\.invalid/)
+  t.match(await say('http://127.0.0.1:1'), /nothing listens at .* → look at host and port in TWILIO_API_URL/)
 })

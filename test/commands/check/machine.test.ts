@@ -1,22 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  checkMachine,
-  createMachineLimits,
-  findShortcomings,
-  type MachineLimits,
-} from '../../../src/commands/check/machine.ts'
+import type { MachineLimits } from '../../../src/commands/check/machine.ts'
+import { checkMachine, createMachineLimits, findShortcomings } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
-import { linesOf } from './lines.ts'
+import { linesOf, plenty } from './lines.ts'
 
-/** Plenty of everything. */
-const plenty: MachineLimits = {
-  freeBytes: () => 50_000_000_000,
-  openFiles: () => 1_048_576,
-  memory: () => null,
-  mode: () => null,
-  passingFileSystem: () => null,
+const postgres = {
+  DATABASE_URL: 'postgres://db.example.com/courier?sslmode=disable',
+  STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe',
 }
 
 const look = (has: Partial<MachineLimits> = {}, settings = {}) =>
@@ -26,34 +18,28 @@ const about = (what: string, has: Partial<MachineLimits>) =>
   look(has).filter(line => line.includes(` ${what}: `))
 
 t.test('plenty of everything is well', async t => {
-  const postgres = {
-    DATABASE_URL: 'postgres://db.example.com/courier?sslmode=disable',
-    STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe',
-  }
   t.match(look(), [/^ok disk: 50\.0 GB free at /, /^ok open files: 1048576 /])
   t.match(look({}, postgres), [/^ok open files/], 'whose disk is another machine’s')
 })
 
-t.test('what is too little, and what to do', async t => {
-  t.match(about('disk', { freeBytes: () => 40_000_000 }), [/^fail disk: 40 MB free at .*503.* → make room/])
-  t.match(about('disk', { freeBytes: () => 900_000_000 }), [
-    /^warn disk: 900 MB free .*MAX_BACKLOG.*\(1\.0 GB\)/,
-  ])
-  t.match(about('open files', { openFiles: () => 1024 }), [/^warn open files: 1024 .*LimitNOFILE/])
-  t.same(about('open files', { openFiles: () => null }), [])
-  t.match(about('memory', { memory: () => 128_000_000 }), [/^warn memory: 128 MB .*256 MB/])
-  t.same(about('memory', { memory: () => 256 * 1024 * 1024 }), [])
-})
-
-t.test('what is just enough is well', async t => {
-  t.match(about('disk', { freeBytes: () => 49_999_999 }), [/^fail/])
-  t.match(about('disk', { freeBytes: () => 50_000_000 }), [/^warn disk: 50 MB free/])
-  t.match(about('disk', { freeBytes: () => 999_999_999 }), [/^warn/])
-  t.match(about('disk', { freeBytes: () => 1_000_000_000 }), [/^ok disk: 1\.0 GB free/])
-  t.match(about('open files', { openFiles: () => 4095 }), [/^warn/])
-  t.match(about('open files', { openFiles: () => 4096 }), [/^ok/])
-  t.match(about('memory', { memory: () => 199_999_999 }), [/^warn/])
-  t.same(about('memory', { memory: () => 200_000_000 }), [])
+t.test('what is too little, and what to do; what is just enough is well', async t => {
+  const free = (octets: number) => ({ freeBytes: () => octets })
+  const files = (most: number | null) => ({ openFiles: () => most })
+  const memory = (octets: number) => ({ memory: () => octets })
+  for (const [what, has, ...said] of [
+    ['disk', free(49_999_999), /^fail disk: 50 MB free at .*503.* → make room/],
+    ['disk', free(50_000_000), /^warn disk: 50 MB free .*MAX_BACKLOG.*\(1\.0 GB\)/],
+    ['disk', free(999_999_999), /^warn/],
+    ['disk', free(1_000_000_000), /^ok disk: 1\.0 GB free/],
+    ['open files', files(4095), /^warn open files: 4095 .*LimitNOFILE/],
+    ['open files', files(4096), /^ok/],
+    ['open files', files(null)],
+    ['memory', memory(199_999_999), /^warn memory: 200 MB .*256 MB/],
+    ['memory', memory(200_000_000)],
+  ] as const) {
+    t.match(about(what, has), said)
+    t.equal(about(what, has).length, said.length)
+  }
   for (const { is } of findShortcomings(load(enough))) t.equal(is, 'warn', 'a start says nothing else')
 })
 
@@ -61,10 +47,7 @@ t.test('a store that is gone with its container', async t => {
   const on = (kind: string) => ({ passingFileSystem: () => kind })
   t.match(about('DATABASE_URL', on('overlay')), [/^warn DATABASE_URL: .*overlay.* → put it on a volume$/])
   t.same(
-    look(on('tmpfs'), {
-      DATABASE_URL: 'postgres://db.example.com/courier?sslmode=disable',
-      STORE_SECRET: 'jdKw83nZqLs0vTbXm2RfYe',
-    }).filter(line => line.includes('DATABASE_URL')),
+    look(on('tmpfs'), postgres).filter(line => line.includes('DATABASE_URL')),
     [],
   )
 })

@@ -37,7 +37,7 @@ async function startServer(t: Test) {
     })
   })
   const port = await listen(t, server)
-  return { state, at: `http://127.0.0.1:${port}`, port }
+  return { state, at: `http://127.0.0.1:${port}` }
 }
 
 const answering =
@@ -47,7 +47,7 @@ const answering =
 
 t.test('the receiver of events: each cause has its words and its advice', async t => {
   t.equal(linesOf(await checkEventReceiver(load(enough), clock)).length, 0, 'off')
-  const { state, at, port } = await startServer(t)
+  const { state, at } = await startServer(t)
   const url = `${at}/hook?canary=1`
   t.match(await sayOfEvents(url), /^ok EVENTS_URL: took a signed POST without events/)
   const [post] = state.seen
@@ -78,14 +78,6 @@ t.test('the receiver of events: each cause has its words and its advice', async 
     await sayOfEvents('http://127.0.0.1:1/'),
     /nothing listens at 127\.0\.0\.1:1 → look at host and port in/,
   )
-  t.match(
-    await sayOfEvents('https://hooks.invalid/'),
-    /the DNS has no address for hooks\.invalid → .*EVENTS_URL/,
-  )
-  t.match(
-    await sayOfEvents(`https://127.0.0.1:${port}/`),
-    /does not speak TLS .* → look at scheme and port in EVENTS_URL/,
-  )
 })
 
 t.test('the receiver of events behind a proxy, and of an authority of our own', async t => {
@@ -98,18 +90,13 @@ t.test('the receiver of events behind a proxy, and of an authority of our own', 
   const proxy = await startHttpProxy(t)
   t.match(await sayOfEvents(url, { HTTPS_PROXY: proxy.url }), /^ok/)
   t.equal(proxy.asked.length, 1)
-  const refusing = async (status: number) => ({ HTTPS_PROXY: (await startHttpProxy(t, status)).url })
+  const refusing = await startHttpProxy(t, 407)
   t.match(
-    await sayOfEvents(url, await refusing(407)),
+    await sayOfEvents(url, { HTTPS_PROXY: refusing.url }),
     /the proxy refuses the way to 127\.0\.0\.1:\d+ \(HTTP 407\) → look at user and password in HTTPS_PROXY/,
   )
-  t.match(await sayOfEvents(url, await refusing(403)), /\(HTTP 403\) → let the proxy allow it/)
   t.match(
     await sayOfEvents(url, { HTTPS_PROXY: 'http://courier:p%40ss@127.0.0.1:1' }),
     /nothing listens at 127\.0\.0\.1:1 → look at host and port in HTTPS_PROXY/,
-  )
-  t.match(
-    await sayOfEvents(url, { HTTPS_PROXY: 'http://courier:p%40ss@proxy.invalid:3128' }),
-    /the DNS has no address for proxy\.invalid → look at the host in HTTPS_PROXY/,
   )
 })
