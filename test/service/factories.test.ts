@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
-import { bounceUrl, callbackUrls, reportUrls } from '../../src/service/callback-urls.ts'
 import {
   authenticationOptions,
   openOutbox,
@@ -49,40 +48,6 @@ t.test('who calls is known by the Tokens, keys and networks of the settings', as
   t.equal(sources.isAllowed('198.51.100.7', '192.0.2.3'), true, 'a trusted proxy speaks for others')
   const mailOnly = authenticationOptions(load({ ...enough, SMS_TOKEN: '' }), () => 5)
   t.equal(mailOnly.channels.sms, undefined)
-})
-
-t.test('the URLs are those that are served, of the channels that are on', async t => {
-  const base = 'https://courier.example.com/iot'
-  const config = load({
-    ...enough,
-    CALLBACK_KEYS: `sms:${OWN.now} sms-previous:${OWN.before}`,
-    ALIYUN_ACCESS_KEY_ID: 'LTAItest',
-    ALIYUN_ACCESS_KEY_SECRET: 'a-secret-of-aliyun',
-    SMS_ROUTES: '*=twilio,aliyun',
-    // With it Twilio reports, too; it signs, and its URL needs no key.
-    PUBLIC_URL: base,
-  })
-  const email = {
-    channel: 'email',
-    url: `${base}/callback/100fa4b2/cf4808697195d60ef3fa98d1ae509e5b/email`,
-    setting: 'EMAIL_TOKEN',
-    token: 'kbXvWqzRtYpLmNhJgFdS',
-  }
-  t.same(callbackUrls(config, base), [
-    email,
-    {
-      channel: 'sms',
-      url: `${base}/callback/100fa4b2/${OWN.now}/sms`,
-      setting: 'SMS_TOKEN',
-      token: 'tGmZwHcYsBxKrVjNdQpF',
-    },
-  ])
-  t.same(callbackUrls(load({ ...enough, SMS_TOKEN: '' }), base), [email])
-  t.same(await reportUrls(config, base), [
-    { carrier: 'aliyun', url: `${base}/receipt/aliyun/792367c25fad0340123a2e9f26dbc360` },
-  ])
-  t.equal(bounceUrl(config, base), `${base}/receipt/bounce/6728f3f1177f3b4e8aeea4124977f513`)
-  t.equal(bounceUrl(load({ ...enough, EMAIL_TOKEN: '' }), base), null)
 })
 
 t.test(

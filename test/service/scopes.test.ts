@@ -3,15 +3,7 @@ import t, { type Test } from 'tap'
 import { command } from '../commands/rig.ts'
 import { TEMPLATES as SMS_APPROVALS } from '../providers/aliyun/rig.ts'
 import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
-import {
-  mailBody,
-  NO_QUOTAS,
-  type ServiceRig,
-  type Settings,
-  smsBody,
-  startRig,
-  until,
-} from '../rigs/service.ts'
+import { NO_QUOTAS, type ServiceRig, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
 import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
 
 /** Login codes by an approved template, and forgotten passwords by one that is under review. */
@@ -182,40 +174,4 @@ t.test('a second kind, a sender and a country are named likewise, and so is what
     t.match(await page('/metrics'), `provider="${provider}",by="answer",scope="${scope}",name="${name}"} 1\n`)
   await send(rig, LOGIN_CODE)
   t.equal(aliyun.standIn.messages.length, 1, 'and nothing else waits')
-})
-
-t.test(
-  'what one carrier refuses for its template goes to the next, which is not asked second for it',
-  async t => {
-    const { aliyun, tencent, templatesFile, settings } = await startTwoCarriers(t)
-    await writeFile(
-      templatesFile,
-      `${ONE_UNDER_REVIEW}  forgotten-password: { mainland: { template: 1110, params: [code, minute] } }\n`,
-    )
-    const rig = await startRig(t, { ...NO_QUOTAS, ...settings })
-    for (let n = 0; n < 10; n += 1) {
-      await send(rig, FORGOTTEN)
-      await send(rig, LOGIN_CODE)
-    }
-    t.equal(tencent.standIn.messages.length, 10)
-    t.equal(aliyun.standIn.messages.length, 10, 'and nothing else does')
-    const asked = aliyun.standIn.requests.filter(({ query }) => query['TemplateCode'] === 'SMS_3').length
-    t.ok(asked <= 3, `it was asked ${asked} times`)
-  },
-)
-
-t.test('relaying that is denied for eight domains stops no other mail', async t => {
-  const rig = await startRig(t, { ...NO_QUOTAS, ANSWER_WITHIN_MS: '1000' })
-  rig.smtp.act = ({ step, line }) =>
-    step === 'RCPT' && line.includes('.test') ? { is: 'say', reply: '550 5.7.1 relaying denied' } : undefined
-  for (let n = 0; n < 16; n += 1)
-    await rig.post(
-      'email',
-      mailBody({ to: `ann@domain${n % 8}.test` }, { type: n % 2 === 0 ? 3 : 5, code: `${n}` }),
-    )
-  for (let n = 0; n < 5; n += 1) {
-    t.equal((await rig.post('email', mailBody({ to: `ann${n}@example.com` }))).errCode, 0)
-    t.equal(rig.smtp.mails.length, n + 1, 'sent before it was answered')
-  }
-  t.notOk(rig.events().some(each => each['event'] === 'breaker'))
 })
