@@ -80,20 +80,20 @@ state * 99999 - ops@example.com
 alert * 30 -
 alert`
   const said = problems(text)
-  t.same(
-    said.map(each => Number(each.split(':')[0])),
-    [1, 3, 4, 4, 4, 4, 4, 4, 4, 5, 6, 7],
-  )
-  t.match(said.join('\n'), /1: the topic must be one of state, event, alert/)
-  t.match(said.join('\n'), /3: an attribute report says nothing about right or wrong/)
-  t.match(said.join('\n'), /4: the product must be/)
-  t.match(said.join('\n'), /4: the minutes must be/)
-  t.match(said.join('\n'), /4: there are no words in that language/)
-  t.match(said.join('\n'), /4: recipient 1 is wrong/)
-  t.match(said.join('\n'), /4: recipient 2 must be an address, or a number such as/)
-  t.match(said.join('\n'), /4: recipient 3 is wrong/)
-  t.match(said.join('\n'), /4: recipient 4 is empty/)
-  t.match(said.join('\n'), /6: something is missing/)
+  t.match(said, [
+    /^1: the topic must be one of state, event, alert/,
+    /^3: an attribute report says nothing about right or wrong/,
+    /^4: the product must be/,
+    /^4: the minutes must be/,
+    /^4: there are no words in that language/,
+    /^4: recipient 1 is wrong/,
+    /^4: recipient 2 must be an address, or a number such as/,
+    /^4: recipient 3 is wrong/,
+    /^4: recipient 4 is empty/,
+    /^5: the minutes must be/,
+    /^6: something is missing/,
+    /^7: something is missing/,
+  ])
   t.notMatch(said.join('\n'), /ops|example\.com|13800138000 |5005550006/)
 })
 

@@ -4,11 +4,24 @@ import { quote } from '../../src/language/sentence.ts'
 import { type Acceptance, type Accepted, BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { inZone } from '../rigs/in-zone.ts'
 import { until } from '../rigs/until.ts'
-import { ann, bob, MINUTE, messageOf, rig, row } from './rig.ts'
+import { ann, bob, MINUTE, messageOf, type RigOptions, rig, row } from './rig.ts'
 
 const [device, second, other] = DEVICES
 const [rule, door] = RULES
 if (!device || !second || !other || !rule || !door) throw new Error('no devices')
+
+/** A store that takes messages once its gate is opened. */
+function heldStore() {
+  const [entered, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const between: RigOptions['between'] = outbox => ({
+    async accept(messages) {
+      entered.resolve()
+      await gate.promise
+      return outbox.accept(messages)
+    },
+  })
+  return { entered, gate, between }
+}
 
 t.test('an alarm goes to everybody on its row, as mail and as SMS, with its words', async t => {
   inZone(t, 'Asia/Shanghai')
@@ -17,35 +30,19 @@ t.test('an alarm goes to everybody on its row, as mail and as SMS, with its word
   })
   await take(reporter.alert(device, true, { rule, current: -11.5 }))
   const views = await stored()
+  const stands = { kind: 'device-alert', purpose: 'alarm', state: 'queued' }
   t.match(views, [
-    {
-      channel: 'email',
-      kind: 'device-alert',
-      purpose: 'alarm',
-      maskedRecipient: 'a***@example.com',
-      state: 'queued',
-    },
-    { channel: 'sms', kind: 'device-alert', maskedRecipient: '+86*******8000' },
+    { ...stands, channel: 'email', maskedRecipient: 'a***@example.com' },
+    { ...stands, channel: 'sms', maskedRecipient: '+86*******8000' },
   ])
-  t.same(
-    woken.sort((a, b) => (a < b ? -1 : 1)),
-    ['email', 'sms'],
-  )
+  t.same(new Set(woken), new Set(['email', 'sms']))
   const { messages } = await outbox().claim('email', 1, MINUTE)
+  const params = { device: String(device.id), product: device.productId, current: '-11.5' }
+  const time = /^[-\d]+ [:\d]+ \+08:00$/
   t.match(messages, [
     {
       recipient: 'ann@example.com',
-      content: {
-        words: 'ours',
-        locale: 'zh-CN',
-        params: {
-          device: String(device.id),
-          condition: rule.describe,
-          current: '-11.5',
-          product: device.productId,
-          time: /^[-\d]+ [:\d]+ \+08:00$/,
-        },
-      },
+      content: { words: 'ours', locale: 'zh-CN', params: { ...params, condition: rule.describe, time } },
     },
   ])
   t.match(events, [
@@ -96,10 +93,7 @@ t.test('the recovery goes to those who got the alarm, and only once', async t =>
     'device-recovered to a***@example.com',
     'device-recovered to +86*******8000',
   ])
-  t.same(
-    why(),
-    Array.from({ length: 6 }, () => 'not-alarmed'),
-  )
+  t.same(why(), Array(6).fill('not-alarmed'))
 })
 
 t.test('an alarm that was not sent has no recovery', async t => {
@@ -123,11 +117,8 @@ t.test('an alarm that was not delivered has no recovery', async t => {
     await deliver(end)
     clock.advance(MINUTE)
     await take(reporter.alert(device, false, { rule }))
-    t.same(
-      (await stored()).map(({ kind }) => kind),
-      kinds,
-      end,
-    )
+    const found = (await stored()).map(({ kind }) => kind)
+    t.same(found, kinds, end)
   }
 })
 
@@ -185,21 +176,12 @@ t.test('an alarm that comes after its recovery is not sent', async t => {
 })
 
 t.test('a message that comes while the store takes another one is not lost', async t => {
-  const entered = Promise.withResolvers<void>()
-  const gate = Promise.withResolvers<void>()
-  const { take, notifier, notifications, reporter } = await rig(t, {
-    between: outbox => ({
-      async accept(messages) {
-        entered.resolve()
-        await gate.promise
-        return outbox.accept(messages)
-      },
-    }),
-  })
+  const store = heldStore()
+  const { take, notifier, notifications, reporter } = await rig(t, store)
   await take(reporter.alert(device, true, { rule }))
-  await entered.promise
+  await store.entered.promise
   await take(reporter.alert(device, false, { rule }))
-  gate.resolve()
+  store.gate.resolve()
   await notifier().stop()
   t.same(await notifications(), ['device-alert to a***@example.com', 'device-recovered to a***@example.com'])
 })
@@ -290,32 +272,19 @@ t.test('alerts wait while the store cannot take them; then each is sent once', a
 })
 
 t.test('a storm slows the platform down instead of filling memory', async t => {
-  const gate = Promise.withResolvers<void>()
-  const { notifier, notifications, reporter } = await rig(t, {
-    rows: [row({ everyMs: 0 })],
-    between: outbox => ({
-      async accept(messages) {
-        await gate.promise
-        return outbox.accept(messages)
-      },
-    }),
-  })
+  const store = heldStore()
+  const { notifier, notifications, reporter } = await rig(t, { rows: [row({ everyMs: 0 })], ...store })
   const waits: (void | Promise<void>)[] = []
   for (let n = 0; n < 600; n += 1)
     waits.push(notifier().take(messageOf(reporter.alert(device, true, { rule }))))
-  t.ok(
-    waits.slice(0, 499).every(each => each === undefined),
-    'taken at once',
-  )
-  t.ok(
-    waits.slice(499).every(each => each instanceof Promise),
-    'then it asks to wait',
-  )
+  const firstToWait = waits.findIndex(each => each !== undefined)
+  t.equal(firstToWait, 499, 'taken at once; then it asks to wait')
+  t.ok(waits.slice(499).every(each => each instanceof Promise))
   let room = false
   void Promise.resolve(waits.at(-1)).then(() => (room = true))
   await new Promise(resolve => setTimeout(resolve, 50))
   t.notOk(room)
-  gate.resolve()
+  store.gate.resolve()
   for (const each of waits) await each
   t.equal((await notifications()).length, 600)
 })

@@ -24,6 +24,16 @@ const only = (found: readonly Occurrence[]): Occurrence => {
   return first
 }
 
+/** What an alert of these rules tells. */
+const readRules = (rules: readonly object[]) => {
+  const { topic, payload } = reporter.alert(device, true, { rule })
+  return read({
+    topic,
+    payload: { ...payload, alert: { exception: true, time: '2026-11-20T14:32:05Z', rules } },
+    id: '7',
+  })
+}
+
 t.test('a device that goes offline is an alarm, one that comes back a recovery', async t => {
   t.match(only(read(reporter.online(device, false))), {
     source: 'state',
@@ -51,6 +61,7 @@ t.test('an event is an alarm that cannot recover', async t => {
 
 t.test('an alert says what rule, what value and since when', async t => {
   const alarm = reporter.alert(device, true, { rule, current: -11.5, count: 3, startedAt: at - 300_000 })
+  const named = { device: '1144502133', mac: device.mac, rule: 'rule-temperature' }
   t.match(only(read(alarm)), {
     source: 'alert',
     rule: 'rule-temperature',
@@ -58,9 +69,7 @@ t.test('an alert says what rule, what value and since when', async t => {
     at,
     kind: 'device-alert',
     params: {
-      device: '1144502133',
-      mac: device.mac,
-      rule: 'rule-temperature',
+      ...named,
       condition: rule.describe,
       content: rule.content,
       current: '-11.5',
@@ -84,43 +93,26 @@ t.test('an alert without rules is one by its flag', async t => {
 })
 
 t.test('each rule of an alert is an occurrence of its own; one that was handled by hand is none', async t => {
-  const { topic, payload } = reporter.alert(device, true, { rule }) as {
-    topic: string
-    payload: { alert: { rules: object[] } }
-  }
-  payload.alert.rules = [
+  const found = readRules([
     { id: 'a', status: 1, recover_time: '2026-11-20T14:30:00Z' },
     { id: 'b', status: 2, recover_time: '2026-11-20T14:30:00Z' },
     { id: 'c', status: 3 },
     { id: 'd', status: '2' },
     { id: 'e', status: null },
     { exception_describe: 'nameless', status: 1 },
-  ]
-  const found = read({ topic, payload, id: '7' })
+  ])
   t.same(
     found.slice(0, 3).map(({ params }) => params['time']?.slice(11, 19)),
     ['14:32:05', '14:30:00', '14:32:05'],
     'a recovery is of when the rule recovered, where that is said',
   )
-  t.same(
-    found.map(({ rule, is }) => [rule, is]),
-    [
-      ['a', 'alarm'],
-      ['b', 'recovery'],
-      ['d', 'recovery'],
-      ['e', 'alarm'],
-      ['nameless', 'alarm'],
-    ],
-  )
+  const told = found.map(({ rule, is }) => `${rule} ${is}`)
+  t.same(told, ['a alarm', 'b recovery', 'd recovery', 'e alarm', 'nameless alarm'])
 })
 
 t.test('of one message at most a hundred rules are told', async t => {
-  const { topic, payload } = reporter.alert(device, true, { rule }) as {
-    topic: string
-    payload: { alert: { rules: object[] } }
-  }
-  payload.alert.rules = Array.from({ length: 101 }, (_, n) => ({ id: `r${n}`, status: 1 }))
-  t.equal(read({ topic, payload, id: '7' }).length, 100)
+  const rules = Array.from({ length: 101 }, (_, n) => ({ id: `r${n}`, status: 1 }))
+  t.equal(readRules(rules).length, 100)
 })
 
 t.test('the product is that of the payload, or else of the topic; a value of 0 is one', async t => {
@@ -143,11 +135,8 @@ t.test('the same message has the same identity however often it comes, another m
   const same = only(read(one)).identity
   t.same(only(read(one)).identity, same)
   t.notSame(only(read({ ...one, id: '43' })).identity, same)
-  t.notSame(
-    only(read(reporter.alert(device, true, { rule: door }))).identity,
-    same,
-    'the rule tells them apart',
-  )
+  const ofAnother = only(read(reporter.alert(device, true, { rule: door }))).identity
+  t.notSame(ofAnother, same, 'the rule tells them apart')
   const [first, other] = [reporter.online(device, false), reporter.online(large, false)]
   t.notSame(only(read(first)).identity, only(read({ ...other, id: first.id })).identity, 'so does the device')
 })
@@ -212,17 +201,16 @@ t.test('a time in another layout is shown as it came, and is not used for order'
 t.test(
   'a device’s text becomes one line of at most 300 characters, without characters that control or reorder',
   async t => {
-    const { params } = only(
-      read(reporter.event(device, 'e', { text: `a\r\nBcc: x\u0000\u202egpj.exe${'y'.repeat(5000)}` })),
-    )
-    const values = params['values'] ?? ''
+    const valuesOf = (text: string) =>
+      only(read(reporter.event(device, 'e', { text }))).params['values'] ?? ''
+    const values = valuesOf(`a\r\nBcc: x\u0000\u202egpj.exe${'y'.repeat(5000)}`)
     t.match(values, /^text: a Bcc: x gpj\.exey+…$/)
     t.equal(values.length, 300)
-    const link = only(read(reporter.event(device, 'e', { text: 'see https://evil.example/x' }))).params
-    t.notMatch(link['values'], /https:\/\/evil|evil\.example/, 'nothing in it can be clicked')
-    const marked = only(
-      read(reporter.event(device, 'e', { text: `a\u3164\u2800b${'\u0489'.repeat(99)}` })),
-    ).params
-    t.equal(marked['values'], `text: a b${'\u0489'.repeat(8)}`)
+    t.notMatch(
+      valuesOf('see https://evil.example/x'),
+      /https:\/\/evil|evil\.example/,
+      'nothing can be clicked',
+    )
+    t.equal(valuesOf(`a\u3164\u2800b${'\u0489'.repeat(99)}`), `text: a b${'\u0489'.repeat(8)}`)
   },
 )

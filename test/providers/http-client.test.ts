@@ -162,11 +162,21 @@ t.test('what a request without an answer means for its message', async t => {
   t.throws(() => outcomeWithoutAnswer({ error: new Error('a bug'), written: true }, 'a carrier'), {
     message: 'sending by a carrier failed in an unexpected way',
   })
+})
+
+t.test('Retry-After is seconds or a date, and an hour at most', async t => {
+  const now = Date.parse('2026-11-20T10:00:00Z')
   for (const [value, ms] of [
     [undefined, undefined],
+    ['0', 0],
     [' 3600 ', 3_600_000],
     ['3601', 3_600_000],
     ['1234567890', undefined],
+    ['Fri, 20 Nov 2026 10:01:30 GMT', 90_000],
+    ['Fri, 20 Nov 2026 09:00:00 GMT', 0],
+    ['Fri, 20 Nov 2093 10:00:00 GMT', 3_600_000],
+    ['soon', undefined],
+    ['-5', undefined],
   ] as const)
-    t.equal(readRetryAfter(value, 0), ms)
+    t.equal(readRetryAfter(value, now), ms, String(value))
 })

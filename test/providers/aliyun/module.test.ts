@@ -5,21 +5,12 @@ import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-te
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
 import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
-import { LOGIN, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
+import { ALONE, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
-const own = {
-  ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
-  ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
-  ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
-}
-const byAliyun = { ...enough, TWILIO_ACCOUNT_SID: '', TWILIO_AUTH_TOKEN: '', TWILIO_FROM: '', ...own }
+const byAliyun = { ...enough, ...ALONE }
 
-const code: MappedTemplate = {
-  kind: 'login-code',
-  region: 'mainland',
-  template: 'SMS_1',
-  params: { code: 'code' },
-}
+const login = { kind: 'login-code', region: 'mainland' } as const
+const code: MappedTemplate = { ...login, template: 'SMS_1', params: { code: 'code' } }
 const mappedTo = mappedBy(templatesOf())
 
 async function runCheck(
@@ -82,12 +73,8 @@ t.test('check says of each signature and template whether it is approved, and fi
 
 t.test('a delivery pauses for what the carrier says of a template or signature itself', async t => {
   const Reason = { RejectInfo: '名称与营业执照不符', RejectSubInfo: '请重新提交' }
-  const refused = {
-    SignName: '未过科技',
-    AuditStatus: 'AUDIT_STATE_NOT_PASS',
-    BusinessType: '通用类型',
-    Reason,
-  }
+  const state = { AuditStatus: 'AUDIT_STATE_NOT_PASS', BusinessType: '通用类型' }
+  const refused = { SignName: '未过科技', ...state, Reason }
   const { provider } = await runCheck(t, mappedTo([code]), { signatures: [...SIGNATURES, refused] })
   const hindrances = [
     ['template', 'SMS_1', null],
@@ -95,28 +82,18 @@ t.test('a delivery pauses for what the carrier says of a template or signature i
     ['template', 'SMS_9', undefined],
     ['sender', SIGN_NAME, null],
     ['sender', '待审科技', 'is under review'],
-    [
-      'sender',
-      '未过科技',
-      'was refused, or is not filed with the phone networks: 名称与营业执照不符, 请重新提交',
-    ],
+    ['sender', '未过科技', /^was refused, or is not filed with.*: 名称与营业执照不符, 请重新提交$/],
   ] as const
   for (const [scope, name, hindrance] of hindrances)
-    t.equal(inEnglish(await provider.findHindrance?.(scope, name)), hindrance, name)
+    t.match(inEnglish(await provider.findHindrance?.(scope, name)), hindrance, name)
 })
 
 t.test('of two signatures of one name the one that works counts; one may be for codes only', async t => {
-  const listed = (SignName: string, AuditStatus: string, BusinessType = '通用类型') => ({
-    SignName,
-    AuditStatus,
-    BusinessType,
-  })
+  const works = { SignName: SIGN_NAME, AuditStatus: 'AUDIT_STATE_PASS', BusinessType: '通用类型' }
+  const refused = { ...works, AuditStatus: 'AUDIT_STATE_NOT_PASS' }
+  const forCodes = { ...works, SignName: '验证科技', BusinessType: '验证码类型' }
   const { results } = await runCheck(t, mappedTo([code], ['验证科技']), {
-    signatures: [
-      listed(SIGN_NAME, 'AUDIT_STATE_NOT_PASS'),
-      listed(SIGN_NAME, 'AUDIT_STATE_PASS'),
-      listed('验证科技', 'AUDIT_STATE_PASS', '验证码类型'),
-    ],
+    signatures: [refused, works, forCodes],
   })
   t.match(results.slice(1, 3), [
     { is: 'ok', what: 'approved' },
@@ -161,10 +138,7 @@ t.test('a key that may not ask, a wrong one, and no template', async t => {
   })
   t.match(inEnglish(blind.results), [
     { is: 'ok', what: /may not list/ },
-    {
-      is: 'warn',
-      what: /^cannot know whether its signatures are approved: NoPermission/,
-    },
+    { is: 'warn', what: /^cannot know whether its signatures are approved: NoPermission/ },
     { is: 'warn', what: /cannot know whether its templates are approved/ },
     {},
   ])

