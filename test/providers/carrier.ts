@@ -8,12 +8,11 @@ import type { MappedTemplate, SmsTemplates, TemplateChoice } from '../../src/pro
 import type { tencent } from '../../src/providers/tencent.ts'
 import { enough, load } from '../config/settings.ts'
 import { settled } from '../rigs/virtual-time.ts'
-import type { Behaviour, ContractRig } from './contract.ts'
+import { type Behaviour, type ContractRig, never } from './contract.ts'
 import { outgoingSms } from './sms.ts'
 import { mail } from './smtp/rig.ts'
 
 export const CODE = '607182'
-export const never = new AbortController().signal
 
 /** A code to the mainland, for a carrier with templates. */
 export function templateSms(changes: Partial<OutgoingSms> = {}): OutgoingSms {

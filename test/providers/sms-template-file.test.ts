@@ -50,12 +50,8 @@ const open = (t: Test, text: string) => {
   return { file, path, changes }
 }
 
-const china = {
-  country: 'CN',
-  to: '+8613711112222',
-  locale: 'zh-CN',
-  params: { code: '123456', minute: '10' },
-}
+const filled = { params: { code: '123456', minute: '10' } }
+const china = { country: 'CN', to: '+8613711112222', locale: 'zh-CN', ...filled }
 
 t.test('a message finds its template by carrier, kind, country and language, and fills it', async t => {
   const { file } = open(t, FILE)
@@ -64,17 +60,13 @@ t.test('a message finds its template by carrier, kind, country and language, and
     file.templateFor(carrier, outgoingSms({ ...china, ...changes }))
   t.same(use('aliyun'), { template: 'SMS_123', signature: '示例', params: { code: '123456' } })
   t.same(use('tencent'), { template: '1110', params: ['123456', '10'] })
-  t.same(use('aliyun', { country: 'DE', locale: 'en-GB' }), {
-    template: 'SMS_1',
-    params: { c: '123456', m: '10' },
-  })
+  const english = { template: 'SMS_1', params: { c: '123456', m: '10' } }
+  t.same(use('aliyun', { country: 'DE', locale: 'en-GB' }), english)
   t.match(use('aliyun', { country: 'AU', locale: 'en-AU' }), { template: 'SMS_4' })
   t.match(use('aliyun', { country: 'HK', locale: 'zh-TW' }), { template: 'SMS_2' })
   t.match(use('aliyun', { country: 'DE', locale: 'es' }), { template: 'SMS_3' })
-  t.same(use('tencent', { country: 'DE', kind: 'device-offline', params: {} }), {
-    template: '77',
-    params: [],
-  })
+  const abroad = { country: 'DE', kind: 'device-offline', params: {} }
+  t.same(use('tencent', abroad), { template: '77', params: [] })
 })
 
 t.test('what has no template says why, without what the message says', async t => {

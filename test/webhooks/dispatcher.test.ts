@@ -1,36 +1,22 @@
-import t, { type Test } from 'tap'
-import type { EventQueue, MessageView, QueuedEvent } from '../../src/outbox/outbox.ts'
+import t from 'tap'
+import type { MessageView, QueuedEvent } from '../../src/outbox/outbox.ts'
 import {
   createDispatcher,
   createReceiverState,
   type DispatcherOptions,
 } from '../../src/webhooks/dispatcher.ts'
 import { batchOf } from '../../src/webhooks/post.ts'
+import { createQueue } from './queue.ts'
 
 /** A dispatcher of these events; `told`: how many each POST told. */
-function open(t: Test, of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {}) {
-  let rows = of
-  const dropped: (readonly [most: number, before: number])[] = []
-  const events: EventQueue = {
-    addEvent: async () => void t.fail('nothing is added'),
-    readEvents: async limit => ({ events: rows.slice(0, limit), waiting: rows.length }),
-    async removeEvents(seqs) {
-      rows = rows.filter(({ seq }) => !seqs.includes(seq))
-    },
-    // Two at a time, of those from before the bound alone.
-    async dropEvents(most, before) {
-      dropped.push([most, before])
-      const old = rows.filter(({ at }) => at < before).slice(0, 2)
-      rows = rows.filter(row => !old.includes(row))
-      return old.length
-    },
-  }
+function open(of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {}) {
+  const { queue, drops, rows } = createQueue(of, 2)
   const now = () => NOW
   const receiver = createReceiverState(now, Math.random)
   const told: number[] = []
   const counts: number[] = []
   const dispatcher = createDispatcher({
-    events,
+    events: queue,
     post: async () => ({ is: 'delivered' }),
     receiver,
     keys: [Buffer.from('a key')],
@@ -44,7 +30,7 @@ function open(t: Test, of: readonly QueuedEvent[], more: Partial<DispatcherOptio
     },
     ...more,
   })
-  return { dispatcher, receiver, told, dropped, counts, rows: () => rows }
+  return { dispatcher, receiver, told, drops, counts, rows }
 }
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -59,10 +45,7 @@ const providerUp = (seq: number): QueuedEvent => ({
 })
 
 t.test('after a full batch there may be more to post at once', async t => {
-  const { dispatcher, told, rows } = open(
-    t,
-    Array.from({ length: 150 }, (_, seq) => providerUp(seq)),
-  )
+  const { dispatcher, told, rows } = open(Array.from({ length: 150 }, (_, seq) => providerUp(seq)))
   t.equal(await dispatcher.dispatchNext(), true)
   t.equal(await dispatcher.dispatchNext(), false)
   t.same(told, [100, 50])
@@ -70,11 +53,8 @@ t.test('after a full batch there may be more to post at once', async t => {
 })
 
 t.test('when all messages of a batch have been pruned, its events go without a POST', async t => {
-  const pruned = Array.from(
-    { length: 3 },
-    (_, seq): QueuedEvent => ({ ...providerUp(seq), type: 'message.ended' }),
-  )
-  const { dispatcher, told, rows } = open(t, pruned)
+  const pruned = [1, 2, 3].map((seq): QueuedEvent => ({ ...providerUp(seq), type: 'message.ended' }))
+  const { dispatcher, told, rows } = open(pruned)
   t.equal(await dispatcher.dispatchNext(), false)
   t.same(told, [])
   t.same(rows(), [])
@@ -82,19 +62,19 @@ t.test('when all messages of a batch have been pruned, its events go without a P
 
 t.test('what could not be told for three days is dropped, all of it, and said once', async t => {
   const at = (days: number, seq: number) => ({ ...providerUp(seq), at: NOW - days * DAY })
-  const { dispatcher, told, dropped, counts, rows } = open(t, [5, 4, 3.1, 3, 1].map(at))
+  const { dispatcher, told, drops, counts, rows } = open([5, 4, 3.1, 3, 1].map(at))
   await dispatcher.dispatchNext()
   t.same(counts, [3])
-  t.same(dropped[0], [1000, NOW - 3 * DAY])
+  t.same(drops[0], [1000, NOW - 3 * DAY])
   t.same([told, rows()], [[5], []], 'what was read before is told all the same')
-  const young = open(t, [3, 1].map(at))
+  const young = open([3, 1].map(at))
   await young.dispatcher.dispatchNext()
-  t.same(young.dropped, [], 'nothing is old')
+  t.same(young.drops, [], 'nothing is old')
 })
 
 t.test('a POST that the end of the process aborts is no failure of the receiver', async t => {
   const stopping = new AbortController()
-  const { dispatcher, receiver, told, rows } = open(t, [providerUp(1)], {
+  const { dispatcher, receiver, told, rows } = open([providerUp(1)], {
     signal: stopping.signal,
     async post() {
       stopping.abort()
@@ -107,7 +87,7 @@ t.test('a POST that the end of the process aborts is no failure of the receiver'
 
 t.test('a POST is signed with the time of the wall clock, and a failed one is sent again alone', async t => {
   const posts: (readonly [time: string | undefined, body: string])[] = []
-  const { dispatcher, rows } = open(t, [1, 2, 3].map(providerUp), {
+  const { dispatcher, rows } = open([1, 2, 3].map(providerUp), {
     wall: () => NOW + 5999,
     receiver: { ...createReceiverState(() => NOW, Math.random), isDue: () => true },
     async post(headers, body) {
@@ -138,17 +118,8 @@ t.test('an event says by whom its message was sent, and no two have one id', asy
     ...about('provider.down', at, { provider }),
     message: null,
   })
-  const { body } = batchOf(
-    [
-      about('message.ended', 5),
-      about('message.reported', 5),
-      about('message.reported', 6),
-      of('smtp', 5),
-      of('twilio', 5),
-      of('twilio', 6),
-    ],
-    NOW,
-  )
+  const ofMessage = [about('message.ended', 5), about('message.reported', 5), about('message.reported', 6)]
+  const { body } = batchOf([...ofMessage, of('smtp', 5), of('twilio', 5), of('twilio', 6)], NOW)
   const told = (JSON.parse(body) as { data: { events: { id: string; data: object }[] } }).data.events
   t.match(told[0], { id: 'm1-ended', data: { provider: 'twilio', code: null } })
   t.equal(new Set(told.map(({ id }) => id)).size, 6)

@@ -1,44 +1,15 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { ServiceEvent } from '../../src/events/events.ts'
-import { quote } from '../../src/language/sentence.ts'
-import { type EventQueue, type QueuedEvent, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import type { EventQueue } from '../../src/outbox/outbox.ts'
 import type { PostResult } from '../../src/webhooks/post.ts'
 import { createWebhooks, type WebhooksOptions } from '../../src/webhooks/webhooks.ts'
 import { until } from '../rigs/service.ts'
+import { createQueue } from './queue.ts'
 import { SECRET } from './receiver.ts'
 
-/** A queue in memory, as both stores keep one. */
-function createQueue() {
-  let rows: QueuedEvent[] = []
-  let next = 0
-  const state = { fails: false }
-  const queue: EventQueue = {
-    async addEvent(event) {
-      if (state.fails) throw new StoreUnavailable(quote('no room'))
-      rows.push({ ...event, seq: (next += 1), message: null, data: event.data ?? null })
-    },
-    async readEvents(limit) {
-      if (state.fails) throw new StoreUnavailable(quote('no room'))
-      return { events: rows.slice(0, limit), waiting: rows.length }
-    },
-    async removeEvents(seqs) {
-      rows = rows.filter(({ seq }) => !seqs.includes(seq))
-    },
-    async dropEvents(most, before) {
-      const kept = rows.slice(-most).filter(({ at }) => at >= before)
-      const count = rows.length - kept.length
-      rows = kept
-      return count
-    },
-  }
-  const fill = (count: number) =>
-    Promise.all(
-      Array.from({ length: count }, () => queue.addEvent({ type: 'provider.up', at: Date.now(), data: {} })),
-    )
-  return { queue, state, fill, rows: () => rows }
-}
+const BREAKER = { type: 'breaker', channel: 'email', provider: 'smtp', reason: '' } as const
 
-function create(t: Tap, queue: EventQueue, more: Partial<WebhooksOptions> = {}) {
+function create(t: Test, queue: EventQueue, more: Partial<WebhooksOptions> = {}) {
   const emitted: ServiceEvent[] = []
   const bodies: string[] = []
   const results: PostResult[] = []
@@ -65,7 +36,6 @@ function create(t: Tap, queue: EventQueue, more: Partial<WebhooksOptions> = {}) 
   webhooks.start()
   return { webhooks, emitted, bodies, results }
 }
-type Tap = Pick<typeof t, 'teardown'>
 
 t.test('of several replicas the leader tells, and another one once it is gone', async t => {
   const { queue, fill, rows } = createQueue()
@@ -77,13 +47,7 @@ t.test('of several replicas the leader tells, and another one once it is gone', 
   const one = create(t, queue, { takeLease: leaseOf('one') })
   await until(() => one.webhooks.status().leads, 'one leads')
   const other = create(t, queue, { takeLease: leaseOf('other') })
-  other.webhooks.noteBreaker({
-    type: 'breaker',
-    channel: 'sms',
-    provider: 'twilio',
-    state: 'open',
-    reason: '',
-  })
+  other.webhooks.noteBreaker({ ...BREAKER, channel: 'sms', provider: 'twilio', state: 'open' })
   await fill(3)
   await until(() => rows().length === 0, 'all told')
   t.match(one.bodies.join(), 'provider.down', 'as its providers are: smtp is left alone')
@@ -114,7 +78,7 @@ t.test('a store that fails is asked again, and a change of a provider is not for
   const { webhooks, emitted, bodies } = create(t, queue)
   await until(() => bodies.length === 1, 'how smtp is at the start')
   state.fails = true
-  webhooks.noteBreaker({ type: 'breaker', channel: 'email', provider: 'smtp', state: 'closed', reason: '' })
+  webhooks.noteBreaker({ ...BREAKER, state: 'closed' })
   await until(() => emitted.some(({ type }) => type === 'webhooks-store-failed'), 'it failed')
   state.fails = false
   await until(() => bodies.length === 2, 'told after all')
@@ -124,13 +88,12 @@ t.test('a store that fails is asked again, and a change of a provider is not for
 
 t.test('a change of a provider that comes while the one before is stored is told, too', async t => {
   const { queue } = createQueue()
-  const provider = { type: 'breaker', channel: 'email', provider: 'smtp', reason: '' } as const
   let isFirst = true
   const { webhooks, bodies } = create(t, {
     ...queue,
     async addEvent(event) {
       await queue.addEvent(event)
-      if (isFirst) webhooks.noteBreaker({ ...provider, state: 'closed' })
+      if (isFirst) webhooks.noteBreaker({ ...BREAKER, state: 'closed' })
       isFirst = false
     },
   })

@@ -7,12 +7,9 @@ const BODY = '{"type":"events","data":{"events":[]}}'
 
 t.test('what a receiver answers late, slowly or without end holds nobody up', async t => {
   const receiver = await startReceiver(t)
-  const poster = createPoster(
-    `http://127.0.0.1:${receiver.port}/hook?as=courier`,
-    { now: Date.now },
-    undefined,
-    { connectMs: 2000, answerMs: 2000, bodyMs: 1000 },
-  )
+  const url = `http://127.0.0.1:${receiver.port}/hook?as=courier`
+  const limits = { connectMs: 2000, answerMs: 2000, bodyMs: 1000 }
+  const poster = createPoster(url, { now: Date.now }, undefined, limits)
   t.teardown(() => poster.close())
   let n = 0
   const post = async (act: Act, signal = new AbortController().signal) => {

@@ -5,10 +5,8 @@ const failed = (retryAfterMs?: number) => ({ is: 'failed', reason: 'http-503', r
 
 function create() {
   let now = 1_000_000
-  const receiver = createReceiverState(
-    () => now,
-    () => 0.5,
-  )
+  const clock = () => now
+  const receiver = createReceiverState(clock, () => 0.5)
   /** @returns after how long it is asked again, ms. */
   const pauseAfter = (result: Parameters<typeof receiver.record>[0]): number => {
     receiver.record(result)
@@ -42,8 +40,6 @@ t.test('after 410 it is not asked any more', async t => {
   const { receiver, wait } = create()
   receiver.record({ is: 'gone', reason: 'http-410' })
   wait(86_400_000)
-  t.match(
-    { isDue: receiver.isDue(), isGone: receiver.status().isGone, failing: receiver.status().failing },
-    { isDue: false, isGone: true, failing: { reason: 'http-410' } },
-  )
+  t.equal(receiver.isDue(), false)
+  t.match(receiver.status(), { isGone: true, failing: { reason: 'http-410' } })
 })

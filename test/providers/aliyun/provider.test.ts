@@ -5,7 +5,8 @@ import { quote } from '../../../src/language/sentence.ts'
 import published from '../../../src/providers/aliyun.codes.json' with { type: 'json' }
 import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
 import { inEnglish } from '../../language/english.ts'
-import { never, templateSms as sms, startCarrier } from '../carrier.ts'
+import { templateSms as sms, startCarrier } from '../carrier.ts'
+import { never } from '../contract.ts'
 import { judgementOf } from '../sms.ts'
 import { NUMBER, openAliyun, refuse, SIGN_NAME, startAliyunServer, templatesOf } from './rig.ts'
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { parse } from 'node:querystring'
+import { text as readText } from 'node:stream/consumers'
 import t from 'tap'
 import { createGatewayReceipts } from '../../../src/providers/http-gateway/answers.ts'
 import { listen } from '../../rigs/listen.ts'
@@ -172,17 +173,14 @@ for (const [name, published] of Object.entries(PUBLISHED))
   t.test(`docs/gateways/${name}.yaml: its requests, answers and reports are those of its page`, async t => {
     let came: Came | undefined
     let answer: readonly [status: number, body: string, ...unknown[]] = published.taken
-    const server = http.createServer((request, response) => {
-      let body = ''
-      request.on('data', chunk => (body += String(chunk)))
-      request.on('end', () => {
-        const url = new URL(request.url ?? '', 'http://x')
-        const isJson = String(request.headers['content-type']).includes('json')
-        const fields = isJson ? JSON.parse(body) : body === '' ? form(url.search.slice(1)) : form(body)
-        came = { url, headers: request.headers, fields }
-        const [status, text] = published.isRight(came) ? answer : [401, '']
-        response.writeHead(status).end(text)
-      })
+    const server = http.createServer(async (request, response) => {
+      const body = await readText(request)
+      const url = new URL(request.url ?? '', 'http://x')
+      const isJson = String(request.headers['content-type']).includes('json')
+      const fields = isJson ? JSON.parse(body) : body === '' ? form(url.search.slice(1)) : form(body)
+      came = { url, headers: request.headers, fields }
+      const [status, text] = published.isRight(came) ? answer : [401, '']
+      response.writeHead(status).end(text)
     })
     const port = await listen(t, server)
     const text = readFileSync(join(import.meta.dirname, `../../../docs/gateways/${name}.yaml`), 'utf8')

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import http from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
@@ -47,13 +48,10 @@ async function startSink(t: Test, answer = '{"id":"m1"}', status = 200) {
     headers: http.IncomingHttpHeaders
     body: string
   }[] = []
-  const server = http.createServer((request, response) => {
-    let body = ''
-    request.on('data', chunk => (body += String(chunk)))
-    request.on('end', () => {
-      got.push({ method: request.method, url: request.url, headers: request.headers, body })
-      response.writeHead(status, { location: '/elsewhere' }).end(answer)
-    })
+  const server = http.createServer(async (request, response) => {
+    const { method, url, headers } = request
+    got.push({ method, url, headers, body: await readText(request) })
+    response.writeHead(status, { location: '/elsewhere' }).end(answer)
   })
   const port = await listen(t, server)
   return { url: `http://127.0.0.1:${port}`, got }

@@ -25,17 +25,14 @@ interface Post {
   readonly json: Record<string, unknown>
 }
 
+interface Group {
+  readonly text: (post: Post) => unknown
+  readonly refuse: (post: Post) => object | null
+  readonly ok: object
+}
+
 /** What each group's platform answers, by its published description: success and refusals stand in the body of HTTP 200. */
-const GROUPS: Readonly<
-  Record<
-    string,
-    {
-      readonly text: (post: Post) => unknown
-      readonly refuse: (post: Post) => object | null
-      readonly ok: object
-    }
-  >
-> = {
+const GROUPS: Readonly<Record<string, Group>> = {
   dingtalk: {
     ok: { errcode: 0, errmsg: 'ok' },
     text: ({ json }) => (json['text'] as { readonly content: unknown }).content,
@@ -63,11 +60,7 @@ const GROUPS: Readonly<
         .digest('base64')
       const isFresh = /^\d{10}$/.test(timestamp) && Math.abs(Date.now() / 1000 - Number(timestamp)) < 3600
       if (!isFresh || json['sign'] !== digest)
-        return {
-          code: 19021,
-          data: {},
-          msg: 'sign match fail or timestamp is not within one hour from current time',
-        }
+        return { code: 19021, data: {}, msg: 'sign match fail or timestamp is not within one hour' }
       return json['msg_type'] === 'text' ? null : { code: 9499, data: {}, msg: 'Bad Request' }
     },
   },
@@ -140,7 +133,15 @@ async function openRobot(t: Test, name: string, secrets: object = SECRETS) {
   const pass = (ms: number): void => {
     now += ms
   }
-  return { group, posts, robots, tell, pass }
+  /** Tells a first alarm, whose post the group holds until it is let answer. */
+  const tellHeld = async () => {
+    const { promise, resolve: answer } = Promise.withResolvers<void>()
+    group.held = promise
+    tell(['first'])
+    await until(() => group.asked === 1, 'the post')
+    return answer
+  }
+  return { group, posts, robots, tell, tellHeld, pass }
 }
 
 for (const name of Object.keys(GROUPS))
@@ -168,12 +169,9 @@ for (const name of Object.keys(GROUPS))
 t.test(
   'a post that was not taken comes again with what came meanwhile, until it is no news any more',
   async t => {
-    const { group, posts, tell, pass } = await openRobot(t, 'feishu')
+    const { group, posts, tell, tellHeld, pass } = await openRobot(t, 'feishu')
     group.refusals.push({ code: 11232, msg: 'frequency limited' })
-    const { promise, resolve: answer } = Promise.withResolvers<void>()
-    group.held = promise
-    tell(['first'])
-    await until(() => group.asked === 1, 'the post that is refused')
+    const answer = await tellHeld()
     tell(['second'])
     answer()
     await until(() => group.texts.length === 1, 'the post')
@@ -189,11 +187,8 @@ t.test(
 )
 
 t.test('what comes during a post is posted before the end', async t => {
-  const { group, robots, tell } = await openRobot(t, 'feishu')
-  const { promise, resolve: answer } = Promise.withResolvers<void>()
-  group.held = promise
-  tell(['first'])
-  await until(() => group.asked === 1, 'the post')
+  const { group, robots, tell, tellHeld } = await openRobot(t, 'feishu')
+  const answer = await tellHeld()
   tell(['second'])
   const closed = robots.close()
   answer()
@@ -202,11 +197,8 @@ t.test('what comes during a post is posted before the end', async t => {
 })
 
 t.test('a post that is under way when the time for the last one is over is not tried again', async t => {
-  const { group, posts, robots, tell } = await openRobot(t, 'feishu')
-  const { promise, resolve: answer } = Promise.withResolvers<void>()
-  group.held = promise
-  tell(['first'])
-  await until(() => group.asked === 1, 'the post')
+  const { posts, robots, tellHeld } = await openRobot(t, 'feishu')
+  const answer = await tellHeld()
   await robots.close()
   answer()
   await until(() => posts.length > 0, 'what became of it')

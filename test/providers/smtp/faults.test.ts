@@ -220,7 +220,7 @@ await t.test('a connection that the server closed while idle is replaced silentl
     },
   ].entries()) {
     close()
-    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => server.openConnections() === 0, 'it is closed')
     t.match(await send(), { is: 'sent' })
     t.equal(server.connections.length, i + 2)
   }
@@ -265,7 +265,7 @@ await t.test('a connection that nobody needs for a while says goodbye and is clo
     const { server, send } = await start(t, options, { limits: { ...SHORT_SMTP, idleMs: 100 } })
     t.match(await send(), { is: 'sent' })
     t.equal(server.openConnections(), 1)
-    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 10))
+    await until(() => server.openConnections() === 0, 'it is closed')
     t.equal(server.connections[0]?.commands.at(-1), 'QUIT')
     t.match(await send(), { is: 'sent' })
     t.equal(server.connections.length, 2)
@@ -350,7 +350,7 @@ await t.test(
       await reached.promise
       controller.abort()
       t.match(await outcome, { is: 'retry', code: 'aborted', untouched: true })
-      while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+      await until(() => server.openConnections() === 0, 'it is gone')
       server.act = undefined
       t.match(await send(), { is: 'sent' })
       t.equal(server.connections.length, 2)
@@ -371,8 +371,7 @@ await t.test('a connection too many says how many were taken', async t => {
   const send = () => provider.send(mail(), new AbortController().signal)
   server.act = ({ step }) => (step === 'dot' ? { is: 'wait', ms: 300 } : undefined)
   const first = [send(), send()]
-  while (server.connections.filter(each => each.commands.includes('DATA')).length < 2)
-    await new Promise(resolve => setTimeout(resolve, 5))
+  await until(() => server.connections.filter(each => each.commands.includes('DATA')).length === 2, 'both')
   t.match(await send(), { is: 'retry', untouched: true, overload: 'connections', accepted: 2 })
   t.match(await Promise.all(first), [{ is: 'sent' }, { is: 'sent' }])
   server.act = undefined

@@ -5,7 +5,8 @@ import { quote } from '../../../src/language/sentence.ts'
 import published from '../../../src/providers/tencent.codes.json' with { type: 'json' }
 import type { TencentSettings } from '../../../src/providers/tencent.ts'
 import { inEnglish } from '../../language/english.ts'
-import { never, templateSms as sms, startCarrier } from '../carrier.ts'
+import { templateSms as sms, startCarrier } from '../carrier.ts'
+import { never } from '../contract.ts'
 import { judgementOf } from '../sms.ts'
 import { NUMBER, openTencent, refuse, SIGN_NAME, startTencentServer, templatesOf } from './rig.ts'
 
@@ -199,6 +200,9 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
   now += 31_000
   const untilMidnight = Date.UTC(2026, 0, 15, 16) - now
   t.match(await send(message()), { is: 'limit', retryAfterMs: untilMidnight })
+  server.fault = () => refuse('LimitExceeded.AppDailyLimit')
+  t.match(await send(message()), { scope: 'account', retryAfterMs: 3_600_000 }, 'which may be raised')
+  server.fault = undefined
   for (const [settings, code] of [
     [{ keyId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],
     [{ secret: 'other', wall, clock }, 'AuthFailure.SignatureFailure'],
