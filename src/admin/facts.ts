@@ -64,6 +64,7 @@ const KINDS = {
     isPartial: true,
     isLogged: false,
   },
+  'delivered-late': { level: 'warn', gauge: 'delivered_late' },
   'none-arrives': { level: 'fail', gauge: 'none_arrives', degraded: 'channel', isPartial: true },
   'locked-out': {
     level: 'fail',
@@ -130,6 +131,8 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'store-loss': '{count} messages that were stored {when} are gone.',
   'provider-down': '{provider} has failed for {time}: {what}.',
   'asked-second': 'It is asked second, because its delivery reports are late or bad, or have stopped.',
+  'delivered-late':
+    'SMS by {provider} to {where} take {took} from the callback to the report that they were delivered, the middle of the latest 20; {usual} are usual. If it lasts, ask {provider}, or name another carrier first in SMS_ROUTES.',
   'none-arrives':
     'The last {count} {channel} messages by {who} all failed, to five people or more, since {at}. The latest reason: {what}. “Messages” has the reason of each; this line ends when one is sent (where delivery reports come: reported as delivered, or ten minutes old).',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
@@ -329,7 +332,7 @@ function lossFact({ messages, from, until, noticedAt }: StoreLoss): Found {
   }
 }
 
-function* providerFacts({ health, channelStatus }: ServiceView, now: number): Facts {
+function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, now: number): Facts {
   const carriers = channelStatus()
   const resting = new Set(
     carriers.flatMap(({ breaker, provider }) => (breaker === 'closed' ? [] : [provider])),
@@ -371,6 +374,18 @@ function* providerFacts({ health, channelStatus }: ServiceView, now: number): Fa
         text: describeRest(provider, breakerUntil, now),
       }
     if (isSecond) yield { kind: 'asked-second', ...whole }
+    for (const time of deliveryTimes())
+      if (time.provider === provider && time.isSlow)
+        yield {
+          kind: 'delivered-late',
+          about: `${provider} ${time.country || 'all'} late`,
+          scope: { channel, provider, country: time.country },
+          values: {
+            where: time.country || say('all countries'),
+            took: formatDuration(time.latestMs),
+            usual: formatDuration(time.usualMs ?? 0),
+          },
+        }
     for (const fault of partialFaults) {
       const { scope, name, since, recipients } = fault
       const by = recipients === undefined ? 'answer' : 'report'

@@ -1,5 +1,6 @@
 import type { BounceMailboxStatus } from '../bounces/mailbox.ts'
 import type { Asked } from '../callback/asked.ts'
+import type { DeliveryTime } from '../delivery/delivery-times.ts'
 import type { ChannelStatus } from '../delivery/port.ts'
 import type { AlertsStatus } from '../devices/alerts.ts'
 import type { Words } from '../language/sentence.ts'
@@ -37,6 +38,8 @@ export interface ServiceView {
   /** Reads what was asked for since a moment, ms since the epoch: of each channel the ten busiest kinds, countries, prefixes or domains. @throws StoreUnavailable */
   readAsked(since: number): Promise<readonly Asked[]>
   channelStatus(): readonly ChannelStatus[]
+  /** How long it takes until an SMS is reported as delivered, where enough were lately. */
+  deliveryTimes(): readonly DeliveryTime[]
   /** Whether callbacks were refused just now because file descriptors are short. */
   lacksDescriptors(): boolean
   /** Why the store cannot be relied on, though it answers; null: it can. */

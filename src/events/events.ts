@@ -71,7 +71,18 @@ type CallbackEvent =
       readonly kind?: string
       readonly masked?: string
       readonly recipient?: string
+      /** ISO 3166; null: it has none. */
+      readonly country?: string | null
+      /** When its callback came, ms since the epoch. */
+      readonly arrivedAt?: number
     })
+  /** An SMS was reported as delivered, so long after its callback, ms. `country`: `other` when metrics name enough others. */
+  | {
+      readonly type: 'delivered'
+      readonly provider: string
+      readonly country: string
+      readonly tookMs: number
+    }
   | {
       /** A delivery report has a state that nothing here has a meaning for; told once. */
       readonly type: 'receipt-state'

@@ -275,8 +275,8 @@ export function keepReport(
   if (row === undefined) return { is: 'unknown' }
   // Whoever reports on a mail must know whom it was for.
   if (recipients !== undefined && !recipients.includes(row.recipientHash)) return { is: 'unknown' }
-  const { kind, masked, recipientHash: recipient } = row
-  const recorded = { is: 'recorded', kind, masked, recipient } as const
+  const { kind, masked, recipientHash: recipient, country, arrivedAt } = row
+  const recorded = { is: 'recorded', kind, masked, recipient, country, arrivedAt } as const
   const isNewer = row.receiptHappenedAt !== null && (happenedAt ?? 0) > Number(row.receiptHappenedAt)
   if (!isLaterReceipt(row.receiptStatus, status, isNewer)) {
     // What this unit of work has kept is an earlier report.

@@ -65,7 +65,14 @@ export interface DeliveryReport {
 /** What became of a delivery report. */
 export type KeptReport =
   /** It is kept with its message. `recipient`: the hash of its recipient. */
-  | { readonly is: 'recorded'; readonly kind: string; readonly masked: string; readonly recipient: string }
+  | {
+      readonly is: 'recorded'
+      readonly kind: string
+      readonly masked: string
+      readonly recipient: string
+      readonly country: string | null
+      readonly arrivedAt: number
+    }
   /** A later one is known, or no message of ours is meant. */
   | { readonly is: 'stale' | 'unknown' }
 

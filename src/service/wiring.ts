@@ -22,6 +22,7 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import { createDelivery } from '../delivery/delivery.ts'
+import { createDeliveryTimes } from '../delivery/delivery-times.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
@@ -146,6 +147,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   let isDraining = false
   let webhooks: Webhooks | null = null
   let begunDelivery: Delivery | undefined
+  let times: ReturnType<typeof createDeliveryTimes> | undefined
 
   // Those who hear of events: the log, metrics, and the parts that decide by events.
   const health = createServiceHealth(clock.now)
@@ -173,7 +175,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     ...metrics.sinks,
     health.handlers,
     reports.handlers,
-    { breaker: event => webhooks?.noteBreaker(event) },
+    { breaker: event => webhooks?.noteBreaker(event), receipt: event => void times?.note(event) },
     { 'store-commit': admission.recordCommit },
   ])
 
@@ -209,7 +211,8 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     clock,
     owner: leader,
   })
-  resources.push(asked, store)
+  times = createDeliveryTimes({ memos: store.memos, clock, emit })
+  resources.push(asked, times, store)
   const { accept: counted } = asked
   const accept = config.BOUNCE_REFUSE ? refuseBounced({ ...store, accept: counted }, clock.now) : counted
   const robots = openRobots(config, renderer, clock, emit)
@@ -427,6 +430,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
         ...status,
         partialFaults: [...status.partialFaults, ...reports.faultsOf(status.provider)],
       })),
+    deliveryTimes: () => times?.list() ?? [],
     storeTrouble: () => outbox.trouble?.() ?? null,
     lacksDescriptors: descriptors.areShort,
     storeLoss: () => outbox.loss?.() ?? null,

@@ -170,6 +170,7 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'webhooks-posted', result: 'failed', events: 2, reason: 'http-500' },
     { type: 'webhooks-posted', result: 'gone', events: 2, reason: 'http-410' },
   ],
+  delivered: [{ type: 'delivered', provider: 'twilio', country: 'US', tookMs: 6400 }],
   'robot-posted': [
     {
       type: 'robot-posted',

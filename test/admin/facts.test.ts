@@ -174,6 +174,14 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'not-delivered': [
     carrier({ partialFaults: [{ ...template, scope: 'sender', name: '30034', recipients: 5 }] }),
   ],
+  'delivered-late': [
+    {
+      deliveryTimes: () => [
+        { provider: 'twilio', country: 'US', latestMs: 40_000, usualMs: 10_000, isSlow: true },
+        { provider: 'twilio', country: '', latestMs: 30_000, usualMs: null, isSlow: false },
+      ],
+    },
+  ],
   'none-arrives': [
     carrier({}),
     {

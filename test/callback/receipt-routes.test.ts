@@ -41,7 +41,14 @@ async function start(t: Test, source: Partial<ReceiptSource> | BounceSource = {}
       if (!rig.works) throw new StoreUnavailable(quote('no'))
       if (rig.storeMs > 0) await setTimeout(rig.storeMs)
       written.push(report)
-      return { is: 'recorded', kind: 'login-code', masked: '+86*******8000', recipient: 'h' }
+      return {
+        is: 'recorded',
+        kind: 'login-code',
+        masked: '+86*******8000',
+        recipient: 'h',
+        country: 'CN',
+        arrivedAt: 0,
+      }
     },
     provider: 'made-up',
     memory,

@@ -153,6 +153,9 @@ ManyRefused | a third of what is sent, among many that a trial holds | 20 | 60
 OnlyTo | a trial that is forgotten, over a restart and in another replica | 1440 1500 | 60 1430 1600
   only_to{instance="a"} 2x700 _x20 2x100 _x700
   only_to{instance="b"} _x820 2x700 0x100
+DeliveredLate | a carrier that is slow to one country | 12 20 | 8 30
+  delivered_late{provider="aliyun",country="",instance="a"} 0x60
+  delivered_late{provider="aliyun",country="US",instance="a"} _x5 1x15 _x40
 ProbeMissing | a code that did not arrive, until another replica looks and one does | 12 30 | 9 50
   probe_missing{channel="sms",instance="a"} 0x10 1x10 0x40
   probe_missing{channel="sms",instance="b"} 0x20 1x20 0x20

@@ -31,6 +31,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     },
     readAsked: async () => [],
     channelStatus: () => [],
+    deliveryTimes: () => [],
     storeLoss: () => null,
     certificate: () => null,
     renewalRefused: () => null,

@@ -53,10 +53,24 @@ function providerList(view: ServiceView, providers: readonly ProviderView[], now
         ? html`<p>${say('{provider}: nothing sent yet.', { provider: each.provider })}</p>`
         : html`<p><span class="state ${each.up && each.partialFaults.length === 0 ? 's-sent' : 's-unknown'}">${say(!each.up ? 'fails' : each.partialFaults.length === 0 ? 'works' : 'works in part')}</span> <strong>${each.provider}</strong> <span class="soft">${say('for {time}', { time: formatDuration(now - each.since) })}</span></p>
 <dl class="small"><dt>${say('Last accepted')}</dt><dd>${timeElement(each.lastSentAt)}</dd>
-<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
+${deliveredLines(view, each)}<dt>${say('Last error')}</dt><dd>${each.lastError === null ? say('none') : html`${timeElement(each.lastError.at)}<br>${describeReply(each.lastError)}`}</dd></dl>`
     }
 <p class="small soft">${concurrencyLine(each)}${each.destinations.filter(isSlow).map(line => html`<br>${destinationLine(line, now)}`)}${facts.filter(isBeside(each)).map(({ text }) => html`<br>${text}`)}</p>`,
   )}`
+}
+
+/** How long until the phone, by the whole of a carrier and its countries. */
+function deliveredLines({ deliveryTimes }: ServiceView, { provider }: ProviderView): Html | '' {
+  const own = deliveryTimes().filter(each => each.provider === provider)
+  if (own.length === 0) return ''
+  const lines = own.map(({ country, latestMs, usualMs }) =>
+    say('{where}: {took} ({usual} usual)', {
+      where: country || say('all countries'),
+      took: formatDuration(latestMs),
+      usual: usualMs === null ? '–' : formatDuration(usualMs),
+    }),
+  )
+  return html`<dt>${say('Delivered after')}</dt><dd>${lines.map(line => html`${line}<br>`)}</dd>`
 }
 
 /** A destination that is worth a line: something waits for it, or it rests. */

@@ -162,6 +162,15 @@ const SCRAPED: readonly ScrapedRow[] = [
     ['provider'],
     eachProvider,
   ),
+  ofFacts(
+    'delivered_late',
+    'Whether SMS by a provider, to a country or to all (no country), take four times as long to be delivered as usual.',
+    ['provider', 'country'],
+    ({ channelStatus }) =>
+      channelStatus().flatMap(({ channel, provider }) =>
+        channel === 'sms' ? [[{ provider, country: '' }, 0]] : [],
+      ),
+  ),
   ofProviders('in_flight', 'Attempts that are under way.', ({ inFlight }) => inFlight),
   ofProviders(
     'awaiting_reply',

@@ -234,6 +234,15 @@ export const HISTOGRAMS: readonly HistogramRow[] = [
     },
   },
   {
+    name: 'delivered_seconds',
+    help: 'From the callback to the report that the SMS was delivered. Countries beyond the ten busiest of a provider are other.',
+    labels: ['provider', 'country'],
+    buckets: [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800],
+    observe: {
+      delivered: ({ provider, country, tookMs }) => [{ provider, country }, tookMs / 1000],
+    },
+  },
+  {
     name: 'attempt_seconds',
     help: 'How long an attempt took.',
     labels: ['provider', 'outcome'],
