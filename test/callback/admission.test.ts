@@ -88,22 +88,6 @@ t.test('what can be stored is let in', async t => {
     )
 })
 
-t.test('a burst is let in whole when nothing stands before it', async t => {
-  const service = play({ commitMs: 2, eachMs: 0.5 })
-  t.equal(service.run(0.1, 1000).refused, 0)
-  t.equal(service.run(200, 1).refused, 0, '200 in a ms')
-  t.equal(service.run(0.1, 1000).refused, 0)
-  t.equal(service.run(200, 1).refused, 0, 'and again')
-  t.ok(service.run(1000, 1).refused > 500, 'not any number')
-})
-
-t.test('a process that has just started takes 500 at once, and fewer from then on', async t => {
-  const service = play({ commitMs: 2, eachMs: 1.5 })
-  t.equal(service.run(500, 1).refused, 0)
-  service.run(0, 2000)
-  t.ok(service.run(500, 1).refused > 200)
-})
-
 t.test(
   'where little CPU is left, few callbacks are a queue, and none is let in to wait for long',
   async t => {

@@ -44,23 +44,12 @@ t.test('every code is listed here, with the status its first three digits say', 
   t.equal(new Set(Object.values(ERR_CODES)).size, Object.keys(ERR_CODES).length, 'no code has two names')
 })
 
-t.test('content and recipient refusals speak in the channel’s own codes', async t => {
-  t.equal(answerInvalidContent('email', 'x').err_code, 4002011)
-  t.equal(answerInvalidContent('sms', 'x').err_code, 4002001)
-  t.equal(answerInvalidContent('sms', 'x', 413).status, 413)
-  t.equal(answerRefusal('email', 'recipient', 'x').err_code, 4002012)
+t.test('refusals speak in the channel’s own codes, and say when to come again', async t => {
+  t.match(answerInvalidContent('sms', 'x', 413), { status: 413, err_code: 4002001 })
   t.equal(answerRefusal('email', 'country', 'x').err_code, 4002012, 'e-mail has no country')
   t.equal(answerRefusal('email', 'content', 'x').err_code, 4002011)
-  t.equal(answerRefusal('sms', 'recipient', 'x').err_code, 4002002)
-  t.equal(answerRefusal('sms', 'country', 'x').err_code, 4002003)
-  t.equal(answerRefusal('sms', 'content', 'x').err_code, 4002001)
-  t.same(answerRefusal('sms', 'limit', 'x'), {
-    status: 429,
-    err_code: 4291001,
-    err_msg: 'x',
-    retryAfter: 3600,
-  })
-  t.same(answerUnavailable('x'), { status: 503, err_code: 5031002, err_msg: 'x', retryAfter: 5 })
+  t.match(answerRefusal('sms', 'limit', 'x'), { status: 429, err_code: 4291001, retryAfter: 3600 })
+  t.match(answerUnavailable('x'), { status: 503, err_code: 5031002, retryAfter: 5 })
 })
 
 t.test('nobody to send to, or too many: which field is at fault, and of how many', async t => {
@@ -90,20 +79,10 @@ t.test('nobody to send to, or too many: which field is at fault, and of how many
   t.equal(refuseRecipients('email', { valid: [ann], invalid: 2, why: 'recipient' }, 3), null)
 })
 
-t.test('ERROR_STATUS=200 turns only the codes of the channel’s own table into 200', async t => {
-  t.equal(statusOfAnswer('email', createAnswer('mailContent', ''), '200'), 200)
-  t.equal(statusOfAnswer('email', createAnswer('mailContent', ''), 'code'), 400)
-  t.equal(
-    statusOfAnswer('email', createAnswer('credential', ''), '200'),
-    403,
-    'the e-mail table has no 4031003',
-  )
+t.test('ERROR_STATUS=200 leaves what the channel’s own table has not', async t => {
+  for (const name of ['quota', 'unavailable'] as const)
+    t.equal(statusOfAnswer('sms', createAnswer(name, ''), '200'), createAnswer(name, '').status)
   t.equal(statusOfAnswer('email', createAnswer('mailRecipient', ''), '200'), 200)
-  for (const name of ['credential', 'corp', 'smsContent', 'smsRecipient', 'smsCountry'] as const)
-    t.equal(statusOfAnswer('sms', createAnswer(name, ''), '200'), 200, name)
-  t.equal(statusOfAnswer('sms', createAnswer('quota', ''), '200'), 429)
-  t.equal(statusOfAnswer('sms', createAnswer('unavailable', ''), '200'), 503)
-  t.equal(statusOfAnswer('sms', OK, 'code'), 200)
 })
 
 t.test('the body of an answer is JSON whatever its words are', async t => {

@@ -1,12 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import {
-  callbackKinds,
-  findKind,
-  findKindByType,
-  messageKinds,
-  VALIDITY_UNIT,
-} from '../../src/messages/kinds.ts'
+import { callbackKinds, messageKinds, VALIDITY_UNIT } from '../../src/messages/kinds.ts'
 
 t.test('the types are those of the contract, each with its purpose, parameters and sample', async t => {
   const kinds = messageKinds.map(kind => {
@@ -41,17 +35,6 @@ t.test('the types are those of the contract, each with its purpose, parameters a
     'sms - device-online: alarm, needs device, may say product project time, links to nothing, as in no subject, device=1144502133, product=1607d2b64f8a1f41, project=ac0401, time=2026-11-20 14:32:05 UTC',
     'sms - device-event: alarm, needs device, may say event values product time, links to nothing, as in no subject, device=1144502133, event=door_forced, values=door: 2, battery: 71, product=1607d2b64f8a1f41, time=2026-11-20 14:32:05 UTC',
   ])
-})
-
-t.test('a kind is found by channel and type, and by name', async t => {
-  for (const kind of callbackKinds) {
-    t.equal(findKindByType(kind.channel, String(kind.type)), kind)
-    t.equal(findKind(kind.channel, kind.name), kind)
-  }
-  t.equal(findKindByType('email', '4'), undefined)
-  t.equal(findKindByType('sms', '5'), undefined)
-  t.equal(findKind('sms', 'file'), undefined)
-  t.equal(findKind('email', 'plain'), undefined)
 })
 
 t.test('docs/contract-readings.md lists every kind with all its parameters', async t => {

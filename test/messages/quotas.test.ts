@@ -1,5 +1,5 @@
 import t from 'tap'
-import { QUOTA_LIST, quotasOf } from '../../src/messages/quotas.ts'
+import { QUOTA_LIST } from '../../src/messages/quotas.ts'
 
 t.test(
   'each quota with its window in seconds and its usual limit, in the order in which a message is counted',
@@ -25,14 +25,3 @@ t.test(
     )
   },
 )
-
-t.test('those of a channel, and of one counter', async t => {
-  const [both, sms] = [
-    ['recipient-10m', 'recipient-day', 'alarm-recipient-hour'],
-    ['sms-newcomers-hour', 'sms-prefix-10m', 'sms-country-day', 'sms-minute', 'sms-day'],
-  ]
-  t.same(quotasOf('sms'), [...both, ...sms])
-  t.same(quotasOf('email'), [...both, 'signup-domain-hour', 'email-minute', 'email-day'])
-  t.same(quotasOf('sms', 'channel'), ['sms-minute', 'sms-day'])
-  t.same(quotasOf('email', 'recipient'), ['recipient-10m', 'recipient-day'])
-})

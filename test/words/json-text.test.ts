@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { lineInJson } from '../../src/runtime/yaml-text.ts'
 import { parseJsonFile } from '../../src/words/language-file.ts'
@@ -32,18 +31,6 @@ t.test('of two members of one name the last counts, as in JSON.parse', async t =
   t.equal(lineInJson('{\n"a": 1,\n"a": 2 }', '/a'), 3)
 })
 
-t.test('any value, written one member a line, has the line of each pointer', async () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 4 }), value => {
-      const lines = JSON.stringify(value, null, 1).split('\n')
-      return [...pointersOf(value, '')].every(([pointer, expected]) => {
-        const line = lines[lineInJson(lines.join('\n'), pointer) - 1] ?? ''
-        return line.includes(expected)
-      })
-    }),
-  )
-})
-
 t.test('the line of a syntax error, and a reason that quotes nothing', async t => {
   for (const [text, line, reason] of [
     ['{\n\n"a": ,}', 3, 'unexpected token'],
@@ -64,28 +51,6 @@ t.test('the line of a syntax error, and a reason that quotes nothing', async t =
   t.match(faultOf('[]'), { message: 'not a JSON object', line: 1 })
 })
 
-t.test('a text of one fault anywhere is refused on one of its lines', async () => {
-  fc.assert(
-    fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(), fc.string(), (value, at, noise) => {
-      const text = JSON.stringify({ value }, null, 1)
-      const cut = at % text.length
-      const broken = text.slice(0, cut) + noise + text.slice(cut + 1)
-      try {
-        parseJsonFile(broken)
-        return true
-      } catch (error) {
-        const { line = 0, message } = templateFaultOf(error)
-        return (
-          line >= 1 &&
-          line <= broken.split('\n').length &&
-          /^not (?:JSON: (?:[a-z -]|'[\]},:]')+|a JSON object)$/.test(message)
-        )
-      }
-    }),
-    { numRuns: 500 },
-  )
-})
-
 function faultOf(text: string) {
   try {
     parseJsonFile(text)
@@ -93,15 +58,4 @@ function faultOf(text: string) {
     return templateFaultOf(error)
   }
   throw new Error('it parsed')
-}
-
-/** Each pointer into a value, and what the line of it holds. */
-function pointersOf(value: unknown, at: string): Map<string, string> {
-  if (typeof value !== 'object' || value === null) return new Map([[at, JSON.stringify(value)]])
-  const found = new Map([[at, Array.isArray(value) ? '[' : '{']])
-  for (const [key, member] of Object.entries(value)) {
-    const step = key.replaceAll('~', '~0').replaceAll('/', '~1')
-    for (const entry of pointersOf(member, `${at}/${step}`)) found.set(...entry)
-  }
-  return found
 }

@@ -126,11 +126,16 @@ function platform(options: ConsoleOptions, hour: Summary | null): Html {
 function callers(channel: Channel, { view, rotating }: ConsoleOptions, hour: Summary | null): Html {
   const { health, countLeftOut } = view
   const { validation, signatures, refusals, heldBack, newcomers, outdatedAt } = health.ofChannel(channel)
+  const held = heldBack.map(({ quota, count, lastAt }) =>
+    say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) }),
+  )
+  const ten = [...newcomers].sort(([, a], [, b]) => b - a).slice(0, 10)
+  const most = ten.map(([code, n]) => say('+{code}: {n} at most', { code, n }))
   return html`<h3>${CHANNEL_NAMES[channel]}</h3>
 <dl><dt>${say('Last validation')}</dt><dd>${validation === null ? say('none since the start') : say('{about}: {what}', { about: clockTime(validation.at), what: validation.ok ? say('right') : tell(validation.reason) })}</dd>
 <dt>${say('Callers refused')}</dt><dd>${refusedLine(refusals)}</dd>
-<dt>${say('Over quota')}</dt><dd>${heldLine(heldBack)}</dd>
-${channel === 'email' ? '' : html`<dt>${say('New numbers in an hour')}</dt><dd>${newcomersLine(newcomers)}</dd>`}
+<dt>${say('Over quota')}</dt><dd>${sinceTheStart(held)}</dd>
+${channel === 'email' ? '' : html`<dt>${say('New numbers in an hour')}</dt><dd>${sinceTheStart(most)}</dd>`}
 ${channel === 'sms' || countLeftOut === null || hour === null ? '' : html`<dt>${say('Addresses left out')}</dt><dd>${countLeftOut(hour)}</dd>`}
 <dt>${say('POSTs signed')}</dt><dd>${say('{right} right, {stale} too old, {wrong} wrong, {absent} unsigned', signatures)}</dd>
 ${rotating.includes(channel) ? html`<dt>${say('Previous URL last used')}</dt><dd>${outdatedAt === null ? say('not since the start') : timeElement(outdatedAt)}</dd>` : ''}</dl>`
@@ -142,15 +147,8 @@ function refusedLine({ count, last }: ChannelHealth['refusals']): Html | Sentenc
   return html`${say('{count}, the last at {at}: {reason}', { count, at: clockTime(at), reason: tell(reason) })}`
 }
 
-function heldLine(held: ChannelHealth['heldBack']): Html | Sentence {
-  if (held.length === 0) return say('none since the start')
-  return html`${held.map(({ quota, count, lastAt }) => html`${say('{quota}: {count}, the last at {at}', { quota, count, at: clockTime(lastAt) })}<br>`)}`
-}
-
-function newcomersLine(newcomers: ChannelHealth['newcomers']): Html | Sentence {
-  if (newcomers.size === 0) return say('none since the start')
-  const most = [...newcomers].sort(([, a], [, b]) => b - a).slice(0, 10)
-  return html`${most.map(([code, n]) => html`${say('+{code}: {n} at most', { code, n })}<br>`)}`
+function sinceTheStart(lines: readonly Sentence[]): Html | Sentence {
+  return lines.length === 0 ? say('none since the start') : html`${lines.map(line => html`${line}<br>`)}`
 }
 
 function house(view: ServiceView, summary: Summary | null, now: number): Html {

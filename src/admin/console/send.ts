@@ -1,15 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { readTypedRecipient } from '../../callback/recipients.ts'
-import { quote, type ReaderLanguage, type Sentence, say, term } from '../../language/sentence.ts'
+import { quote, type ReaderLanguage, say, term } from '../../language/sentence.ts'
 import { type CallbackKind, callbackKinds } from '../../messages/kinds.ts'
 import { sampleIn } from '../../messages/samples.ts'
 import { nameKind } from './figures.ts'
 import { type Html, html } from './html.ts'
 import type { ConsoleOptions, ConsolePage, PageRequest, PageResponse, TestAnswer } from './page.ts'
-
-interface TestResult extends TestAnswer {
-  readonly kind: string
-}
 
 const PLACE = '/console/send'
 
@@ -18,19 +14,10 @@ export const sendPages: readonly ConsolePage[] = [
     method: 'GET',
     path: PLACE,
     menu: say('Test send'),
-    handle: (_request, options) => sendPage(options),
+    handle: (_request, options) => sendPage(options, html``),
   },
   { method: 'POST', path: PLACE, handle: sendTest },
 ]
-
-function sendPage(
-  options: ConsoleOptions,
-  result: TestResult | null = null,
-  problem: Sentence | null = null,
-): PageResponse {
-  const content = sendForm(sendableKinds(options), result, problem)
-  return { is: 'page', status: problem === null ? 200 : 400, content }
-}
 
 function sendableKinds({ view }: ConsoleOptions): readonly CallbackKind[] {
   return callbackKinds.filter(kind => view.channels.includes(kind.channel))
@@ -41,7 +28,8 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
   const to = readTypedRecipient(fields['to'] ?? '')
   const kind = sendableKinds(options).find(each => `${each.channel}/${each.name}` === chosen)
   if (kind === undefined || to === '' || to.includes(',')) {
-    return sendPage(options, null, say('Choose a kind and type one recipient.'))
+    const problem = html`<ul class="causes"><li class="warn">${say('Choose a kind and type one recipient.')}</li></ul>`
+    return { ...sendPage(options, problem), status: 400 }
   }
   const { channel, name } = kind
   const answer = await options.testSend(
@@ -50,7 +38,7 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
   )
   const { ids } = answer
   options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
-  return sendPage(options, { kind: name, ...answer })
+  return sendPage(options, resultLine(name, answer))
 }
 
 /** The body that the platform would post for a kind, with the samples of a language, a code of its own and a subject that says it is a test. */
@@ -69,17 +57,19 @@ export function testBody(
   return { to, subject, email_param: params }
 }
 
-/** The form of a test send, and the answer to the last one. */
-function sendForm(kinds: readonly CallbackKind[], result: TestResult | null, problem: Sentence | null): Html {
-  return html`${problem === null ? '' : html`<ul class="causes"><li class="warn">${problem}</li></ul>`}${result === null ? '' : resultLine(result)}
+/** The form of a test send. @param news of the last one. */
+function sendPage(options: ConsoleOptions, news: Html) {
+  const kinds = sendableKinds(options)
+  const content = html`${news}
 <section class="card"><p>${say('Sends one real message by the road of every other: words, store, provider. An SMS costs money; quotas count it.')}</p>
 <form class="row" method="post" action="/console/send">
 <label>${say('Kind')}<select name="kind" required>${kinds.map(kind => html`<option value="${kind.channel}/${kind.name}">${nameKind({ channel: kind.channel, kind: kind.name })}</option>`)}</select></label>
 <label>${say('To')}<input name="to" required autocomplete="off" spellcheck="false" placeholder="${say('name@example.com or +86…')}" size="34"></label>
 <button class="main">${say('Send it')}</button></form></section>`
+  return { is: 'page', content } as const
 }
 
-function resultLine({ kind, err_code, err_msg, ids }: TestResult): Html {
+function resultLine(kind: string, { err_code, err_msg, ids }: TestAnswer): Html {
   const good = err_code === 0
   const is = good ? say('accepted') : `err_code ${err_code}`
   const what = err_msg === '' ? is : say('{is}, {why}', { is, why: quote(err_msg, String(err_code)) })
