@@ -299,43 +299,35 @@ function dedupeTextOf(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
-/** The verdicts on the messages of one callback, each in its slot. */
-interface AwaitedVerdicts {
-  /**
-   * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
-   * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
-   */
-  subscribe(at: number, id: string): void
-  /** Fills slot `at` without waiting. @param verdict null: there will be none. */
-  fillSlot(at: number, verdict: Verdict | null): void
-  /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
-  awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
-  /** Ends all subscriptions. */
-  stop(): void
-}
-
-/** @param count how many slots there are. */
-function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdicts {
+/** Awaits the verdicts on the messages of one callback, each in its slot. @param count how many slots there are. */
+function createAwaitedVerdicts(verdicts: Verdicts, count: number) {
   const slots: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
 
-  const stop = () => {
+  /** Ends all subscriptions. */
+  const stop = (): void => {
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
   return {
-    subscribe(at, id) {
+    /**
+     * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
+     * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+     */
+    subscribe(at: number, id: string): void {
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         slots[at] = verdict
         if (!slots.includes(undefined)) filled.resolve()
       })
     },
-    fillSlot(at, verdict) {
+    /** Fills slot `at` without waiting. @param verdict null: there will be none. */
+    fillSlot(at: number, verdict: Verdict | null): void {
       subscriptions[at]?.()
       slots[at] = verdict
     },
-    async awaitAll(ms) {
+    /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
+    async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
       if (!slots.includes(undefined)) filled.resolve()
       await filled.promise
@@ -348,3 +340,4 @@ function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdic
     stop,
   }
 }
+type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>
