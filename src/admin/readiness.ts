@@ -43,7 +43,6 @@ const ENDS_EACH_MS = 30_000
  * @param monotonic ms, never set.
  */
 export function createReadiness(view: ServiceView, monotonic: () => number): () => Promise<Readiness> {
-  let trying: Promise<Readiness> | undefined
   let probing: Promise<boolean> | undefined
   let resting: Promise<void> | undefined
   /** The time from which the store is relied on; Infinity: it failed at last. */
@@ -94,13 +93,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
     return ends
   }
 
-  return () => {
-    if (view.isDraining()) return Promise.resolve({ ready: false, reason: 'ending' })
-    trying ??= tryStore().finally(() => {
-      trying = undefined
-    })
-    return trying
-  }
+  return async () => (view.isDraining() ? { ready: false, reason: 'ending' } : tryStore())
 }
 
 function describeFacts(view: ServiceView, summary: Summary | undefined) {

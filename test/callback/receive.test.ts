@@ -169,10 +169,16 @@ t.test('who is hurried waits no longer than that for the verdicts', async t => {
   t.match((await answered).answer, { err_code: 0 })
 })
 
-t.test('a verdict that is there before its message is handed over is heard', async t => {
+t.test('a verdict that is there before its message is handed over is heard, and nobody waits', async t => {
+  const time = enterVirtualTime(t)
   for (const atOnce of [{ is: 'pending' }, { is: 'final', state: 'sent', answer: null }] as const) {
-    const { receive } = open({ atOnce, answerWithinMs: 30_000 })
-    t.match((await receive(CALLER, BODY)).answer, { err_code: 0, err_msg: '' })
+    const { receive } = open({ now: time.now, atOnce, answerWithinMs: 30_000 })
+    let isAnswered = false
+    const answered = receive(CALLER, BODY).finally(() => (isAnswered = true))
+    await settled()
+    t.ok(isAnswered, atOnce.is)
+    time.tick(30_000)
+    t.match((await answered).answer, { err_code: 0, err_msg: '' })
   }
 })
 
