@@ -54,7 +54,7 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
  * says that nobody took it, and takes its repetition for a new message.
  */
 export const HELD_BY = 'ONLY_TO'
-const STATE = `CASE WHEN attempted_by = '${HELD_BY}' THEN 'held' ELSE state END AS state`
+export const STATE = `CASE WHEN attempted_by = '${HELD_BY}' THEN 'held' ELSE state END`
 
 /** Says in SQL what `isUndelivered` (rules.ts) says of a report. */
 export const UNDELIVERED =
@@ -62,7 +62,7 @@ export const UNDELIVERED =
 
 /** The columns of a Row, of the table called `m`, under its names; both stores have them. */
 export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_recipient AS masked,
-  ${STATE}, m.attempts, m.ambiguous,
+  ${STATE} AS state, m.attempts, m.ambiguous,
   m.arrived_at AS "arrivedAt", m.expires_at AS "expiresAt", m.due_at AS "dueAt", m.final_at AS "finalAt",
   m.lease_until AS "leaseUntil", m.lease_token AS "leaseToken", m.recipient_hash AS "recipientHash", m.group_key AS "groupKey",
   m.country, m.outdated, m.begun, m.attempted_by AS "attemptedBy", m.answer, m.provider_id AS "providerId",
@@ -114,7 +114,7 @@ export function carrierOf(row: Pick<Row, 'timeline' | 'attemptedBy'>): string {
 }
 
 /** The columns of a message that people may see, under the names of its view; both stores have them. */
-export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", ${STATE}, answer, attempts, ambiguous,
+export const VIEW_COLUMNS = `id, channel, kind, purpose, masked_recipient AS "maskedRecipient", ${STATE} AS state, answer, attempts, ambiguous,
   arrived_at AS "arrivedAt", expires_at AS "expiresAt", due_at AS "dueAt", final_at AS "finalAt", provider_id AS "providerId",
   receipt, timeline`
 
@@ -142,6 +142,20 @@ export function endedOfRow({ channel, name, total, today }: Readonly<Record<stri
 export function viewOfRow(read: Readonly<Record<string, unknown>>): MessageView {
   const [receipt, timeline] = [readJson(read['receipt']), readJson(read['timeline']) ?? []]
   return { ...read, receipt, timeline } as unknown as MessageView
+}
+
+/** Parts a list of a state by channel, as the index is that has it: two lists in order, instead of sorting all there is. */
+export function partsOf(filter: ListFilter): readonly ListFilter[] {
+  if (filter.state === undefined || filter.channel !== undefined) return [filter]
+  return (['email', 'sms'] as const).map(channel => ({ ...filter, channel }))
+}
+
+/** Puts the parts of a list together again. */
+export function joinParts(parts: readonly (readonly MessageView[])[], limit: number): readonly MessageView[] {
+  return parts
+    .flat()
+    .sort((a, b) => b.arrivedAt - a.arrivedAt)
+    .slice(0, limit)
 }
 
 /**

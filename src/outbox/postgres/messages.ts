@@ -281,9 +281,10 @@ const KNOWN = statement`WITH newest AS MATERIALIZED (
       ORDER BY m.seq FOR UPDATE
     )
     SELECT *, NULL AS dedupe_key FROM endable UNION ALL SELECT * FROM newest`
+/** Written so that no index with the state looks as if it could serve it. */
 const REACHED = statement`SELECT asked.recipient_hash FROM unnest($1::text[]) AS asked(recipient_hash)
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
-      WHERE ${isText(OF_RECIPIENT)} AND m.state = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent
+      WHERE ${isText(OF_RECIPIENT)} AND m.state || '' = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent
     UNION ALL SELECT recipient_hash FROM courier_known_numbers WHERE recipient_hash = ANY($2::text[]) AND since < $3 AND expires_at > $4`
 const leased = (columns: string) => `SELECT ${columns} FROM courier_live m
     JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token

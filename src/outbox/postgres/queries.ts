@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import {
+  conditionsOf,
+  endedIn,
+  endedOfRow,
+  joinParts,
+  partsOf,
+  readEndedIn,
+  VIEW_COLUMNS,
+  viewOfRow,
+} from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { ListFilter, MessageView, Summary } from '../outbox.ts'
+import type { ListFilter, MessageView, State, Summary } from '../outbox.ts'
 import {
   COUNTED_DESTINATIONS,
   LISTED_DESTINATIONS,
@@ -12,9 +21,9 @@ import {
   QUARTER_MS,
 } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
-import type { Client } from './connect.ts'
+import type { Client, QueryResult } from './connect.ts'
 import { awaitStatements, beginTransaction, commitTransaction, runStatement, statement } from './connect.ts'
-import { isDueOf, isText, nameQueue, QUEUE, WITH_REPORTS } from './schema.ts'
+import { END, isDueOf, isText, nameQueue, QUEUE, WITH_REPORTS } from './schema.ts'
 
 export async function findMessage(client: Client, { id }: Takes<'findMessage'>): Promise<MessageView | null> {
   const { rows } = await runStatement(client, FIND, withoutNul(id))
@@ -25,23 +34,50 @@ export async function listMessages(
   client: Client,
   { filter }: Takes<'listMessages'>,
 ): Promise<readonly MessageView[]> {
-  const { from, values, isListed } = sourceOf(filter)
-  const read = isListed
-    ? `(SELECT id AS listed FROM ${from} ORDER BY arrived_at DESC LIMIT $1) AS those
-        CROSS JOIN LATERAL (SELECT * FROM courier_messages WHERE id = listed OFFSET 0) AS m`
-    : from
-  const text = `SELECT ${VIEW_COLUMNS} FROM ${read} ORDER BY arrived_at DESC, seq DESC LIMIT $1`
-  return (await client.query<Record<string, unknown>>(text, [filter.limit, ...values])).rows.map(viewOfRow)
+  // Without statistics the planner takes a list for few rows, and would rather sort all of them. What one recipient got is few.
+  const sorts = filter.recipientHash === undefined ? 'off' : 'on'
+  const begun = client.query(`BEGIN; SET LOCAL enable_sort = ${sorts}`)
+  const pages = partsOf(filter).map(part => readPart(client, part))
+  await commitTransaction(client, begun, ...pages)
+  const read = await Promise.all(pages)
+  return joinParts(
+    read.map(({ rows }) => rows.map(viewOfRow)),
+    filter.limit,
+  )
 }
 
-/** What a list is read from; its values begin with `$2`. What did not arrive is found by a list of its own, unless it is one person's. */
-function sourceOf({ state, ...filter }: ListFilter) {
-  const isListed = state === 'undelivered' && filter.recipientHash === undefined
-  const given = conditionsOf(isListed ? filter : { ...filter, state }, isText(['recipient_hash', '?']))
-  const where = given.map(([sql], at) => sql.replaceAll('?', `$${at + 2}`)).join(' AND ')
-  const table = isListed ? 'courier_undelivered' : 'courier_messages'
-  const values = given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value))
-  return { from: `${table} ${where === '' ? '' : `WHERE ${where}`}`, values, isListed }
+/** The condition on a state and channel, with `?` for their value, and the order in which an index has what is in them. */
+type OfState = readonly [condition: string, order: string]
+
+/** Where a value is one of a list, its stretch of the index is in order for the planner, too (`isDueOf`). Few are being sent, and are sorted. */
+const OF_CHANNEL: Readonly<Partial<Record<State | 'undelivered', OfState>>> = {
+  queued: ["part = 'live' AND state = 'queued' AND channel = ANY(ARRAY[?])", 'channel DESC, arrived_at DESC'],
+  sending: ["part = 'live' AND lease_until IS NOT NULL AND channel = ?", '-arrived_at'],
+  undelivered: ['channel = ?', 'arrived_at DESC'],
+}
+const OF_END: OfState = [`part <> 'live' AND ${END} = ANY(ARRAY[?])`, `${END} DESC, arrived_at DESC`]
+
+/** Reads a list in the order of an index; its values begin with `$2`. What did not arrive is a list of ids, unless it is one person's. */
+function readPart(client: Client, { state, channel, limit, ...filter }: ListFilter): Promise<QueryResult> {
+  const isOfState = state !== undefined && filter.recipientHash === undefined
+  const isListed = isOfState && state === 'undelivered'
+  const ofChannel = isOfState ? OF_CHANNEL[state] : undefined
+  const [condition, order] = isOfState ? (ofChannel ?? OF_END) : ['', 'arrived_at DESC']
+  const given = [
+    ...conditionsOf(isOfState ? filter : { ...filter, state, channel }, isText(['recipient_hash', '?'])),
+    ...(isOfState ? [[condition, ofChannel === undefined ? `${state}${channel}` : channel] as const] : []),
+  ]
+  const where = ['true', ...given.map(([sql], at) => sql.replaceAll('?', `$${at + 2}`))].join(' AND ')
+  const first = (columns: string, table: string) =>
+    `(SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $1)`
+  const page = isListed
+    ? `${first('id AS listed', 'courier_undelivered')} AS those
+        CROSS JOIN LATERAL (SELECT * FROM courier_messages WHERE id = listed OFFSET 0) AS m`
+    : `${first('*', 'courier_messages')} AS m`
+  return client.query({
+    text: `SELECT ${VIEW_COLUMNS} FROM ${page} ORDER BY arrived_at DESC, seq DESC`,
+    values: [limit, ...given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value))],
+  })
 }
 
 export async function readEnded(

@@ -1,7 +1,15 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Channel } from '../../messages/message.ts'
-import { conditionsOf, endedIn, endedOfRow, readEndedIn, VIEW_COLUMNS, viewOfRow } from '../message-row.ts'
+import {
+  conditionsOf,
+  endedIn,
+  endedOfRow,
+  joinParts,
+  partsOf,
+  readEndedIn,
+  VIEW_COLUMNS,
+  viewOfRow,
+} from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { ListFilter, LiveState, MessageView, Summary } from '../outbox.ts'
 import { COUNTED_DESTINATIONS, LISTED_DESTINATIONS, LOOKED_AT, MOST_COUNTED, QUARTER_MS } from '../outbox.ts'
@@ -38,35 +46,29 @@ export function createAdminQueries(db: DatabaseSync) {
       const row = byId.get(id)
       return row === undefined ? null : viewOfRow(row)
     },
-    listMessages({ filter }: Takes<'listMessages'>) {
-      return channelsOf(filter)
-        .flatMap(channel => readPage(db, filter, channel))
-        .sort((a, b) => b.arrivedAt - a.arrivedAt)
-        .slice(0, filter.limit)
-    },
+    listMessages: ({ filter }: Takes<'listMessages'>) =>
+      joinParts(
+        partsOf(filter).map(part => readPart(db, part)),
+        filter.limit,
+      ),
     readEnded: ({ dayBefore, today }: Takes<'readEnded'>) =>
       ended.all(dayBefore / QUARTER_MS, today / QUARTER_MS).map(endedOfRow),
   }
 }
 
-/** The index by state is also by channel: one list each, put together, instead of sorting all there is. */
-function channelsOf({ state, channel }: ListFilter): readonly (Channel | undefined)[] {
-  return state !== undefined && channel === undefined ? ['email', 'sms'] : [channel]
-}
-
 /** Reads a list by the index that answers it: without statistics the planner must be told. The values begin with `?2`. */
-function readPage(db: DatabaseSync, filter: ListFilter, channel: Channel | undefined): MessageView[] {
+function readPart(db: DatabaseSync, part: ListFilter): MessageView[] {
   const isRecipient = 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?'
-  const given = conditionsOf({ ...filter, channel }, isRecipient)
+  const given = conditionsOf(part, isRecipient)
   const conditions = given.map(([sql], at) => sql.replaceAll('?', `?${at + 2}`)).join(' AND ')
-  const by = filter.state === undefined ? 'arrival' : filter.state === 'undelivered' ? 'undelivered' : 'state'
-  const index = filter.recipientHash === undefined ? by : 'recipient'
+  const by = part.state === undefined ? 'arrival' : part.state === 'undelivered' ? 'undelivered' : 'state'
+  const index = part.recipientHash === undefined ? by : 'recipient'
   const where = given.length === 0 ? '' : `WHERE ${conditions}`
   return db
     .prepare(
       `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY message_${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?1`,
     )
-    .all(filter.limit, ...given.map(([, value]) => value))
+    .all(part.limit, ...given.map(([, value]) => value))
     .map(viewOfRow)
 }
 

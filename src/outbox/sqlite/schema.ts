@@ -131,6 +131,8 @@ INSERT INTO known_numbers SELECT recipient_hash, min(final_at), max(final_at) + 
   WHERE state = 'sent' AND channel = 'sms' GROUP BY recipient_hash;
 CREATE INDEX known_number_expiry ON known_numbers (expires_at);
 `,
+  // Postgres alone has an index more.
+  '',
 ]
 
 export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }
