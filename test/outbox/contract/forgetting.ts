@@ -20,7 +20,7 @@ export async function forgetting(t: Test, create: Create): Promise<void> {
         await outbox.writeReceipt({
           channel: 'email',
           id,
-          status: 'failed',
+          status: 'undelivered',
           errorCode: '5.1.1',
           fault: { verdict: 'recipient', scope: 'message', reason: null },
           at: clock.now(),
