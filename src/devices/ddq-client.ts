@@ -50,53 +50,50 @@ export function createDdqClient(options: DdqClientOptions) {
   const subscription = createSubscriptionTracker(now)
   let received = 0
   let malformed = 0
+  let justLoggedIn = false
   let running: AbortController | undefined
 
-  function keepConnected(signal: AbortSignal): void {
-    let justLoggedIn = false
-
-    /** Connects, and is done when the connection has ended. @returns how long to wait before the next one, ms */
-    async function connect(): Promise<number> {
-      const told: ConnectionOptions = {
-        ...options,
-        onMessage(message) {
-          received += 1
-          return options.onMessage(message)
-        },
-        onMalformed(fault) {
-          malformed += 1
-          options.onMalformed(fault)
-        },
-        onRefused(topic, why) {
-          subscription.recordRefusal(topic, why)
-          options.onRefused(topic, why)
-        },
-        onSubscribed(topics) {
-          if (signal.aborted) return
-          justLoggedIn = false
-          subscription.recordSubscription()
-          options.onSubscribed(topics)
-        },
-      }
-      const end = await holdConnection(told, signal)
-      if (signal.aborted) return 0
-      const atOnce = end.logInAgain === true && !justLoggedIn
-      justLoggedIn = atOnce
-      const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
-      subscription.recordEnd(end)
-      options.onEnd(end, waitMs)
-      return waitMs
+  /** Connects, and is done when the connection has ended. @returns how long to wait before the next one, ms */
+  async function connect(signal: AbortSignal): Promise<number> {
+    const told: ConnectionOptions = {
+      ...options,
+      onMessage(message) {
+        received += 1
+        return options.onMessage(message)
+      },
+      onMalformed(fault) {
+        malformed += 1
+        options.onMalformed(fault)
+      },
+      onRefused(topic, why) {
+        subscription.recordRefusal(topic, why)
+        options.onRefused(topic, why)
+      },
+      onSubscribed(topics) {
+        if (signal.aborted) return
+        justLoggedIn = false
+        subscription.recordSubscription()
+        options.onSubscribed(topics)
+      },
     }
-
-    void repeat(connect, signal)
+    const end = await holdConnection(told, signal)
+    if (signal.aborted) return 0
+    const atOnce = end.logInAgain === true && !justLoggedIn
+    justLoggedIn = atOnce
+    const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
+    subscription.recordEnd(end)
+    options.onEnd(end, waitMs)
+    return waitMs
   }
 
   return {
     start(): void {
       if (running !== undefined) return
       subscription.recordStart()
+      justLoggedIn = false
       running = new AbortController()
-      keepConnected(running.signal)
+      const { signal } = running
+      void repeat(() => connect(signal), signal)
     },
     /** Ends the connection and does not come back; `start` begins anew. */
     stop(): void {

@@ -53,14 +53,11 @@ export interface BounceSource extends Pick<ReceiptSource, 'path' | 'keys' | 'cha
   readonly parseReports: (request: { readonly body: unknown }) => Promise<readonly CarrierReport[]>
 }
 
-interface ReceiptTokens {
+/** The settings that say where reports come, and which keys open the way. */
+export interface ReceiptSettings {
+  readonly PUBLIC_URL: string | undefined
   readonly SMS_TOKEN: string | undefined
   readonly SMS_TOKEN_PREVIOUS: string | undefined
-}
-
-/** The settings that say where reports come, and which keys open the way. */
-export interface ReceiptSettings extends ReceiptTokens {
-  readonly PUBLIC_URL: string | undefined
 }
 
 /** What a carrier says why a message did not arrive, as it may be kept. */
@@ -86,7 +83,7 @@ export function receiptPath(name: string): string {
  */
 export function receiptKeys(
   name: string,
-  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: ReceiptTokens,
+  { SMS_TOKEN, SMS_TOKEN_PREVIOUS }: Omit<ReceiptSettings, 'PUBLIC_URL'>,
 ): readonly string[] {
   if (SMS_TOKEN === undefined) return []
   return [SMS_TOKEN, SMS_TOKEN_PREVIOUS]
@@ -116,19 +113,20 @@ export function reportCodeOf(value: unknown): string | null {
   )
 }
 
-/** Says whether a carrier that does not sign can report what becomes of an SMS. @param carrier its name for people. */
-export function checkUnsignedReceipts(carrier: string, { PUBLIC_URL }: ReceiptSettings): CheckResult {
+/** Says whether a carrier that does not sign can report what becomes of an SMS. @param name the carrier's for people. */
+export function checkUnsignedReceipts(name: string, { PUBLIC_URL }: ReceiptSettings): CheckResult {
+  const carrier = term(name)
   if (PUBLIC_URL === undefined)
     return checksOf('receipts').warn(
-      say('off: nobody will know whether an SMS by {carrier} reached its phone', { carrier: term(carrier) }),
+      say('off: nobody will know whether an SMS by {carrier} reached its phone', { carrier }),
       say("set PUBLIC_URL, and enter the URL that `callback-courier urls` prints in {carrier}'s console", {
-        carrier: term(carrier),
+        carrier,
       }),
     )
   return checksOf('receipts').ok(
     say(
       '{carrier} reports what becomes of each SMS once its console has the URL that `callback-courier urls` prints',
-      { carrier: term(carrier) },
+      { carrier },
     ),
   )
 }

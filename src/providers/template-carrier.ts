@@ -166,11 +166,6 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   readonly notes?: readonly CheckResult[]
 }
 
-export interface DefinedCarrier<N extends string, S extends Settings, P> {
-  readonly module: ProviderModule<N, 'sms', S, HttpLimits>
-  createProvider(settings: P): Provider
-}
-
 /** Aliyun and Tencent answer within a second as a rule. Their own SDKs wait ten and sixty, which is too long for a code. */
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 10_000, bodyMs: 5_000 }
 
@@ -187,7 +182,7 @@ export function defineTemplateCarrier<
   const N extends string,
   S extends Settings,
   P extends TemplateCarrierSettings,
->(carrier: TemplateCarrier<N, S, P>): DefinedCarrier<N, S, P> {
+>(carrier: TemplateCarrier<N, S, P>) {
   const { name, title, lists, sendAction = 'SendSms', notes = [] } = carrier
   const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
   const called: string = name
@@ -196,8 +191,7 @@ export function defineTemplateCarrier<
 
   /** @param connections requests at the same time at most; one connection each. */
   function createApi(settings: P, connections: number) {
-    const { apiUrl: baseUrl, clock, proxy } = settings
-    const api = createHttpApi({ baseUrl, connections, clock, limits: settings.limits, proxy })
+    const api = createHttpApi({ ...settings, baseUrl: settings.apiUrl, connections })
     async function call(action: string, params: JsonObject, signal?: AbortSignal, expiresAt?: number) {
       const request = carrier.signRequest(settings, action, params)
       const result = await api.request(request, signal, expiresAt)

@@ -1,14 +1,13 @@
 import { quote, type Sentence, say, term, type Words } from '../language/sentence.ts'
 import type { SmsSender } from '../messages/message.ts'
 import { type CheckResult, checksOf } from '../runtime/check-result.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { readFrom } from '../settings/senders.ts'
 import type { ParsedSetting, SettingFault, Values } from '../settings/setting.ts'
 import { missingSettings, settingWithReader, textSetting } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
 import { createCodeTable, faultOfReport, judgeStatus, outcomeOfVerdict, type Refusal } from './codes.ts'
 import { type Diagnosis, diagnoseExchange, unverified } from './diagnosis.ts'
-import type { FailedExchange, HttpLimits, HttpProxy } from './http-client.ts'
+import type { FailedExchange, HttpApiSettings, HttpLimits } from './http-client.ts'
 import { longestExchangeMs, outcomeWithoutAnswer, readRetryAfter } from './http-client.ts'
 import { textOf } from './json-answer.ts'
 import { type ChannelSettings, checkLogin, type ProviderModule, proxyOf } from './module.ts'
@@ -79,38 +78,32 @@ function readApiKey(
 /** Twilio answers within a second as a rule; 30 s is the SDK's own limit. */
 const LIMITS: HttpLimits = { connectMs: 5_000, answerMs: 30_000, bodyMs: 5_000 }
 
-export interface TwilioSettings {
+export interface TwilioSettings extends HttpApiSettings {
   readonly accountSid: string
   /** Either the account's token or an API key. */
   readonly login:
     | { readonly authToken: string }
     | { readonly apiKeySid: string; readonly apiKeySecret: string }
-  /** Where the API is, when not at https://api.twilio.com: another region, or a stand-in. */
-  readonly apiUrl?: string
+  readonly apiUrl: string
   /** The sender of a message that names none itself. */
   readonly sender?: SmsSender | undefined
   /** Requests in flight at most; one connection each. */
   readonly concurrency?: number
   /** Says where Twilio shall report what becomes of a message, by its id; undefined: nowhere. */
   readonly statusCallback?: (id: string) => string | undefined
-  readonly clock: Clock
-  readonly limits?: Partial<HttpLimits>
-  readonly proxy?: HttpProxy | undefined
 }
 
 // Request
 
 /** Sends SMS through Twilio's API with its own SDK, which is loaded with the first message or by `load`. */
 export function createTwilioProvider(settings: TwilioSettings): Provider {
-  const { accountSid, login, apiUrl: baseUrl = 'https://api.twilio.com', proxy, clock } = settings
-  const { concurrency: connections = 200, limits } = settings
+  const { accountSid, login, apiUrl: baseUrl, concurrency: connections = 200, clock } = settings
   const [user, secret] =
     'authToken' in login ? [accountSid, login.authToken] : [login.apiKeySid, login.apiKeySecret]
 
   async function openApi(): Promise<TwilioApi> {
     const { createTwilioApi } = await import('./twilio-sdk.ts')
-    const options = { baseUrl, connections, limits: { ...LIMITS, ...limits }, proxy, clock }
-    return createTwilioApi({ accountSid, user, secret }, options)
+    return createTwilioApi({ accountSid, user, secret }, { ...settings, baseUrl, connections })
   }
   let opened: Promise<TwilioApi> | undefined
   const load = () => (opened ??= openApi())

@@ -1,4 +1,4 @@
-import { createServer, type Http2Server } from 'node:http2'
+import { createSecureServer, createServer, type Http2Server } from 'node:http2'
 import { createServer as createTcpServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import t, { type Test } from 'tap'
@@ -73,6 +73,25 @@ t.test('why a connection ended, or did not begin', async t => {
     is: 'unreachable',
     why: 'the server does not speak HTTP/2',
   })
+})
+
+t.test('over TLS the client connects only to a server whose certificate is trusted', async t => {
+  const certificate = await createCertificate(Date.now())
+  const server = createSecureServer(certificate)
+  server.on('sessionError', () => {})
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    // A server that says nothing but 200, and ends the authentication.
+    if (headers[':path'] === '/auth') stream.end()
+    else stream.write('{"topic":"a/b","msgId":1,"payload":{"x":1}}')
+  })
+  const origin = `https://localhost:${await listen(t, server)}`
+  const wary = hold(t, origin, { onMessage: () => void t.fail('it is heard') })
+  t.match(await wary.end, { is: 'unreachable', why: { text: /CERT/ } })
+  trustDuring(t, certificate.cert)
+  const message = new Promise(onMessage => void hold(t, origin, { onMessage }))
+  t.match(await message, { kind: 'unknown', topic: 'a/b', id: '1', payload: { x: 1 } })
 })
 
 t.test('all streams of a connection may bring sixteen megabytes that nobody has read', async t => {

@@ -77,9 +77,9 @@ export interface GatewaySettings extends HttpApiSettings {
 
 /** Sends SMS by an HTTP gateway as the operator's file describes it, one recipient a request. */
 export function createGatewayProvider(settings: GatewaySettings): Provider {
-  const { gateway, secrets, clock, limits, proxy } = settings
+  const { gateway, secrets, clock } = settings
   const { name, origin, concurrency } = gateway
-  const api = createHttpApi({ baseUrl: origin, connections: concurrency, clock, limits, proxy })
+  const api = createHttpApi({ ...settings, baseUrl: origin, connections: concurrency })
   return createSmsProvider({
     name,
     concurrency,

@@ -29,19 +29,15 @@ const ABORTED = notBegun('aborted', 'stopped by us')
  * @throws TypeError when the URL is not one of readSmtpUrl's, or the DKIM key is no RSA key.
  */
 export function createSmtpProvider(settings: SmtpSettings): Provider {
-  const { name, connections = 50, dkim, accessTokens: tokens, clock = { now: Date.now } } = settings
-  const { ehloName, bounceTo, loginWithoutTls, tls } = settings
+  const { name, bounceTo, connections = 50, dkim, accessTokens: tokens } = settings
   const address = readSmtpUrl(settings.url)
   if ('wrong' in address) throw new TypeError(`the SMTP URL ${String(address.wrong)}`)
   const { user, pass } = address.auth ?? { user: '', pass: '' }
   const options: SmtpConnectionOptions = {
+    clock: { now: Date.now },
+    ...settings,
     address,
     limits: { ...SMTP_LIMITS, ...settings.limits },
-    clock,
-    ehloName,
-    bounceTo,
-    loginWithoutTls,
-    tls,
     signMessage: dkim && createDkimSigner(dkim),
     tokenLogin: tokens !== undefined && user !== '' && pass === '' ? { user, tokens } : undefined,
   }

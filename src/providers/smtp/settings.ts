@@ -77,13 +77,17 @@ export function* findSmtpFaults(settings: Given): Generator<SettingFault> {
   yield* missingSettings(settings, {
     SMTP_URL: 'e-mail is on (EMAIL_TOKEN), so name your mail server: smtp://user:password@host:587',
   })
-  const withoutPassword = URLS.filter(name => lacksPassword(settings[name]))
+  const servers = URLS.flatMap(name => {
+    const address = readSmtpUrl(settings[name] ?? '')
+    return 'wrong' in address ? [] : [{ name, ...address }]
+  })
+  const withoutPassword = servers.flatMap(({ name, auth }) => (auth?.pass === '' ? name : []))
   if (settings.SMTP_OAUTH2_TOKEN_URL !== undefined)
     yield* findTokenFaults(settings, withoutPassword.length > 0)
   else yield* findPasswordFaults(settings, withoutPassword)
   if (settings.SMTP_LOGIN_WITHOUT_TLS === false)
-    for (const name of URLS)
-      if (logsInWithoutTls(settings[name]))
+    for (const { name, host, secure, startTls, auth } of servers)
+      if (auth !== undefined && !secure && startTls === 'off' && !isLoopback(host))
         yield {
           name,
           problem: 'has a login and ?ignoreTLS=true, so that it would cross the network in the clear',
@@ -123,11 +127,6 @@ function* findTokenFaults(settings: Given, isUsed: boolean): Generator<SettingFa
   })
 }
 
-function lacksPassword(url = ''): boolean {
-  const address = readSmtpUrl(url)
-  return !('wrong' in address) && address.auth?.pass === ''
-}
-
 const URLS = ['SMTP_URL', 'SMTP_FALLBACK_URL'] as const
 const OAUTH2 = [
   'SMTP_OAUTH2_CLIENT_ID',
@@ -135,12 +134,6 @@ const OAUTH2 = [
   'SMTP_OAUTH2_REFRESH_TOKEN',
   'SMTP_OAUTH2_SCOPE',
 ] as const
-
-function logsInWithoutTls(url = ''): boolean {
-  const address = readSmtpUrl(url)
-  if ('wrong' in address || address.auth === undefined || address.secure) return false
-  return address.startTls === 'off' && !isLoopback(address.host)
-}
 
 /** An SMTP URL, read: the server, and the way to connect to it. */
 export interface SmtpAddress {

