@@ -256,11 +256,7 @@ export const aliyunApi = {
       ? { body }
       : { code, message: withoutRequest(textOf(body?.['Message'])) }
   },
-  params: {
-    areNamed: true,
-    fault: (template: string) =>
-      say('the parameters of {template} must be named, as its text names them', { template }),
-  },
+  hasNamedParams: true,
   numberOf: vendorNumber,
   judgeCode,
   windowOf,

@@ -133,8 +133,8 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
   signRequest(settings: P, action: string, params: JsonObject): HttpRequest
   read(answer: JsonAnswer): Reading
 
-  /** The values of a template are named, or in an order; what is said where the file has it otherwise. */
-  readonly params: { readonly areNamed: boolean; fault(template: string): Words }
+  /** The values of a template are named; else they are in an order. */
+  readonly hasNamedParams: boolean
   /** The values that a template accepts; undefined: nobody knows. */
   rulesOf(message: OutgoingSms): ValueRules | undefined
   /** A number as the carrier writes it. */
@@ -183,7 +183,7 @@ export function defineTemplateCarrier<
   S extends Settings,
   P extends TemplateCarrierSettings,
 >(carrier: TemplateCarrier<N, S, P>) {
-  const { name, title, lists, sendAction = 'SendSms', notes = [] } = carrier
+  const { name, title, lists, hasNamedParams, sendAction = 'SendSms', notes = [] } = carrier
   const { setting: signatureSetting, abroad: isSignedAbroad } = carrier.signature
   const called: string = name
   const signatureName: string = signatureSetting ?? 'SMS_TEMPLATES_FILE'
@@ -293,8 +293,12 @@ export function defineTemplateCarrier<
     const signName = use.signature ?? (isNeeded ? settings.signName : undefined)
     if (isNeeded && signName === undefined)
       return { why: say('it has no signature: set {setting}', { setting: signatureName }) }
-    if (Array.isArray(params) === carrier.params.areNamed && Object.keys(params).length > 0)
-      return { why: carrier.params.fault(template) }
+    if (Array.isArray(params) === hasNamedParams && Object.keys(params).length > 0)
+      return {
+        why: hasNamedParams
+          ? say('the parameters of {template} must be named, as its text names them', { template })
+          : say('the parameters of template {template} must be a list, in its order', { template }),
+      }
     const rules = carrier.rulesOf(message)
     const fault = rules && findValueFault(params, message.params['code'], rules)
     return fault ? { why: fault } : { template, signName, params }

@@ -285,11 +285,7 @@ export const { module: tencent, createProvider: createTencentProvider } = define
   },
   signRequest,
   read: readAnswer,
-  params: {
-    areNamed: false,
-    fault: template =>
-      say('the parameters of template {template} must be a list, in its order', { template }),
-  },
+  hasNamedParams: false,
   rulesOf: () => RULES,
   numberOf: ({ to }) => to,
   /** @see https://cloud.tencent.com/document/api/382/55981 */
