@@ -252,10 +252,8 @@ const KNOWN_MS = 24 * 3_600_000
  * Slows guesses down: counts each source's different wrong tokens, in fixed windows.
  * @param now ms; only differences count.
  */
-export function createLoginThrottle(
-  now: () => number,
-  { windowMs, perSource, sources } = LOGIN_THROTTLE_LIMITS,
-) {
+export function createLoginThrottle(now: () => number) {
+  const { windowMs, perSource, sources } = LOGIN_THROTTLE_LIMITS
   /** When a right token was last used by a source, by both, the latest last. */
   const uses = new Map<string, number>()
   /** Digests of the wrong tokens, by source, the oldest source first. */

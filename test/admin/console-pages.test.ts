@@ -5,7 +5,7 @@ import { createAdminListener } from '../../src/admin/listener.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
 import { quote } from '../../src/language/sentence.ts'
 import { type MessageView, StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { viewOf } from '../rigs/view.ts'
+import { sentMessage, viewOf } from '../rigs/view.ts'
 import { rendererFor } from '../words/rendering.ts'
 
 const NOW = Date.parse('2026-11-21T02:04:00Z')
@@ -42,10 +42,9 @@ async function consoleOf(given: Partial<ServiceView>, more: Partial<ConsoleOptio
 }
 
 const row: MessageView = {
-  id: ID,
+  ...sentMessage,
   channel: 'email',
   kind: 'file',
-  purpose: 'file',
   maskedRecipient: 'a***@example.com',
   state: 'refused',
   answer: 'content',
@@ -53,9 +52,7 @@ const row: MessageView = {
   ambiguous: 1,
   arrivedAt: NOW - 5000,
   expiresAt: NOW + 60_000,
-  dueAt: null,
   finalAt: NOW - 4000,
-  providerId: null,
   receipt: { status: 'undelivered', errorCode: '5.1.1', at: NOW - 1000 },
   timeline: [
     { at: NOW - 4500, tookMs: 250, provider: 'smtp', outcome: 'retry', code: '450', reply: '450 later' },

@@ -6,7 +6,7 @@ import { callbackKinds } from '../../src/messages/kinds.ts'
 import { inZone } from '../rigs/in-zone.ts'
 import { EMAIL_TOKEN, mailBody, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 import { startTwoCarriers } from '../rigs/two-carriers.ts'
-import { viewOf } from '../rigs/view.ts'
+import { sentMessage, viewOf } from '../rigs/view.ts'
 
 const code = (to: string, digits: string) =>
   mailBody({ to, subject: 'Your code' }, { type: 5, url: undefined, code: digits, hour: '0.5' })
@@ -140,22 +140,15 @@ t.test(
 t.test('a message’s page offers what can be done to it, and stays current while it can change', async t => {
   const now = Date.parse('2026-11-21T02:04:00Z')
   const row = {
-    id: 'a'.repeat(32),
+    ...sentMessage,
     channel: 'email',
     kind: 'file',
-    purpose: 'other',
     maskedRecipient: 'a***@example.com',
     state: 'queued',
-    answer: null,
-    attempts: 0,
-    ambiguous: 0,
     arrivedAt: now - 5000,
     expiresAt: now + 60_000,
     dueAt: now,
     finalAt: null,
-    providerId: null,
-    receipt: null,
-    timeline: [],
   }
   const show = async (path: string, more: object, query = {}) => {
     const found = { ...row, ...more }

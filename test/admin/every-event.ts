@@ -1,7 +1,7 @@
 import { createServiceHealth } from '../../src/admin/service-health.ts'
 import { createEmitter, type EventOf, type EventType, type ServiceEvent } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
-import { viewOf } from '../rigs/view.ts'
+import { idleCarrier, viewOf } from '../rigs/view.ts'
 
 const message = { id: 'a1', channel: 'sms', kind: 'login-code', masked: '+86*******8000' } as const
 const error = new Error('disk full')
@@ -256,6 +256,7 @@ export const view = viewOf({
   },
   channelStatus: () => [
     {
+      ...idleCarrier,
       channel: 'email',
       provider: 'smtp',
       inFlight: 1,
@@ -275,8 +276,6 @@ export const view = viewOf({
         code: '421',
         reply: quote('not now'),
       },
-      isSecond: false,
-      destinations: [],
       partialFaults: [
         {
           scope: 'message',
@@ -291,19 +290,11 @@ export const view = viewOf({
       ],
     },
     {
-      channel: 'sms',
-      provider: 'twilio',
+      ...idleCarrier,
       inFlight: 3,
-      waiting: 0,
-      awaitingReply: 0,
       limit: 10,
-      limitReason: 'start',
       limitWhy: quote('not measured yet'),
-      breaker: 'closed',
-      breakerUntil: null,
-      fault: null,
       isSecond: true,
-      destinations: [],
       partialFaults: [
         {
           scope: 'template',

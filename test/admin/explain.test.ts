@@ -9,48 +9,27 @@ import { packWords, quote, say } from '../../src/language/sentence.ts'
 import type { MessageView, ReportFault } from '../../src/outbox/outbox.ts'
 import { showLocalTimes } from '../../src/runtime/terminal.ts'
 import { inZone } from '../rigs/in-zone.ts'
+import { idleCarrier, sentMessage } from '../rigs/view.ts'
 
 const MINUTE = 60_000
 const NOW = Date.parse('2026-11-21T02:04:00Z')
 const row: MessageView = {
-  id: 'a'.repeat(32),
-  channel: 'sms',
-  kind: 'login-code',
-  purpose: 'code',
-  maskedRecipient: '+86*******8000',
-  state: 'sent',
-  answer: null,
-  attempts: 1,
-  ambiguous: 0,
+  ...sentMessage,
   arrivedAt: NOW - MINUTE,
   expiresAt: NOW + 9 * MINUTE,
-  dueAt: null,
   finalAt: NOW - MINUTE + 200,
   providerId: 'SM1',
-  receipt: null,
   timeline: [
     { at: NOW - MINUTE, tookMs: 200, provider: 'twilio', outcome: 'sent', code: '201', reply: 'queued' },
   ],
 }
 const works: ProviderView = {
-  inFlight: 0,
-  waiting: 0,
-  awaitingReply: 0,
-  limit: 1,
-  isSecond: false,
+  ...idleCarrier,
   destinations: [],
   up: null,
   since: null,
   lastSentAt: null,
-  channel: 'sms',
-  provider: 'twilio',
-  breaker: 'closed',
-  breakerUntil: null,
-  fault: null,
-  limitReason: 'start',
-  limitWhy: '',
   lastError: null,
-  partialFaults: [],
 }
 const last = (more: object): Partial<MessageView> => ({
   timeline: [{ at: NOW, tookMs: 5, provider: 'twilio', outcome: 'retry', code: '1', reply: '', ...more }],

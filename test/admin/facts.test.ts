@@ -18,7 +18,7 @@ import type { ChannelStatus } from '../../src/delivery/port.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { quote, type Sentence } from '../../src/language/sentence.ts'
 import { type EndedMessage, StoreUnavailable, type Summary } from '../../src/outbox/outbox.ts'
-import { viewOf } from '../rigs/view.ts'
+import { idleCarrier, sentMessage, viewOf } from '../rigs/view.ts'
 
 const NOW = Date.parse('2026-11-21T02:04:00Z')
 const MINUTE = 60_000
@@ -26,23 +26,7 @@ const DAY = 86_400_000
 /** What others say, which may be about a person. */
 const SAID = quote('no <ann@example.com>')
 
-const lane: ChannelStatus = {
-  channel: 'sms',
-  provider: 'twilio',
-  inFlight: 0,
-  waiting: 0,
-  awaitingReply: 0,
-  limit: 1,
-  limitReason: 'start',
-  limitWhy: '',
-  breaker: 'closed',
-  breakerUntil: null,
-  fault: null,
-  isSecond: false,
-  destinations: [],
-  partialFaults: [],
-}
-const mailLane: ChannelStatus = { ...lane, channel: 'email', provider: 'smtp' }
+const mailLane: ChannelStatus = { ...idleCarrier, channel: 'email', provider: 'smtp' }
 const down: ProviderStatus = {
   provider: 'twilio',
   channel: 'sms',
@@ -61,25 +45,8 @@ const template: PartialFault = {
   reply: SAID,
 }
 const quiet = await viewOf().queries.readSummary(0)
-/** A message that waits, and what it uses. */
-const waiting = {
-  id: 'a'.repeat(32),
-  channel: 'sms',
-  kind: 'login-code',
-  purpose: 'code',
-  maskedRecipient: '+86*******8000',
-  state: 'queued',
-  answer: null,
-  attempts: 1,
-  ambiguous: 0,
-  arrivedAt: NOW,
-  expiresAt: NOW,
-  dueAt: null,
-  finalAt: null,
-  providerId: null,
-  receipt: null,
-  timeline: [],
-}
+/** A message that waits. */
+const waiting = { ...sentMessage, state: 'queued', arrivedAt: NOW, expiresAt: NOW, finalAt: null }
 
 type Given = Partial<Omit<ServiceView, 'health'>> & { readonly health?: Partial<ServiceView['health']> }
 
@@ -90,7 +57,7 @@ function serviceOf({ health, ...given }: Given, summary: Partial<Summary> | null
     now: () => NOW,
     wall: () => NOW,
     channels: ['email', 'sms'],
-    channelStatus: () => [mailLane, lane],
+    channelStatus: () => [mailLane, idleCarrier],
     deviceAlerts: () => devices,
     webhooks: () => ({ ...events, waiting: 0, oldestAt: null, failing: null }),
     ...serving(15 * DAY),
@@ -113,7 +80,7 @@ const ofSms = (more: object): Given => ({
   },
 })
 const carrier = (more: Partial<ChannelStatus>): Given => ({
-  channelStatus: () => [mailLane, { ...lane, ...more }],
+  channelStatus: () => [mailLane, { ...idleCarrier, ...more }],
 })
 const serving = (
   left: number,
@@ -384,16 +351,16 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
       channelStatus: () => channelStatus,
       health: { providers: () => [{ ...down, lastError: { at: NOW, code: '1', reply: '', whose } }] },
     }).join()
-  const aliyun = { ...lane, provider: 'aliyun' }
-  t.match(downBy('ours', lane), /: 1\. This is ours to mend: [^.]*\.$/)
-  t.match(downBy('later', lane, aliyun), 'Messages go to another carrier of their route')
-  t.match(downBy('later', lane, { ...aliyun, breaker: 'open' }), wait, 'which is left alone, too')
-  t.match(downBy('later', lane, { ...aliyun, channel: 'email' }), wait)
-  t.match(downBy('later', { ...lane, breaker: 'half-open' }), 'It is tried by one message at a time.')
-  t.notMatch(downBy('later', lane, { ...aliyun, breaker: 'open' }), 'one message at a time')
+  const aliyun = { ...idleCarrier, provider: 'aliyun' }
+  t.match(downBy('ours', idleCarrier), /: 1\. This is ours to mend: [^.]*\.$/)
+  t.match(downBy('later', idleCarrier, aliyun), 'Messages go to another carrier of their route')
+  t.match(downBy('later', idleCarrier, { ...aliyun, breaker: 'open' }), wait, 'which is left alone, too')
+  t.match(downBy('later', idleCarrier, { ...aliyun, channel: 'email' }), wait)
+  t.match(downBy('later', { ...idleCarrier, breaker: 'half-open' }), 'It is tried by one message at a time.')
+  t.notMatch(downBy('later', idleCarrier, { ...aliyun, breaker: 'open' }), 'one message at a time')
   t.match(lines({ health: { providers: () => [{ ...down, lastError: null }] } }), [/: it does not answer\./])
 
-  const refusing = { ...lane, partialFaults: [template] }
+  const refusing = { ...idleCarrier, partialFaults: [template] }
   const refusedBeside = (other: Partial<ChannelStatus>) =>
     lines({ channelStatus: () => [refusing, { ...aliyun, ...other }] })[0]
   const instead = 'The template’s code is SMS_1. aliyun sends instead, where the route names it.'

@@ -2,34 +2,18 @@ import t from 'tap'
 import { messagePages } from '../../src/admin/console/messages.ts'
 import type { ConsoleOptions, PageRequest } from '../../src/admin/console/page.ts'
 import { readPage } from '../../src/admin/status/status.ts'
-import type { ListFilter, MessageView } from '../../src/outbox/outbox.ts'
-import { viewOf } from '../rigs/view.ts'
-
-/** A message as the store shows it. */
-const row: MessageView = {
-  id: 'a'.repeat(32),
-  channel: 'sms',
-  kind: 'login-code',
-  purpose: 'code',
-  maskedRecipient: '+86*******8000',
-  state: 'sent',
-  answer: null,
-  attempts: 1,
-  ambiguous: 0,
-  arrivedAt: 0,
-  expiresAt: 60_000,
-  dueAt: null,
-  finalAt: 1000,
-  providerId: null,
-  receipt: null,
-  timeline: [],
-}
+import type { ListFilter } from '../../src/outbox/outbox.ts'
+import { sentMessage, viewOf } from '../rigs/view.ts'
 
 /** A store with so many messages of each callback, the newest callback first; each arrived a second after the last. */
 function storeOf(recipients: readonly number[]) {
   const asked: ListFilter[] = []
   const rows = recipients.flatMap((count, at) =>
-    Array.from({ length: count }, (_, n) => ({ ...row, id: `${at}.${n}`, arrivedAt: 1_000_000 - at * 1000 })),
+    Array.from({ length: count }, (_, n) => ({
+      ...sentMessage,
+      id: `${at}.${n}`,
+      arrivedAt: 1_000_000 - at * 1000,
+    })),
   )
   const listMessages = async (filter: ListFilter) => {
     asked.push(filter)
