@@ -223,17 +223,9 @@ t.test('a client that is driven by the document gets what it describes, from eve
     t.equal((await call('readCounts', { params: { minutes } })).status, 400, minutes)
 
   t.match(await call('readCounts', { token: null }), { status: 401, body: { error: 'no-token' } })
-  t.match(await call('readCounts', { token: 'wrong-canary-wrong' }), {
-    status: 401,
-    body: { error: 'wrong-token' },
-  })
   t.match(await call('readCounts', { token: METRICS_TOKEN }), {
     status: 403,
     body: { error: 'metrics-token' },
-  })
-  t.match(await call('readCounts', { headers: { 'sec-fetch-site': 'cross-site' } }), {
-    status: 403,
-    body: { error: 'cross-site' },
   })
 
   t.match(await call('forgetRecipient', { body: { recipient: 'ann@example.com' } }), {

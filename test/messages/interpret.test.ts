@@ -24,21 +24,21 @@ function read(result: Interpretation) {
   if (!result.ok) throw new Error(`${result.pointer} ${result.why}`)
   return result
 }
-function refused(result: Interpretation) {
-  if (result.ok) throw new Error(`taken as ${result.kind}`)
-  return result
+/** Where the fault is, and what. */
+function fault(result: Interpretation): string {
+  return result.ok ? `taken as ${result.kind}` : `${result.pointer} ${result.why}`
 }
 
 t.test('a number that JSON has not kept exactly is no code', async t => {
   for (const code of ['12345678901234567890', '1e400', '-1e400', '1e21', '1e-7', '0.12345678901234567']) {
     const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
     t.match(
-      refused(interpret('email', email(body))),
-      { pointer: '/email_param/code', why: 'is a number that cannot be read exactly' },
+      fault(interpret('email', email(body))),
+      '/email_param/code is a number that cannot be read exactly',
       code,
     )
     const plain = JSON.parse(`{"plain_email": ${code}}`) as object
-    t.match(refused(interpret('email', email({ type: 99 }, plain))), { pointer: '/plain_email' }, code)
+    t.match(fault(interpret('email', email({ type: 99 }, plain))), '/plain_email ', code)
   }
   for (const code of ['9007199254740991', '1.5', '1234567.1']) {
     const body = JSON.parse(`{"type": 5, "code": ${code}}`) as object
@@ -62,14 +62,10 @@ t.test('a subject is required, on one line, and keeps its own direction', async 
     ['a'],
     'a\ud800',
   ]) {
-    t.match(refused(interpret('email', { ...email({ type: 5, code: '1' }), subject })), {
-      pointer: '/subject',
-    })
+    t.match(fault(interpret('email', { ...email({ type: 5, code: '1' }), subject })), '/subject ')
   }
   t.equal(read(interpret('email', { ...email({ type: 5, code: '1' }), subject: 42 })).content.subject, '42')
-  t.match(refused(interpret('email', { to: 'a@b.test', email_param: { type: 5, code: '1' } })), {
-    pointer: '/subject',
-  })
+  t.match(fault(interpret('email', { to: 'a@b.test', email_param: { type: 5, code: '1' } })), '/subject ')
 })
 
 t.test('blanks around a value are cut, and a tab in a name is one', async t => {
@@ -83,10 +79,8 @@ t.test('blanks around a value are cut, and a tab in a name is one', async t => {
   const link = read(interpret('email', email({ type: 1, url: '\thttps://example.com/x \t' })))
   t.equal(link.content.params['url'], 'https://example.com/x')
   t.equal(read(interpret('sms', sms({ type: 4, code: '\t1234\t' }))).content.params['code'], '1234')
-  t.match(refused(interpret('sms', sms({ type: 4, code: '12\t34' }))), { pointer: '/sms_param/code' })
-  t.match(refused(interpret('email', email({ type: 1, url: 'https://example.com/x\n' }))), {
-    pointer: '/email_param/url',
-  })
+  t.match(fault(interpret('sms', sms({ type: 4, code: '12\t34' }))), '/sms_param/code ')
+  t.match(fault(interpret('email', email({ type: 1, url: 'https://example.com/x\n' }))), '/email_param/url ')
 })
 
 t.test('when a required parameter is missing or unusable the plain text is sent', async t => {
@@ -98,11 +92,9 @@ t.test('when a required parameter is missing or unusable the plain text is sent'
     t.equal(result.content.plain, plain)
     t.same(result.content.params, { hour: '3' })
     t.equal(result.validityMs, 3 * HOUR)
-    t.match(refused(interpret('email', email({ type: 1, url }))), { pointer: '/email_param/url' })
+    t.match(fault(interpret('email', email({ type: 1, url }))), '/email_param/url ')
   }
-  t.match(refused(interpret('email', email({ type: 1 }, { plain_email: 'a\u0007b' }))), {
-    pointer: '/plain_email',
-  })
+  t.match(fault(interpret('email', email({ type: 1 }, { plain_email: 'a\u0007b' }))), '/plain_email ')
   const lost = read(interpret('sms', sms({ type: 4, minute: 5 }, { plain_sms: 'Code 1234' })))
   t.match(lost, {
     kind: 'login-code',
@@ -121,8 +113,8 @@ t.test('an unknown type is delivered as plain text, or refused without any', asy
     const result = read(interpret('email', email({ type }, { plain_email: 'Hello' })))
     t.match(result, { kind: 'plain', purpose: 'plain', validityMs: 24 * HOUR })
     t.match(result.content, { words: 'plain', plain: 'Hello', params: {} })
-    t.match(refused(interpret('email', email({ type }))), { pointer: '/email_param/type' })
-    t.match(refused(interpret('sms', sms({ type: type === 4 ? 5 : type }))), { pointer: '/sms_param/type' })
+    t.match(fault(interpret('email', email({ type }))), '/email_param/type ')
+    t.match(fault(interpret('sms', sms({ type: type === 4 ? 5 : type }))), '/sms_param/type ')
   }
   t.equal(
     read(interpret('sms', sms({ type: 9, code: '1' }, { plain_sms: 'Code 1' }))).validityMs,
@@ -145,11 +137,9 @@ t.test('unknown keys, inherited ones and odd shapes are harmless', async t => {
     interpret('email', email({ type: 5, code: '1', url: 'javascript:1', extra: { deep: [1] } }, { more: 1 })),
   )
   t.same(result.content.params, { code: '1' })
-  t.match(refused(interpret('email', email(Object.create({ type: 5, code: '1' })))), {
-    pointer: '/email_param/type',
-  })
+  t.match(fault(interpret('email', email(Object.create({ type: 5, code: '1' })))), '/email_param/type ')
   for (const odd of [null, [], 'x', 1]) {
-    t.match(refused(interpret('email', { ...email({}), email_param: odd })), { pointer: '/email_param' })
+    t.match(fault(interpret('email', { ...email({}), email_param: odd })), '/email_param ')
   }
 })
 
@@ -203,7 +193,7 @@ t.test('a code is opaque, but stays on its line and exact', async t => {
   const marks = '\u0007|\u001b[31m|\r\n|\u0085|\u2028|\u2029|\u2066'.split('|').map(mark => `12${mark}34`)
   const wrong = ['12\n34', '12\u000034', '1\u202e2', '\ud800', 2 ** 60, true, [], 'x'.repeat(1025), ...marks]
   for (const code of wrong) {
-    t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code' })
+    t.match(fault(interpret('sms', sms({ type: 1, code }))), '/sms_param/code ')
   }
 })
 
@@ -227,16 +217,12 @@ t.test('a text without a visible character is blank, and counts as absent', asyn
   for (const text of INVISIBLE) {
     const name = encodeURI(text)
     t.match(
-      refused(interpret('email', { ...email({ type: 5, code: '1' }), subject: text })),
-      { pointer: '/subject', why: 'is missing or blank' },
+      fault(interpret('email', { ...email({ type: 5, code: '1' }), subject: text })),
+      '/subject is missing or blank',
       name,
     )
-    t.match(refused(interpret('sms', sms({ type: 1, code: text }))), { pointer: '/sms_param/code' }, name)
-    t.match(
-      refused(interpret('email', email({ type: 99 }, { plain_email: text }))),
-      { pointer: /type/ },
-      name,
-    )
+    t.match(fault(interpret('sms', sms({ type: 1, code: text }))), '/sms_param/code ', name)
+    t.match(fault(interpret('email', email({ type: 99 }, { plain_email: text }))), /^\S*type /, name)
     const { content } = read(interpret('email', email({ type: 8, username: text, time: 'noon' })))
     t.same(content.params, { time: 'noon' }, name)
   }
@@ -265,7 +251,7 @@ t.test(
       'a\u2069',
       'a \u2066\u202a b\u2069\u202c',
     ])
-      t.match(refused(said(text)), { pointer: '/plain_sms', why: /direction/ }, encodeURI(text))
+      t.match(fault(said(text)), /^\/plain_sms .*direction/, encodeURI(text))
   },
 )
 
@@ -273,22 +259,20 @@ t.test('plain text may stack as many marks on a letter as a script needs, and no
   const said = (marks: number) =>
     interpret('sms', sms({ type: 99 }, { plain_sms: `a${'\u0301'.repeat(marks)}b` }))
   t.ok(read(said(8)))
-  t.match(refused(said(9)), { pointer: '/plain_sms', why: 'stacks marks on a letter' })
+  t.match(fault(said(9)), '/plain_sms stacks marks on a letter')
 })
 
 t.test('plain text may hold a hundred links', async t => {
   const said = (count: number) =>
     interpret('email', email({ type: 99 }, { plain_email: 'https://example.com/x\n'.repeat(count) }))
   t.ok(read(said(100)))
-  t.match(refused(said(101)), { pointer: '/plain_email', why: 'holds more than 100 links' })
+  t.match(fault(said(101)), '/plain_email holds more than 100 links')
 })
 
 t.test('plain text keeps its lines; control characters make it unusable', async t => {
   const text = 'a\r\n\tb\u2028c'
   t.equal(read(interpret('email', email({ type: 99 }, { plain_email: text }))).content.plain, text)
-  t.match(refused(interpret('email', email({ type: 99 }, { plain_email: 'a\u0007b' }))), {
-    pointer: '/plain_email',
-  })
+  t.match(fault(interpret('email', email({ type: 99 }, { plain_email: 'a\u0007b' }))), '/plain_email ')
   const ours = read(interpret('email', email({ type: 5, code: '1' }, { plain_email: 'a\u0007b' })))
   t.notOk('plain' in ours.content)
 })
@@ -315,7 +299,7 @@ t.test('links in plain text are judged by the same policy', async t => {
     '192.0.2.1',
     'https://:pw@a.example.com/',
   ]) {
-    t.match(refused(said(`Go to ${bad} now`)), { pointer: '/plain_email' }, bad)
+    t.match(fault(said(`Go to ${bad} now`)), '/plain_email ', bad)
   }
   for (const fine of [
     'https://a.example.com。谢谢',
@@ -354,8 +338,8 @@ t.test(
 t.test('a code that holds a link or is longer than 32 characters is none', async t => {
   for (const code of ['http://evil.com', 'evil.com', 'www.evil.example', 'еvil。com', 'x'.repeat(33)]) {
     const why = code.startsWith('x') ? 'is longer than 32 characters' : 'holds a link'
-    t.match(refused(interpret('sms', sms({ type: 1, code }))), { pointer: '/sms_param/code', why }, code)
-    t.match(refused(interpret('email', email({ type: 3, code }))), { pointer: '/email_param/code', why })
+    t.match(fault(interpret('sms', sms({ type: 1, code }))), `/sms_param/code ${why}`, code)
+    t.match(fault(interpret('email', email({ type: 3, code }))), `/email_param/code ${why}`)
     const plain = read(interpret('sms', sms({ type: 1, code }, { plain_sms: 'Your code is 123456' })))
     t.match(plain.content, { words: 'plain', params: { code: undefined } })
   }
@@ -372,7 +356,7 @@ t.test('a name may have 1024 characters', async t => {
 
 t.test('plain SMS text of more than SMS_MAX_SEGMENTS is unusable', async t => {
   const one = reader({ smsMaxSegments: 1 })
-  t.match(refused(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), { pointer: '/plain_sms' })
+  t.match(fault(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(161) }))), '/plain_sms ')
   t.ok(read(one('sms', sms({ type: 99 }, { plain_sms: 'x'.repeat(160) }))))
   t.ok(read(one('email', email({ type: 99 }, { plain_email: 'x'.repeat(161) }))), 'a mail has no segments')
 })
