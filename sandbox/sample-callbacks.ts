@@ -38,8 +38,12 @@ export interface SampleCallback {
 }
 
 const PLAIN = {
-  en: { subject: 'Maintenance', words: 'Your maintenance window is tonight from 22:00 to 23:00.' },
-  'zh-CN': { subject: '系统维护', words: '系统将于今晚 22:00 至 23:00 维护。' },
+  en: {
+    subject: 'Maintenance',
+    words: 'Your maintenance window is tonight from 22:00 to 23:00.',
+    mark: ' Reference {mark}.',
+  },
+  'zh-CN': { subject: '系统维护', words: '系统将于今晚 22:00 至 23:00 维护。', mark: '编号 {mark}。' },
 } as const satisfies Readonly<Record<ReaderLanguage, object>>
 
 /** Every kind of the registry, and after each channel's a type that no version knows, with the platform's own text. */
@@ -77,7 +81,7 @@ export function createSampleCallback(kind: SampleKind, options: SampleOptions = 
   const { to = SAMPLE_RECIPIENT[kind.channel], round = 0, mark, language = 'en' } = options
   const told = sampleIn(language, { sample: kind })
   const subject = kind.kind === PLAIN_KIND ? PLAIN[language].subject : (told.subject ?? kind.subject)
-  const { params, words } = markParams({ ...kind, params: told.params }, PLAIN[language].words, mark)
+  const { params, words } = markParams({ ...kind, params: told.params }, PLAIN[language], mark)
   const plain = kind.kind === PLAIN_KIND ? words : null
   const laidOut = { type: round % 2 === 0 ? kind.type : String(kind.type), ...varyNumbers(params, round) }
   if (kind.channel === 'sms')
@@ -109,11 +113,14 @@ function titleOf(name: string): string {
 /** Puts the mark into the parameters. @returns them, and the words that must reach the reader */
 function markParams(
   kind: SampleKind,
-  plain: string,
+  plain: (typeof PLAIN)[ReaderLanguage],
   mark?: string,
 ): { params: Record<string, string>; words: string } {
   if (kind.kind === PLAIN_KIND)
-    return { params: {}, words: mark === undefined ? plain : `${plain} Reference ${mark}.` }
+    return {
+      params: {},
+      words: mark === undefined ? plain.words : `${plain.words}${plain.mark.replace('{mark}', mark)}`,
+    }
   const value = kind.params[kind.markedParam] ?? ''
   const words = mark === undefined ? value : markValue(kind.markedParam, value, mark)
   return { params: { ...kind.params, [kind.markedParam]: words }, words }
