@@ -15,11 +15,8 @@ t.test('the client authenticates, subscribes to each topic, and hands on the mes
   server.publish(reporter.event(second, 'door', { open: 1 }))
   server.publish(reporter.attributes(device, { temperature: 4 }))
   await until(() => messages.length === 3)
-  t.same(
-    messages.map(({ kind }) => kind).sort(),
-    ['alert', 'event', 'online-state'],
-    'not what was not asked for',
-  )
+  const kinds = messages.map(({ kind }) => kind).sort()
+  t.same(kinds, ['alert', 'event', 'online-state'], 'not what was not asked for')
   t.same(contract.violations(), [])
   t.match(client.status(), { subscribed: true, received: 3, malformed: 0, lastEnd: null })
 })
@@ -170,10 +167,8 @@ t.test('a refused credential is replaced at once', async t => {
 t.test('an application that stays refused logs in at once only once', async t => {
   const { logins, until, ends, waits } = await subscribed(t, { appId: 'somebody-else' })
   await until(() => ends.length >= 6)
-  t.same(
-    waits.slice(0, 6).map(ms => ms === 0),
-    [true, false, true, false, true, false],
-  )
+  const atOnce = waits.slice(0, 6).map(ms => ms === 0)
+  t.same(atOnce, [true, false, true, false, true, false])
   t.ok(ends.every(end => end.startsWith('refused: authenticate')))
   t.equal(logins(), ends.length, 'one login a try, none more')
 })
@@ -222,10 +217,7 @@ t.test('a stopped client does not connect again', async t => {
 })
 
 t.test('a slow consumer slows the stream down, and memory stays bounded', async t => {
-  let open = () => {}
-  const gate = new Promise<void>(resolve => {
-    open = resolve
-  })
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   let handled = 0
   const { server, reporter, ready, until, messages, client, ends } = await subscribed(t, {
     onMessage: async () => {

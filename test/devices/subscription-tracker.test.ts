@@ -2,7 +2,7 @@ import t from 'tap'
 import { createSubscriptionTracker } from '../../src/devices/ddq-client.ts'
 import { quote } from '../../src/language/sentence.ts'
 
-const END = { is: 'unreachable', why: quote('ECONNREFUSED'), logInAgain: false } as const
+const END = { is: 'unreachable', why: quote('ECONNREFUSED') } as const
 
 t.test('the time without a subscription counts over all the tries that fail meanwhile', async t => {
   let now = 1000
@@ -13,24 +13,18 @@ t.test('the time without a subscription counts over all the tries that fail mean
   subscription.recordEnd(END)
   now += 5000
   subscription.recordEnd({ ...END, why: quote('ETIMEDOUT') })
-  t.match(subscription.status(), {
-    subscribed: false,
-    forMs: 10_000,
-    lastEnd: { why: { text: 'ETIMEDOUT' } },
-  })
+  const lastEnd = { why: { text: 'ETIMEDOUT' } }
+  t.match(subscription.status(), { subscribed: false, forMs: 10_000, lastEnd })
   subscription.recordSubscription()
   now += 700
-  t.match(subscription.status(), { subscribed: true, forMs: 700, lastEnd: { why: { text: 'ETIMEDOUT' } } })
+  t.match(subscription.status(), { subscribed: true, forMs: 700, lastEnd })
   subscription.recordEnd(END)
   now += 300
   t.match(subscription.status(), { subscribed: false, forMs: 300 })
   subscription.recordStart()
   now += 100
-  t.same(
-    subscription.status(),
-    { subscribed: false, forMs: 100, lastEnd: null, refused: [] },
-    'another process watched meanwhile: its troubles are not this one’s',
-  )
+  // Another process watched meanwhile: its troubles are not this one's.
+  t.same(subscription.status(), { subscribed: false, forMs: 100, lastEnd: null, refused: [] })
 })
 
 t.test('the topics refused are those of the last subscription', async t => {

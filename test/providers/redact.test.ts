@@ -33,10 +33,8 @@ await t.test('what the provider repeats of the message is taken out', async t =>
 })
 
 await t.test('a number is taken out with and without its plus', async t => {
-  t.equal(
-    createRedactor({ to: '+8613800138000' }).reply("The 'To' number +8613800138000 (8613800138000) is wrong"),
-    "The 'To' number <recipient> (<recipient>) is wrong",
-  )
+  const { reply } = createRedactor({ to: '+8613800138000' })
+  t.equal(reply('To +8613800138000 (8613800138000) is wrong'), 'To <recipient> (<recipient>) is wrong')
 })
 
 await t.test('a hostile reply is no work', async () => {
@@ -179,10 +177,8 @@ t.test('a word of every reply goes when a parameter is that word, and hides no o
   t.equal(redact('accepted, queued', { params: { code: 'queued' } }), 'accepted, …')
   t.equal(redact('250 2.0.0 Ok: queued, 4711', { params: { code: '4711' } }), '250 2.0.0 Ok: queued, …')
   t.equal(redact('accepted: Zo\u00eb', { params: { name: 'Zo\u00eb Q' } }), 'accepted: Zo\u00eb')
-  t.equal(
-    redact('550 the gale of a farmer', { params: { name: 'Nightingale Farm' } }),
-    '550 the gale of a farmer',
-  )
+  const [text, params] = ['550 the gale of a farmer', { name: 'Nightingale Farm' }]
+  t.equal(redact(text, { params }), text)
 })
 
 // What has a digit beside a letter may be a code, and goes for that alone.

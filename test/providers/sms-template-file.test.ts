@@ -182,11 +182,8 @@ t.test('in Chinese a fault of a file says what is right there', async t => {
     [login('{ en: { params: [] } }'), '第 3 行：aliyun/login-code/mainland/en：缺少 template'],
     [login('{ template: "" }'), '第 3 行：aliyun/login-code/mainland/template：太短，至少 1 个字符'],
   ] as const) {
-    const read = parseSmsTemplates(text, KNOWN)
-    t.same(
-      read.faults.map(each => tellYamlFault(each).in('zh-CN')),
-      [chinese],
-    )
+    const [fault, ...more] = parseSmsTemplates(text, KNOWN).faults
+    t.same([fault && tellYamlFault(fault).in('zh-CN'), more], [chinese, []])
   }
   for (const [text, chinese] of [
     ['g:\n  request: { url: a, method: FETCH }', '第 2 行：g/request/method：必须是以下之一：GET, POST, PUT'],

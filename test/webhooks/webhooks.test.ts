@@ -43,22 +43,17 @@ t.test(
     t.match(byRecipient.get('a***@example.com'), { ...sent, channel: 'email', provider: 'smtp' })
     t.match(byRecipient.get('b***@example.org'), { state: 'refused', answer: 'recipient', code: /^550/ })
     t.match(byRecipient.get('+86*******8000'), { ...sent, channel: 'sms', provider: 'twilio' })
-    t.same(
-      of('provider.up').map(({ data }) => data['provider']),
-      ['smtp', 'twilio'],
-      'and how the providers are at the start',
-    )
+    const up = of('provider.up').map(({ data }) => data['provider'])
+    t.same(up, ['smtp', 'twilio'], 'and how the providers are at the start')
     const ids = receiver.told().map(({ id }) => id)
     t.equal(new Set(ids).size, ids.length, 'each once')
     t.equal(receiver.forged(), 0)
     for (const { body } of receiver.posts)
       for (const secret of ['104729', 'ann@', 'bob@', '13800138000', 'code=abc', 'no such user', 'activate'])
         if (body.includes(secret)) t.fail(`a POST says ${secret}`)
-    t.match(
-      await (await fetch(`${rig.service().adminUrl}/metrics`)).text(),
-      /event_posts_total\{result="delivered"\} [1-9]/,
-    )
-    t.match(await (await fetch(`${rig.service().adminUrl}/console`)).text(), 'Events waiting')
+    const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+    t.match(await page('/metrics'), /event_posts_total\{result="delivered"\} [1-9]/)
+    t.match(await page('/console'), 'Events waiting')
     t.notMatch(rig.log.join(''), 'as=courier', 'the URL may hold a key: it is in no log')
   },
 )

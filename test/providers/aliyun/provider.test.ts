@@ -107,11 +107,8 @@ t.test('an answer of the API means', async t => {
     t.match(inEnglish(await send()), expected, JSON.stringify(fault).slice(0, 60))
   }
   server.fault = () => refuse('isv.NEW_CODE', 'QWERTY is a word')
-  t.match(
-    inEnglish(await send(sms({ params: { code: 'QWERTY' } }))),
-    { reply: '… is a word' },
-    'a code of letters',
-  )
+  const lettered = sms({ params: { code: 'QWERTY' } })
+  t.match(inEnglish(await send(lettered)), { reply: '… is a word' }, 'a code of letters')
 })
 
 t.test('every published code has an outcome, the one that its verdict says', async t => {

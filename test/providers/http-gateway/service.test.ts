@@ -38,10 +38,8 @@ t.test('a gateway is a carrier as the others are: route, report, timeline, conso
   t.match(metrics, /attempts_total\{channel="sms",provider="vonage",outcome="sent"/)
   t.match(metrics, /attempts_total\{channel="sms",provider="vonage",outcome="retry",reason="8"/)
   t.match(metrics, /attempts_total\{channel="sms",provider="twilio",outcome="sent"/)
-  t.match(
-    rig.events().filter(each => each['event'] === 'attempt'),
-    [{ provider: 'vonage', outcome: 'retry', code: '8' }],
-  )
+  const attempts = rig.events().filter(each => each['event'] === 'attempt')
+  t.match(attempts, [{ provider: 'vonage', outcome: 'retry', code: '8' }])
   const [newest] = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
   t.match(await page(newest?.[0] ?? ''), /vonage[\s\S]*twilio/, 'the timeline names both')
   for (const line of rig.log)
@@ -70,11 +68,8 @@ t.test(
     second.fault = unreachable(phone.dialect, 'invalid phone number')
     t.equal((await rig.post('sms', smsBody({ to: '13800138002' }))).errCode, 4002002)
     first.fault = () => ({ is: 'answer', status: 200, body: '{"ok":false,"error":"CODE_INVALID"}' })
-    t.equal(
-      (await rig.post('sms', smsBody({ to: '13800138003' }))).errCode,
-      4002001,
-      'the first might have sent it',
-    )
+    const { errCode } = await rig.post('sms', smsBody({ to: '13800138003' }))
+    t.equal(errCode, 4002001, 'the first might have sent it')
     t.equal(second.standIn.requests.length, 3)
     const ready = await (await fetch(`${rig.service().adminUrl}/readyz`)).text()
     t.notMatch(ready, /telegram|android-phone/, 'no carrier is at fault')

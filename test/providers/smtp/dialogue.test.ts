@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t from 'tap'
 import { createTestCertificate } from '../../rigs/certificate.ts'
+import { until } from '../../rigs/until.ts'
 import { LOGIN, mail, startSmtp as start, urlOf } from './rig.ts'
 
 const certificate = await createTestCertificate()
@@ -15,10 +16,9 @@ for (const pipelining of [true, false])
       'EHLO courier.example.com',
       ...messages.flatMap(({ to }) => ['MAIL FROM:<bounce@example.com>', `RCPT TO:<${to}>`, 'DATA']),
     ])
-    t.strictSame(
-      server.mails.map(({ from, to }) => ({ from, to })),
-      messages.map(({ to }) => ({ from: 'bounce@example.com', to: [to] })),
-    )
+    const expected = messages.map(({ to }) => ({ from: 'bounce@example.com', to: [to] }))
+    t.match(server.mails, expected)
+    t.equal(server.mails.length, expected.length)
     t.ok(server.mails.every(({ data }, i) => data.equals(messages[i]?.raw ?? Buffer.alloc(0))))
   })
 
@@ -32,10 +32,8 @@ await t.test('dots are stuffed, lines end in CRLF, nothing else is touched', asy
   )
   t.ok(server.mails[0]?.data.equals(raw))
   const reads = server.connections[0]?.bytes.map(each => each.toString('latin1')) ?? []
-  t.ok(
-    reads.some(read => read.startsWith('Subject: x') && read.endsWith('end.\r\n.\r\n')),
-    'the dot comes with its mail',
-  )
+  const whole = reads.find(read => read.startsWith('Subject: x'))
+  t.match(whole, /end\.\r\n\.\r\n$/, 'the dot comes with its mail')
   await send({ ...mail(), raw: Buffer.from('.x\r\n\r\n.y') })
   t.equal(server.mails[1]?.wire.toString(), '..x\r\n\r\n..y\r\n.\r\n')
 })
@@ -74,10 +72,7 @@ await t.test('no address becomes a command or a second recipient', async t => {
   ]
   for (const to of hostile) await send({ ...mail(), to })
   const commands = server.connections.flatMap(connection => connection.commands)
-  t.strictSame(
-    commands.filter(line => /^RCPT TO:<[ef]@/.test(line)),
-    [],
-  )
+  t.notOk(commands.some(line => /^RCPT TO:<[ef]@/.test(line)))
   t.ok(commands.filter(line => line.startsWith('RCPT')).length <= hostile.length)
   t.ok(server.mails.every(({ to }) => to.length === 1))
 })
@@ -184,7 +179,7 @@ await t.test('a server that changes its mind about SMTPUTF8 is believed at its n
   for (const change of [true, false]) {
     const { length } = server.connections
     server.connections.at(-1)?.end()
-    while (server.openConnections() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(() => server.openConnections() === 0, 'it is closed')
     t.match(await send(mail(to)), change ? { is: 'rejected', code: 'no-smtputf8' } : { is: 'sent' })
     t.equal(server.connections.length, length + 1)
     offers = '250 SMTPUTF8'

@@ -37,7 +37,6 @@ const ROWS: readonly Row[] = [
   ['EHLO', stall, { ...later, ...untouched }],
   ['EHLO', drop, { ...later, ...untouched }],
   ['STARTTLS', say('454 4.7.0 TLS not available'), { is: 'retry', ...untouched }],
-  ['STARTTLS', say('502 5.5.1 no'), { is: 'retry', ...untouched }],
   ['STARTTLS', stall, { ...later, ...untouched }],
   ['STARTTLS', drop, { ...later, ...untouched }],
   ['STARTTLS', say('220 go ahead, and then no TLS'), { ...later, ...untouched }],
@@ -47,7 +46,6 @@ const ROWS: readonly Row[] = [
   ['AUTH', stall, { ...later, ...untouched }],
   ['AUTH', drop, { ...later, ...untouched }],
   ['MAIL', say('550 5.7.1 not your address'), ours],
-  ['MAIL', say('530 5.7.0 log in first'), ours],
   ['MAIL', say('452 4.3.1 full'), later],
   ['MAIL', say('421 4.3.2 not now', true), later],
   ['MAIL', stall, later],
@@ -55,7 +53,6 @@ const ROWS: readonly Row[] = [
   ['MAIL', reset, later],
   ['RCPT', say('550 5.1.1 no such user'), { is: 'rejected', scope: 'recipient', code: '550 5.1.1' }],
   ['RCPT', say('550 no such user'), { is: 'rejected', scope: 'recipient', code: '550' }],
-  ['RCPT', say('552 5.2.2 full'), { is: 'rejected', scope: 'recipient' }],
   ['RCPT', say('554 5.7.1 relaying denied'), ours],
   ['RCPT', say('450 4.2.0 greylisted'), later],
   ['RCPT', say('421 4.3.2 not now', true), later],
@@ -69,7 +66,6 @@ const ROWS: readonly Row[] = [
   ['DATA', reset, later],
   ['dot', say('554 5.6.0 spam'), { is: 'rejected', scope: 'message', code: '554 5.6.0' }],
   ['dot', say('550 5.1.1 no such user'), { is: 'rejected', scope: 'recipient' }],
-  ['dot', say('550 5.7.26 unauthenticated'), ours],
   ['dot', say('451 4.3.0 not now'), later],
   ['dot', say('421 4.3.2 not now', true), later],
   ['dot', stall, ambiguous],
@@ -103,11 +99,8 @@ for (const [wire, options] of Object.entries(WIRES))
           server.act = undefined
           t.match(await send(), { is: 'sent' }, 'the next message goes out')
           await until(() => server.openConnections() === 1, 'what failed is hung up')
-          t.equal(
-            new Set(server.mails.map(({ wire }) => idOf(wire))).size,
-            accepted + 1,
-            'and nothing went out twice',
-          )
+          const ids = new Set(server.mails.map(({ wire }) => idOf(wire)))
+          t.equal(ids.size, accepted + 1, 'and nothing went out twice')
         }),
       ),
     )
@@ -182,10 +175,7 @@ void t.test('a probe goes as far as EHLO, and waits for no one', { buffered: tru
     const { server, provider } = await start(t, { login: LOGIN, certificate }, { limits: HOURS })
     server.act = moment => (moment.step === step ? act : undefined)
     t.equal(await provider.probe?.(), found, `${step}: ${JSON.stringify(act)}`)
-    t.equal(
-      server.connections.flatMap(each => each.commands).find(each => /^(AUTH|MAIL)/.test(each)),
-      undefined,
-    )
+    t.notMatch(server.connections.flatMap(each => each.commands).join('\n'), /^(AUTH|MAIL)/m)
   }
   const { provider } = await start(t, { certificate: wrongName })
   t.equal(await provider.probe?.(), 'down', 'a certificate of another name')
@@ -294,12 +284,8 @@ void t.test('a reply byte by byte does not go on forever', { buffered: true }, a
   for (const step of ['MAIL', 'dot'] as const) {
     const { server, send } = await start(t, { pipelining: false }, { limits: QUICK })
     await send()
-    server.act = moment =>
-      moment.step === step
-        ? step === 'dot'
-          ? { is: 'trickle', ms: 300 }
-          : { is: 'say', reply: '250-go on' }
-        : undefined
+    const act: SmtpAct = step === 'dot' ? { is: 'trickle', ms: 300 } : say('250-go on')
+    server.act = moment => (moment.step === step ? act : undefined)
     if (step === 'MAIL') {
       const chatter = setInterval(() => server.connections.at(-1)?.say('250-and on'), 50)
       t.teardown(() => clearInterval(chatter))

@@ -200,8 +200,13 @@ t.test('the limits of a number, and a signature of each kind of wrong', async t 
   now += 31_000
   const untilMidnight = Date.UTC(2026, 0, 15, 16) - now
   t.match(await send(message()), { is: 'limit', retryAfterMs: untilMidnight })
-  server.fault = () => refuse('LimitExceeded.AppDailyLimit')
-  t.match(await send(message()), { scope: 'account', retryAfterMs: 3_600_000 }, 'which may be raised')
+  for (const [code, scope] of [
+    ['LimitExceeded.AppDailyLimit', 'account'],
+    ['LimitExceeded.AppGlobalDailyLimit', 'country'],
+  ] as const) {
+    server.fault = () => refuse(code)
+    t.match(await send(message()), { scope, retryAfterMs: 3_600_000 }, 'which the operator may raise')
+  }
   server.fault = undefined
   for (const [settings, code] of [
     [{ keyId: 'other', wall, clock }, 'AuthFailure.SecretIdNotFound'],

@@ -100,10 +100,7 @@ t.test('a report has a code that Twilio publishes, and words in both languages',
     t.same(englishIn(term(en).in('zh-CN')), [], code)
   }
   const ours = listed.receipt.filter(({ verdict, scope }) => verdict === 'ours' && scope === 'sender')
-  t.same(
-    ours.map(({ code }) => code),
-    ['30018', '30024', '30032', '30033', '30034', '30035'],
-  )
+  t.equal(ours.map(({ code }) => code).join(), '30018,30024,30032,30033,30034,30035')
 })
 
 t.test(
@@ -150,9 +147,7 @@ t.test(
         { code: 'c', ...usual },
       ],
     )
-    t.same(
-      ['a.b', 'a.c', 'c', 'c.d', 'b'].map(code => find(code)?.verdict),
-      ['later', 'ours', 'ours', undefined, undefined],
-    )
+    const found = ['a.b', 'a.c', 'c', 'c.d', 'b'].map(code => find(code)?.verdict)
+    t.same(found, ['later', 'ours', 'ours', undefined, undefined])
   },
 )

@@ -58,10 +58,8 @@ t.test('a report that is here before Twilio’s answer is kept with its message'
   await rig.post('sms', smsBody())
   await until(() => rig.twilio.requests.length > 0, 'the request')
   t.equal((await report(rig, REPORT, {}, pathOfReport(rig))).status, 204)
-  t.match(
-    rig.events().filter(each => each['event'] === 'receipt'),
-    [{ result: 'recorded', provider_id: 'SM0123' }],
-  )
+  const receipts = rig.events().filter(each => each['event'] === 'receipt')
+  t.match(receipts, [{ result: 'recorded', provider_id: 'SM0123' }])
   t.match(await received(rig), 'delivered')
 })
 
@@ -109,11 +107,8 @@ t.test('a report without a right signature changes nothing', async t => {
   ]
   for (const { status, errCode } of forged) t.same([status, errCode], [403, 4031003])
   t.notMatch(await received(rig), 'failed<')
-  t.equal(
-    (await report(rig, fields, { 'x-forwarded-host': 'evil.example' })).status,
-    204,
-    'what a request says of its host does not matter',
-  )
+  const { status } = await report(rig, fields, { 'x-forwarded-host': 'evil.example' })
+  t.equal(status, 204, 'what a request says of its host does not matter')
 })
 
 t.test('no more is read than a report has, and nothing that is wrong is a fault', async t => {
