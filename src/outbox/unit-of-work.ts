@@ -205,9 +205,14 @@ interface CountedMessage {
 }
 
 /** How many more messages of a quarter of an hour ended in a way; the name is kind, carrier, country and outcome. */
-type EndChange = { readonly quarter: number; readonly channel: Channel; readonly name: string; by: number }
+type EndChange = {
+  readonly quarter: number
+  readonly channel: Channel
+  readonly name: string
+  readonly by: number
+}
 
-export interface CountChange {
+type CountChange = {
   /** Minute of arrival, since the epoch. */
   readonly minute: number
   readonly channel: Channel
@@ -233,16 +238,12 @@ export interface CountChanges {
 }
 
 export function createCountChanges(): CountChanges {
-  const changes = new Map<string, CountChange & { by: number }>()
-  const ends = new Map<string, EndChange>()
+  const changes = createTally<Omit<CountChange, 'by'>>()
+  const ends = createTally<Omit<EndChange, 'by'>>()
   const live = { email: 0, sms: 0 }
 
   function add({ channel, kind, arrivedAt }: CountedMessage, state: CountChange['state'], by: number): void {
-    const minute = Math.floor(arrivedAt / MINUTE_MS)
-    const key = `${minute} ${channel} ${state} ${kind}`
-    const known = changes.get(key)
-    if (known === undefined) changes.set(key, { minute, channel, kind, state, by })
-    else known.by += by
+    changes.add({ minute: Math.floor(arrivedAt / MINUTE_MS), channel, kind, state }, by)
     if (state !== BOUNCED && isLive(state)) live[channel] += by
   }
 
@@ -258,14 +259,25 @@ export function createCountChanges(): CountChanges {
     },
     addEnd(row, outcome, by) {
       const name = `${row.kind} ${carrierOf(row)} ${row.country ?? '-'} ${outcome}`
-      const quarter = Math.floor(row.arrivedAt / QUARTER_MS)
-      const key = `${quarter} ${row.channel} ${name}`
-      const end = ends.get(key) ?? { quarter, channel: row.channel, name, by: 0 }
-      end.by += by
-      ends.set(key, end)
+      ends.add({ quarter: Math.floor(row.arrivedAt / QUARTER_MS), channel: row.channel, name }, by)
     },
-    ends: () => [...ends.values()].filter(({ by }) => by !== 0),
-    changes: () => [...changes.values()].filter(({ by }) => by !== 0),
+    ends: ends.list,
+    changes: changes.list,
     live: () => live,
+  }
+}
+
+/** Adds up what is counted under the same fields. */
+function createTally<Fields extends Readonly<Record<string, string | number>>>() {
+  const counted = new Map<string, Fields & { by: number }>()
+  return {
+    add(fields: Fields, by: number): void {
+      const key = Object.values(fields).join(' ')
+      const known = counted.get(key)
+      if (known === undefined) counted.set(key, { ...fields, by })
+      else known.by += by
+    },
+    /** Lists what does not add up to 0. */
+    list: () => [...counted.values()].filter(({ by }) => by !== 0),
   }
 }

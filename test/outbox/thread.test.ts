@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
@@ -96,7 +95,7 @@ t.test('each failure has its kind and its cause, and one that undid the others i
 })
 
 t.test('a thread that ends takes its calls along, and hears no more', async t => {
-  const { told, find, exit, backUp, maintain, close } = begin()
+  const { told, find, exit, backUp, close } = begin()
   const [waiting, copying] = [find('a'), backUp('copy')]
   const closed = { name: 'StoreUnavailable', message: 'the store is closed' }
   await turn()
@@ -105,7 +104,6 @@ t.test('a thread that ends takes its calls along, and hears no more', async t =>
   await t.rejects(copying, closed)
   await t.rejects(find('b'), closed)
   await t.rejects(backUp('copy'), closed)
-  maintain(NOON)
   await close()
   t.equal(told.length, 2)
 })
@@ -122,8 +120,8 @@ t.test('a thread that fails ends the process, and what waits learns of it', asyn
   await t.rejects(find('b'), unavailable, 'the first reason stays')
 })
 
-t.test('a backup, the time and the end are passed on; a failure in the background is logged', async t => {
-  const { told, say, exit, log, backUp, maintain, close } = begin()
+t.test('a backup and the end are passed on; a failure in the background is logged', async t => {
+  const { told, say, exit, log, backUp, close } = begin()
   const first = backUp('one')
   await t.rejects(backUp('two'), { name: 'StoreUnavailable', message: 'a backup is being made already' })
   say({ is: 'backed-up', failure: 'no room' })
@@ -131,12 +129,11 @@ t.test('a backup, the time and the end are passed on; a failure in the backgroun
   const third = backUp('three')
   say({ is: 'backed-up' })
   await third
-  maintain(NOON)
   say({ is: 'background-failure', doing: 'prune', message: 'it is locked' })
   t.same(log, [{ doing: 'prune', message: 'it is locked' }])
   const closing = close()
   await turn()
-  t.same(told, [{ backUpTo: 'one' }, { backUpTo: 'three' }, { maintainAt: NOON }, Object('close')])
+  t.same(told, [{ backUpTo: 'one' }, { backUpTo: 'three' }, Object('close')])
   let isClosed = false
   void closing.then(() => (isClosed = true))
   await turn()
@@ -167,8 +164,6 @@ t.test('what the thread begins with, and what it says first', async t => {
   t.testdir({})
   const clock = testClock()
   const loss = { messages: 2, from: null, until: NOON, noticedAt: NOON }
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
   const { outbox, settings, exit, told } = await open(t, { is: 'open', loss }, clock)
   t.match(settings, {
     path: `${t.testdirName}/new/outbox.db`,
@@ -184,13 +179,8 @@ t.test('what the thread begins with, and what it says first', async t => {
   t.same(outbox.loss?.(), loss)
   clock.advance(1)
   t.equal(outbox.loss?.(), null, 'after a day nobody needs it any more')
-  mock.timers.tick(59_999)
-  t.same(told, [])
-  mock.timers.tick(1)
-  t.same(told.splice(0), [{ maintainAt: clock.now() }], 'what is old goes, though nobody calls')
   const closing = outbox.close()
   await turn()
-  mock.timers.tick(60_000)
   t.same(told, [Object('close')])
   exit()
   await closing

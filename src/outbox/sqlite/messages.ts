@@ -130,10 +130,14 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (wo
   const outlived = db.prepare(OUTLIVED)
   const promote = createPromote(db)
   const readDue = createReadDue(db, payloadKeys)
-  const nextDueAt = createNextDueAt(db)
+  const lookAt = createLookAt(db)
   return (call: Takes<'claim'>, work: UnitOfWork) => {
     const { channel, leaseMs, now } = call
     const passOver = new Set(call.passOver)
+    const seen = lookAt(channel, now, passOver)
+    // Most claims of a service that is idle find nothing, and change nothing.
+    if ((seen.nextDueAt ?? Infinity) > now && seen.nextChangeAt > now)
+      return { messages: [], settled: takeEnded(work.ended, channel), nextDueAt: seen.nextDueAt }
     for (const row of lost.all(channel, now).map(rowOf)) takeOver(work, row)
     apply(work)
     for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(work, row)
@@ -142,7 +146,8 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (wo
     const newLease = () => ({ token: newLeaseToken(), until: now + leaseMs })
     const messages = claimMessages(work, readDue(call, passOver), newLease)
     apply(work)
-    return { messages, settled: takeEnded(work.ended, channel), nextDueAt: nextDueAt(channel, now, passOver) }
+    const { nextDueAt } = lookAt(channel, now, passOver)
+    return { messages, settled: takeEnded(work.ended, channel), nextDueAt }
   }
 }
 
@@ -216,21 +221,23 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
   }
 }
 
-/** Makes the function that says when a channel is to be claimed again at the latest; null: nothing waits. */
-function createNextDueAt(db: DatabaseSync) {
-  const anyDue = db.prepare('SELECT 1 FROM messages WHERE ready = 1 AND channel = ? LIMIT 1')
-  const next = db.prepare(NEXT)
+/**
+ * Makes the function that looks at what waits in a channel: when to claim it again at the latest (null: nothing waits), and when a claim has
+ * something to change, be it passed over: a life is over, or a message becomes due. ms since the epoch.
+ */
+function createLookAt(db: DatabaseSync) {
+  const look = db.prepare(LOOK)
   const waiting = db.prepare(WAITING)
   const goRound = createRounds(db)
 
-  return (channel: Channel, now: number, passOver: ReadonlySet<string>): number | null => {
+  return (channel: Channel, now: number, passOver: ReadonlySet<string>) => {
+    const { due, lease, expiry, code, other } = look.get(channel) ?? {}
+    const nextChangeAt = earliest(code, other, expiry)
     const isFree = (rank: number) => goRound(channel, rank, 1, passOver, 1).length > 0
-    const isDue = anyDue.get(channel) !== undefined
-    if (isDue && (passOver.size === 0 || isFree(0) || isFree(1))) return now
-    const { lease, ...queued } = next.get(channel) ?? {}
-    const times = passOver.size === 0 ? Object.values(queued) : [0, 1].map(rank => firstOf(rank))
-    const known = [lease, ...times].filter(at => typeof at === 'number')
-    return known.length === 0 ? null : Math.max(now, Math.min(...known))
+    if (due !== null && (passOver.size === 0 || isFree(0) || isFree(1)))
+      return { nextDueAt: now, nextChangeAt }
+    const next = earliest(lease, ...(passOver.size === 0 ? [code, other] : [0, 1].map(firstOf)))
+    return { nextDueAt: next === Infinity ? null : Math.max(now, next), nextChangeAt }
 
     /** Where all that is looked at is passed over, the last of it: what is behind it is later. */
     function firstOf(rank: number) {
@@ -239,6 +246,11 @@ function createNextDueAt(db: DatabaseSync) {
       return (free ?? first[SEEN_LATER - 1])?.['due_at']
     }
   }
+}
+
+/** Infinity: there is none. */
+function earliest(...times: readonly unknown[]): number {
+  return Math.min(...times.filter(at => typeof at === 'number'))
 }
 
 /**
@@ -340,7 +352,9 @@ const DUE_OF_DESTINATION = `
   WHERE channel = ? AND rank = ? AND ready = 1 AND destination = ?`
 const WAITING = `
   SELECT due_at, destination FROM messages WHERE ready = 0 AND channel = ? AND rank = ? ORDER BY due_at LIMIT ?`
-const NEXT = `
-  SELECT (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 0) AS code,
+const LOOK = `
+  SELECT (SELECT 1 FROM messages WHERE ready = 1 AND channel = ?1 LIMIT 1) AS due,
+    (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 0) AS code,
     (SELECT min(due_at) FROM messages WHERE ready = 0 AND channel = ?1 AND rank = 1) AS other,
-    (SELECT min(lease_until) FROM messages WHERE channel = ?1 AND lease_until IS NOT NULL) AS lease`
+    (SELECT min(lease_until) FROM messages WHERE channel = ?1 AND lease_until IS NOT NULL) AS lease,
+    (SELECT min(expires_at) FROM messages WHERE ready IS NOT NULL AND channel = ?1) AS expiry`

@@ -24,9 +24,6 @@ function startWorker(settings: StoreSettings): StoreThread {
   return new Worker(new URL('./worker.ts', import.meta.url), { workerData: settings, execArgv: [] })
 }
 
-/** How often the store is asked to prune when no other call comes, ms. */
-const PRUNE_EVERY_MS = 60_000
-
 /**
  * The embedded outbox: one SQLite file, held for the process's life, in a thread of its own.
  *
@@ -72,7 +69,6 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     )
   }
   const port = createPort(thread.call, options)
-  const timer = setInterval(() => thread.maintain(clock.now()), PRUNE_EVERY_MS).unref()
 
   return {
     ...port,
@@ -85,7 +81,6 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
     backUp: thread.backUp,
     async close() {
-      clearInterval(timer)
       await thread.close()
       journal.close()
     },

@@ -62,15 +62,13 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
       )
       return
     }
-    if ('batch' in message) {
-      const started = performance.now()
-      const { batch, calls } = message
-      const replies = store.runCalls(calls)
-      send(port, { is: 'replies', batch, replies, ms: performance.now() - started })
-      // When the disk is full, the log may be what fills it.
-      if ('failures' in replies && replies.failures.some(([, { is }]) => is === 'unavailable')) emptyWal()
-    }
-    runInBackground('prune', () => store.maintain('maintainAt' in message ? message.maintainAt : undefined))
+    const started = performance.now()
+    const { batch, calls } = message
+    const replies = store.runCalls(calls)
+    send(port, { is: 'replies', batch, replies, ms: performance.now() - started })
+    // When the disk is full, the log may be what fills it.
+    if ('failures' in replies && replies.failures.some(([, { is }]) => is === 'unavailable')) emptyWal()
+    runInBackground('prune', store.maintain)
   })
 }
 

@@ -175,9 +175,8 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
       }
       return { values, failures }
     },
-    /** Prunes a step, and shortens a long WAL. @param at the time, where it is known better than from the last call. */
-    maintain(at = now): void {
-      now = at
+    /** Prunes a step, and shortens a long WAL. Claims come every few seconds, and with them the time. */
+    maintain(): void {
       if (maintenance.isPruneDue(now)) transaction(() => maintenance.prune(now))
       maintenance.shortenWal()
     },

@@ -7,8 +7,6 @@ import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from
 /** The messages between the service's thread and the store's: plain data, copied; many calls in one message each way. */
 export type MessageToWorker =
   | { readonly batch: number; readonly calls: readonly StoreCall[] }
-  /** Prunes what is older than the retention, if that was not done for a while. */
-  | { readonly maintainAt: number }
   | { readonly backUpTo: string }
   | 'close'
 
@@ -101,9 +99,6 @@ export function createThreadCalls(
     commits.call([name, takes] as StoreCall)) as CallStore
   return {
     call,
-    maintain(now: number): void {
-      if (ended === undefined) worker.postMessage({ maintainAt: now }, [])
-    },
     /** Makes a backup; a second one at the same time is refused. */
     async backUp(file: string): Promise<void> {
       if (ended !== undefined) throw ended
