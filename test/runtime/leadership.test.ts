@@ -20,13 +20,17 @@ function lease(now: () => number) {
   }
 }
 
-function replica(t: Test, now: () => number, takeLease: LeadershipOptions['takeLease']) {
+function replica(
+  t: Test,
+  now: () => number,
+  takeLease: LeadershipOptions['takeLease'],
+  times = { ttlMs: 1000, renewEveryMs: 50 },
+) {
   const changes: boolean[] = []
   const errors: string[] = []
   const leadership = createLeadership({
     takeLease,
-    ttlMs: 1000,
-    renewEveryMs: 50,
+    ...times,
     now,
     onChange: leads => changes.push(leads),
     onError: error => errors.push(error.message),
@@ -106,21 +110,11 @@ t.test('a store that cannot be reached for a moment does not end the leadership'
 t.test('a leader whom the store tells that another one leads steps down at once', async t => {
   const { now, pass } = enterVirtualTime(t)
   let granted = true
-  const changes: boolean[] = []
-  const leadership = createLeadership({
-    takeLease: async () => granted,
-    ttlMs: 600_000,
-    renewEveryMs: 5,
-    now,
-    onChange: leads => changes.push(leads),
-    onError: error => t.fail(error.message),
-  })
-  t.teardown(() => leadership.stop())
-  leadership.start()
+  const { changes, errors } = replica(t, now, async () => granted, { ttlMs: 600_000, renewEveryMs: 5 })
   await pass(10)
   granted = false
   await pass(5)
-  t.same(changes, [true, false])
+  t.same([changes, errors], [[true, false], []])
 })
 
 t.test('where one process holds the store, it leads', async t => {
@@ -175,20 +169,11 @@ t.test('a start after the end begins anew', async t => {
 t.test('a grant that comes too late begins no term, and a term that was over is seen to end', async t => {
   const { pass } = enterVirtualTime(t)
   let [at, answerTakesMs] = [0, 2000]
-  const changes: boolean[] = []
-  const leadership = createLeadership({
-    takeLease: async ttlMs => {
-      at += answerTakesMs
-      return ttlMs > 0
-    },
-    ttlMs: 1000,
-    renewEveryMs: 10,
-    now: () => at,
-    onChange: leads => changes.push(leads),
-    onError: error => t.fail(error.message),
-  })
-  t.teardown(() => leadership.stop())
-  leadership.start()
+  const lease = async (ttlMs: number) => {
+    at += answerTakesMs
+    return ttlMs > 0
+  }
+  const { changes, errors } = replica(t, () => at, lease, { ttlMs: 1000, renewEveryMs: 10 })
   await pass(30)
   t.same(changes, [])
   answerTakesMs = 0
@@ -196,5 +181,5 @@ t.test('a grant that comes too late begins no term, and a term that was over is 
   // No timer has noticed it.
   at += 5000
   await pass(10)
-  t.same(changes, [true, false, true])
+  t.same([changes, errors], [[true, false, true], []])
 })
