@@ -11,11 +11,6 @@ const ddq = {
   ALERTS: 'alert * 30 - ops@example.com',
 }
 
-t.test('device alerts are off unless DDQ_URL is set', async t => {
-  const config = load(enough)
-  t.equal(config.DDQ_URL, undefined)
-})
-
 t.test('what the platform does not publish stands behind the address, or is guessed', async t => {
   const usual = {
     origin: 'http://ddq.example.com',
@@ -42,15 +37,6 @@ t.test('with it, what is missing is named together', async t => {
     faultsIn({ ...enough, DDQ_URL: 'http://ddq.example.com' }).map(fault => fault.split(' ')[0]),
     ['DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET', 'ALERTS'],
   )
-})
-
-t.test('the table may be a file, with a row a line', async t => {
-  const { ALERTS: _, ...without } = ddq
-  const config = load(
-    { ...without, ALERTS_FILE: '/etc/alerts' },
-    { '/etc/alerts': '# all\nalert * 30 - a@example.com\n' },
-  )
-  t.equal(config.ALERTS, '# all\nalert * 30 - a@example.com')
 })
 
 t.test('a wrong value is named with what a right one looks like', async t => {

@@ -142,9 +142,16 @@ t.test(
 
 t.test('every secret may come from a file', async t => {
   const { EMAIL_TOKEN, SMTP_URL, ...rest } = enough
-  const files = { '/run/token': `${EMAIL_TOKEN}\r\n`, '/run/smtp': `${SMTP_URL}\n`, '/run/empty': '\n' }
-  const config = load({ ...rest, EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp' }, files)
+  const files = {
+    '/run/token': `${EMAIL_TOKEN}\r\n`,
+    '/run/smtp': `${SMTP_URL}\n`,
+    '/run/empty': '\n',
+    '/run/alerts': '# all\nalert * 30 - a@example.com\n',
+  }
+  const named = { EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp', ALERTS_FILE: '/run/alerts' }
+  const config = load({ ...rest, ...named }, files)
   t.equal(config.EMAIL_TOKEN, EMAIL_TOKEN, 'the last line end is not part of it')
+  t.equal(config.ALERTS, '# all\nalert * 30 - a@example.com', 'and all others are')
   t.equal(config.SMTP_URL, SMTP_URL)
 
   t.same(faultsIn({ ...enough, EMAIL_TOKEN_FILE: '/none' }, files), [
@@ -154,9 +161,9 @@ t.test('every secret may come from a file', async t => {
     /^EMAIL_TOKEN .*cannot be read \(ENOENT\)/,
   ])
   t.match(faultsIn({ ...rest, SMTP_URL, EMAIL_TOKEN_FILE: '/run/empty' }, files), [/file is empty/])
-  const named = { ...enough, SMS_GATEWAYS_FILE: '/run/gateways' }
+  const gateways = { ...enough, SMS_GATEWAYS_FILE: '/run/gateways' }
   t.match(
-    faultsIn(named, { '/run/gateways': 'mine: 1' }),
+    faultsIn(gateways, { '/run/gateways': 'mine: 1' }),
     [/^SMS_GATEWAYS_FILE /],
     'what is wrong in a file is said of the setting that names it',
   )

@@ -95,32 +95,6 @@ event * 0 - ann@example.com
   },
 )
 
-t.test('after a cut connection, a restart and a redelivery, no alert is sent twice', async t => {
-  const { standIns, emulator, start } = await serving(t, 'alert * 0 - ann@example.com')
-  const first = await start()
-  await subscribed(emulator, 1)
-  emulator.ddq.setRedelivery(true)
-  emulator.devices.perform(FREEZER, 'alarm', 'rule-door')
-  await until(() => standIns.mails().length === 1, 'the alarm')
-  emulator.ddq.proxy.cut()
-  await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
-  await subscribed(emulator, 1)
-  await first.close()
-  await start()
-  await subscribed(emulator, 1)
-  emulator.tokens.revoke()
-  emulator.ddq.proxy.cut()
-  await until(() => emulator.ddq.statistics().topics.length === 0, 'the end')
-  await subscribed(emulator, 1)
-  emulator.devices.perform(FREEZER, 'recover', 'rule-door')
-  await until(() => standIns.mails().length === 2, 'the recovery')
-  await new Promise(resolve => setTimeout(resolve, 300))
-  t.same(
-    standIns.mails().map(({ subject }) => subject),
-    [`Resolved: alarm on device ${FREEZER}`, `Alarm: device ${FREEZER}`],
-  )
-})
-
 t.test('a wrong table refuses the start, with its lines, before anything is opened', async t => {
   const { start, directory } = await serving(t, 'alert * 0 - ann@example.com\nalarm * 0 - ann@example.com\n')
   const error = await start().catch((reason: unknown) => reason)

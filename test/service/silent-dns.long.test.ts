@@ -135,21 +135,4 @@ t.test('a silent DNS of the mail server stops nothing else', async t => {
     await until(() => smtp.mails.length === 20, 'all mails are sent')
     t.strictSame(await ready(), { status: 'ready', degraded: [] })
   })
-
-  await t.test('silent again: mail goes on by the last address that worked', async t => {
-    resolver.silent.add(MAIL)
-    const times: number[] = []
-    for (let n = 0; n < 4; n += 1) {
-      for (const connection of smtp.connections) connection.end()
-      await until(() => smtp.openConnections() === 0, 'the mail server has hung up')
-      const answer = await rig.post('email', mailBody({ to: `later${n}@example.com` }))
-      t.match(answer, { status: 200, errCode: 0 })
-      t.equal(smtp.mails.length, 21 + n, 'it is answered since it was sent')
-      times.push(answer.ms)
-    }
-    const [first = 0, ...others] = times
-    t.ok(median(others) < first, `the first waits for the DNS, and no other one: ${times.join()} ms`)
-    await sendSms(3)
-    t.strictSame(await ready(), { status: 'ready', degraded: [] })
-  })
 })
