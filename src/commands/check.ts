@@ -74,42 +74,34 @@ export async function runChecks(
     return [...error.faults, ...files].map(failOf)
   }
   const faulty = new Set(files.map(({ name }) => String(name)))
-  const unless = (name: string, about: string, check: () => Results) =>
-    attempt(about, () => (faulty.has(name) ? [] : check()))
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
   const publicAuthorities = getCACertificates('default').join('\n')
   if (!faulty.has('TLS_CA_FILE')) trustAuthorities(config.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
-  const checks = [
-    attempt('files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(String(name))).map(failOf)),
-    attempt('settings', () => checkSettings(config)),
-    attempt('certificate', () => checkCertificate(config, clock.now())),
-    attempt('providers', () => checkProviders(withoutFiles(config, faulty), clock)),
-    attempt('sender', () => checkSender(config, resolveTxt)),
-    attempt('DKIM', () => checkDkim(config, io.readFile, resolveTxt)),
-    attempt('kinds', () => checkKinds(withoutFiles(config, faulty))),
-    attempt('PROBE_TO', () => checkProbes(withoutFiles(config, faulty))),
-    unless('DATABASE_URL', 'store', () => checkStoreOrService(config, io, clock)),
-    attempt('machine', () =>
-      checkMachine(config, io.dotenvPath, dependencies.machine ?? createMachineLimits()),
-    ),
-    unless('TEMPLATES_DIR', 'templates', () =>
-      withRenderer(config, renderer => checkTemplates(config, renderer)),
-    ),
-    attempt('URLs', () => checkPublicUrls(config, publicAuthorities)),
-    attempt('service', () => askForFacts(io, dependencies.language ?? 'en')),
-    attempt('reports', async () => askForReports(io, clock.now(), await listAwaited(config))),
-    attempt('alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))),
-    attempt('robots', () =>
-      dependencies.robots === true
-        ? withRenderer(config, renderer => checkRobots(config, renderer, clock))
-        : [],
-    ),
-    attempt('EVENTS_URL', () => checkEventReceiver(config, clock)),
-    attempt('BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)),
+  const usable = withoutFiles(config, faulty)
+  const machine = dependencies.machine ?? createMachineLimits()
+  const checks: readonly (readonly [about: string, check: () => Results])[] = [
+    ['files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(String(name))).map(failOf)],
+    ['settings', () => checkSettings(config)],
+    ['certificate', () => checkCertificate(config, clock.now())],
+    ['providers', () => checkProviders(usable, clock)],
+    ['sender', () => checkSender(config, resolveTxt)],
+    ['DKIM', () => checkDkim(config, io.readFile, resolveTxt)],
+    ['kinds', () => checkKinds(usable)],
+    ['PROBE_TO', () => checkProbes(usable)],
+    ['store', () => (faulty.has('DATABASE_URL') ? [] : checkStoreOrService(config, io, clock))],
+    ['machine', () => checkMachine(config, io.dotenvPath, machine)],
+    ['templates', () => (faulty.has('TEMPLATES_DIR') ? [] : withRenderer(config, checkTemplates))],
+    ['URLs', () => checkPublicUrls(config, publicAuthorities)],
+    ['service', () => askForFacts(io, dependencies.language ?? 'en')],
+    ['reports', async () => askForReports(io, clock.now(), await listAwaited(config))],
+    ['alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))],
+    ['robots', () => (dependencies.robots === true ? withRenderer(config, checkRobots) : [])],
+    ['EVENTS_URL', () => checkEventReceiver(config, clock)],
+    ['BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)],
   ]
-  return (await Promise.all(checks)).flat()
+  return (await Promise.all(checks.map(([about, check]) => attempt(about, check)))).flat()
 }
 
 /** Gives the settings that providers are opened by, without those whose files they could not use. */
@@ -278,9 +270,9 @@ async function checkDeviceAlerts({ locales }: Renderer, config: Config): Promise
 }
 
 /** Posts a text to each group that says that it is a test. */
-async function checkRobots(config: Config, renderer: Renderer, clock: Clock): Promise<CheckResult[]> {
+async function checkRobots(renderer: Renderer, config: Config): Promise<CheckResult[]> {
   const outcomes = new Map<string, Outcome>()
-  const robots = openRobots(config, renderer, clock, event => {
+  const robots = openRobots(config, renderer, createClock(), event => {
     if (event.type === 'robot-posted') outcomes.set(event.robot, event.outcome)
   })
   if (robots === null) return []

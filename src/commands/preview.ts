@@ -39,7 +39,7 @@ export const preview: Command = async (argv, io) => {
     await writePreviews(renderer, out, locale)
     writeLine(io, 'stdout', say('look at {index}', { index: out }))
     if (config.SMS_TOKEN !== undefined) await writeCarriers(unlimited, out)
-    const results = checkTemplates(config, renderer)
+    const results = checkTemplates(renderer, config)
     if (results.some(({ is }) => is !== 'ok'))
       io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
     return results.some(({ is }) => is === 'fail') ? 1 : 0

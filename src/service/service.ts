@@ -9,7 +9,7 @@ import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { bounceUrl, callbackUrls, hostNameOf, reportUrls, urlOf } from './callback-urls.ts'
+import { hostNameOf, urlOf, urlsByChannel } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
@@ -20,7 +20,7 @@ export interface Service {
   readonly publicUrl: string
   readonly adminUrl: string
   /** The callback URLs to paste into the platform's console; a channel that is off has none. */
-  readonly urls: WiringOptions['urls']
+  readonly urls: ReturnType<typeof urlsByChannel>
   readonly config: Config
   readonly log: Logger
   /** Looks for a renewed certificate now. */
@@ -75,7 +75,6 @@ export async function startService(
       'the certificate of TLS_CERT_FILE has expired: the platform refuses it; renew it',
     )
   let watch: CertificateWatch | undefined
-  const base = config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`
   const parts = await createServiceParts({
     ...options,
     config,
@@ -85,8 +84,6 @@ export async function startService(
     wall,
     certificate: () => watch?.current() ?? certificate ?? null,
     renewalRefused: () => watch?.refused() ?? null,
-    urls: urlsOf(config, base),
-    reportUrls: await reportUrls(config, base),
     tls: certificate && { ...tlsServerOptions, cert: certificate.cert, key: certificate.key },
   })
   const { publicListener, adminListener } = parts
@@ -112,7 +109,7 @@ export async function startService(
   return {
     publicUrl,
     adminUrl,
-    urls: urlsOf(config, config.PUBLIC_URL ?? publicUrl),
+    urls: urlsByChannel(config, config.PUBLIC_URL ?? publicUrl),
     config,
     log,
     reloadCertificate: () => watch?.check(),
@@ -180,11 +177,4 @@ function stopAccepting(server: Server): Promise<void> {
       setTimeout(resolve, LAST_REQUESTS_MS)
     })
   })
-}
-
-/** Lists the callback URLs by channel. @param base scheme, host and port as the platform reaches them. */
-function urlsOf(config: Config, base: string): WiringOptions['urls'] {
-  const bounces = bounceUrl(config, base)
-  const urls = Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
-  return { ...urls, ...(bounces !== null && { bounces }) }
 }

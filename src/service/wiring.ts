@@ -44,7 +44,7 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { openReceiptSources, type ReportUrl, urlOf } from './callback-urls.ts'
+import { openReceiptSources, reportUrls, urlOf, urlsByChannel } from './callback-urls.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
@@ -73,10 +73,6 @@ export interface WiringOptions {
   readonly certificate: () => Certificate | null
   /** Says why a renewed one is not served; null while the served one is that of the files. */
   readonly renewalRefused: () => RefusedRenewal | null
-  /** The callback URLs to paste into the platform's console, by channel, and where a mail server hands over what came back. */
-  readonly urls: { readonly email?: string; readonly sms?: string; readonly bounces?: string }
-  /** Those of carriers that do not sign their delivery reports. */
-  readonly reportUrls: readonly ReportUrl[]
   /** Limits that no setting changes; those that are not given are the usual ones. */
   readonly limits?: ProviderLimits
   /** Pauses before a message goes out again that may have been sent, ms, when not the usual ones. */
@@ -449,10 +445,11 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     probeFailures: () => probe?.failures() ?? [],
     webhooks: () => webhooks?.status() ?? null,
   }
+  const base = config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`
   const adminListener = await openAdmin({
     config,
-    urls: options.urls,
-    reportUrls: options.reportUrls,
+    urls: urlsByChannel(config, base),
+    reportUrls: await reportUrls(config, base),
     view,
     outbox,
     delivery,

@@ -19,8 +19,6 @@ t.test('what was opened is closed when the rest cannot be wired', async t => {
     clock,
     random: Math.random,
     wall: clock.now,
-    urls: {},
-    reportUrls: [],
     certificate: () => null,
     renewalRefused: () => null,
   })

@@ -108,7 +108,7 @@ function checkNames({ BRAND_NAME, PLUGIN_SENDERS }: Config): readonly CheckResul
 const templates = checksOf('templates')
 
 /** Reports problems of the built-in templates and the operator's own; reading them tries each template with each kind. */
-export function checkTemplates(config: Config, renderer: Renderer): readonly CheckResult[] {
+export function checkTemplates(renderer: Renderer, config: Config): readonly CheckResult[] {
   const problems = renderer.problems().map(({ file, line, reason, is }) => {
     const what = withRemedy(quote(line === undefined ? file : `${file}:${line}`), reason)
     return is === 'refused'

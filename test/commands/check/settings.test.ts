@@ -57,7 +57,7 @@ t.test('templates: all is well only where nothing is wrong', async t => {
       locales: ['en', 'es'],
       problems: () => (is === undefined ? [] : [{ file: 'a.html', line: 3, reason: 'no', is }]),
     }) as unknown as Renderer
-  const said = (is?: 'refused' | 'ignored') => linesOf(checkTemplates(load(enough), renderer(is)))
+  const said = (is?: 'refused' | 'ignored') => linesOf(checkTemplates(renderer(is), load(enough)))
   t.match(said(), [/^ok templates: en \(there are en, es\); built in$/])
   t.match(said('refused'), [/^fail templates: a\.html:3: no → mend the file/])
   t.equal(said('refused').length, 1)
