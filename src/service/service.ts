@@ -89,9 +89,7 @@ export async function startService(
   const { publicListener, adminListener } = parts
   await openListeners(parts, config)
   parts.delivery.start()
-  parts.alerts?.start()
-  parts.bounceMailbox?.start()
-  parts.probe?.start()
+  for (const part of parts.bringing) part.start()
   parts.webhooks?.start()
   // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
   const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
@@ -147,12 +145,12 @@ export async function drain(parts: ServiceParts, drainMs: number, log: Logger): 
   log.info({ event: 'ending' }, 'ending: what is in flight is finished or given back')
   parts.beginDraining()
   // Another replica may watch the devices at once; messages that came here by now are stored meanwhile.
-  const alertsStopped = Promise.all([parts.alerts?.stop(), parts.bounceMailbox?.stop(), parts.probe?.stop()])
+  const nothingMoreComes = Promise.all(parts.bringing.map(part => part.stop()))
   // Load balancers need a moment to notice that this instance ends; until then it refuses nothing.
   if (drainMs > 0) await new Promise(resolve => setTimeout(resolve, drainMs))
   if (drainMs > 0) await stopAccepting(parts.publicListener.server)
   const closed = parts.publicListener.close()
-  await alertsStopped
+  await nothingMoreComes
   await parts.delivery.stop(GRACE_MS, ABORT_MS)
   // Other machines are still told the ends of the last messages, if that is quick; the rest stays in the store.
   const webhooksStopped = parts.webhooks?.stop()

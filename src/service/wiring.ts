@@ -88,12 +88,8 @@ export interface ServiceParts {
   /** It answers in the private listener's place until that one listens; null: the store was there at once. */
   readonly waiting: FastifyInstance | null
   readonly delivery: Delivery
-  /** It is null unless DDQ_URL is set. */
-  readonly alerts: StartedPart | null
-  /** It is null unless BOUNCE_IMAP_URL is set. */
-  readonly bounceMailbox: StartedPart | null
-  /** It is null unless PROBE_TO is set. */
-  readonly probe: StartedPart | null
+  /** What brings messages and reports by itself: device alerts, the mailbox of bounces and the probe, those that are on. */
+  readonly bringing: readonly StartedPart[]
   /** It is null unless EVENTS_URL is set. */
   readonly webhooks: StartedPart | null
   /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
@@ -468,9 +464,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     adminListener,
     waiting,
     delivery,
-    alerts,
-    bounceMailbox,
-    probe,
+    bringing: [alerts, bounceMailbox, probe].filter(part => part !== null),
     webhooks,
     beginDraining() {
       isDraining = true
