@@ -22,8 +22,8 @@ const OLDEST_EVERY = 8
  * ever, and the order would stay newest first.
  *
  * Of each class the destinations take turns: who takes the next says how soon each is served, and the order above decides among
- * equals. Each class is an array in the order of arrival; an entry is found by bisection. Neither Map nor Set holds an entry,
- * see runtime/collections.ts. The delivery decides how many may wait.
+ * equals. Each class is an array in the order of arrival. Neither Map nor Set holds an entry, see runtime/collections.ts. The delivery
+ * decides how many may wait: some hundred.
  */
 export function createAdaptiveLifo<E extends QueueEntry>() {
   const codes = createPriorityClass<E>()
@@ -126,11 +126,8 @@ function createPriorityClass<E extends QueueEntry>() {
     slots,
     add(entry: E, waitingSince: number): void {
       const { arrivedAt } = entry.message
-      slots.splice(
-        countBefore(slots, at => at <= arrivedAt),
-        0,
-        { entry, waitingSince },
-      )
+      const before = slots.findLastIndex(each => each.entry.message.arrivedAt <= arrivedAt)
+      slots.splice(before + 1, 0, { entry, waitingSince })
     },
     takeNext(now: number, rankOf: (entry: E) => number): E | undefined {
       const turn = isBacklog(now) ? taken + 1 : 0
@@ -149,17 +146,14 @@ function createPriorityClass<E extends QueueEntry>() {
       return slots.splice(best, 1)[0]?.entry
     },
     remove(entry: E): void {
-      const { arrivedAt } = entry.message
-      let at = countBefore(slots, each => each < arrivedAt)
-      while (at < slots.length && slots[at]?.entry !== entry) at += 1
-      slots.splice(at, 1)
+      slots.splice(
+        slots.findLastIndex(each => each.entry === entry),
+        1,
+      )
     },
-    removeWhere(when: (entry: E) => boolean): E[] {
-      const all = slots.splice(0)
-      const removed: E[] = []
-      for (const slot of all)
-        if (when(slot.entry)) removed.push(slot.entry)
-        else slots.push(slot)
+    removeWhere(when: (entry: E) => boolean): readonly E[] {
+      const removed = slots.map(({ entry }) => entry).filter(when)
+      slots.splice(0, slots.length, ...slots.filter(({ entry }) => !removed.includes(entry)))
       return removed
     },
     removeLast(now: number, destination?: string): E | undefined {
@@ -169,16 +163,4 @@ function createPriorityClass<E extends QueueEntry>() {
       return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
     },
   }
-}
-
-/** Counts by bisection how many come first. @param isBefore true for those at the beginning, in the order of arrival. */
-function countBefore(slots: readonly Slot<QueueEntry>[], isBefore: (arrivedAt: number) => boolean): number {
-  let low = 0
-  let high = slots.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (isBefore(slots[middle]?.entry.message.arrivedAt ?? 0)) low = middle + 1
-    else high = middle
-  }
-  return low
 }

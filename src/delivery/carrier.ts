@@ -9,6 +9,7 @@ import {
 } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import {
+  type CircuitState,
   createHealth,
   type HealthAttempt,
   type HealthChange,
@@ -51,10 +52,9 @@ export interface Obstacle {
 
 /** How a carrier stands at a moment, whatever the message. Moments are ms since the epoch. */
 export interface Standing extends LimiterStanding {
-  readonly inFlight: number
-  readonly circuit: ChannelStatus['breaker']
-  /** When an open circuit is tried again; null: it is closed. */
-  readonly openUntil: number | null
+  readonly circuit: CircuitState
+  /** When an open circuit is tried again; 0: it is closed. */
+  readonly openUntil: number
 }
 
 /** The report on an attempt that has ended. */
@@ -103,23 +103,15 @@ export interface Carrier {
    */
   mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
   /**
-   * Says whether a destination may have a place now. A quarter of them is kept for those that hold less than a quarter.
-   * @param taken so many places beside those in use. @returns how many are under way there: who has fewer is before it; Infinity: it may have none
+   * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
+   * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: it gets none; ms since the epoch.
+   * @param destination any unless given @param taken so many places are in use beside those that are.
    */
-  rankOf(destination: string, now: number, taken?: number): number
-  /** Says whether a destination holds less than a quarter of the places. */
-  holdsLittle(destination: string, now: number): boolean
-  /** Says whether any destination holds a quarter or more. */
-  isAnyLarge(now: number): boolean
+  placeAt(now: number, destination?: string, taken?: number): number
+  /** Lists the destinations that hold a quarter of the places or more. */
+  largeDestinations(now: number): readonly string[]
   /** Says how many attempts are under way for a destination. */
   underWay(destination: string): number
-  /** All places are in use. */
-  isBusy(now: number): boolean
-  /**
-   * Says when a destination that may have none, and holds less than a quarter, gets a place of another one that has lasted long
-   * enough; Infinity: not before one ends. ms since the epoch. @param destination of any unless given
-   */
-  roomAt(now: number, destination?: string): number
   /** Says whether not even what was refused elsewhere may go on here. */
   isFull(now: number): boolean
   /**
@@ -199,17 +191,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     else held.delete(destination)
   }
 
-  const holdsLittle = (destination: string, now: number): boolean =>
-    (held.get(destination)?.waitedFor ?? 0) < Math.max(1, limiter.standing(now).limit / 4)
+  const quarterAt = (now: number): number => Math.max(1, limiter.standing(now).limit / 4)
 
-  const underWay = (destination: string): number => held.get(destination)?.all ?? 0
+  const holdsLittle = (destination: string | undefined, now: number): boolean =>
+    destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterAt(now)
 
-  function rankOf(destination: string, now: number, taken = 0): number {
+  function hasPlace(now: number, destination?: string, taken = 0): boolean {
     const { limit } = limiter.standing(now)
     const kept = holdsLittle(destination, now) ? 0 : quarterOf(limit)
-    if (limiter.inFlight + taken + kept < limit) return underWay(destination)
-    limiter.isWanted = true
-    return Infinity
+    return limiter.inFlight + taken + kept < limit
   }
 
   /** The attempt that has lasted longest, counts, and is of another destination. */
@@ -249,31 +239,25 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         return { until, code: PART_REFUSED_CODE, reply: PART_REFUSED[scope], isOfDestination }
       }
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
-      return until === null ? null : { until, ...LEFT_ALONE, isOfDestination: true }
+      return until <= now ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
-    rankOf,
-    holdsLittle,
-    isAnyLarge(now) {
-      const quarter = Math.max(1, limiter.standing(now).limit / 4)
-      for (const { waitedFor } of held.values()) if (waitedFor >= quarter) return true
-      return false
-    },
-    underWay,
-    isFull: limiter.isFull,
-    isBusy(now) {
+    placeAt(now, destination, taken) {
+      if (hasPlace(now, destination, taken)) return now
       limiter.isWanted = true
-      return limiter.inFlight >= limiter.standing(now).limit
-    },
-    roomAt(now, destination) {
-      const { limit } = limiter.standing(now)
-      if (limit === 0 || (destination !== undefined && !holdsLittle(destination, now))) return Infinity
+      if (limiter.standing(now).limit === 0 || !holdsLittle(destination, now)) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
+    largeDestinations(now) {
+      const quarter = quarterAt(now)
+      return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
+    },
+    underWay: destination => held.get(destination)?.all ?? 0,
+    isFull: limiter.isFull,
     begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
       const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
-      if (rankOf(destination, startedAt) === Infinity) {
+      if (!hasPlace(startedAt, destination)) {
         const oldest = findOldest(destination)
         if (oldest !== undefined && oldest.startedAt + LONG_MS <= startedAt) limiter.stopCounting(oldest.at)
       }
@@ -352,8 +336,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return hasApproved
     },
     standing(now) {
-      const [circuit, openUntil] = [health.state(), health.openUntil()]
-      return { ...limiter.standing(now), inFlight: limiter.inFlight, circuit, openUntil }
+      return { ...limiter.standing(now), circuit: health.state(), openUntil: health.openUntil() ?? 0 }
     },
     status(now) {
       const { reason, why } = limiter.explain(now)

@@ -114,23 +114,18 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   let passed = new Map<string, boolean>()
   /** The call to the store that is under way; `codes`: it was made to find codes, and nothing else begins. */
   let asking: 'codes' | 'anything' | 'nothing' | undefined
-  /** When the store was asked last, ms since the epoch. */
-  let claimedAt = 0
-  /** When it was asked to tidy last: that gives nothing, and puts no look for codes off. */
-  let tidiedAt = 0
+  /** When something was claimed last, ms since the epoch. */
+  let claimedAt = Number.NEGATIVE_INFINITY
   /** How many to ask for when nobody knows how many there are. */
   let nextClaim = FIRST_CLAIM
   /** When the store has something for us, of destinations that are not passed over; Infinity: nothing that we know of. ms since the epoch. */
   let dueAt = Infinity
   /** From when on codes may be due there. A process that died may have left some. */
   let codesAt = 0
-  /** Something waits in the store, as was seen when it was asked to tidy. */
-  let storeHolds = true
   /** Runs while a carrier, or a part of one, rests. */
   let watcher: NodeJS.Timeout | undefined
-  let claimTimer: NodeJS.Timeout | undefined
-  /** The timer for the end of a pause, and for an attempt that lasts. */
-  let placeTimer: NodeJS.Timeout | undefined
+  /** Runs until something may begin or be claimed without the end of an attempt. */
+  let nextLook: NodeJS.Timeout | undefined
   /** When an attempt began last, ms since the epoch. */
   let attemptedAt = Number.NEGATIVE_INFINITY
 
@@ -139,7 +134,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says whether nothing may be claimed or begun: the process ends, or the store has not taken what became of messages. */
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
-  const look = (now: number): Standing => carriers.map(each => each.standing(now)).reduce(combineStandings)
+  const look = (now: number): Standing => combineStandings(carriers.map(each => each.standing(now)))
 
   const rests = (destination: string, now: number): boolean => (resting.get(destination)?.until ?? 0) > now
 
@@ -161,11 +156,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /** Counts what waits in memory, codes alone if so asked; but not what waits for places that its own destination holds. */
   function countWaiting(now: number, codesOnly = false): number {
-    let count = codesOnly ? queue.codes : queue.length
-    if (!carriers.every(each => each.isAnyLarge(now))) return count
-    for (const [destination, { all, codes }] of queue.waiting)
-      if (carriers.every(each => !each.holdsLittle(destination, now))) count -= codesOnly ? codes : all
-    return count
+    const [first = [], ...others] = carriers.map(each => each.largeDestinations(now))
+    const large = first.filter(destination => others.every(each => each.includes(destination)))
+    return large.reduce(
+      (count, destination) => {
+        const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
+        return count - (codesOnly ? codes : all)
+      },
+      codesOnly ? queue.codes : queue.length,
+    )
   }
 
   /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
@@ -185,25 +184,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says whether codes in the store come first, or are looked for. */
   const areCodesFirst = (now: number): boolean => asking === 'codes' || mayHoldCodes(now)
 
-  /** Says whether memory has room for a message, perhaps in the place of one of whose destination more wait, or that is no code. */
+  /** Says whether memory has room for a message. A code takes the place of one that is none. */
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
+    const isCode = purpose === 'code'
     const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-    const mine = (purpose === 'code' ? codes : all) + (reserved.get(destination) ?? 0)
-    if (mine >= aheadOf(destination, now)) return false
-    if (queue.length >= MOST_WAITING) return false
-    if (countWaiting(now) + reservedCount < mostWaiting(now)) return true
-    if (purpose === 'code' && queue.length > queue.codes) return true
-    return findLargest() !== undefined && 4 * mine < queue.length
-  }
-
-  /** A destination of which more than a quarter waits of what waits in memory and is no code, or of the codes where nothing else waits. */
-  function findLargest(): string | undefined {
-    const others = queue.length - queue.codes
-    for (const [destination, { all, codes }] of queue.waiting) {
-      const count = others > 0 ? all - codes : codes
-      if (count > 1 && 4 * count > (others || queue.codes)) return destination
-    }
-    return undefined
+    const mine = (isCode ? codes : all) + (reserved.get(destination) ?? 0)
+    if (mine >= aheadOf(destination, now) || queue.length >= MOST_WAITING) return false
+    return countWaiting(now, isCode) + reservedCount < mostWaiting(now)
   }
 
   // ---- Into memory
@@ -231,15 +218,32 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   // ---- Out of memory
 
-  /** Begins what may begin, then claims. */
+  /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
   function fill(): void {
+    clearTimeout(nextLook)
+    if (isHalted()) return
     const now = clock.now()
+    const at = Math.min(beginDue(now), claimDue(now))
+    nextLook = setTimeout(
+      () => {
+        // Another process may have put something into the store, or given it back.
+        dueAt = Math.min(dueAt, clock.now())
+        fill()
+      },
+      Math.min(Math.max(at - now, 1), dueAt === Infinity ? idlePollMs : pollMs),
+    )
+  }
+
+  /** Begins what may begin. @returns when something gets a place without the end of an attempt, ms since the epoch */
+  function beginDue(now: number): number {
     let standing = look(now)
-    /** When something gets a place without the end of an attempt. */
-    const next = { at: standing.pausedUntil ?? Infinity }
+    let nextAt = standing.pausedUntil > now ? standing.pausedUntil : Infinity
+    const noteNext = (at: number): void => {
+      nextAt = Math.min(nextAt, at)
+    }
     // While every carrier is tried by a message, nothing else begins: how that ends says whether the rest goes out, or back.
-    while (!isHalted() && standing.circuit !== 'half-open') {
-      const job = takeNext(standing, now, next)
+    while (standing.circuit !== 'half-open') {
+      const job = takeNext(standing, now, noteNext)
       if (job === undefined) break
       if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
       else {
@@ -248,37 +252,36 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       }
       standing = look(now)
     }
-    clearTimeout(placeTimer)
-    if (next.at < Infinity && queue.length > 0)
-      placeTimer = setTimeout(fill, Math.max(next.at - now, 1)).unref()
-    claimWhenDue()
+    return queue.length > 0 ? nextAt : Infinity
   }
 
   /**
-   * Takes out the next to be sent that has a place with its carrier, or that another destination gives one; nothing but a code while
-   * codes wait in the store and no circuit is open. Carriers that rest are tried by one that was not refused before, if there is one.
+   * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and no circuit is
+   * open. Carriers that rest are tried by one that was not refused before, if there is one.
+   * @param noteNext is told when something gets a place that has none now.
    */
-  function takeNext({ circuit }: Standing, now: number, next: { at: number }): RoutedJob | undefined {
+  function takeNext(
+    { circuit }: Standing,
+    now: number,
+    noteNext: (at: number) => void,
+  ): RoutedJob | undefined {
     if (queue.length === 0) return undefined
     if (circuit !== 'closed')
       return queue.takeNext(now, false, ({ attempts: tried, message }) =>
         tried > 1 ? 1 : message.purpose === 'code' ? 0.5 : 0,
       )
-    const codesOnly = areCodesFirst(now)
-    const rankOf = onceEach((first, destination) => first.rankOf(destination, now))
-    const job = carriers.every(each => each.isBusy(now)) ? undefined : queue.takeNext(now, codesOnly, rankOf)
-    if (job !== undefined) return job
-    const waitFor = (roomAt: number, rank: number): number => {
-      if (roomAt <= now) return rank
-      next.at = Math.min(next.at, roomAt)
+    const roomAt = Math.min(...carriers.map(each => each.placeAt(now)))
+    if (roomAt > now) {
+      noteNext(roomAt)
+      return undefined
+    }
+    const rankOf = (first: Carrier, destination: string): number => {
+      const at = first.placeAt(now, destination)
+      if (at <= now) return first.underWay(destination)
+      noteNext(at)
       return Infinity
     }
-    if (waitFor(Math.min(...carriers.map(each => each.roomAt(now))), 0) > 0) return undefined
-    return queue.takeNext(
-      now,
-      codesOnly,
-      onceEach((first, destination) => waitFor(first.roomAt(now, destination), first.underWay(destination))),
-    )
+    return queue.takeNext(now, areCodesFirst(now), onceEach(rankOf))
   }
 
   /** Ranks what waits: a carrier is asked about a destination once. */
@@ -287,13 +290,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const known = new Map<string, number>()
     return job => {
       const { destination } = job.message
-      // Where there is one carrier, it is the first of all.
-      const first = carriers.length > 1 ? firstToAsk(job, now) : undefined
-      const name = `${first?.provider.name ?? ''} ${destination}`
-      const found = known.get(name)
-      if (found !== undefined) return found
-      const asked = first ?? firstToAsk(job, now)
-      const ranked = asked === undefined ? 0 : rank(asked, destination)
+      const first = firstToAsk(job, now)
+      if (first === undefined) return 0
+      const name = `${first.provider.name} ${destination}`
+      const ranked = known.get(name) ?? rank(first, destination)
       known.set(name, ranked)
       return ranked
     }
@@ -344,29 +344,27 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   function watch(): void {
-    storeHolds = true
-    if (!run.isStopping) watcher ??= setInterval(watchRests, WATCH_MS).unref()
+    if (!run.isStopping) watcher ??= setInterval(() => void track(watchRests()), WATCH_MS).unref()
   }
 
   /**
    * While something waits, or goes past a carrier that rests to the next one: looks whether a carrier that could not be reached can be
    * again, and whether one approves again of what it refused. Otherwise nobody is asked anything.
    */
-  function watchRests(): void {
-    const now = clock.now()
+  async function watchRests(): Promise<void> {
     const troubled = carriers.filter(each => each.isTroubled())
     if (troubled.length === 0) {
       clearInterval(watcher)
       watcher = undefined
+      return
     }
-    const goPast = carriers.length > 1 && now - attemptedAt < 2 * WATCH_MS
-    if (storeHolds || queue.length > 0 || goPast)
-      for (const carrier of troubled) {
-        void tryAfter(carrier.isBack())
-        void tryAfter(carrier.hasApproved())
-      }
-    if (troubled.length > 0) tidy()
-    fill()
+    const goPast = carriers.length > 1 && clock.now() - attemptedAt < 2 * WATCH_MS
+    const doesWait = await tidy()
+    if (!doesWait && !goPast && queue.length === 0) return
+    for (const carrier of troubled) {
+      void tryAfter(carrier.isBack())
+      void tryAfter(carrier.hasApproved())
+    }
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
@@ -421,13 +419,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const now = clock.now()
     const giveBackLast = (each?: string): void => {
       const job = queue.removeLast(now, each)
-      if (job === undefined) return
       // It waits since it came: the store tells a backlog by that.
-      giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
+      if (job !== undefined) giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
     }
     const ahead = aheadOf(destination, now)
     while ((queue.waiting.get(destination)?.all ?? 0) > ahead) giveBackLast(destination)
-    for (let more = countWaiting(now) - mostWaiting(now); more > 0; more -= 1) giveBackLast(findLargest())
+    for (let more = countWaiting(now) - mostWaiting(now); more > 0; more -= 1) giveBackLast()
   }
 
   function giveBackAll(): void {
@@ -455,36 +452,23 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (isCode) codesAt = Math.min(codesAt, due)
   }
 
-  /** Claims when memory has room and something is due; otherwise sets the timer for it. */
-  function claimWhenDue(): void {
-    if (isHalted() || asking !== undefined) return
-    const now = clock.now()
+  /** Claims when memory has room and something is due. @returns when that is to be looked at again, ms since the epoch */
+  function claimDue(now: number): number {
+    if (asking !== undefined) return Infinity
     const standing = look(now)
     const forCodes = mayHoldCodes(now)
-    const isDue = dueAt <= now || codesAt <= now
-    const limit = countClaimable(
-      standing,
-      Math.max(isDue ? nextClaim : 0, countWanted(now, forCodes)),
-      forCodes,
-      now,
-    )
-    clearTimeout(claimTimer)
+    const isDue = Math.min(dueAt, codesAt) <= now
+    const wanted = Math.max(isDue ? nextClaim : 0, countWanted(now, forCodes))
+    const limit = countClaimable(standing, wanted, forCodes, now)
     if (limit > 0) {
       void track(claimBatch(limit, forCodes))
-      return
+      return Infinity
     }
-    const moments = [dueAt, codesAt, ...[...passed.keys()].map(each => resting.get(each)?.until ?? Infinity)]
+    if (standing.openUntil > now) return standing.openUntil
+    const restsEnd = [...passed.keys()].map(each => resting.get(each)?.until ?? Infinity)
+    const moments = [dueAt, codesAt, ...restsEnd].filter(at => at > now)
     // What is due and has no room is asked for when something has left, and now and then.
-    const next = Math.min(isDue ? now + PEEK_MS : Infinity, ...moments.filter(each => each > now))
-    const at = (standing.openUntil ?? 0) > now ? (standing.openUntil ?? 0) : next
-    claimTimer = setTimeout(
-      () => {
-        // Due or not as far as we know: another process may have put something there, or given it back.
-        dueAt = clock.now()
-        claimWhenDue()
-      },
-      Math.min(at - now, dueAt === Infinity ? idlePollMs : pollMs),
-    )
+    return Math.min(isDue ? now + PEEK_MS : Infinity, ...moments)
   }
 
   /** Counts the messages for which memory has room of destinations that were passed over, and need not be now. */
@@ -508,7 +492,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
-    if (circuit === 'open') return (openUntil ?? 0) <= now && queue.length === 0 ? FIRST_CLAIM : 0
+    if (circuit === 'open') return openUntil <= now && queue.length === 0 ? FIRST_CLAIM : 0
     const most = mostWaiting(now)
     // A code takes the place of a waiting message that is none, and is sent before it.
     const room = forCodes ? Infinity : MOST_WAITING - queue.length
@@ -551,22 +535,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     }
   }
 
-  /** Lets the store end what is over, and say whether anything waits there. */
-  function tidy(): void {
-    if (isHalted() || asking !== undefined) return
+  /** Lets the store end what is over. @returns whether anything waits there; false while it cannot be asked */
+  async function tidy(): Promise<boolean> {
+    if (isHalted() || asking !== undefined) return false
     asking = 'nothing'
-    void track(tidyStore())
-  }
-
-  async function tidyStore(): Promise<void> {
-    tidiedAt = clock.now()
     try {
-      const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
-      settler.reportEnded(settled)
-      storeHolds = nextDueAt !== null
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error
-      emit({ type: 'store-failed', doing: 'claim', error })
+      return (await settler.endOver(channel, leaseMs)).doesWait
     } finally {
       asking = undefined
     }
@@ -579,7 +553,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       if (older !== undefined) endWaiting(older, 'superseded')
     }
     noteStored(now, code !== undefined, destination)
-    claimWhenDue()
+    fill()
   }
 
   /** @param isFirst what waits and rests is told with the first carrier. */
@@ -607,7 +581,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
         return undefined
       if (!hasRoom(purpose, destination, now)) return undefined
       const begins =
-        queue.length === 0 && (carriers[0]?.rankOf(destination, now, reservedCount) ?? Infinity) < Infinity
+        queue.length === 0 && (carriers[0]?.placeAt(now, destination, reservedCount) ?? Infinity) <= now
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
       reserve(destination, 1)
@@ -616,7 +590,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     },
     releasePlace(destination) {
       reserve(destination, -1)
-      claimWhenDue()
+      fill()
       work.end()
     },
     submit({ message, lease, groupKey, outgoing }) {
@@ -630,17 +604,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     },
     isVerdictFar(destination) {
       const now = clock.now()
-      return (
-        look(now).circuit !== 'closed' ||
-        isServed(destination, now, areCodesFirst(now)) ||
-        !hasRoom('plain', destination, now)
-      )
+      return look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now)
     },
     wake,
     tryNow() {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
-      claimWhenDue()
+      fill()
     },
     status() {
       const now = clock.now()
@@ -655,11 +625,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      if (now - Math.max(claimedAt, tidiedAt) >= TIDY_MS) tidy()
+      if (now - claimedAt >= TIDY_MS) void track(tidy())
     },
     stop() {
-      clearTimeout(claimTimer)
-      clearTimeout(placeTimer)
+      clearTimeout(nextLook)
       clearInterval(watcher)
       giveBackAll()
     },
@@ -667,21 +636,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 }
 
-/** Takes two carriers as one: whether anything may begin at all. */
-function combineStandings(one: Standing, other: Standing): Standing {
-  const states = [one.circuit, other.circuit]
+/** Takes all carriers of a channel as one: whether anything may begin at all. */
+function combineStandings(each: readonly Standing[]): Standing {
+  const circuit = (['closed', 'open'] as const).find(state => each.some(one => one.circuit === state))
   return {
-    limit: one.limit + other.limit,
-    inFlight: one.inFlight + other.inFlight,
-    circuit: (['closed', 'open'] as const).find(state => states.includes(state)) ?? 'half-open',
-    openUntil: earliestOfAll(one.openUntil, other.openUntil),
-    pausedUntil: earliestOfAll(one.pausedUntil, other.pausedUntil),
+    limit: each.reduce((sum, { limit }) => sum + limit, 0),
+    circuit: circuit ?? 'half-open',
+    openUntil: Math.min(...each.map(({ openUntil }) => openUntil)),
+    pausedUntil: Math.min(...each.map(({ pausedUntil }) => pausedUntil)),
   }
-}
-
-/** Finds the first moment; null when one of them is null. */
-function earliestOfAll(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? null : Math.min(one, other)
 }
 
 /** Finds the carrier that a message would go to now; undefined: it comes back at once, and learns why. */

@@ -1,5 +1,4 @@
 import type { Channel } from '../messages/message.ts'
-import { StoreUnavailable } from '../outbox/outbox.ts'
 import { withTimeout } from '../runtime/clock.ts'
 import type { ChannelSpec } from './attempt.ts'
 import { type ChannelOptions, createChannel, type DeliveryChannel } from './channel.ts'
@@ -42,15 +41,22 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return channel
   }
 
-  /** Lets the store end what is over in channels that are switched off, unless that was done a short while ago. */
+  /** Lets the store end what is over in a channel that is switched off: what waits there since before is not sent, but ends with its life. */
+  async function endDisabled(channel: Channel): Promise<void> {
+    work.begin()
+    while (!run.isStopping && !settler.isBehind) {
+      const { hasEnded } = await settler.endOver(channel, options.leaseMs)
+      if (!hasEnded) break
+    }
+    work.end()
+  }
+
+  /** Does that, unless it was done a short while ago. */
   function tidyDisabled(): void {
     const now = clock.now()
     if (run.isStopping || settler.isBehind || now - disabledAt < DISABLED_MS) return
     disabledAt = now
-    for (const channel of disabled) {
-      work.begin()
-      void endExpired(channel, shared).finally(work.end)
-    }
+    for (const channel of disabled) void endDisabled(channel)
   }
 
   /** A message that waits for long goes back before its lease runs out unnoticed. */
@@ -84,24 +90,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.
       verdicts.end()
     },
-  }
-}
-
-/** Ends what is over in a channel that is switched off: what waits there since before is not sent, but it ends with its life. */
-async function endExpired(
-  channel: Channel,
-  { outbox, leaseMs, emit, settler, run }: ChannelOptions,
-): Promise<void> {
-  try {
-    // The store ends some of it at a time.
-    for (let more = true; more && !run.isStopping && !settler.isBehind; ) {
-      const { settled } = await outbox.claim(channel, 0, leaseMs)
-      settler.reportEnded(settled)
-      more = settled.length > 0
-    }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error
-    emit({ type: 'store-failed', doing: 'claim', error })
   }
 }
 

@@ -31,8 +31,8 @@ export type LimitReason = (typeof LIMIT_REASONS)[number]
 export interface LimiterStanding {
   /** 0 during a pause. */
   readonly limit: number
-  /** When a pause ends after the provider refused a request; null without one. */
-  readonly pausedUntil: number | null
+  /** When the latest pause ends, or ended, after the provider refused a request; 0: there was none. */
+  readonly pausedUntil: number
 }
 
 /** Where it begins: few enough for any mail server to take. */
@@ -89,7 +89,7 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
   let taken = Infinity
   let heldUntil = Number.NEGATIVE_INFINITY
   let halvedAt = Number.NEGATIVE_INFINITY
-  let pausedUntil = Number.NEGATIVE_INFINITY
+  let pausedUntil = 0
 
   /** The most connections that may be open now. */
   const mostOpen = (now: number): number => (now < heldUntil ? taken : taken + 1)
@@ -133,8 +133,8 @@ export function createLimiter({ most, start = START }: { most: number; start?: n
     uncounted: 0,
     isWanted: false,
     standing(now: number): LimiterStanding {
-      if (now < pausedUntil) return { limit: 0, pausedUntil }
-      return { limit: Math.max(0, Math.min(limit, mostOpen(now) - limiter.uncounted)), pausedUntil: null }
+      const open = now < pausedUntil ? 0 : Math.min(limit, mostOpen(now) - limiter.uncounted)
+      return { limit: Math.max(0, open), pausedUntil }
     },
     isFull: (now: number): boolean =>
       limiter.inFlight + limiter.uncounted >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),

@@ -1,4 +1,5 @@
 import type { Emit } from '../events/events.ts'
+import type { Channel } from '../messages/message.ts'
 import {
   type Outbox,
   type Settled,
@@ -35,6 +36,14 @@ export interface Settler {
   settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
   /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   reportEnded(ended: readonly SettledByStore[]): void
+  /**
+   * Lets the store end what is over in a channel; it ends some of it at a time.
+   * @returns whether it ended something, and whether anything waits there, as far as that is known.
+   */
+  endOver(
+    channel: Channel,
+    leaseMs: number,
+  ): Promise<{ readonly hasEnded: boolean; readonly doesWait: boolean }>
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
   abandon(): void
 }
@@ -69,6 +78,15 @@ export function createSettler(options: SettlerOptions): Settler {
     return null
   }
 
+  function reportEnded(ended: readonly SettledByStore[]): void {
+    for (const { id, state, channel, kind } of ended) {
+      const answer = state === 'refused' ? 'content' : null
+      verdicts.announce(id, { is: 'final', state, answer })
+      emit({ type: 'final', id, channel, kind, state, answer })
+      if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
+    }
+  }
+
   return {
     get isBehind() {
       return unwritten > 0
@@ -99,12 +117,16 @@ export function createSettler(options: SettlerOptions): Settler {
       })
       return settled
     },
-    reportEnded(ended) {
-      for (const { id, state, channel, kind } of ended) {
-        const answer = state === 'refused' ? 'content' : null
-        verdicts.announce(id, { is: 'final', state, answer })
-        emit({ type: 'final', id, channel, kind, state, answer })
-        if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
+    reportEnded,
+    async endOver(channel, leaseMs) {
+      try {
+        const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
+        reportEnded(settled)
+        return { hasEnded: settled.length > 0, doesWait: nextDueAt !== null }
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        emit({ type: 'store-failed', doing: 'claim', error })
+        return { hasEnded: false, doesWait: true }
       }
     },
     abandon() {

@@ -261,7 +261,7 @@ t.test('one that keeps failing is left alone, then tried by one message', async 
   trial.forget()
   t.equal(carrier.mayAsk(undefined, now()), null, 'a trial that never began is still to be made')
   t.equal(carrier.begin(now(), ANN, PLAIN).end(SENT).circuit, 'closed')
-  t.match(carrier.standing(now()), { circuit: 'closed', openUntil: null, inFlight: 0 })
+  t.match(carrier.status(now()), { breaker: 'closed', breakerUntil: null, inFlight: 0 })
 })
 
 t.test('one that refuses one more, and takes those that are under way, is not down', async t => {
@@ -269,7 +269,7 @@ t.test('one that refuses one more, and takes those that are under way, is not do
   const crowded: Outcome = { ...REFUSED, code: '421', overload: 'connections' }
   const first = carrier.begin(0, ANN, PLAIN)
   for (let n = 0; n < 10; n += 1) carrier.begin(0, ANN, PLAIN).end(crowded)
-  t.match(carrier.standing(0), { circuit: 'closed', inFlight: 1 })
+  t.match(carrier.status(0), { breaker: 'closed', inFlight: 1 })
   first.end(SENT)
 })
 
@@ -318,13 +318,13 @@ t.test('what waits longer than its patience counts as failed, and gives its plac
   }
   const hanging = [1, 2, 3, 4, 5].map(() => begin())
   pass(1999)
-  t.match(carrier.standing(now()), { circuit: 'closed', inFlight: 5 })
+  t.match(carrier.status(now()), { breaker: 'closed', awaitingReply: 0, inFlight: 5 })
   pass(1)
   t.match(
     overdue.map(({ circuit }) => circuit),
     [null, null, null, null, 'open'],
   )
-  t.match(carrier.standing(now()), { circuit: 'open', inFlight: 0 })
+  t.match(carrier.status(now()), { breaker: 'open', awaitingReply: 5, inFlight: 5 })
   t.match(carrier.status(now()), { inFlight: 5, awaitingReply: 5 }, 'they go on')
   pass(500)
   t.equal(hanging[0]?.end(SENT).circuit, 'closed', 'a late answer takes it back')
@@ -401,7 +401,7 @@ t.test('a hundred at most go on beside those that count, and those hold their pl
   pass(5000)
   t.equal(overdue.length, 101, 'each counts as failed')
   t.match(carrier.status(now()), { inFlight: 101, awaitingReply: 100 })
-  t.match(carrier.standing(now()), { inFlight: 1 })
+  t.match(carrier.status(now()), { awaitingReply: 100, inFlight: 101 })
   for (const each of all) each.end(AMBIGUOUS)
   t.match(carrier.status(now()), { inFlight: 0, awaitingReply: 0 })
 })
@@ -414,7 +414,7 @@ function share(most: number, wants: Readonly<Record<string, number>>): Record<st
   )
   const begun: Record<string, number> = {}
   for (const [destination, count] of Object.entries(wants))
-    for (let n = 0; n < count && carrier.rankOf(destination, 0) < Infinity; n += 1) {
+    for (let n = 0; n < count && carrier.placeAt(0, destination) === 0; n += 1) {
       carrier.begin(0, { ...ANN, destination }, PLAIN)
       begun[destination] = n + 1
     }
@@ -433,13 +433,13 @@ t.test('what has lasted a second gives its place to who holds little, and nobody
   const { carrier, pass, now } = openInTime(t, 4)
   const begin = (destination: string) => carrier.begin(now(), { ...ANN, destination }, PLAIN)
   for (const each of ['a', 'a', 'a', 'b']) begin(each)
-  t.same([carrier.rankOf('c', 0), carrier.roomAt(0, 'c'), carrier.roomAt(0, 'a')], [Infinity, 1000, Infinity])
+  t.same([carrier.placeAt(0, 'c'), carrier.placeAt(0, 'a')], [1000, Infinity])
   pass(1000)
   begin('c').end(SENT)
   t.match(carrier.status(now()), { inFlight: 4, awaitingReply: 1 })
   t.same(
-    ['a', 'b', 'd'].map(each => carrier.rankOf(each, now())),
-    [Infinity, Infinity, 0],
+    ['a', 'b', 'd'].map(each => carrier.placeAt(now(), each)),
+    [Infinity, Infinity, 1000],
   )
 })
 

@@ -172,7 +172,7 @@ export function createScheduler(time: Timeline, server: Server, limiter: Limiter
       server(end => over(mail, place, end))
     }
     const { pausedUntil } = limiter.standing(time.now())
-    if (pausedUntil !== null) time.after(pausedUntil - time.now(), run)
+    if (pausedUntil > time.now()) time.after(pausedUntil - time.now(), run)
     else if (queue.length > 0 && limiter.inFlight === 0)
       throw new Error('nothing is under way, and mail waits')
   }

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Carrier, createCarrier } from '../../src/delivery/carrier.ts'
+import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery } from '../../src/delivery/port.ts'
@@ -35,7 +35,6 @@ const NOTICED_MS = 1500
 interface Process {
   alive: boolean
   readonly delivery: Delivery
-  readonly carriers: readonly Carrier[]
   readonly now: () => number
 }
 
@@ -237,7 +236,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       repeatPausesMs,
       leaseToken: () => `lease ${(leases += 1)}`,
     })
-    process = { alive: true, delivery, carriers, now }
+    process = { alive: true, delivery, now }
     troubledAt = time.now()
     delivery.start()
   }
@@ -343,7 +342,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       idleSince = undefined
       return
     }
-    const { delivery, carriers } = process
+    const { delivery } = process
     const statuses = delivery.status()
     const destinations = statuses.flatMap(each => each.destinations)
     // Whoever has nothing under way may have any place that is free, and as long as it does not rest nothing is due there.
@@ -352,8 +351,8 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       if (state === 'queued' && (dueAt ?? Infinity) <= now()) waiting.add(given.message.destination)
     for (const { destination, inFlight, rest } of destinations)
       if (inFlight > 0 || rest !== null) waiting.delete(destination)
-    const standings = carriers.map(carrier => carrier.standing(now()))
-    const isFree = areClosed() && standings.every(({ inFlight, limit }) => inFlight < limit)
+    const isFree =
+      areClosed() && statuses.every(({ inFlight, awaitingReply, limit }) => inFlight - awaitingReply < limit)
     const isTrialLost =
       statuses.some(({ breaker }) => breaker === 'half-open') &&
       statuses.every(({ inFlight }) => inFlight === 0)
