@@ -147,8 +147,8 @@ export function createAttempts(
     const { purpose, expiresAt } = message
     const canBeAsked = asked?.provider.lookUp !== undefined
     const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked, overdueAt }
-    const settlement = decideSettlement(outcome, attempted, now, random, records, options.repeatPausesMs)
-    return { settlement, ran: true }
+    const settlement = decideSettlement(outcome, attempted, now, random, options.repeatPausesMs)
+    return { settlement: { ...settlement, records }, ran: true }
   }
 
   /** Says how long a mail goes on to wait whose server hangs, ms; Infinity: as long as that may take. What it may have sent is a code's copy. */
@@ -218,21 +218,14 @@ export function createAttempts(
      */
     async run(job: RoutedJob): Promise<AttemptResult> {
       const { message, attempts, holder, carriers: inOrder } = job
+      const timeline = createTimeline(clock)
       let outgoing: Outgoing
       try {
         outgoing = job.outgoing ?? render(message)
       } catch (error) {
-        const fault = describeRenderFault(error)
-        const provider = carriers[0]?.provider.name ?? ''
-        const record = {
-          at: clock.now(),
-          tookMs: 0,
-          provider,
-          outcome: 'retry',
-          code: fault.code,
-          reply: packWords(fault.reply),
-        }
-        return endUnasked(job, { is: 'retry', whose: 'ours', ...fault }, [record])
+        const fault = { is: 'retry', whose: 'ours', ...describeRenderFault(error) } as const
+        timeline.add(carriers[0]?.provider.name ?? '', fault)
+        return endUnasked(job, fault, timeline.records)
       }
       if (!mayGoOn(channel, job.ambiguous, holder?.provider.lookUp !== undefined))
         return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
@@ -240,8 +233,7 @@ export function createAttempts(
       let asked: Carrier | undefined
       let overdueAt: number | undefined
       const ends: CarrierEnd[] = []
-      const timeline = createTimeline(clock)
-      if (job.demotion !== undefined) timeline.addSkipped(job.demotion.provider, job.demotion)
+      if (job.demotion !== undefined) timeline.add(job.demotion.provider, { is: 'skipped', ...job.demotion })
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
       let isShared = holder === undefined
@@ -253,7 +245,7 @@ export function createAttempts(
         const isHolder = carrier === holder
         const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
         if (obstacle !== null) {
-          timeline.addSkipped(provider.name, obstacle)
+          timeline.add(provider.name, { is: 'skipped', ...obstacle })
           if (obstacle.isOfDestination !== true) isShared = false
           if (obstacle.until === null) continue
           askableAt.push(obstacle.until)
@@ -285,7 +277,7 @@ export function createAttempts(
         if (isHolder && provider.lookUp !== undefined) {
           const askedAt = clock.now()
           const found = await lookUp(carrier, outgoing, message)
-          timeline.addReply(provider.name, { is: 'looked-up', code: found.is, reply: found.reply }, askedAt)
+          timeline.add(provider.name, { is: 'looked-up', code: found.is, reply: found.reply }, askedAt)
           said = outcomeOfLookUp(found, !mayGoOn(channel, ambiguous, false))
           if (said === null && found.is === 'absent') ambiguous = 0
           const misfit = said === null ? findMisfit(provider, outgoing) : null
@@ -299,7 +291,7 @@ export function createAttempts(
           overdueAt = sent.overdueAt
         }
 
-        timeline.addReply(provider.name, said, sendingAt)
+        timeline.add(provider.name, said, sendingAt)
         const end = attempt.end(said)
         const { outcome, tookMs } = end
         emitHealthChange(emit, provider, end, outcome.reply)
@@ -453,35 +445,25 @@ function createTimeline(clock: Clock) {
   const records: AttemptRecord[] = []
   return {
     records,
-    /** @param said as its provider has redacted it. @param startedAt ms since the epoch. */
-    addReply(
+    /**
+     * Adds what a carrier said, as it has redacted that, or why it was not asked, which is why the next one was.
+     * @param startedAt ms since the epoch.
+     */
+    add(
       provider: string,
-      said: Outcome | { readonly is: 'looked-up'; readonly code: string; readonly reply: Words },
-      startedAt: number,
+      said: Outcome | { readonly is: 'looked-up' | 'skipped'; readonly code: string; readonly reply: Words },
+      startedAt = clock.now(),
     ): void {
-      const tookMs = clock.now() - startedAt
-      const code = 'code' in said ? said.code : ''
       const isOfRecipient =
         'scope' in said && /^(recipient|country)$/.test(said.scope ?? '') && !isOperatorFault(said)
-      const line = {
+      records.push({
         at: startedAt,
-        tookMs,
+        tookMs: clock.now() - startedAt,
         provider,
         outcome: said.is,
-        code,
+        code: 'code' in said ? said.code : '',
         reply: packWords(said.reply),
-      }
-      records.push({ ...line, ...(isOfRecipient && { ofRecipient: true }) })
-    },
-    /** Adds the line about a carrier that was not asked, which is why the next one was. */
-    addSkipped(provider: string, { code, reply }: { readonly code: string; readonly reply: Words }): void {
-      records.push({
-        at: clock.now(),
-        tookMs: 0,
-        provider,
-        outcome: 'skipped',
-        code,
-        reply: packWords(reply),
+        ...(isOfRecipient && { ofRecipient: true }),
       })
     },
   }

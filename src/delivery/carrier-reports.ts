@@ -1,6 +1,6 @@
 import type { EventHandlers, EventOf } from '../events/events.ts'
 import { term, type Words } from '../language/sentence.ts'
-import type { Channel, NewMessage, Purpose } from '../messages/message.ts'
+import type { Channel, NewMessage } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'
 import { isOursToMend } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -12,10 +12,8 @@ const TRICKLE = 0.1
 
 /** A report is late from then on; GOV.UK Notify took four minutes, too, and takes five now. */
 const IN_TIME_MS = 4 * 60_000
-/** From then on a report is not waited for any more. */
-const FORGOTTEN_MS = 60 * 60_000
-/** The most messages whose reports are awaited. At a higher rate these are a sample of all. */
-const MOST_WAITING = 5000
+/** The most messages whose reports are awaited: with more, the oldest count as late sooner. */
+const MOST_AWAITED = 5000
 
 /** The number of the latest reports that count, one a number, and the age from which on they do not. */
 const LATEST = 50
@@ -39,8 +37,8 @@ const DWELL_MS = 10 * 60_000
 const FORGIVEN_MS = 60 * 60_000
 const LONGEST_MS = 24 * 60 * 60_000
 
-/** The most numbers whose latest codes are remembered, and how many of each; the oldest are forgotten first. */
-const MOST_NUMBERS = 10_000
+/** The most messages that are remembered, and the most codes to one number; the oldest are forgotten first. */
+const MOST_SENT = 10_000
 const MOST_CODES = 4
 /** A code without a report is taken for undelivered from then on, ms, at a carrier that reports: people ask for another one after a minute. */
 const UNREPORTED_MS = 30_000
@@ -69,35 +67,19 @@ const UNANSWERED = {
   reply: 'asked last: a code before this one has not been answered',
 } as const
 
-/** A message as its reports are about it. */
-interface ReportedMessage {
-  readonly id: string
-  readonly masked: string
-  readonly recipient: string
-  readonly purpose: Purpose
-  readonly expiresAt: number
-}
+/** A message, as far as its reports are about it. */
+type ReportedMessage = Pick<NewMessage, 'id' | 'masked' | 'recipient' | 'purpose' | 'expiresAt'>
 
-export interface CarrierReports {
-  /** Takes what was reported of messages. */
-  readonly handlers: EventHandlers
-  isSecond(provider: string): boolean
-  /** Lists what a provider's reports say that is for the operator to mend. */
-  faultsOf(provider: string): readonly PartialFault[]
-  /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
-  noteAsked(message: ReportedMessage, provider: string): void
-  /** Notes that it surely has not sent it. */
-  noteUnsent(message: ReportedMessage): void
-  /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
-  noteSent(message: ReportedMessage, provider: string, providerId: string | undefined): void
-  /**
-   * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
-   * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
-   * because nothing came.
-   */
-  findDemotion(carriers: readonly Carrier[], message: NewMessage): Demotion | undefined
-  /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
-  orderCarriers(carriers: readonly Carrier[]): readonly Carrier[]
+/** An SMS that a carrier was asked to send. Moments are ms since the epoch. */
+interface SentSms extends Omit<ReportedMessage, 'purpose'> {
+  readonly provider: string
+  /** The carrier's id: some tell none in their answer, and name ours in their reports. */
+  readonly providerId: string | undefined
+  readonly sentAt: number
+  /** The carrier said that it took it. */
+  readonly isSent: boolean
+  /** Null: nothing was reported. */
+  isDelivered: boolean | null
 }
 
 interface CarrierReportsOptions {
@@ -119,82 +101,138 @@ interface CarrierReportsOptions {
  * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
  * asked first, whatever it reports.
  */
-export function createCarrierReports(options: CarrierReportsOptions): CarrierReports {
+export function createCarrierReports(options: CarrierReportsOptions) {
   const { clock, random, judged, onChange } = options
   const faults = createReportedFaults(options)
-  const awaited = createAwaitedReports()
-  const latestCodes = createLatestCodes()
+  /** What was sent by judged carriers: all of it by our id, the oldest first; our ids by the carrier's; codes by number. */
+  const sent = new Map<string, SentSms>()
+  const ourIds = new Map<string, string>()
+  const codesTo = new Map<string, readonly SentSms[]>()
+  /** Those of which no report has come yet, and none is late. */
+  const awaited = new Map<string, SentSms>()
   /** Of the carriers that have sent reports. */
   const histories = new Map<string, ReportHistory>()
 
+  function forget(sms: SentSms): void {
+    sent.delete(sms.id)
+    awaited.delete(sms.id)
+    ourIds.delete(sms.providerId ?? '')
+    const others = (codesTo.get(sms.recipient) ?? []).filter(each => each !== sms)
+    if (others.length > 0) codesTo.set(sms.recipient, others)
+    else codesTo.delete(sms.recipient)
+  }
+
+  function remember(
+    message: ReportedMessage,
+    provider: string,
+    isSent: boolean,
+    providerId?: string,
+  ): SentSms {
+    const { id, masked, recipient, purpose, expiresAt } = message
+    const before = sent.get(id)
+    if (before !== undefined) forget(before)
+    const about = { id, masked, recipient, expiresAt, provider, providerId, isSent }
+    const sms: SentSms = { ...about, sentAt: clock.now(), isDelivered: null }
+    sent.set(id, sms)
+    if (providerId !== undefined) ourIds.set(providerId, id)
+    if (purpose === 'code')
+      codesTo.set(recipient, [...(codesTo.get(recipient) ?? []), sms].slice(-MOST_CODES))
+    const [oldest] = sent.values()
+    if (oldest !== undefined && sent.size > MOST_SENT) forget(oldest)
+    return sms
+  }
+
   function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
-    latestCodes.noteReport(id ?? providerId, isDelivered)
-    const sent = awaited.take(id, providerId)
-    if (sent === undefined) return
-    const { provider, sentAt, masked } = sent
-    const now = clock.now()
-    const history =
-      histories.get(provider) ?? createReportHistory((isSecond, share) => onChange(provider, isSecond, share))
-    histories.set(provider, history)
-    history.noteReport(sentAt, masked, isDelivered && now - sentAt <= IN_TIME_MS, now)
+    const sms = sent.get(id ?? ourIds.get(providerId) ?? '')
+    if (sms === undefined) return
+    const { provider, sentAt, masked } = sms
+    if (sms.isSent && sms.isDelivered === null) {
+      const now = clock.now()
+      const history =
+        histories.get(provider) ??
+        createReportHistory((isSecond, share) => onChange(provider, isSecond, share))
+      histories.set(provider, history)
+      history.noteReport(sentAt, masked, isDelivered && now - sentAt <= IN_TIME_MS, now)
+    }
+    sms.isDelivered = isDelivered
+    awaited.delete(sms.id)
+  }
+
+  /** Notes which messages have no report in time. */
+  function noteLate(now: number): void {
+    for (const { id, provider, sentAt } of awaited.values()) {
+      if (now - sentAt <= IN_TIME_MS && awaited.size <= MOST_AWAITED) break
+      awaited.delete(id)
+      histories.get(provider)?.noteLate(now)
+    }
+  }
+
+  /** Says why a code is not known to have come; null: it may have. */
+  function doubtOf({ provider, sentAt, expiresAt, isSent, isDelivered }: SentSms, now: number) {
+    if (isDelivered === false) return UNDELIVERED
+    if (!isSent) return now - sentAt >= UNANSWERED_MS ? UNANSWERED : null
+    const isOverdue = now < expiresAt && now - sentAt >= UNREPORTED_MS
+    return isOverdue && histories.get(provider)?.reports() === true ? UNREPORTED : null
   }
 
   const isSecond = (provider: string): boolean => histories.get(provider)?.isSecond(clock.now()) ?? false
 
+  const handlers: EventHandlers = {
+    receipt(event) {
+      const { id, providerId, status, result } = event
+      if (result === 'forged') return
+      if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
+      else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
+      faults.note(event)
+    },
+    attempt({ message, outcome }) {
+      if (message.channel === 'email' && outcome.is === 'sent') faults.noteMail(message.masked)
+    },
+  }
+
   return {
-    handlers: {
-      receipt(event) {
-        const { id, providerId, status, result } = event
-        if (result === 'forged') return
-        if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
-        else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
-        faults.note(event)
-      },
-      attempt({ message, outcome }) {
-        if (message.channel === 'email' && outcome.is === 'sent') faults.noteMail(message.masked)
-      },
-    },
+    /** Takes what was reported of messages. */
+    handlers,
     isSecond,
+    /** Lists what a provider's reports say that is for the operator to mend. */
     faultsOf: faults.list,
-    noteAsked({ id, recipient, purpose, expiresAt }, provider) {
-      if (purpose !== 'code' || !judged.has(provider) || latestCodes.has(id)) return
-      const sentAt = clock.now()
-      latestCodes.add(recipient, { provider, ids: [id], sentAt, expiresAt, isSent: false, isDelivered: null })
+    /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
+    noteAsked(message: ReportedMessage, provider: string): void {
+      if (message.purpose === 'code' && judged.has(provider) && !sent.has(message.id))
+        remember(message, provider, false)
     },
-    noteUnsent: ({ id, recipient }) => latestCodes.forget(recipient, id),
-    noteSent(message, provider, providerId) {
+    /** Notes that it surely has not sent it. */
+    noteUnsent({ id }: ReportedMessage): void {
+      const sms = sent.get(id)
+      if (sms !== undefined) forget(sms)
+    },
+    /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
+    noteSent(message: ReportedMessage, provider: string, providerId: string | undefined): void {
       if (!judged.has(provider)) return
-      const { id, masked, recipient, purpose, expiresAt } = message
-      const sentAt = clock.now()
-      for (const late of awaited.takeLate(sentAt)) histories.get(late.provider)?.noteLate(sentAt)
-      awaited.add({ id, masked, provider, providerId, sentAt })
-      if (purpose !== 'code') return
-      const ids = providerId === undefined ? [id] : [id, providerId]
-      latestCodes.forget(recipient, id)
-      latestCodes.add(recipient, { provider, ids, sentAt, expiresAt, isSent: true, isDelivered: null })
+      noteLate(clock.now())
+      awaited.set(message.id, remember(message, provider, true, providerId))
     },
-    findDemotion(carriers, { id, recipient, purpose }) {
+    /**
+     * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
+     * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
+     * because nothing came.
+     */
+    findDemotion(carriers: readonly Carrier[], { id, recipient, purpose }: NewMessage): Demotion | undefined {
       if (purpose !== 'code' || carriers.length < 2) return undefined
       const now = clock.now()
       const isKnownToWork = new Set<string>()
-      for (const code of latestCodes.newestFirst(recipient)) {
-        const { provider, ids, sentAt, expiresAt, isSent, isDelivered } = code
-        if (now - sentAt >= REMEMBERED_MS || ids.includes(id)) continue
+      for (const code of codesTo.get(recipient)?.toReversed() ?? []) {
+        const { provider, sentAt, isDelivered } = code
+        if (now - sentAt >= REMEMBERED_MS || code.id === id) continue
         if (isDelivered === true) isKnownToWork.add(provider)
         if (isKnownToWork.has(provider) || !carriers.some(each => each.provider.name === provider)) continue
-        if (isDelivered === false) return { provider, ...UNDELIVERED }
-        if (!isSent && now - sentAt >= UNANSWERED_MS) return { provider, ...UNANSWERED }
-        if (
-          isSent &&
-          now < expiresAt &&
-          now - sentAt >= UNREPORTED_MS &&
-          histories.get(provider)?.reports() === true
-        )
-          return { provider, ...UNREPORTED }
+        const doubt = doubtOf(code, now)
+        if (doubt !== null) return { provider, ...doubt }
       }
       return undefined
     },
-    orderCarriers(carriers) {
+    /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
+    orderCarriers(carriers: readonly Carrier[]): readonly Carrier[] {
       if (carriers.length < 2) return carriers
       const second = carriers.filter(({ provider }) => isSecond(provider.name))
       if (second.length === 0 || random() < TRICKLE) return carriers
@@ -203,119 +241,15 @@ export function createCarrierReports(options: CarrierReportsOptions): CarrierRep
   }
 }
 
-interface SentSms {
-  /** Our id. */
-  readonly id: string
-  readonly masked: string
-  readonly provider: string
-  /** The carrier's id: some tell none in their answer, and name ours in their reports. */
-  readonly providerId: string | undefined
-  /** ms since the epoch. */
-  readonly sentAt: number
-}
+export type CarrierReports = ReturnType<typeof createCarrierReports>
 
-interface LatestCode {
-  readonly provider: string
-  /** Ours and the carrier's, as far as it told one: a report names either. */
-  readonly ids: readonly string[]
-  /** ms since the epoch. */
-  readonly sentAt: number
-  readonly expiresAt: number
-  /** The carrier said that it took it. */
-  readonly isSent: boolean
-  /** Null: nothing was reported. */
-  isDelivered: boolean | null
-}
+type ReportHistory = ReturnType<typeof createReportHistory>
 
-/** The latest codes to each number, as far as this process has sent them, and what was reported of them. */
-function createLatestCodes() {
-  /** By number, oldest first, and by each of its ids. The number that was sent to last is the last. */
-  const byNumber = new Map<string, readonly LatestCode[]>()
-  const byId = new Map<string, LatestCode>()
-
-  function keep(number: string, codes: readonly LatestCode[]): void {
-    for (const code of byNumber.get(number) ?? [])
-      if (!codes.includes(code)) for (const id of code.ids) byId.delete(id)
-    byNumber.delete(number)
-    if (codes.length > 0) byNumber.set(number, codes)
-  }
-
-  return {
-    add(number: string, code: LatestCode): void {
-      keep(number, [...(byNumber.get(number) ?? []), code].slice(-MOST_CODES))
-      for (const id of code.ids) byId.set(id, code)
-      const [oldest] = byNumber.keys()
-      if (byNumber.size > MOST_NUMBERS && oldest !== undefined) keep(oldest, [])
-    },
-    has: (id: string): boolean => byId.has(id),
-    forget(number: string, id: string): void {
-      const code = byId.get(id)
-      const others = byNumber.get(number)?.filter(each => each !== code)
-      if (code !== undefined && others !== undefined) keep(number, others)
-    },
-    noteReport(id: string, isDelivered: boolean): void {
-      const code = byId.get(id)
-      if (code !== undefined) code.isDelivered = isDelivered
-    },
-    newestFirst: (number: string): readonly LatestCode[] => byNumber.get(number)?.toReversed() ?? [],
-  }
-}
-
-/** SMS that were sent, and of which no delivery report has come yet. */
-function createAwaitedReports() {
-  /** By our id, in the order in which they were sent. The first map has those whose report is not late yet. */
-  const inTime = new Map<string, SentSms>()
-  const late = new Map<string, SentSms>()
-  /** Our id, by the carrier's. */
-  const ids = new Map<string, string>()
-
-  return {
-    add(sms: SentSms): void {
-      const { id, providerId } = sms
-      if (inTime.size + late.size >= MOST_WAITING) return
-      inTime.set(id, sms)
-      if (providerId !== undefined) ids.set(providerId, id)
-    },
-    /** The message of a report that has come; undefined: none that is waited for. It is waited for no more. */
-    take(named: string | undefined, providerId: string): SentSms | undefined {
-      const id = named ?? ids.get(providerId) ?? ''
-      const sent = inTime.get(id) ?? late.get(id)
-      inTime.delete(id)
-      late.delete(id)
-      ids.delete(sent?.providerId ?? '')
-      return sent
-    },
-    /** The messages whose reports became late since the last call, in the order in which they were sent. */
-    takeLate(now: number): readonly SentSms[] {
-      const since: SentSms[] = []
-      for (const [id, sent] of inTime) {
-        if (now - sent.sentAt <= IN_TIME_MS) break
-        inTime.delete(id)
-        late.set(id, sent)
-        since.push(sent)
-      }
-      for (const [id, { sentAt, providerId = '' }] of late) {
-        if (now - sentAt <= FORGOTTEN_MS) break
-        late.delete(id)
-        ids.delete(providerId)
-      }
-      return since
-    },
-  }
-}
-
-/** The delivery reports of one carrier, and whether it is asked second for them. Times are ms since the epoch. */
-interface ReportHistory {
-  noteReport(sentAt: number, masked: string, good: boolean, now: number): void
-  /** Says whether the carrier reports on most of its messages. */
-  reports(): boolean
-  /** A message has no report in time. */
-  noteLate(now: number): void
-  isSecond(now: number): boolean
-}
-
-/** @param onChange called at every change, with the share of good reports among the latest. */
-function createReportHistory(onChange: (isSecond: boolean, share: number) => void): ReportHistory {
+/**
+ * Keeps the delivery reports of one carrier, and says whether it is asked second for them. Times are ms since the epoch.
+ * @param onChange called at every change, with the share of good reports among the latest.
+ */
+function createReportHistory(onChange: (isSecond: boolean, share: number) => void) {
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
@@ -351,7 +285,7 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
   const isSilent = (): boolean => overdue >= (FEWEST * (reported + passedOver)) / reported
 
   return {
-    noteReport(sentAt, masked, good, now) {
+    noteReport(sentAt: number, masked: string, good: boolean, now: number): void {
       reported += 1
       passedOver += overdue
       overdue = 0
@@ -370,12 +304,14 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
         change(null, now, share)
       }
     },
-    reports: () => reported >= passedOver + overdue,
-    noteLate(now) {
+    /** Says whether the carrier reports on most of its messages. */
+    reports: (): boolean => reported >= passedOver + overdue,
+    /** A message has no report in time. */
+    noteLate(now: number): void {
       overdue += 1
       if (secondSince === null && isSilent() && now - changedAt >= DWELL_MS) change(now, now, 0)
     },
-    isSecond(now) {
+    isSecond(now: number): boolean {
       if (secondSince === null) return false
       if (recentAt(now).length < FEWEST && now - secondSince > restMs && !isSilent()) {
         restMs = Math.min(2 * restMs, LONGEST_MS)

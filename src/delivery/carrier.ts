@@ -14,11 +14,11 @@ import {
   type HealthAttempt,
   type HealthChange,
   type HealthOptions,
-  isOwnDoing,
+  type Judged,
   type MessageOfAttempt,
   NO_CARRIER_FITS,
-  NOT_KNOWN_YET,
   OVERDUE,
+  saysNothing,
 } from './health.ts'
 import {
   type AttemptEnd,
@@ -58,9 +58,7 @@ export interface Standing extends LimiterStanding {
 }
 
 /** The report on an attempt that has ended. */
-export interface CarrierEnd extends HealthChange {
-  /** The outcome, judged by what this carrier has said to other messages. */
-  readonly outcome: Outcome
+export interface CarrierEnd extends Judged {
   readonly tookMs: number
 }
 
@@ -83,67 +81,11 @@ export const LEFT_ALONE = {
   reply: 'left alone for a while: it keeps failing, or asked for a pause',
 } as const
 
-/** An attempt of a message with a carrier, in a place of it. */
-export interface CarrierAttempt {
-  /** See Provider.send. */
-  noteHandedOver(): void
-  /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
-  whenOverdue(tell: (isHandedOver: boolean) => void): void
-  /** The attempt never began. */
-  forget(): void
-  end(said: Outcome): CarrierEnd
-}
-
 /** A provider with all that decides whether and when it is asked. */
-export interface Carrier {
-  readonly provider: Provider
-  /**
-   * Says why the carrier is not to be asked now; null: it may be.
-   * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
-   */
-  mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
-  /**
-   * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
-   * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: it gets none; ms since the epoch.
-   * @param destination any unless given @param taken so many places are in use beside those that are.
-   */
-  placeAt(now: number, destination?: string, taken?: number): number
-  /** Lists the destinations that hold a quarter of the places or more. */
-  largeDestinations(now: number): readonly string[]
-  /** Says how many attempts are under way for a destination. */
-  underWay(destination: string): number
-  /** Says whether not even what was refused elsewhere may go on here. */
-  isFull(now: number): boolean
-  /**
-   * Takes a place for an attempt of a message, of another destination if there is no other one.
-   * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
-   */
-  begin(
-    startedAt: number,
-    message: MessageOfAttempt,
-    outgoing: Outgoing,
-    onOverdue?: (change: HealthChange) => void,
-  ): CarrierAttempt
-  /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
-  allowTrialNow(now: number): void
-  /**
-   * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
-   * can, and could not when this was asked last: a login that is refused is no reason for a trial.
-   * @returns whether it is tried now
-   */
-  isBack(): Promise<boolean>
-  /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
-  hasApproved(): Promise<boolean>
-  standing(now: number): Standing
-  /** Reports how the carrier does, for people and metrics. */
-  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'>
-  /** How long most attempts take, ms; undefined: none was answered yet. */
-  usualMs(): number | undefined
-  /** Says how many attempts are under way for each destination that has some. */
-  destinations(): ReadonlyMap<string, number>
-  /** It rests, or a part of it. */
-  isTroubled(): boolean
-}
+export type Carrier = ReturnType<typeof createCarrier>
+
+/** An attempt of a message with a carrier, in a place of it. */
+export type CarrierAttempt = ReturnType<Carrier['begin']>
 
 /** An attempt that is under way. */
 interface Running {
@@ -155,7 +97,7 @@ interface Running {
 }
 
 /** Makes a provider with its health, its limit, and what it said to whom. */
-export function createCarrier(provider: Provider, options: CarrierOptions): Carrier {
+export function createCarrier(provider: Provider, options: CarrierOptions) {
   const { clock, random } = options
   const health = createHealth(random, options.health)
   const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
@@ -208,28 +150,28 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       ? undefined
       : running.find(each => each.at.counts && each.destination !== destination)
 
-  /**
-   * Charges an outcome to what it concerns: the carrier (account, transport), a template, a sender or a country of it, or its message
-   * alone. Whatever is not charged to the carrier shows that it answers. The limiter has been told already.
-   */
-  function charge(said: Outcome, attempt: HealthAttempt, now: number): Omit<CarrierEnd, 'tookMs'> {
+  /** Takes the outcome of an attempt. Whatever is not charged to the carrier shows that it answers. The limiter has been told already. */
+  function charge(said: Outcome, attempt: HealthAttempt, now: number): Judged {
     // A provider that refuses one more, and takes those that are under way, is not down.
     if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
       health.forgetTrial(attempt)
       return { outcome: said, circuit: null, faults: [] }
     }
-    const { outcome, change: suspected } = health.judge(said, attempt, now)
-    const { circuit, faults } = health.record(outcome, attempt, now)
+    const judged = health.record(said, attempt, now)
+    const { outcome } = judged
     const fault = isOperatorFault(outcome) ? health.findFault(attempt.names, now) : null
-    const change = { circuit, faults: suspected === null ? faults : [...faults, suspected] }
     // It waits for the part's next trial, behind those that were not refused yet.
-    if (fault === null || outcome.is !== 'retry') return { outcome, ...change }
-    return { outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS }, ...change }
+    if (fault === null || outcome.is !== 'retry') return judged
+    return { ...judged, outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS } }
   }
 
   return {
     provider,
-    mayAsk(outgoing, now) {
+    /**
+     * Says why the carrier is not to be asked now; null: it may be.
+     * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
+     */
+    mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
       const fault = outgoing === undefined ? null : health.findFault(namesOf(outgoing), now)
@@ -241,19 +183,38 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until <= now ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
-    placeAt(now, destination, taken) {
+    /**
+     * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
+     * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: not at all; ms since the epoch.
+     * @param destination any unless given @param taken so many places are in use beside those that are.
+     */
+    placeAt(now: number, destination?: string, taken?: number): number {
       if (hasPlace(now, destination, taken)) return now
       limiter.isWanted = true
       if (limiter.standing(now).limit === 0 || !holdsLittle(destination, now)) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
-    largeDestinations(now) {
+    /** Lists the destinations that hold a quarter of the places or more. */
+    largeDestinations(now: number): readonly string[] {
       const quarter = quarterAt(now)
       return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
-    underWay: destination => held.get(destination)?.all ?? 0,
+    /** Says how many attempts are under way for a destination. */
+    underWay: (destination: string): number => held.get(destination)?.all ?? 0,
+    /** Lists the destinations that have some. */
+    destinations: (): readonly string[] => [...held.keys()],
+    /** Says whether not even what was refused elsewhere may go on here. */
     isFull: limiter.isFull,
-    begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {
+    /**
+     * Takes a place for an attempt of a message, of another destination if there is no other one.
+     * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
+     */
+    begin(
+      startedAt: number,
+      { kind, recipient, destination }: MessageOfAttempt,
+      outgoing: Outgoing,
+      onOverdue?: (change: HealthChange) => void,
+    ) {
       const place = placeOf(outgoing)
       const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
@@ -297,25 +258,34 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       }
 
       return {
+        /** See Provider.send. */
         noteHandedOver() {
           isHandedOver = true
         },
-        whenOverdue(tell) {
+        /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
+        whenOverdue(tell: (isHandedOver: boolean) => void) {
           tellOverdue = tell
         },
+        /** The attempt never began. */
         forget() {
           releasePlace({ is: 'void' }, clock.now())
           health.forgetTrial(attempt)
         },
-        end(said) {
+        end(said: Outcome): CarrierEnd {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
           return { ...charge(said, attempt, now), tookMs: now - startedAt }
         },
       }
     },
+    /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
     allowTrialNow: health.allowTrialNow,
-    async isBack() {
+    /**
+     * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
+     * can, and could not when this was asked last: a login that is refused is no reason for a trial.
+     * @returns whether it is tried now
+     */
+    async isBack(): Promise<boolean> {
       if (isProbing || provider.probe === undefined || health.state() !== 'open') return false
       isProbing = true
       const found = await provider.probe().catch(() => 'down' as const)
@@ -325,7 +295,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       if (isBack) health.allowTrialNow(clock.now())
       return isBack
     },
-    async hasApproved() {
+    /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
+    async hasApproved(): Promise<boolean> {
       if (provider.findHindrance === undefined) return false
       let hasApproved = false
       for (const { scope, name } of health.takeForLook(clock.now())) {
@@ -335,10 +306,11 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       }
       return hasApproved
     },
-    standing(now) {
+    standing(now: number): Standing {
       return { ...limiter.standing(now), circuit: health.state(), openUntil: health.openUntil() ?? 0 }
     },
-    status(now) {
+    /** Reports how the carrier does, for people and metrics. */
+    status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'> {
       const { reason, why } = limiter.explain(now)
       return {
         channel: provider.channel,
@@ -354,12 +326,9 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         partialFaults: health.faults(),
       }
     },
-    destinations() {
-      const found = new Map<string, number>()
-      for (const { destination } of running) found.set(destination, (found.get(destination) ?? 0) + 1)
-      return found
-    },
+    /** How long most attempts take, ms; undefined: none was answered yet. */
     usualMs: patience.usualMs,
+    /** It rests, or a part of it. */
     isTroubled: health.isTroubled,
   }
 }
@@ -427,10 +396,10 @@ export function describeRenderFault(error: unknown): { readonly code: string; re
 export function limiterEndOf(outcome: Outcome): AttemptEnd {
   if (outcome.is === 'limit') return { is: outcome.scope === 'recipient' ? 'answered' : 'void' }
   if (outcome.is !== 'retry') return { is: outcome.is === 'ambiguous' ? 'void' : 'answered' }
-  const { whose, code, overload, accepted, retryAfterMs } = outcome
+  const { whose, overload, accepted, retryAfterMs } = outcome
   if (overload === 'connections') return { is: 'refused-connection', accepted }
   if (overload === 'requests') return { is: 'throttled', retryAfterMs }
   // A wrong password is no sign of how many it takes, nor is what a look-up does not find yet.
-  const saysNothing = whose === 'ours' || isOwnDoing(outcome) || code === NOT_KNOWN_YET.code
-  return { is: saysNothing || isUnanswered(outcome) ? 'void' : 'answered' }
+  const isVoid = whose === 'ours' || saysNothing(outcome) || isUnanswered(outcome)
+  return { is: isVoid ? 'void' : 'answered' }
 }

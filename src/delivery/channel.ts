@@ -66,27 +66,7 @@ interface Destination {
 }
 
 /** One channel's part of the delivery. */
-export interface DeliveryChannel {
-  reservePlace(purpose: Purpose, destination: string): Lease | undefined
-  releasePlace(destination: string): void
-  submit(handover: Handover): void
-  isVerdictFar(destination: string): boolean
-  wake(code?: StoredCode, destination?: string): void
-  tryNow(): void
-  /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
-  status(): readonly ChannelStatus[]
-  /** Begins what may begin, then claims. */
-  fill(): void
-  /**
-   * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
-   * nothing was claimed for a while, lets the store end what has outlived its life there.
-   */
-  sweep(): void
-  /** Begins nothing more, and gives back what has not begun. */
-  stop(): void
-  /** Aborts the attempts that are under way. */
-  abort(): void
-}
+export type DeliveryChannel = ReturnType<typeof createChannel>
 
 /**
  * One channel's messages between the store and the carriers: those that wait in memory, and those that are under way. Nothing else
@@ -94,7 +74,7 @@ export interface DeliveryChannel {
  * by a claim, waits in the queue, is attempted (attempt.ts) when its carrier has a place for its destination, and is settled or given
  * back. A claim passes over destinations that have enough in memory, or rest: what waits there hides nobody.
  */
-export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
+export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { channel, carriers, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
@@ -558,19 +538,18 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /** @param isFirst what waits and rests is told with the first carrier. */
   function describeDestinations(carrier: Carrier, isFirst: boolean): readonly DestinationStatus[] {
-    const inFlight = carrier.destinations()
     const others = isFirst ? [...queue.waiting.keys(), ...resting.keys()] : []
-    return [...new Set([...inFlight.keys(), ...others])].map(destination => ({
+    return [...new Set([...carrier.destinations(), ...others])].map(destination => ({
       destination,
       place: known.get(destination)?.place ?? null,
-      inFlight: inFlight.get(destination) ?? 0,
+      inFlight: carrier.underWay(destination),
       waiting: isFirst ? (queue.waiting.get(destination)?.all ?? 0) : 0,
       rest: isFirst && rests(destination, clock.now()) ? (resting.get(destination) ?? null) : null,
     }))
   }
 
   return {
-    reservePlace(purpose, destination) {
+    reservePlace(purpose: Purpose, destination: string): Lease | undefined {
       if (isHalted()) return undefined
       const now = clock.now()
       const { circuit } = look(now)
@@ -588,12 +567,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       work.begin()
       return lease
     },
-    releasePlace(destination) {
+    releasePlace(destination: string): void {
       reserve(destination, -1)
       fill()
       work.end()
     },
-    submit({ message, lease, groupKey, outgoing }) {
+    submit({ message, lease, groupKey, outgoing }: Handover): void {
       reserve(message.destination, -1)
       add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
       if (run.isStopping) giveBackAll()
@@ -602,17 +581,18 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       giveBackSurplus(message.destination)
       work.end()
     },
-    isVerdictFar(destination) {
+    isVerdictFar(destination: string): boolean {
       const now = clock.now()
       return look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now)
     },
     wake,
-    tryNow() {
+    tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
       fill()
     },
-    status() {
+    /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
+    status(): readonly ChannelStatus[] {
       const now = clock.now()
       return carriers.map((carrier, at) => ({
         ...carrier.status(now),
@@ -622,16 +602,22 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       }))
     },
     fill,
-    sweep() {
+    /**
+     * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
+     * nothing was claimed for a while, lets the store end what has outlived its life there.
+     */
+    sweep(): void {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
       if (now - claimedAt >= TIDY_MS) void track(tidy())
     },
-    stop() {
+    /** Begins nothing more, and gives back what has not begun. */
+    stop(): void {
       clearTimeout(nextLook)
       clearInterval(watcher)
       giveBackAll()
     },
+    /** Aborts the attempts that are under way. */
     abort: attempts.abort,
   }
 }

@@ -108,31 +108,24 @@ const LOOK_AHEAD_MS = 1500
 export const NO_CARRIER_FITS = 'no-carrier-fits'
 /** Codes of attempts that this service stopped itself. */
 const STOPPED: ReadonlySet<string> = new Set(['aborted', 'closed', 'expired'])
-/** Codes of outcomes that this service caused itself, and that say nothing of the provider. */
-const OURS: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', NO_CARRIER_FITS])
-
-/** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
-export function wasStopped(outcome: Outcome): boolean {
-  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && STOPPED.has(outcome.code)
-}
-
-/** Says whether an outcome says nothing of the provider, because this service caused it. */
-export function isOwnDoing(outcome: Outcome): boolean {
-  return (outcome.is === 'retry' || outcome.is === 'ambiguous') && OURS.has(outcome.code)
-}
-
-/** The outcome of a look-up that finds nothing yet, which says nothing of its carrier. */
+/** The outcome of a look-up that finds nothing yet. */
 export const NOT_KNOWN_YET = {
   is: 'retry',
   whose: 'later',
   code: 'not-known-yet',
   reply: 'the provider does not know yet what became of it',
 } as const satisfies Outcome
+/** Codes of outcomes that say nothing of the provider; but for the last one this service caused them itself. */
+const NO_EVIDENCE: ReadonlySet<string> = new Set([...STOPPED, 'RENDER', NO_CARRIER_FITS, NOT_KNOWN_YET.code])
 
-/** Says whether an outcome is evidence of nothing. */
-function saysNothing(outcome: Outcome): boolean {
-  return isOwnDoing(outcome) || (outcome.is === 'retry' && outcome.code === NOT_KNOWN_YET.code)
-}
+const hasCodeOf = (codes: ReadonlySet<string>, outcome: Outcome): boolean =>
+  (outcome.is === 'retry' || outcome.is === 'ambiguous') && codes.has(outcome.code)
+
+/** Says whether an attempt was stopped by this side before the provider had its say: the message's life ended, or this process does. */
+export const wasStopped = (outcome: Outcome): boolean => hasCodeOf(STOPPED, outcome)
+
+/** Says whether an outcome says nothing of the provider. */
+export const saysNothing = (outcome: Outcome): boolean => hasCodeOf(NO_EVIDENCE, outcome)
 
 /** What an attempt comes to that lasts too long. */
 export const OVERDUE = {
@@ -141,7 +134,7 @@ export const OVERDUE = {
   reply: 'the provider did not come back in time',
 } as const satisfies Outcome
 
-export const UNCHANGED: HealthChange = { circuit: null, faults: [] }
+const UNCHANGED: HealthChange = { circuit: null, faults: [] }
 
 function newRecord(scope: HealthRecord['scope'], name: string): HealthRecord {
   const never = Number.NEGATIVE_INFINITY
@@ -165,17 +158,15 @@ function note({ latest }: HealthRecord, { nth, place }: HealthAttempt, failed: b
   if (latest.length > LATEST.count) latest.shift()
 }
 
-function noteEnd(record: HealthRecord): void {
-  record.latest = []
-  record.fault = null
-  record.rests = 0
-  record.triedBy = null
-}
-
 export interface HealthOptions {
   /** So many failures in a row make it rest, and so long is its first rest, ms, when not as usual. */
   readonly inARow?: number | undefined
   readonly firstRestMs?: number | undefined
+}
+
+/** What an outcome changes, and how it is to be read after what the provider said to other messages. */
+export interface Judged extends HealthChange {
+  readonly outcome: Outcome
 }
 
 /** `open`: it rests; `half-open`: one message tries it. */
@@ -295,7 +286,7 @@ export function createHealth(
       note(whole, attempt, false)
       return null
     }
-    noteEnd(whole)
+    Object.assign(whole, { latest: [], fault: null, rests: 0, triedBy: null })
     // What failed with the carrier is tried now, too.
     for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
     return 'closed'
@@ -309,7 +300,15 @@ export function createHealth(
     return scope === undefined ? null : partOf(scope, attempt)
   }
 
-  function record(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
+  /** Takes the outcome of an attempt, or that it is overdue. @returns it as it is to be read after what was said to other messages, and what it changes */
+  function record(said: Outcome, attempt: HealthAttempt, now: number): Judged {
+    const { outcome, change } = suspicion.judge(said, attempt, now)
+    const { circuit, faults } = charge(outcome, attempt, now)
+    return { outcome, circuit, faults: change === null ? faults : [...faults, change] }
+  }
+
+  /** Charges an outcome to what it concerns: the carrier (account, transport), a template, a sender or a place of it, or its message alone. */
+  function charge(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
     if (saysNothing(outcome)) {
       forgetTrial(attempt)
       return UNCHANGED
@@ -364,10 +363,7 @@ export function createHealth(
     },
     /** The attempt never began, or says nothing. */
     forgetTrial,
-    /** Takes the outcome of an attempt, or that it is overdue. */
     record,
-    /** Takes an outcome by what was said to other messages. */
-    judge: suspicion.judge,
     /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
     allowTrialNow(now: number): void {
       for (const each of [whole, ...parts.values()]) {
@@ -426,7 +422,7 @@ function createSuspicion() {
   const refused = new Map<string, { readonly recipients: Set<string>; readonly kinds: Set<string> }>()
   let suspected: PartialFault | null = null
 
-  function isLikely(code: string, { recipient, kind }: HealthAttempt): boolean {
+  function isLikely(code: string, { recipient, kind }: Pick<HealthAttempt, 'recipient' | 'kind'>): boolean {
     const { recipients, kinds } = refused.get(code) ?? { recipients: new Set(), kinds: new Set() }
     if (refused.size < MOST_CODES) refused.set(code, { recipients, kinds })
     if (recipients.size < MANY_RECIPIENTS) recipients.add(recipient)
@@ -438,31 +434,30 @@ function createSuspicion() {
     /** Judges an outcome by what was said to other messages. */
     judge(
       outcome: Outcome,
-      part: HealthAttempt,
+      { names, ...part }: HealthAttempt,
       now: number,
     ): { readonly outcome: Outcome; readonly change: PartialFaultChange | null } {
+      const { kind } = part
       if (outcome.is === 'sent') {
         const fault = suspected
         refused.clear()
-        if (fault?.scope === 'template' && fault.kind !== part.kind) return { outcome, change: null }
+        if (fault === null || (fault.scope === 'template' && fault.kind !== kind))
+          return { outcome, change: null }
         suspected = null
-        return { outcome, change: fault === null ? null : { is: 'over', fault } }
+        return { outcome, change: { is: 'over', fault } }
       }
       const scope = faultScopeOf(outcome)
       // A value does not fit the operator's own template: nothing waits for it, and the next of its kind may fit.
-      if (outcome.is === 'rejected' && scope === 'template' && suspected === null) {
-        const { code, reply } = outcome
-        const name = part.names().template ?? ''
-        suspected = { scope, name, kind: part.kind, since: now, until: null, code, reply }
-        return { outcome, change: { is: 'begun', fault: suspected } }
-      }
-      const isOfOneMessage = scope === 'message' || scope === 'recipient'
-      if (!isOfOneMessage || outcome.is !== 'retry' || outcome.whose !== 'ours')
-        return { outcome, change: null }
-      if (!isLikely(outcome.code, part)) return { outcome: { ...outcome, whose: 'later' }, change: null }
-      if (suspected !== null) return { outcome, change: null }
-      const { code, reply } = outcome
-      suspected = { scope: 'carrier', name: '', kind: part.kind, since: now, until: null, code, reply }
+      const isOfValue = outcome.is === 'rejected' && scope === 'template'
+      const isOfMessage = scope === 'message' || scope === 'recipient'
+      const isOurs = isOfMessage && outcome.is === 'retry' && outcome.whose === 'ours'
+      if (isOurs && !isLikely(outcome.code, part))
+        return { outcome: { ...outcome, whose: 'later' }, change: null }
+      if ((!isOfValue && !isOurs) || suspected !== null) return { outcome, change: null }
+      const about = isOfValue
+        ? { scope, name: names().template ?? '' }
+        : ({ scope: 'carrier', name: '' } as const)
+      suspected = { ...about, kind, since: now, until: null, code: outcome.code, reply: outcome.reply }
       return { outcome, change: { is: 'begun', fault: suspected } }
     },
     fault: (): PartialFault | null => suspected,

@@ -1,5 +1,5 @@
 import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
-import type { AttemptRecord, FinalAnswer, Settlement } from '../outbox/outbox.ts'
+import type { FinalAnswer, Settlement } from '../outbox/outbox.ts'
 import { faultScopeOf, isOperatorFault, isProviderDown, type Outcome } from '../providers/provider.ts'
 import { wasStopped } from './health.ts'
 
@@ -92,7 +92,6 @@ export interface AttemptedMessage {
  *
  * @param now ms since the epoch.
  * @param random 0 ≤ x < 1; full jitter, so that what failed together does not come back together.
- * @param records the attempt's lines in the timeline.
  * @param repeatPausesMs pauses before a message goes out again that may have been sent, when not the usual ones.
  */
 export function decideSettlement(
@@ -100,24 +99,17 @@ export function decideSettlement(
   message: AttemptedMessage,
   now: number,
   random: () => number,
-  records: readonly AttemptRecord[],
   repeatPausesMs?: readonly number[],
 ): Settlement {
   switch (outcome.is) {
     case 'sent':
-      return { to: 'final', state: 'sent', answer: null, providerId: outcome.providerId, records }
+      return { to: 'final', state: 'sent', answer: null, providerId: outcome.providerId }
     case 'rejected':
-      return { to: 'final', state: 'refused', answer: answerOf(outcome.scope), records }
+      return { to: 'final', state: 'refused', answer: answerOf(outcome.scope) }
     case 'ambiguous':
-      return afterAmbiguous(
-        message,
-        now,
-        random,
-        records,
-        repeatPausesMs ?? (message.purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES),
-      )
+      return afterAmbiguous(message, now, random, repeatPausesMs)
     case 'limit':
-      return afterLimit(outcome, message, now, random, records)
+      return afterLimit(outcome, message, now, random)
     case 'retry': {
       // A carrier, or a part of it, that fails is left alone, and its health knows when it is back: what it holds up comes back soon.
       const { purpose, attempts, expiresAt } = message
@@ -128,7 +120,7 @@ export function decideSettlement(
       // Retry-After is a floor: the jitter goes on top, or everybody would be back at the same moment.
       const after = now + (asked === undefined ? wait : asked + Math.min(wait, MINUTE))
       const dueAt = isTriedApart ? dueBeforeEnd(after, expiresAt, now) : after
-      return { to: 'queued', dueAt, ambiguous: message.ambiguous, records }
+      return { to: 'queued', dueAt, ambiguous: message.ambiguous }
     }
   }
 }
@@ -155,12 +147,11 @@ function afterLimit(
   { purpose, attempts, ambiguous, expiresAt }: AttemptedMessage,
   now: number,
   random: () => number,
-  records: readonly AttemptRecord[],
 ): Settlement {
   const dueAt = now + retryAfterMs + Math.min(backoff(purpose, attempts, random), MINUTE)
   if (scope === 'recipient' && ambiguous === 0 && dueAt >= expiresAt)
-    return { to: 'final', state: 'refused', answer: 'limit', records }
-  return { to: 'queued', dueAt, ambiguous, records }
+    return { to: 'final', state: 'refused', answer: 'limit' }
+  return { to: 'queued', dueAt, ambiguous }
 }
 
 /**
@@ -171,16 +162,15 @@ function afterAmbiguous(
   message: AttemptedMessage,
   now: number,
   random: () => number,
-  records: readonly AttemptRecord[],
-  pausesMs: readonly number[],
+  pausesMs: readonly number[] = message.purpose === 'code' ? CODE_PAUSES : SLOW_PAUSES,
 ): Settlement {
   const { ambiguous, expiresAt, canBeAsked, overdueAt = now } = message
   const copies = ambiguous + 1
   const usual = pausesMs[Math.min(copies, pausesMs.length) - 1] ?? MINUTE
   const pause = Math.min(usual * (1 + random() / 5), (expiresAt - overdueAt) / 2)
-  if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null, records }
+  if (pause < SHORTEST_PAUSE) return { to: 'final', state: 'unknown', answer: null }
   const dueAt = Math.max(now, overdueAt + Math.round(pause))
-  return { to: 'queued', dueAt, ambiguous: copies, canBeAsked, records }
+  return { to: 'queued', dueAt, ambiguous: copies, canBeAsked }
 }
 
 /**

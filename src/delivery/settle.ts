@@ -23,33 +23,10 @@ export interface SettlerOptions {
 
 const WAIT_MS = { first: 50, most: 1000 }
 
-export interface Settler {
-  /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-  readonly isBehind: boolean
-  /**
-   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
-   * that wait, and reported as an event.
-   *
-   * @param ran whether an attempt has ended; otherwise the message only waited.
-   * @returns the message's state as the store wrote it; null: given up, see `abandon`.
-   */
-  settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
-  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
-  reportEnded(ended: readonly SettledByStore[]): void
-  /**
-   * Lets the store end what is over in a channel; it ends some of it at a time.
-   * @returns whether it ended something, and whether anything waits there, as far as that is known.
-   */
-  endOver(
-    channel: Channel,
-    leaseMs: number,
-  ): Promise<{ readonly hasEnded: boolean; readonly doesWait: boolean }>
-  /** Gives up on what the store has not taken: the process ends, and the leases run out. */
-  abandon(): void
-}
+export type Settler = ReturnType<typeof createSettler>
 
 /** Writes the ends of messages, of all channels. Nothing else does. */
-export function createSettler(options: SettlerOptions): Settler {
+export function createSettler(options: SettlerOptions) {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
   /** How many ends wait for the store to take them. */
   let unwritten = 0
@@ -78,6 +55,7 @@ export function createSettler(options: SettlerOptions): Settler {
     return null
   }
 
+  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   function reportEnded(ended: readonly SettledByStore[]): void {
     for (const { id, state, channel, kind } of ended) {
       const answer = state === 'refused' ? 'content' : null
@@ -88,10 +66,18 @@ export function createSettler(options: SettlerOptions): Settler {
   }
 
   return {
-    get isBehind() {
+    /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+    get isBehind(): boolean {
       return unwritten > 0
     },
-    async settle(job, settlement, ran) {
+    /**
+     * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
+     * that wait, and reported as an event.
+     *
+     * @param ran whether an attempt has ended; otherwise the message only waited.
+     * @returns the message's state as the store wrote it; null: given up, see `abandon`.
+     */
+    async settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null> {
       let settled: Settled | null
       try {
         settled = await outbox.settle(job.message.id, job.lease, settlement)
@@ -118,7 +104,11 @@ export function createSettler(options: SettlerOptions): Settler {
       return settled
     },
     reportEnded,
-    async endOver(channel, leaseMs) {
+    /**
+     * Lets the store end what is over in a channel; it ends some of it at a time.
+     * @returns whether it ended something, and whether anything waits there, as far as that is known.
+     */
+    async endOver(channel: Channel, leaseMs: number) {
       try {
         const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
         reportEnded(settled)
@@ -129,7 +119,8 @@ export function createSettler(options: SettlerOptions): Settler {
         return { hasEnded: false, doesWait: true }
       }
     },
-    abandon() {
+    /** Gives up on what the store has not taken: the process ends, and the leases run out. */
+    abandon(): void {
       abandoned = true
     },
   }

@@ -244,7 +244,7 @@ t.test(
     const names = () => ({ template: 'SMS_1' })
     const judge = (outcome: Outcome, kind: string) => {
       const attempt = { kind, recipient: 'ann', names, place: '', startedAt: 0, nth: 1 }
-      return health.judge(outcome, attempt, 7).change?.is
+      return health.record(outcome, attempt, 7).faults[0]?.is
     }
     t.equal(judge(misfit, 'login-code'), 'begun')
     t.equal(judge(misfit, 'login-code'), undefined)

@@ -10,7 +10,6 @@ import { quote } from '../../src/language/sentence.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 
 const NOW = 1_000_000
-const records = [{ at: NOW, tookMs: 5, provider: 'smtp', outcome: 'x', code: '', reply: '' }]
 const tried = (more: Partial<AttemptedMessage> = {}): AttemptedMessage => ({
   purpose: 'code',
   attempts: 1,
@@ -43,12 +42,11 @@ t.test('the jitter is full: from nothing to the bound', async t => {
 })
 
 t.test('sent and rejected are final, with the answer they give', async t => {
-  t.same(decideSettlement({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half, records), {
+  t.same(decideSettlement({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half), {
     to: 'final',
     state: 'sent',
     answer: null,
     providerId: 'SM1',
-    records,
   })
   for (const [scope, why] of [
     ['recipient', 'recipient'],
@@ -56,11 +54,10 @@ t.test('sent and rejected are final, with the answer they give', async t => {
     ['template', 'content'],
     ['country', 'country'],
   ] as const) {
-    t.same(decideSettlement({ is: 'rejected', scope, code: '550', reply: '' }, tried(), NOW, half, records), {
+    t.same(decideSettlement({ is: 'rejected', scope, code: '550', reply: '' }, tried(), NOW, half), {
       to: 'final',
       state: 'refused',
       answer: why,
-      records,
     })
   }
 })
@@ -68,25 +65,18 @@ t.test('sent and rejected are final, with the answer they give', async t => {
 const ambiguous = { is: 'ambiguous', code: 'T', reply: '' } as const
 const none = () => 0
 const pauseOf = (more: Partial<AttemptedMessage>, random = none) => {
-  const settlement = decideSettlement(
-    ambiguous,
-    tried({ expiresAt: NOW + 7_200_000, ...more }),
-    NOW,
-    random,
-    records,
-  )
+  const settlement = decideSettlement(ambiguous, tried({ expiresAt: NOW + 7_200_000, ...more }), NOW, random)
   return settlement.to === 'queued' ? settlement.dueAt - NOW : settlement.state
 }
 
 t.test(
   'an ambiguous message goes out again after a pause that outlasts a hiccup, and is counted',
   async t => {
-    t.same(decideSettlement(ambiguous, tried(), NOW, half, records), {
+    t.same(decideSettlement(ambiguous, tried(), NOW, half), {
       to: 'queued',
       dueAt: NOW + 5500,
       ambiguous: 1,
       canBeAsked: false,
-      records,
     })
     t.same(
       [0, 1, 2].map(copies => pauseOf({ ambiguous: copies })),
@@ -109,15 +99,15 @@ t.test('the pause leaves time for another copy; without time it is unknown', asy
 
 t.test('a look-up that made a message surely absent is remembered with its retry', async t => {
   const later = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
-  t.match(decideSettlement(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half, records), { ambiguous: 0 })
-  t.match(decideSettlement(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half, records), { ambiguous: 2 })
+  t.match(decideSettlement(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half), { ambiguous: 0 })
+  t.match(decideSettlement(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half), { ambiguous: 2 })
 })
 
 t.test('Retry-After is a floor, with jitter on top', async t => {
   const outcome = { is: 'retry', whose: 'later', code: '20429', reply: '', retryAfterMs: 20_000 } as const
-  t.match(decideSettlement(outcome, tried(), NOW, half, records), { to: 'queued', dueAt: NOW + 20_500 })
+  t.match(decideSettlement(outcome, tried(), NOW, half), { to: 'queued', dueAt: NOW + 20_500 })
   t.match(
-    decideSettlement(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most, records),
+    decideSettlement(outcome, tried({ purpose: 'link', attempts: 9 }), NOW, most),
     { dueAt: NOW + 80_000 },
     'an hour of jitter would be too much',
   )
@@ -134,9 +124,9 @@ t.test(
       retryAfterMs,
     })
     const after = (outcome: Outcome, more: Partial<AttemptedMessage> = {}) =>
-      decideSettlement(outcome, tried({ attempts: 1, ...more }), NOW, half, records)
+      decideSettlement(outcome, tried({ attempts: 1, ...more }), NOW, half)
     t.match(after(limit('recipient', 60_000)), { to: 'queued', dueAt: NOW + 60_500, ambiguous: 0 })
-    t.same(after(limit('recipient', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit', records })
+    t.same(after(limit('recipient', 3_600_000)), { to: 'final', state: 'refused', answer: 'limit' })
     t.match(after(limit('account', 3_600_000)), { to: 'queued', dueAt: NOW + 3_600_500 }, 'ours to mend')
     t.match(
       after(limit('recipient', 3_600_000), { ambiguous: 1 }),
