@@ -92,8 +92,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
    * and whether codes may be among it.
    */
   let passed = new Map<string, boolean>()
-  /** The call to the store that is under way; `codes`: it was made to find codes, and nothing else begins. */
-  let asking: 'codes' | 'anything' | 'nothing' | undefined
+  /** The claim that is under way; `codes`: it was made to find codes, and nothing else begins. */
+  let claiming: 'codes' | 'anything' | undefined
   /** When something was claimed last, ms since the epoch. */
   let claimedAt = Number.NEGATIVE_INFINITY
   /** How many to ask for when nobody knows how many there are. */
@@ -118,6 +118,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   const rests = (destination: string, now: number): boolean => (resting.get(destination)?.until ?? 0) > now
 
+  /** Counts what waits in memory for a destination, codes alone if so asked. */
+  function countOf(destination: string, codesOnly = false): number {
+    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
+    return codesOnly ? codes : all
+  }
+
   /** Says how many messages are half a second of work, at so many ms each. */
   const workAhead = (eachMs: number, now: number): number =>
     Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / Math.max(eachMs, 1))
@@ -138,19 +144,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function countWaiting(now: number, codesOnly = false): number {
     const [first = [], ...others] = carriers.map(each => each.largeDestinations(now))
     const large = first.filter(destination => others.every(each => each.includes(destination)))
-    return large.reduce(
-      (count, destination) => {
-        const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-        return count - (codesOnly ? codes : all)
-      },
-      codesOnly ? queue.codes : queue.length,
-    )
+    const all = codesOnly ? queue.codes : queue.length
+    return large.reduce((count, destination) => count - countOf(destination, codesOnly), all)
   }
 
   /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
   function isServed(destination: string, now: number, forCodes: boolean): boolean {
-    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-    return rests(destination, now) || 2 * (forCodes ? codes : all) > aheadOf(destination, now)
+    return rests(destination, now) || 2 * countOf(destination, forCodes) > aheadOf(destination, now)
   }
 
   /** Says whether the store may have codes for us: nothing else begins until it was asked. */
@@ -162,13 +162,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   /** Says whether codes in the store come first, or are looked for. */
-  const areCodesFirst = (now: number): boolean => asking === 'codes' || mayHoldCodes(now)
+  const areCodesFirst = (now: number): boolean => claiming === 'codes' || mayHoldCodes(now)
 
   /** Says whether memory has room for a message. A code takes the place of one that is none. */
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
     const isCode = purpose === 'code'
-    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-    const mine = (isCode ? codes : all) + (reserved.get(destination) ?? 0)
+    const mine = countOf(destination, isCode) + (reserved.get(destination) ?? 0)
     if (mine >= aheadOf(destination, now) || queue.length >= MOST_WAITING) return false
     return countWaiting(now, isCode) + reservedCount < mostWaiting(now)
   }
@@ -255,28 +254,21 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       noteNext(roomAt)
       return undefined
     }
-    const rankOf = (first: Carrier, destination: string): number => {
-      const at = first.placeAt(now, destination)
-      if (at <= now) return first.underWay(destination)
-      noteNext(at)
-      return Infinity
-    }
-    return queue.takeNext(now, areCodesFirst(now), onceEach(rankOf))
-  }
-
-  /** Ranks what waits: a carrier is asked about a destination once. */
-  function onceEach(rank: (first: Carrier, destination: string) => number): (job: RoutedJob) => number {
-    const now = clock.now()
-    const known = new Map<string, number>()
-    return job => {
+    /** Many wait for few destinations: a carrier is asked about each once. */
+    const ranks = new Map<string, number>()
+    return queue.takeNext(now, areCodesFirst(now), job => {
       const { destination } = job.message
       const first = firstToAsk(job, now)
       if (first === undefined) return 0
       const name = `${first.provider.name} ${destination}`
-      const ranked = known.get(name) ?? rank(first, destination)
-      known.set(name, ranked)
-      return ranked
-    }
+      const known = ranks.get(name)
+      if (known !== undefined) return known
+      const at = first.placeAt(now, destination)
+      const rank = at > now ? Infinity : first.underWay(destination)
+      if (at > now) noteNext(at)
+      ranks.set(name, rank)
+      return rank
+    })
   }
 
   async function attempt(job: RoutedJob): Promise<void> {
@@ -403,7 +395,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       if (job !== undefined) giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
     }
     const ahead = aheadOf(destination, now)
-    while ((queue.waiting.get(destination)?.all ?? 0) > ahead) giveBackLast(destination)
+    while (countOf(destination) > ahead) giveBackLast(destination)
     for (let more = countWaiting(now) - mostWaiting(now); more > 0; more -= 1) giveBackLast()
   }
 
@@ -434,7 +426,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /** Claims when memory has room and something is due. @returns when that is to be looked at again, ms since the epoch */
   function claimDue(now: number): number {
-    if (asking !== undefined) return Infinity
+    if (claiming !== undefined) return Infinity
     const standing = look(now)
     const forCodes = mayHoldCodes(now)
     const isDue = Math.min(dueAt, codesAt) <= now
@@ -453,13 +445,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   /** Counts the messages for which memory has room of destinations that were passed over, and need not be now. */
   function countWanted(now: number, forCodes: boolean): number {
-    let wanted = 0
-    for (const destination of passed.keys()) {
-      const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-      if (!isServed(destination, now, forCodes))
-        wanted += aheadOf(destination, now) - (forCodes ? codes : all)
-    }
-    return wanted
+    const wanted = [...passed.keys()].filter(each => !isServed(each, now, forCodes))
+    return wanted.reduce((count, each) => count + aheadOf(each, now) - countOf(each, forCodes), 0)
   }
 
   /** Says how many to claim now. @param wanted how many there may be */
@@ -482,7 +469,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   async function claimBatch(limit: number, forCodes: boolean): Promise<void> {
     const now = (claimedAt = clock.now())
-    asking = forCodes ? 'codes' : 'anything'
+    claiming = forCodes ? 'codes' : 'anything'
     const known = passed
     const served = [...resting.keys(), ...queue.waiting.keys()].filter(each => isServed(each, now, forCodes))
     passed = new Map(served.map(each => [each, codesAt <= now || known.get(each) === true]))
@@ -493,7 +480,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       settler.reportEnded(settled)
       const areMore = messages.length === limit
       noteStored(areMore ? clock.now() : (nextDueAt ?? Infinity), false)
-      for (const job of inOrderOfArrival(messages.map(toJob))) add(job)
+      for (const message of messages) add(toJob(message))
       const waiting = queue.length
       for (const destination of new Set(messages.map(each => each.destination))) giveBackSurplus(destination)
       nextClaim = areMore && queue.length === waiting ? Math.min(2 * nextClaim, CLAIM_LIMIT) : FIRST_CLAIM
@@ -511,29 +498,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       dueAt = codesAt = clock.now() + STORE_RETRY_MS
       passed.clear()
     } finally {
-      asking = undefined
+      claiming = undefined
     }
   }
 
-  /** Lets the store end what is over. @returns whether anything waits there; false while it cannot be asked */
+  /** Lets the store end what is over. @returns whether anything waits there, as far as that is known */
   async function tidy(): Promise<boolean> {
-    if (isHalted() || asking !== undefined) return false
-    asking = 'nothing'
-    try {
-      return (await settler.endOver(channel, leaseMs)).doesWait
-    } finally {
-      asking = undefined
-    }
-  }
-
-  function wake(code?: StoredCode, destination?: string): void {
-    const now = clock.now()
-    if (code !== undefined) {
-      const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
-      if (older !== undefined) endWaiting(older, 'superseded')
-    }
-    noteStored(now, code !== undefined, destination)
-    fill()
+    return !isHalted() && (await settler.endOver(channel, leaseMs)).doesWait
   }
 
   /** @param isFirst what waits and rests is told with the first carrier. */
@@ -543,7 +514,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       destination,
       place: known.get(destination)?.place ?? null,
       inFlight: carrier.underWay(destination),
-      waiting: isFirst ? (queue.waiting.get(destination)?.all ?? 0) : 0,
+      waiting: isFirst ? countOf(destination) : 0,
       rest: isFirst && rests(destination, clock.now()) ? (resting.get(destination) ?? null) : null,
     }))
   }
@@ -585,7 +556,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       const now = clock.now()
       return look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now)
     },
-    wake,
+    wake(code?: StoredCode, destination?: string): void {
+      const now = clock.now()
+      if (code !== undefined) {
+        const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
+        if (older !== undefined) endWaiting(older, 'superseded')
+      }
+      noteStored(now, code !== undefined, destination)
+      fill()
+    },
     tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
@@ -643,16 +622,4 @@ function firstToAsk({ carriers }: RoutedJob, now: number): Carrier | undefined {
 
 function toJob({ lease, attempts, ambiguous, ambiguousAt, groupKey, ...message }: ClaimedMessage): Job {
   return { message, lease, attempts, ambiguous, ambiguousAt, groupKey }
-}
-
-/**
- * Sorts claimed messages by arrival, an order that the queue keeps among those of the same millisecond. In a
- * backlog a claim gives codes, and then everything else, newest first.
- */
-function inOrderOfArrival(jobs: readonly Job[]): readonly Job[] {
-  const isCode = ({ message }: Job): boolean => message.purpose === 'code'
-  return [jobs.filter(isCode), jobs.filter(job => !isCode(job))].flatMap(each => {
-    const isNewestFirst = (each[0]?.message.arrivedAt ?? 0) > (each.at(-1)?.message.arrivedAt ?? 0)
-    return isNewestFirst ? each.toReversed() : each
-  })
 }
