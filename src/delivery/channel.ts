@@ -102,6 +102,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   let dueAt = Infinity
   /** From when on codes may be due there. A process that died may have left some. */
   let codesAt = 0
+  /** Something waits in the store, as was seen when it was tidied last. */
+  let storeHolds = true
   /** Runs while a carrier, or a part of one, rests. */
   let watcher: NodeJS.Timeout | undefined
   /** Runs until something may begin or be claimed without the end of an attempt. */
@@ -316,14 +318,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   function watch(): void {
-    if (!run.isStopping) watcher ??= setInterval(() => void track(watchRests()), WATCH_MS).unref()
+    storeHolds = true
+    if (!run.isStopping) watcher ??= setInterval(watchRests, WATCH_MS).unref()
   }
 
   /**
    * While something waits, or goes past a carrier that rests to the next one: looks whether a carrier that could not be reached can be
    * again, and whether one approves again of what it refused. Otherwise nobody is asked anything.
    */
-  async function watchRests(): Promise<void> {
+  function watchRests(): void {
     const troubled = carriers.filter(each => each.isTroubled())
     if (troubled.length === 0) {
       clearInterval(watcher)
@@ -331,12 +334,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       return
     }
     const goPast = carriers.length > 1 && clock.now() - attemptedAt < 2 * WATCH_MS
-    const doesWait = await tidy()
-    if (!doesWait && !goPast && queue.length === 0) return
-    for (const carrier of troubled) {
-      void tryAfter(carrier.isBack())
-      void tryAfter(carrier.hasApproved())
-    }
+    if (storeHolds || queue.length > 0 || goPast)
+      for (const carrier of troubled) {
+        void tryAfter(carrier.isBack())
+        void tryAfter(carrier.hasApproved())
+      }
+    void track(tidy())
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
@@ -502,9 +505,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     }
   }
 
-  /** Lets the store end what is over. @returns whether anything waits there, as far as that is known */
-  async function tidy(): Promise<boolean> {
-    return !isHalted() && (await settler.endOver(channel, leaseMs)).doesWait
+  /** Lets the store end what is over, and say whether anything waits there. */
+  async function tidy(): Promise<void> {
+    if (!isHalted()) storeHolds = (await settler.endOver(channel, leaseMs)).doesWait
   }
 
   /** @param isFirst what waits and rests is told with the first carrier. */
