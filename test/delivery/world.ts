@@ -34,6 +34,8 @@ const NOTICED_MS = 1500
 
 interface Process {
   alive: boolean
+  /** The codes that it has put into the store itself: of those it knows at once. */
+  readonly stored: Set<string>
   readonly delivery: Delivery
   readonly now: () => number
 }
@@ -149,7 +151,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           row.given.message.purpose === 'code' &&
           row.state === 'queued' &&
           !busy.has(row.given.message.destination) &&
-          now() - (row.dueAt ?? 0) > NOTICED_MS &&
+          now() - (row.dueAt ?? 0) > (process?.stored.has(row.given.message.id) ? 0 : NOTICED_MS) &&
           time.now() - troubledAt > 2 * NOTICED_MS,
       )
     if (overtaken !== undefined) breach(`${id} overtakes the code ${overtaken.given.message.id}`)
@@ -236,7 +238,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       repeatPausesMs,
       leaseToken: () => `lease ${(leases += 1)}`,
     })
-    process = { alive: true, delivery, now }
+    process = { alive: true, stored: new Set(), delivery, now }
     troubledAt = time.now()
     delivery.start()
   }
@@ -282,6 +284,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       if (lease !== undefined) here.delivery.releasePlace(channel, message.destination)
       return
     }
+    if (lease === undefined) here.stored.add(message.id)
     if (lease === undefined)
       here.delivery.wake(
         channel,
