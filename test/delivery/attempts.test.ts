@@ -1,41 +1,7 @@
 import t from 'tap'
 import { limiterEndOf } from '../../src/delivery/carrier.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
-import { AMBIGUOUS, openRig, pause, SENT, until, verdictOn } from './rig.ts'
-
-t.test('a message from memory is tried once, sent, and those who wait are told', async t => {
-  const { delivery, provider, verdicts, accept, view, events } = await openRig(t)
-  delivery.start()
-  const { acceptance } = await accept({ code: '111111' })
-  const { id } = acceptance.message
-  t.same(await verdictOn(verdicts, id), { is: 'final', state: 'sent', answer: null })
-  await until('it is settled', () => events.includes('final sent'))
-  t.match(await view(id), { state: 'sent', attempts: 1, ambiguous: 0, timeline: [{ outcome: 'sent' }] })
-  await pause(50)
-  t.equal(provider.asked.length, 1, 'and never again')
-})
-
-t.test('an ambiguous mail goes out four times in all, each after a pause; then it is unknown', async t => {
-  const { delivery, provider, accept, view, clock, events } = await openRig(t)
-  provider.respond = () => AMBIGUOUS
-  delivery.start()
-  const { acceptance } = await accept()
-  const { id } = acceptance.message
-  for (const [n, pauseMs] of [5500, 22_000, 66_000].entries()) {
-    await until('it is back in the queue', async () => (await view(id)).state === 'queued')
-    t.match(await view(id), { ambiguous: n + 1, attempts: n + 1, dueAt: clock.now() + pauseMs })
-    clock.advance(pauseMs - 1)
-    await pause(40)
-    t.equal(provider.asked.length, n + 1, 'not before its pause is over')
-    clock.advance(1)
-    await until('it is tried again', () => provider.asked.length === n + 2)
-  }
-  await until('it is final', () => events.includes('final unknown'))
-  t.match(await view(id), { state: 'unknown', attempts: 4 })
-  clock.advance(400_000)
-  await pause(60)
-  t.equal(provider.asked.length, 4, 'never a fifth time')
-})
+import { AMBIGUOUS, openRig, pause, SENT, until } from './rig.ts'
 
 t.test('a final reply that takes its time does not keep new mail from going out', async t => {
   // Longer than a busy machine takes to accept one more.
@@ -55,68 +21,6 @@ t.test('a final reply that takes its time does not keep new mail from going out'
     await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
   await until('nothing is in flight', () => delivery.status()[0]?.inFlight === 0)
   t.match(delivery.status(), [{ awaitingReply: 0 }])
-})
-
-t.test('a reply that two servers were waited for, one after the other, is counted once', async t => {
-  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, patienceMs: 300 })
-  const { send } = provider
-  // As a fallback that is asked after the first server has replied: it reports its own wait.
-  provider.send = (mail, signal, onHandedOver) => {
-    onHandedOver?.()
-    return send(mail, signal, onHandedOver)
-  }
-  provider.swallows = true
-  delivery.start()
-  const quick = await accept()
-  await until('it is sent', async () => (await view(quick.acceptance.message.id)).state === 'sent')
-  provider.respond = undefined
-  const slow = await accept({ code: '2' })
-  await until('it counts against no limit', () => delivery.status()[0]?.awaitingReply === 1)
-  await pause(300)
-  t.match(
-    delivery.status(),
-    [{ awaitingReply: 1, inFlight: 1 }],
-    'neither twice, nor because of the one that is sent',
-  )
-  for (const asked of provider.asked) asked.answer(SENT)
-  await until('it is sent', async () => (await view(slow.acceptance.message.id)).state === 'sent')
-  t.match(delivery.status(), [{ awaitingReply: 0, inFlight: 0 }])
-})
-
-t.test('what has expired is never handed over, neither from memory nor from the store', async t => {
-  const { delivery, provider, accept, store, view, clock } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  const first = await accept({ lifeMs: 600_000 })
-  await until('it is being sent', () => provider.asked.length === 1)
-  const inMemory = await accept({ lifeMs: 30_000 })
-  const inStore = await store({ lifeMs: 30_000 })
-  clock.advance(30_000)
-  provider.asked[0]?.answer(SENT)
-  for (const { message } of [inMemory.acceptance, inStore]) {
-    await until('it has expired', async () => (await view(message.id)).state === 'expired')
-    t.match(await view(message.id), { answer: null, timeline: [] })
-  }
-  t.equal(provider.asked.length, 1)
-  t.match(await view(first.acceptance.message.id), { state: 'sent' })
-})
-
-t.test('what may have been sent, and waits in memory when its life ends, is unknown', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  const { id } = (await accept({ lifeMs: 60_000, recipient: 'a@x.test' })).acceptance.message
-  const isIn = (state: string) => async () => (await view(id)).state === state
-  await until('it is being sent', () => provider.asked.length === 1)
-  provider.asked[0]?.answer(AMBIGUOUS)
-  await until('it waits in the store', isIn('queued'))
-  await accept({ lifeMs: 600_000, recipient: 'b@x.test' })
-  await until('another one is being sent', () => provider.asked.length === 2)
-  clock.advance(6000)
-  await until('it waits in memory', isIn('sending'))
-  clock.advance(60_000)
-  await until('it has ended', isIn('unknown'))
-  t.equal(provider.asked.length, 2)
 })
 
 t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {

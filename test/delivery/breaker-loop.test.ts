@@ -1,56 +1,6 @@
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
-import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { AMBIGUOUS, openRig, pause, REFUSED, SENT, until } from './rig.ts'
-
-t.test('a trial that hangs holds nobody up for long', async t => {
-  const { delivery, provider, store, events, clock } = await openRig(t, {
-    concurrency: 3,
-    health: { inARow: 1, firstRestMs: 1000 },
-    patienceMs: 100,
-  })
-  for (let n = 0; n < 3; n += 1) await store({ code: `c${n}` })
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  await pause(50)
-  provider.respond = undefined
-  const before = provider.asked.length
-  clock.advance(5000)
-  await until('one tries', () => provider.asked.length === before + 1)
-  provider.respond = () => SENT
-  await until('it has failed', () => delivery.status()[0]?.breaker === 'open')
-  await pause(50)
-  t.equal(provider.asked.length, before + 1, 'and a rest follows')
-  clock.advance(5000)
-  await until('another tries', () => provider.asked.length > before + 1)
-  await until('it closes', () => events.includes('breaker closed'))
-})
-
-t.test('a trial whose beginning could not be noted is made again', async t => {
-  let failing = false
-  const { delivery, provider, store, events, clock } = await openRig(t, {
-    concurrency: 1,
-    health: { inARow: 1, firstRestMs: 1000 },
-    between: outbox => ({
-      beginAttempt(id, lease) {
-        if (!failing) return outbox.beginAttempt(id, lease)
-        failing = false
-        return Promise.reject(new StoreUnavailable(quote('the store cannot commit now')))
-      },
-    }),
-  })
-  await store()
-  provider.respond = () => REFUSED
-  delivery.start()
-  await until('it opens', () => events.includes('breaker open'))
-  await pause(50)
-  failing = true
-  provider.respond = () => SENT
-  clock.advance(5000)
-  await until('it closes', () => events.includes('breaker closed'))
-  t.ok(events.includes('store-failed begin'))
-})
 
 t.test('a trial that is one too many is made again once there is a place', async t => {
   const { delivery, provider, store, events, clock } = await openRig(t, {

@@ -158,33 +158,6 @@ t.test('without reports nobody is judged', t => {
 })
 
 const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-const dead: Behaviour = () => ({ afterMs: 5000, status: 'undelivered' })
-
-t.test('of ten messages a day, four that do not come in a row are enough', t => {
-  const { run, changes } = simulate(DAY / 10)
-  run(2 * DAY, { a: good, b: good })
-  t.same(changes, [])
-  const brokeAt = 2 * DAY
-  const lost = run(10 * DAY, { a: dead, b: good }) * 100
-  t.match(changes[0], { provider: 'a', isSecond: true })
-  t.ok((changes[0]?.at ?? Infinity) - brokeAt <= 0.6 * DAY, `noticed after ${changes[0]?.at} ms`)
-  t.ok(lost < 40, `${lost} of 100 go to it first, all in all: it is tried again ever more rarely`)
-  run(10 * DAY, { a: good, b: good })
-  t.match(changes.at(-1), { isSecond: false })
-  t.equal(run(2 * DAY, { a: good, b: good }), 1, 'and it is first again')
-  t.end()
-})
-
-t.test('a tenth of bad numbers moves nobody, however few or many there are', t => {
-  const tenth: Behaviour = random => ({ afterMs: 5000, status: random() < 0.1 ? 'failed' : 'delivered' })
-  for (const everyMs of [2000, 5 * MINUTE, DAY / 10]) {
-    const { run, changes } = simulate(everyMs)
-    run(2000 * everyMs, { a: tenth, b: good })
-    t.same(changes, [], `every ${everyMs} ms`)
-  }
-  t.end()
-})
 
 t.test('one number counts once: who asks again and again with a phone that is off moves nobody', t => {
   const { run, changes, reports } = simulate(5 * MINUTE)
@@ -225,15 +198,6 @@ t.test('a forged report and one of nobody’s message count for nothing', t => {
     ] as const)
       reportOn(reports, providerId, 'failed', { result })
   t.same(changes, [])
-  t.end()
-})
-
-t.test('a report that comes after an hour is none', t => {
-  const tooLate: Behaviour = () => ({ afterMs: 61 * MINUTE, status: 'delivered' })
-  const { run, changes } = simulate(2000)
-  run(10 * MINUTE, { a: good, b: good })
-  run(180 * MINUTE, { a: tooLate, b: good })
-  t.match(changes, [{ provider: 'a', isSecond: true }], 'what comes after an hour is no report')
   t.end()
 })
 

@@ -115,14 +115,6 @@ t.test('a message that is sent in between shows that the provider takes others',
   t.same(faults(), [])
 })
 
-t.test('every other outcome stays what it is, and codes without end are no leak', async t => {
-  const { attempt } = open()
-  const ours: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: quote('no') }
-  for (const outcome of [ours, { ...DENIED, whose: 'later' } as Outcome, SENT])
-    t.same(attempt(outcome).outcome, outcome)
-  for (let n = 0; n < 500; n += 1) attempt({ ...DENIED, code: `5${n}` })
-})
-
 t.test('a refused template is left alone, and nothing else is', async t => {
   const { attemptOf, mayAsk, pass, now, faults, begin, carrier } = open()
   const forgotten = { template: 'SMS_2', sender: 'Example', country: 'CN' }
@@ -246,24 +238,6 @@ t.test(
   },
 )
 
-t.test('one that keeps failing is left alone, then tried by one message', async t => {
-  const { attempt, carrier, pass, now } = open()
-  const circuits = [1, 2, 3, 4, 5].map(() => attempt(REFUSED).circuit)
-  t.same(circuits, [null, null, null, null, 'open'])
-  t.match(carrier.mayAsk(undefined, now()), { until: 2000, code: 'circuit-open' })
-  t.match(carrier.standing(now()), { circuit: 'open', openUntil: 2000 })
-  const fault = { scope: 'carrier', name: '', since: 0, until: 2000 }
-  t.match(carrier.status(now()), { breaker: 'open', breakerUntil: 2000, fault })
-  pass(2000)
-  t.equal(carrier.mayAsk(undefined, now()), null)
-  const trial = carrier.begin(now(), ANN, PLAIN)
-  t.match(carrier.mayAsk(undefined, now()), { until: 3000 }, 'one message tries it')
-  trial.forget()
-  t.equal(carrier.mayAsk(undefined, now()), null, 'a trial that never began is still to be made')
-  t.equal(carrier.begin(now(), ANN, PLAIN).end(SENT).circuit, 'closed')
-  t.match(carrier.status(now()), { breaker: 'closed', breakerUntil: null, inFlight: 0 })
-})
-
 t.test('one that refuses one more, and takes those that are under way, is not down', async t => {
   const { carrier } = open()
   const crowded: Outcome = { ...REFUSED, code: '421', overload: 'connections' }
@@ -271,27 +245,6 @@ t.test('one that refuses one more, and takes those that are under way, is not do
   for (let n = 0; n < 10; n += 1) carrier.begin(0, ANN, PLAIN).end(crowded)
   t.match(carrier.status(0), { breaker: 'closed', inFlight: 1 })
   first.end(SENT)
-})
-
-t.test('what does not fit is not asked, until the operator has mended something', async t => {
-  const carrier = createCarrier(
-    { ...PROVIDER, fits: () => quote('it has no template for it') },
-    { clock: { now: () => 0 }, random: () => 0.5 },
-  )
-  const outgoing = {
-    channel: 'email',
-    id: '1',
-    to: 'a@x.test',
-    raw: Buffer.from(''),
-    content: CONTENT,
-    expiresAt: 1,
-  } as const
-  t.match(inEnglish(carrier.mayAsk(outgoing, 0)), {
-    until: null,
-    code: 'no-carrier-fits',
-    reply: 'it has no template for it',
-  })
-  t.equal(carrier.mayAsk(undefined, 0), null, 'but asked what became of a copy that it may have')
 })
 
 /** A carrier in virtual time. */

@@ -2,41 +2,6 @@ import t, { type Test } from 'tap'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { openRig, pause, SENT, until } from './rig.ts'
 
-t.test('first come, first served among those that came in the same millisecond as well', async t => {
-  const { delivery, provider, store } = await openRig(t, { concurrency: 1 })
-  for (let n = 0; n < 5; n += 1) await store({ code: `code ${n}` })
-  delivery.start()
-  await until('all are sent', () => provider.asked.length === 5)
-  t.same(
-    provider.asked.map(each => each.code),
-    ['code 0', 'code 1', 'code 2', 'code 3', 'code 4'],
-  )
-})
-
-t.test('the same in memory', async t => {
-  const { delivery, provider, accept, clock } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await pause(50)
-  await accept({ purpose: 'alarm', code: 'first' })
-  for (const [purpose, code] of [
-    ['code', 'code 1'],
-    ['alarm', 'alarm 1'],
-    ['code', 'code 2'],
-    ['alarm', 'alarm 2'],
-  ] as const) {
-    clock.advance(1)
-    await accept({ purpose, code })
-  }
-  provider.respond = () => SENT
-  provider.asked[0]?.answer(SENT)
-  await until('all are sent', () => provider.asked.length === 5)
-  t.same(
-    provider.asked.map(each => each.code),
-    ['first', 'code 1', 'code 2', 'alarm 1', 'alarm 2'],
-  )
-})
-
 t.test('behind a slow provider a code that had no place in memory still comes next but a few', async t => {
   const { delivery, provider, accept, clock } = await openRig(t, { concurrency: 1 })
   provider.respond = undefined
