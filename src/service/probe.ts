@@ -56,7 +56,6 @@ const NONE: LastProbe = { id: '', at: 0, since: 0 }
 export function createProbe({ targets, at, post, findMessage, memos, takeLease, clock }: ProbeOptions) {
   const failures = new Map<Channel, ProbeFailure>()
   let stopping: AbortController | undefined
-  let looking: Promise<void> | undefined
 
   async function look(channel: Channel, to: string): Promise<void> {
     const name = `probe/${channel}`
@@ -95,15 +94,12 @@ export function createProbe({ targets, at, post, findMessage, memos, takeLease, 
       failures.clear()
       if (!isLeader) return
       stopping = new AbortController()
-      looking = repeat(step, stopping.signal)
+      void repeat(step, stopping.signal)
     },
   })
   return {
     start: leadership.start,
-    async stop(): Promise<void> {
-      await leadership.stop()
-      await looking
-    },
+    stop: leadership.stop,
     failures: (): readonly ProbeFailure[] => [...failures.values()],
   }
 }

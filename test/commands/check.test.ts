@@ -138,6 +138,18 @@ t.test('before the start: the store is to be made, and is not made by looking', 
   t.notOk(existsSync(dirname((env['DATABASE_URL'] ?? '').slice(5))))
 })
 
+t.test('a channel by which no code goes to PROBE_TO is named, and one that reports is not', async t => {
+  const { env } = await stage(t)
+  const given = { PROBE_TO: '+8613800138000, me@example.com', SMS_ROUTES: '*=twilio' }
+  const about = async (more: Env) =>
+    (await found({ ...env, PUBLIC_URL: 'https://courier.example.com', ...given, ...more })).filter(line =>
+      line.includes('to PROBE_TO: '),
+    )
+  t.match(await about({}), [/^warn PROBE_TO: no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox/])
+  const unsigned = { TWILIO_AUTH_TOKEN: '', TWILIO_API_KEY: `SK${'0'.repeat(32)}:secret-of-the-key` }
+  t.match((await about(unsigned)).at(-1) ?? '', /no SMS is sent to PROBE_TO: its carrier does not report/)
+})
+
 t.test('a service that takes connections and never answers is said, and its store is left alone', async t => {
   const { env } = await running(t, { ADMIN_TOKENS: 'a-password-of-this-test' })
   const silent = createServer(socket => socket.on('error', () => undefined))
