@@ -390,61 +390,6 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     return bringBack
   }
 
-  await t.test('what a claim ended is reported once, though its commit is not answered', async t => {
-    const way = await lossyWay(t, await rig.url())
-    const outbox = await openAt(way.url)
-    t.teardown(() => outbox.close())
-    const given = sample(clock, { lifeMs: 1000 })
-    await outbox.accept([given])
-    clock.advance(2000)
-    const order = way.loseNextCommit()
-    const reported = []
-    for (let n = 0; n < 5; n += 1)
-      reported.push(...(await outbox.claim('email', 10, 1000).catch(() => ({ settled: [] }))).settled)
-    t.ok(order.lost, 'the answer was lost')
-    t.match(reported, [{ id: given.message.id, state: 'expired', channel: 'email' }])
-    t.equal(reported.length, 1)
-  })
-
-  await t.test(
-    'what a new message or a report ended is reported once, though its commit is not answered',
-    async t => {
-      const way = await lossyWay(t, await rig.url())
-      const outbox = await openAt(way.url)
-      t.teardown(() => outbox.close())
-      const claimAll = async () => {
-        const reported = []
-        for (let n = 0; n < 3; n += 1) reported.push(...(await outbox.claim('email', 10, 1000)).settled)
-        return reported
-      }
-      const outlived = sample(clock, { lifeMs: 1000 })
-      await outbox.accept([outlived])
-      clock.advance(2000)
-      const first = way.loseNextCommit()
-      const again = sample(clock, { lease: lease(clock) })
-      t.same(await outbox.accept([again]), [{ is: 'stored', superseded: [] }])
-      t.ok(first.lost, 'the answer was lost')
-      t.match(await claimAll(), [{ id: outlived.message.id, state: 'expired' }])
-      const dueAt = clock.now() + 60_000
-      await outbox.settle(again.message.id, again.lease ?? lease(clock), {
-        to: 'queued',
-        dueAt,
-        ambiguous: 1,
-      })
-      const second = way.loseNextCommit()
-      const kept = await outbox.writeReceipt({
-        channel: 'email',
-        id: again.message.id,
-        status: 'delivered',
-        errorCode: null,
-        at: clock.now(),
-      })
-      t.ok(second.lost, 'the answer was lost')
-      t.equal(kept.is, 'recorded')
-      t.match(await claimAll(), [{ id: again.message.id, state: 'sent' }])
-    },
-  )
-
   await t.test('a commit that hangs for long: what it stored in the end waits for nobody', async t => {
     const url = await rig.url()
     let later = 0

@@ -1,7 +1,5 @@
 import t from 'tap'
-import type { SettledByStore } from '../../src/outbox/outbox.ts'
-import type { Client } from '../../src/outbox/postgres/connect.ts'
-import { createUncertainCommits, createUnreportedEnds } from '../../src/outbox/postgres/uncertain.ts'
+import { createUncertainCommits } from '../../src/outbox/postgres/uncertain.ts'
 
 t.test(
   'what was given up is known by its token, or by how it begins, while its lease would last',
@@ -30,45 +28,3 @@ t.test(
     t.equal(commits.areGivenUp(), false)
   },
 )
-
-t.test('an end is reported once, when its commit is sure or was found', async t => {
-  let at = 0
-  let rows: readonly (SettledByStore & { readonly final_at: number })[] = []
-  const asked: (readonly unknown[])[] = []
-  const client = {
-    connection: { stream: { writableCorked: 1 } },
-    async query({ values }: { readonly values: readonly unknown[] }) {
-      asked.push(values)
-      return { rows }
-    },
-  } as unknown as Client
-  const ends = createUnreportedEnds(() => at)
-  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(id => {
-    const channel = id === 'd' ? 'sms' : 'email'
-    return { id, state: 'expired', channel, kind: 'login-code' } as const
-  }) as [SettledByStore, SettledByStore, SettledByStore, SettledByStore]
-  ends.begin([b, c], 7)
-  ends.begin([a, d], 5)
-  t.same(ends.take('email'), [], 'nothing is sure')
-  ends.confirm([a])
-  t.same([ends.take('email'), ends.take('email')], [[a], []])
-  rows = [
-    { ...b, final_at: 7 },
-    { ...c, final_at: 8 },
-  ]
-  await ends.find(client)
-  t.same(asked, [[['b', 'c', 'd'], 5]], 'those that are uncertain, from the first of their times on')
-  t.same(ends.take('email'), [b], 'the other one was ended by another process')
-  ends.confirm([b, c])
-  t.same(ends.take('email'), [], 'not again')
-  at = 600_000
-  await ends.find(client)
-  t.same(asked.slice(1), [[['d'], 5]])
-  ends.begin([d], 5)
-  at = 1_200_000
-  await ends.find(client)
-  at += 1
-  await ends.find(client)
-  t.equal(asked.length, 3, 'what is not seen by then never happened')
-  t.same(ends.take('sms'), [])
-})

@@ -3,6 +3,7 @@ import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { DUE_COLUMNS, dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import { chooseDue, type DueEntry, type DueQuestion, dueSeen, SEEN_LATER } from '../rules.ts'
+import { takeEnded } from '../unit-of-work.ts'
 import type { Client, QueryResult } from './connect.ts'
 import { awaitStatements, beginTransaction, runStatement, statement } from './connect.ts'
 import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
@@ -28,7 +29,7 @@ export function createClaim(
   uncertain: UncertainCommits,
   onTakeOver: (count: number) => void,
 ) {
-  const { payloadKeys, ends } = options
+  const { payloadKeys, ended } = options
   /** The heartbeat after which each channel was last searched for the messages of dead replicas. */
   const searchedAfter = new Map<Channel, number>()
   const lookAt = createLookAt()
@@ -39,12 +40,11 @@ export function createClaim(
     const { channel, limit, now, leaseMs } = call
     const beat = heartbeats.heartbeats()
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
-    await ends.find(client)
     if (!uncertain.areGivenUp() && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
       const { nextDueAt, nextChangeAt } = await lookAt(client, call)
       if ((nextDueAt ?? Infinity) > now && nextChangeAt > now)
-        return { messages: [], settled: ends.take(channel), nextDueAt }
+        return { messages: [], settled: takeEnded(ended, channel), nextDueAt }
     }
     const { work, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
@@ -77,7 +77,7 @@ export function createClaim(
       uncertain.confirm(token)
       if (ofDead.rows.length < STEP) searchedAfter.set(channel, beat)
       if (ofDead.rows.length > 0) onTakeOver(ofDead.rows.length)
-      return { messages, settled: ends.take(channel), nextDueAt }
+      return { messages, settled: takeEnded(ended, channel), nextDueAt }
     } catch (error) {
       uncertain.giveUp(token)
       throw error

@@ -39,7 +39,7 @@ import {
   writeMemos,
 } from './side-tables.ts'
 import type { WriterOptions } from './transaction.ts'
-import { createUncertainCommits, createUnreportedEnds } from './uncertain.ts'
+import { createUncertainCommits } from './uncertain.ts'
 
 export interface PostgresOutboxOptions extends StoreOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -132,8 +132,7 @@ function createCalls(
 ) {
   const uncertain = createUncertainCommits(monotonic)
   const pruneNow = createPruning({ retentionDays, clock, log }, connections)
-  const ends = createUnreportedEnds(monotonic)
-  const writer: WriterOptions = { payloadKeys: storeKeys.payloadKeys, keepsEvents, ends }
+  const writer: WriterOptions = { payloadKeys: storeKeys.payloadKeys, keepsEvents, ended: [] }
   const claim = createClaim(writer, heartbeats, uncertain, count =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   )

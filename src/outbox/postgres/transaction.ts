@@ -1,6 +1,6 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { chargesOf, type Row } from '../message-row.ts'
-import type { Charge, ChargedWindows } from '../outbox.ts'
+import type { Charge, ChargedWindows, SettledByStore } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
 import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
 import { writeCounts } from './backlog.ts'
@@ -8,14 +8,13 @@ import type { Client, QueryResult, Statement } from './connect.ts'
 import { awaitStatements, commitTransaction, runStatement, statement } from './connect.ts'
 import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
 import { addEvents, writeKnown, writeMemos } from './side-tables.ts'
-import type { UnreportedEnds } from './uncertain.ts'
 
 export interface WriterOptions {
   readonly payloadKeys: PayloadKeys
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
-  /** Takes the ends that the next claim reports. */
-  readonly ends: UnreportedEnds
+  /** The ends that the next claim of their channel reports: those of a commit whose answer was lost are in the store alone. */
+  readonly ended: SettledByStore[]
 }
 
 /**
@@ -67,7 +66,6 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     /** Writes all of it and commits. */
     async commit(): Promise<void> {
       await lockRefunds()
-      options.ends.begin(work.ended, now)
       await commitTransaction(
         client,
         ...writeReceipts(client, work),
@@ -80,7 +78,7 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
         ...addEvents(client, work.events),
         ...writeCounts(client, counts),
       )
-      options.ends.confirm(work.ended)
+      options.ended.push(...work.ended)
     },
   }
 }
