@@ -116,18 +116,16 @@ const MOST_LAYERS = 3
 function hideMessage(line: string, message: RepeatedMessage): string {
   if (message.content === undefined) return line
   const { params, subject = '', plain = '' } = message.content
-  const values: string[] = []
-  for (const value of [...Object.values(params), subject, plain, message.to])
-    if (value.length >= SHORTEST_VALUE) values.push(value)
+  const said = [...Object.values(params), subject, plain, message.to]
+  const values = said.filter(value => value.length >= SHORTEST_VALUE)
   // What was cut may end with half of a word of the message.
   let redacted = line.length < CUT_LENGTH ? line : line.replace(/\S+$/, '…')
-  const wholes: string[] = []
   const lowerLine = redacted.toLowerCase()
   const sentences = line.length < SHORTEST_PIECE ? [] : `${plain}\n${textOf(message)}`.split(/[\n.!?。！？]+/)
-  const pieces = [...values]
-  for (const sentence of sentences) if (sentence.trim().length >= SHORTEST_PIECE) pieces.push(sentence.trim())
-  for (const piece of pieces)
-    if (piece.length <= redacted.length && lowerLine.includes(piece.toLowerCase())) wholes.push(piece)
+  const pieces = sentences.map(sentence => sentence.trim()).filter(({ length }) => length >= SHORTEST_PIECE)
+  // The text of a mail is mostly longer than any reply.
+  const short = [...values, ...pieces].filter(({ length }) => length <= redacted.length)
+  const wholes = short.filter(piece => lowerLine.includes(piece.toLowerCase()))
   for (const whole of wholes.toSorted((one, other) => other.length - one.length))
     redacted = redacted.replace(new RegExp(RegExp.escape(whole), 'gi'), '…')
   if (hasOnlyUsualWords(redacted)) return redacted
@@ -153,8 +151,7 @@ function textOf({ text }: RepeatedMessage): string {
  */
 function hasOnlyUsualWords(reply: string): boolean {
   if (/[%=&]|[^\x20-\x7e…]/.test(reply)) return false
-  for (const word of reply.match(/[\w+/-]{4,}/g) ?? []) if (!VOCABULARY.has(word.toLowerCase())) return false
-  return true
+  return (reply.match(/[\w+/-]{4,}/g) ?? []).every(word => VOCABULARY.has(word.toLowerCase()))
 }
 
 /** @param messageText everything that the message says, in lower case. */
@@ -181,17 +178,16 @@ function holdsEncodedMessage(
   depth: number,
 ): boolean {
   if (depth === 0) return false
-  for (const decoded of decodeToken(token)) {
+  return decodeToken(token).some(decoded => {
     const lower = decoded.toLowerCase()
-    for (const value of values) if (lower.includes(value)) return true
-    if (decoded.length < SHORTEST_WORD) continue
-    for (const word of lower.match(/[\p{L}\p{N}]+/gu) ?? [])
-      if (isWordOfMessage(word, messageText)) return true
+    if (values.some(value => lower.includes(value))) return true
+    if (decoded.length < SHORTEST_WORD) return false
+    const words = lower.match(/[\p{L}\p{N}]+/gu) ?? []
+    if (words.some(word => isWordOfMessage(word, messageText))) return true
     // Bytes that are no text hold nothing that could be decoded once more.
     const isText = !/[\ufffd\p{Cc}]/u.test(decoded.replace(/[\r\n\t]/g, ''))
-    if (isText && holdsEncodedMessage(decoded, values, messageText, depth - 1)) return true
-  }
-  return false
+    return isText && holdsEncodedMessage(decoded, values, messageText, depth - 1)
+  })
 }
 
 /** Decodes a token in every encoding that it may be in. */

@@ -5,6 +5,7 @@ import type { OutgoingSms, PluginSender } from '../messages/message.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 import { describeFile, watchFiles } from '../runtime/file-watch.ts'
 import { parseYaml, type YamlFault } from '../runtime/yaml-text.ts'
+import { readLocale } from '../settings/readers.ts'
 import schema from './sms-templates.schema.json' with { type: 'json' }
 import type { MappedTemplate, SmsTemplates, TemplateUse } from './sms-templates.ts'
 
@@ -216,11 +217,8 @@ function whyUnknown(
 }
 
 function isLocale(tag: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(tag)[0] === tag
-  } catch {
-    return false
-  }
+  const read = readLocale(tag)
+  return 'value' in read && read.value === tag
 }
 
 function fingerprint(path: string): string {

@@ -162,23 +162,20 @@ function readTokenAnswer(
   { status, retryAfter, body }: HttpAnswer,
   { endpoint, secrets, now }: { endpoint: TokenEndpoint; secrets: readonly string[]; now: number },
 ): TokenAnswer | LoginFailure {
-  const answer = objectOf(parseJson(body))
-  const token = textOf(answer?.['access_token'])
+  const answer = objectOf(parseJson(body)) ?? {}
+  const token = textOf(answer['access_token'])
   if (status === 200 && isToken(token)) {
-    const refreshToken = textOf(answer?.['refresh_token'])
+    const refreshToken = textOf(answer['refresh_token'])
     return {
       token,
-      livesMs: lifetimeSeconds(answer?.['expires_in']) * 1000,
+      livesMs: lifetimeSeconds(answer['expires_in']) * 1000,
       refreshToken: isToken(refreshToken) ? refreshToken : undefined,
     }
   }
-  const error = /^[a-z_]{1,40}$/.exec(textOf(answer?.['error']))?.[0]
-  const retryAfterMs = readRetryAfter(retryAfter, now)
+  const error = /^[a-z_]{1,40}$/.exec(textOf(answer['error']))?.[0]
   const failure =
-    error === undefined
-      ? unreadableAnswerFailure(status)
-      : refusalFailure(error, answer ?? {}, endpoint, secrets)
-  return { ...failure, ...(retryAfterMs !== undefined && failure.whose === 'later' && { retryAfterMs }) }
+    error === undefined ? unreadableAnswerFailure(status) : refusalFailure(error, answer, endpoint, secrets)
+  return failure.whose === 'later' ? { ...failure, retryAfterMs: readRetryAfter(retryAfter, now) } : failure
 }
 
 /** Octets of a token at most: a line of a login has 12,288, in base64 (RFC 4954, 4). */
@@ -235,14 +232,13 @@ function refusalFailure(
 }
 
 function diagnoseRefusal(error: string, { refreshToken, clientSecret }: TokenEndpoint): Diagnosis {
-  if (error === 'invalid_client')
-    return {
-      what: 'the token endpoint refuses the client',
-      next:
-        clientSecret === undefined
-          ? 'look at SMTP_OAUTH2_CLIENT_ID and whether this client needs SMTP_OAUTH2_CLIENT_SECRET'
-          : 'look at SMTP_OAUTH2_CLIENT_ID and SMTP_OAUTH2_CLIENT_SECRET: it may have expired, or be the identifier of the secret instead of its value',
-    }
+  if (error === 'invalid_client') {
+    const next =
+      clientSecret === undefined
+        ? 'look at SMTP_OAUTH2_CLIENT_ID and whether this client needs SMTP_OAUTH2_CLIENT_SECRET'
+        : 'look at SMTP_OAUTH2_CLIENT_ID and SMTP_OAUTH2_CLIENT_SECRET: it may have expired, or be the identifier of the secret instead of its value'
+    return { what: 'the token endpoint refuses the client', next }
+  }
   if (error === 'invalid_grant' && refreshToken !== undefined)
     return {
       what: 'the token endpoint refuses the refresh token',
