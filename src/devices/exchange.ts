@@ -5,7 +5,7 @@ import { type DdqMessage, parseMessage } from './message.ts'
 import { type PlatformFailure, readAnswer } from './platform-api.ts'
 import { BrokenStream, createSplitter } from './splitter.ts'
 
-export interface ExchangeOptions extends ReaderOptions {
+export interface ExchangeOptions extends Omit<ReaderOptions, 'costs'> {
   /** How long an answer may take, ms. */
   readonly answerMs: number
   /** A stream broke, or no stream is left that messages can come on. */
@@ -23,12 +23,12 @@ export function createExchange(session: ClientHttp2Session, options: ExchangeOpt
   const { answerMs, onBytes, onEnd } = options
   /** Streams that messages can come on. */
   let openStreams = 0
-  const costs = { useless: 0, countedAt: options.now() }
+  const reader = { ...options, costs: { useless: 0, countedAt: options.now() } }
 
   async function read(stream: ClientHttp2Stream, onAnswer: (text: string) => void): Promise<void> {
     openStreams += 1
     try {
-      await readStream(stream, options, costs, onAnswer)
+      await readStream(stream, reader, onAnswer)
     } catch (error) {
       // A stream's faults have a code. Anything else is a bug, and must not look like a bad line.
       if (!(error instanceof Error && 'code' in error)) throw error
@@ -109,6 +109,7 @@ export interface ReaderOptions extends MessageHandlers {
   readonly stopped: () => boolean
   /** ms since any origin, never going back. */
   readonly now: () => number
+  readonly costs: StreamCosts
 }
 
 /** The cost of all streams of a connection so far. */
@@ -141,9 +142,9 @@ const PAUSE_MS = 1
 export async function readStream(
   stream: Readable,
   options: ReaderOptions,
-  costs: StreamCosts,
   onAnswer: (text: string) => void,
 ): Promise<void> {
+  const { costs } = options
   const splitter = createSplitter(options.now)
   let messages = 0
   let bytes = 0
@@ -153,7 +154,7 @@ export async function readStream(
       countUseless(costs, chunk.length, options.now())
       bytes += chunk.length
       for (const text of splitter.push(chunk)) {
-        await handleObject(text, options, costs, onAnswer)
+        await handleObject(text, options, onAnswer)
         messages += 1
         if (messages >= MESSAGES_A_TURN || bytes >= BYTES_A_TURN) {
           await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
@@ -180,8 +181,7 @@ function countUseless(costs: StreamCosts, bytes: number, now: number): void {
 
 function handleObject(
   text: string,
-  { onMessage, onMalformed, now }: ReaderOptions,
-  costs: StreamCosts,
+  { onMessage, onMalformed, now, costs }: ReaderOptions,
   onAnswer: (text: string) => void,
 ): void | Promise<void> {
   const reading = parseMessage(text)

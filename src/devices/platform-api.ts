@@ -37,17 +37,16 @@ export function refusesCredential(failure: PlatformFailure): boolean {
   return [httpStatus, status, statusOfCode].some(each => each === 401 || each === 403)
 }
 
-function refusalOf({ httpStatus: status, code, message }: Extract<PlatformFailure, { is: 'refused' }>) {
-  return { status, code: code === null ? say('none') : String(code), message }
-}
-
 /** A failure as a log line may have it. */
 export function describeFailure(failure: PlatformFailure): Words {
   switch (failure.is) {
-    case 'refused':
-      return failure.message === ''
-        ? say('refused: HTTP {status}, code {code}', refusalOf(failure))
-        : say('refused: HTTP {status}, code {code}, {message}', refusalOf(failure))
+    case 'refused': {
+      const { httpStatus: status, message } = failure
+      const code = failure.code === null ? say('none') : String(failure.code)
+      return message === ''
+        ? say('refused: HTTP {status}, code {code}', { status, code })
+        : say('refused: HTTP {status}, code {code}, {message}', { status, code, message })
+    }
     case 'unreadable':
       return say('answered HTTP {status}, {message}', {
         status: failure.httpStatus,

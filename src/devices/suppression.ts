@@ -1,3 +1,4 @@
+import { parseJson } from '../runtime/json-object.ts'
 import type { Occurrence } from './occurrence.ts'
 
 /** The memo about one recipient, device and rule: in the store, so that it outlives a restart. */
@@ -74,28 +75,23 @@ export function updateMemory(
   return { memory: { ...memory, recoveredAt: latest(memory.recoveredAt, at), open: false }, expiresAt: soon }
 }
 
+/** A memo as the store has it: sentAt, alarmAt, recoveredAt, open as 1 or 0, messageId. */
+type Memo = readonly [number, number | null, number | null, number, string]
+
 export function serializeMemory(memory: AlertMemory): string {
   const { sentAt, alarmAt, recoveredAt, open, messageId } = memory
-  return JSON.stringify([sentAt, alarmAt, recoveredAt, open ? 1 : 0, messageId])
+  const memo: Memo = [sentAt, alarmAt, recoveredAt, open ? 1 : 0, messageId]
+  return JSON.stringify(memo)
 }
 
 /** Reads a memo. @returns null for one that this version cannot read, as if there were none. */
-export function parseMemory(text: string | undefined): AlertMemory | null {
-  if (text === undefined) return null
-  try {
-    const [sentAt, alarmAt, recoveredAt, open, messageId] = JSON.parse(text) as [
-      number,
-      number | null,
-      number | null,
-      number,
-      string,
-    ]
-    return typeof sentAt === 'number' && typeof messageId === 'string'
-      ? { sentAt, alarmAt, recoveredAt, open: open === 1, messageId }
-      : null
-  } catch {
-    return null
-  }
+export function parseMemory(text = ''): AlertMemory | null {
+  const memo = parseJson(text) as Memo | undefined
+  if (!Array.isArray(memo)) return null
+  const [sentAt, alarmAt, recoveredAt, open, messageId]: Memo = memo
+  return typeof sentAt === 'number' && typeof messageId === 'string'
+    ? { sentAt, alarmAt, recoveredAt, open: open === 1, messageId }
+    : null
 }
 
 function latest(a: number | null, b: number | null): number | null {

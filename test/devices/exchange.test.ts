@@ -25,8 +25,8 @@ async function read(parts: readonly (readonly [ms: number, text: string])[]) {
       onBytes: () => (chunks += 1),
       stopped: () => messages === 40,
       now: () => now,
+      costs,
     },
-    costs,
     answer => answers.push(answer),
   ).catch((error: Error) => error.message)
   return { end: end ?? 'ended', messages, chunks, answers, malformed, costs }
