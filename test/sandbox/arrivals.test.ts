@@ -32,24 +32,6 @@ const sms: CarriedSms = {
   carrier: 'Twilio',
 }
 
-t.test('one mail with its words is as it should be', async t => {
-  const other = { ...mail, envelope: { from: ENVELOPE_SENDER, to: ['b@example.com'] } }
-  t.same(checkMailArrival([other, mail], 'a@example.com', sample), {
-    arrived: 1,
-    faults: [],
-    files: { eml: mail.raw, html: mail.html, txt: mail.text },
-  })
-  const wrapped = {
-    ...mail,
-    text: 'A window tonight\nfrom 22:00',
-    html: '<p>A window tonight\n  from 22:00</p>',
-  }
-  t.same(
-    checkMailArrival([wrapped], 'a@example.com', { ...sample, words: 'A window tonight from 22:00' }).faults,
-    [],
-  )
-})
-
 t.test('whatever is wrong with a mail is said', async t => {
   const faults = (...mails: readonly Partial<ReceivedMail>[]) =>
     checkMailArrival(

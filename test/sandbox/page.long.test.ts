@@ -39,33 +39,6 @@ inBrowser('an SMS is shown as a phone shows it, with its segments counted', asyn
   t.match(text, /^1 segment GSM-7, \d+ of 160, valid 5 min, by Twilio$/)
 })
 
-inBrowser('answers are shown, good ones and bad ones', async (t, tab) => {
-  const answer = tab.locator('.dock summary').first()
-  await press(tab, 'E-mail', 'Validate URL')
-  await answer.filter({ hasText: 'Validate URL' }).waitFor()
-  t.match(await answer.innerText(), /HTTP 200\s+err_code 0/)
-  await press(tab, 'SMS', 'Wrong Token')
-  await answer.filter({ hasText: 'wrong Token' }).waitFor()
-  t.match(await answer.innerText(), /HTTP 403\s+err_code 4031003/)
-  await tab.getByLabel('Mail server').selectOption({ label: 'knows no such recipient (550 5.1.1)' })
-  await press(tab, 'E-mail', 'File')
-  await answer.filter({ hasText: 'File' }).waitFor()
-  t.match(await answer.innerText(), /err_code 4002012/)
-  await tab.getByLabel('Mail server').selectOption({ label: 'takes every mail' })
-  await press(tab, 'E-mail', 'Same again')
-  await answer.filter({ hasText: 'the same again' }).waitFor()
-  await answer.click()
-  t.match(await tab.locator('details[open]').innerText(), '"download_url"')
-})
-
-inBrowser('play all plays each kind once, and the newest is followed', async (t, tab) => {
-  await press(tab, 'E-mail', 'Play all')
-  await tab.locator('.chip.good').nth(9).waitFor()
-  await tab.locator('#mails li').nth(8).waitFor()
-  t.equal(stage.standIns.mails().length, 9)
-  await tab.locator('#mails li[aria-selected=true]', { hasText: 'Maintenance' }).waitFor()
-})
-
 inBrowser('everything can be reached and used with the keyboard', async (t, tab) => {
   for (const name of ['File', 'Phone change']) {
     await tab.getByRole('group', { name: 'E-mail callback' }).getByRole('button', { name }).focus()

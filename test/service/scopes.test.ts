@@ -1,9 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import t, { type Test } from 'tap'
-import { command } from '../commands/rig.ts'
 import { TEMPLATES as SMS_APPROVALS } from '../providers/aliyun/rig.ts'
-import { refuse as refuseAtTencent } from '../providers/tencent/rig.ts'
-import { NO_QUOTAS, type ServiceRig, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
+import { NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
 import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
 
 /** Login codes by an approved template, and forgotten passwords by one that is under review. */
@@ -11,18 +9,7 @@ const ONE_UNDER_REVIEW = TEMPLATES.replace(
   'tencent:',
   '  forgotten-password: { mainland: { template: SMS_3, params: { code: code } } }\ntencent:',
 )
-/** The same with a template that the account does not have, a signature that is under review, and codes abroad. */
-const MANY_KINDS = `aliyun:
-  login-code: { mainland: { template: SMS_1, params: { code: code } } }
-  forgotten-password: { mainland: { template: SMS_3, params: { code: code } } }
-  registration-code: { mainland: { template: SMS_5, params: { code: code } } }
-  phone-update: { mainland: { template: SMS_1, signature: 待审科技, params: { code: code } } }
-tencent:
-  login-code: { abroad: { template: 1110, params: [code, minute] } }
-`
-const REGISTRATION = 1
 const FORGOTTEN = 2
-const PHONE_UPDATE = 3
 const LOGIN_CODE = 4
 
 let numbers = 0
@@ -39,16 +26,15 @@ async function send(rig: ServiceRig, type: number, to = nextNumber()): Promise<v
   if (errCode !== 0) throw new Error(`answered ${errCode}`)
 }
 
-async function openAliyunAlone(t: Test, templates = ONE_UNDER_REVIEW, more: Settings = {}) {
+async function openAliyunAlone(t: Test) {
   const approvals = SMS_APPROVALS.map(each => ({ ...each }))
   const two = await startTwoCarriers(t, { templates: approvals })
-  await writeFile(two.templatesFile, templates)
+  await writeFile(two.templatesFile, ONE_UNDER_REVIEW)
   const rig = await startRig(t, {
     ...NO_QUOTAS,
     ...two.settings,
     SMS_ROUTES: 'CN=aliyun; *=twilio',
     ANSWER_WITHIN_MS: '1000',
-    ...more,
   })
   const page = async (path: string, language = 'en') =>
     (await fetch(`${rig.service().adminUrl}${path}`, { headers: { 'accept-language': language } })).text()
@@ -134,44 +120,4 @@ t.test('a look at the approval tries a template, and what waited is sent when it
   await until(() => aliyun.standIn.messages.length === 6, 'all are sent')
   await until(async () => !(await page('/readyz')).includes('partial'), 'nobody says so any more')
   t.equal(refusals(), asked + 6)
-})
-
-t.test('a second kind, a sender and a country are named likewise, and so is what waits for them', async t => {
-  const { aliyun, tencent, rig, page } = await openAliyunAlone(t, MANY_KINDS, {
-    SMS_ROUTES: 'CN=aliyun; HK=tencent; *=twilio',
-    SMS_COUNTRIES: '*',
-  })
-  tencent.fault = () => refuseAtTencent('LimitExceeded.AppCountryOrRegionDailyLimit', 'used up')
-  const numbersOf = { FORGOTTEN: nextNumber(), REGISTRATION: nextNumber(), PHONE_UPDATE: nextNumber() }
-  await Promise.all([
-    send(rig, FORGOTTEN, numbersOf.FORGOTTEN),
-    send(rig, REGISTRATION, numbersOf.REGISTRATION),
-    send(rig, PHONE_UPDATE, numbersOf.PHONE_UPDATE),
-    rig.post('sms', smsBody({ to: '61234567', area_code: '852' }, { type: LOGIN_CODE })),
-  ])
-  // One that was never handed over itself waits for the same.
-  const waiting = nextNumber()
-  await send(rig, PHONE_UPDATE, waiting)
-  const { port, hostname } = new URL(rig.service().adminUrl)
-  const env = { ...rig.settings, ADMIN_HOST: hostname, ADMIN_PORT: port }
-  const found = async (number: string) => (await command(['find', number], env)).out
-  for (const [said, number] of [
-    ['aliyun refuses the template of forgotten-password since', `+86${numbersOf.FORGOTTEN}`],
-    ['aliyun refuses the template of registration-code since', `+86${numbersOf.REGISTRATION}`],
-    ['aliyun refuses the sender 待审科技 since', `+86${numbersOf.PHONE_UPDATE}`],
-    ['aliyun refuses the sender 待审科技 since', `+86${waiting}`],
-    ['tencent refuses the country HK since', null],
-  ] as const) {
-    t.match(await page('/readyz'), said)
-    t.match(await page('/console'), said)
-    if (number !== null) t.match(await found(number), said)
-  }
-  for (const [provider, scope, name] of [
-    ['aliyun', 'template', 'registration-code'],
-    ['aliyun', 'sender', '待审科技'],
-    ['tencent', 'country', 'HK'],
-  ])
-    t.match(await page('/metrics'), `provider="${provider}",by="answer",scope="${scope}",name="${name}"} 1\n`)
-  await send(rig, LOGIN_CODE)
-  t.equal(aliyun.standIn.messages.length, 1, 'and nothing else waits')
 })

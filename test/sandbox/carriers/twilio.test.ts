@@ -9,8 +9,8 @@ const description = JSON.parse(
   readFileSync(new URL('../../fixtures/twilio/openapi.json', import.meta.url), 'utf8'),
 ) as object
 
-async function start(options: Partial<Parameters<typeof createTwilioStandIn>[0]> = {}) {
-  const standIn = createTwilioStandIn({ accountSid: SID, authToken: 'token', ...options })
+async function start() {
+  const standIn = createTwilioStandIn({ accountSid: SID, authToken: 'token' })
   const { port } = await standIn.listen()
   return {
     standIn,
@@ -80,24 +80,4 @@ await t.test('it refuses what Twilio refuses', async t => {
   t.match(await ask(`AC${'0'.repeat(32)}/Messages.json`, MESSAGE), { status: 404, body: { code: 20404 } })
   t.match(await ask('nothing', MESSAGE), { status: 404, body: { code: 20404 } })
   t.equal(standIn.messages.length, 0)
-})
-
-await t.test('it tells of each message, counts its segments and forgets the oldest', async t => {
-  const told: string[] = []
-  const { standIn, ask } = await start({ keep: 2, onMessage: ({ body }) => told.push(body) })
-  t.teardown(async () => standIn.close())
-  for (const [body, segments] of [
-    ['x'.repeat(160), '1'],
-    ['x'.repeat(161), '2'],
-    ['€'.repeat(80), '1'],
-    ['€'.repeat(81), '2'],
-    ['验'.repeat(70), '1'],
-    ['验'.repeat(71), '2'],
-  ] as const)
-    t.match((await ask(`${SID}/Messages.json`, { ...MESSAGE, Body: body })).body, { num_segments: segments })
-  t.equal(told.length, 6)
-  t.strictSame(
-    standIn.messages.map(({ body }) => body),
-    told.slice(-2),
-  )
 })
