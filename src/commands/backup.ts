@@ -29,16 +29,11 @@ export const backup: Command = async (argv, io) => {
         { url },
       ),
     )
-  if (response.status !== 200 || response.body === null)
-    return fail(
-      say('{url} says {status}: {text}', {
-        url,
-        status: response.status,
-        text: (await response.text()).trim(),
-      }),
-    )
+  const { status, body } = response
+  if (status !== 200 || body === null)
+    return fail(say('{url} says {status}: {text}', { url, status, text: (await response.text()).trim() }))
   try {
-    await pipeline(Readable.fromWeb(response.body), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+    await pipeline(Readable.fromWeb(body), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     // Somebody else made it meanwhile: it is theirs, and stays.

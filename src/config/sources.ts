@@ -1,5 +1,5 @@
 import { parseEnv } from 'node:util'
-import { say, tell } from '../language/sentence.ts'
+import { say, tell, type Words } from '../language/sentence.ts'
 import { findMisencoded, judgeUnreadable } from '../runtime/fault.ts'
 import type { SettingFault } from '../settings/setting.ts'
 import { listeners } from './settings/callers.ts'
@@ -136,25 +136,18 @@ function valueOf(
 ): string | undefined {
   const path = isSecret ? all[`${name}_FILE`] : undefined
   if (path === undefined) return all[name]
+  const fail = (problem: Words, remedy?: Words) => void faults.push({ name, problem, remedy })
   if (all[name] !== undefined) {
-    faults.push({
-      name,
-      problem: say('and {name}_FILE are both set', { name }),
-      remedy: 'remove one of them',
-    })
+    fail(say('and {name}_FILE are both set', { name }), 'remove one of them')
     return all[name]
   }
   try {
     const value = sources.readFile(path).replace(/\r?\n$/, '')
     if (value.trim() !== '') return value
-    faults.push({ name, problem: say('is given by {name}_FILE, but that file is empty', { name }) })
+    fail(say('is given by {name}_FILE, but that file is empty', { name }))
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    faults.push({
-      name,
-      problem: say('is given by {name}_FILE, but that file {problem}', { name, problem: tell(problem) }),
-      remedy,
-    })
+    fail(say('is given by {name}_FILE, but that file {problem}', { name, problem: tell(problem) }), remedy)
   }
   return undefined
 }

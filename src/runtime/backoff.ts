@@ -17,18 +17,13 @@ export function restAfter(failures: number, { first, most }: RestBounds, random 
 }
 
 /** Counts the failures in a row of one thing. */
-export interface Backoff {
-  /** It failed once more. @returns how long to rest now, ms */
-  failed(): number
-  /** It works, or may have been mended: the next failure is the first. */
-  succeeded(): void
-}
-
-export function createBackoff(bounds: RestBounds, random?: () => number): Backoff {
+export function createBackoff(bounds: RestBounds, random?: () => number) {
   let failures = 0
   return {
+    /** It failed once more. @returns how long to rest now, ms */
     failed: () => restAfter((failures += 1), bounds, random),
-    succeeded() {
+    /** It works, or may have been mended: the next failure is the first. */
+    succeeded(): void {
       failures = 0
     },
   }

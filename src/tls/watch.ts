@@ -52,15 +52,7 @@ export interface RefusedRenewal {
   readonly reason: Words
 }
 
-export interface CertificateWatch {
-  /** Looks at the files now. */
-  check(): void
-  /** The pair that new connections get. */
-  current(): Certificate
-  /** Why the files are not what is served; null while they are. */
-  refused(): RefusedRenewal | null
-  close(): void
-}
+export type CertificateWatch = ReturnType<typeof watchCertificate>
 
 /**
  * Serves a renewed certificate to new connections; open ones go on undisturbed. The files' content is compared, not
@@ -68,7 +60,7 @@ export interface CertificateWatch {
  * it is written yet, leaves the last good one in place and says so once; so does one that clients would refuse,
  * because it has expired or is for another name, while the one that is served is better.
  */
-export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
+export function watchCertificate(options: CertificateWatchOptions) {
   const { server, log, now = Date.now } = options
   let current = options.current
   let refused: RefusedRenewal | null = null
@@ -107,7 +99,15 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
   }
 
   const timer = setInterval(check, options.everyMs).unref()
-  return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
+  return {
+    /** Looks at the files now. */
+    check,
+    /** The pair that new connections get. */
+    current: () => current,
+    /** Why the files are not what is served; null while they are. */
+    refused: () => refused,
+    close: () => clearInterval(timer),
+  }
 }
 
 /** Says why clients would refuse the found certificate though they accept the served one; null: they would not. */

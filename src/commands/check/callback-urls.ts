@@ -80,12 +80,9 @@ export function checkCertificate(config: Config, now: number): readonly CheckRes
     return [...checkFiles(config, now)]
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error
-    const {
-      name,
-      problem,
-      remedy = 'the service does not start without a certificate and its key',
-    } = error.fault
-    return [certificate.fail(say('{name} {problem}', { name, problem: tell(problem) }), remedy)]
+    const { name, problem, remedy } = error.fault
+    const next = remedy ?? 'the service does not start without a certificate and its key'
+    return [certificate.fail(say('{name} {problem}', { name, problem: tell(problem) }), next)]
   }
 }
 

@@ -7,32 +7,26 @@ import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
 /** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
-export interface MachineLimits {
-  /** Free octets of the file system that a directory is on. */
-  freeBytes(directory: string): number | null
-  /** The name of the file system that a directory is on, when it does not outlive the container. */
-  passingFileSystem(directory: string): string | null
-  openFiles(): number | null
-  /** Octets of memory that this process may use. */
-  memory(): number | null
-  /** Permission bits of a file. */
-  mode(path: string): number | null
-}
+export type MachineLimits = ReturnType<typeof createMachineLimits>
 
-export function createMachineLimits(): MachineLimits {
+export function createMachineLimits() {
   return {
-    freeBytes(directory) {
+    /** Free octets of the file system that a directory is on. */
+    freeBytes(directory: string): number {
       const { bavail, bsize } = statfsSync(directory)
       return bavail * bsize
     },
+    /** The name of the file system that a directory is on, when it does not outlive the container. */
     passingFileSystem,
     openFiles: openFileLimit,
-    memory() {
+    /** Octets of memory that this process may use. */
+    memory(): number | null {
       const most = process.constrainedMemory()
       // Without a limit this is 0, or more than the machine has.
       return most === 0 || most > 2 ** 50 ? null : most
     },
-    mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
+    /** Permission bits of a file. */
+    mode: (path: string): number | null => (existsSync(path) ? statSync(path).mode & 0o777 : null),
   }
 }
 
@@ -72,7 +66,6 @@ function checkDisk({ DATABASE_URL: store, MAX_BACKLOG }: Config, machine: Machin
   if (store.kind !== 'file') return null
   const directory = nearestExisting(resolve(dirname(store.path)))
   const free = machine.freeBytes(directory)
-  if (free === null) return null
   const place = { size: formatSize(free), directory }
   if (free < LEAST_FREE)
     return checksOf('disk').fail(
