@@ -57,7 +57,7 @@ export const CONSOLE_POLICY = [
  * On every answer of the private listener. `same-origin` rather than `no-referrer`: with the latter a browser sends
  * `Origin: null` with a page's own forms, and the listener could not tell the page from a stranger's.
  */
-const HEADERS: Readonly<Record<string, string>> = {
+export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': CONSOLE_POLICY,
   'cross-origin-opener-policy': 'same-origin',
@@ -142,7 +142,7 @@ export function requireAdminAuth(app: FastifyInstance, options: AdminAuthOptions
 
   app.decorateRequest('operator', '')
   app.addHook('onRequest', (request, reply, next) => {
-    reply.headers(HEADERS)
+    reply.headers(ADMIN_HEADERS)
     if (OPEN.has(request.routeOptions.url ?? '')) return next()
     const refusal: Refusal | null =
       countHosts(request.raw.rawHeaders) > 1

@@ -1,4 +1,4 @@
-import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import http, { type RequestListener, type Server } from 'node:http'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { compileLater, rejectPipelining, schemaCompilers } from '../callback/listener.ts'
@@ -7,7 +7,7 @@ import { createUnauthenticatedConnections } from '../callback/unauthenticated-co
 import { languageOfBrowser } from '../language/choose.ts'
 import { tell } from '../language/sentence.ts'
 import { build } from '../runtime/build.ts'
-import { type AdminAuthOptions, requireAdminAuth } from './auth.ts'
+import { ADMIN_HEADERS, type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -47,11 +47,10 @@ export function createAdminListener(
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
-    rewriteUrl: ({ url = '/' }: IncomingMessage) => makeDecodable(url),
     schemaController: schemaCompilers(schema => compileLater(() => compile(schema))),
-    // Fastify's own answers repeat the URL.
+    // A URL that cannot be decoded: Fastify's own answer repeats it, without the headers of the guard.
     frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) =>
-      sendFailure(reply, NO_SUCH_PAGE),
+      sendFailure(reply.headers(ADMIN_HEADERS), NO_SUCH_PAGE),
   } as object)
   requireAdminAuth(app, { ...guard, onAuthenticated: unauthenticated.markAuthenticated })
   app.setNotFoundHandler((_request, reply) => sendFailure(reply, NO_SUCH_PAGE))
@@ -70,16 +69,6 @@ export function createAdminListener(
       .send({ status: ready ? 'ready' : 'not ready', ...detail, ...words })
   })
   return app
-}
-
-/** Escapes what cannot be decoded in a URL's path: Fastify would answer such a request itself, without the guard and its headers. */
-function makeDecodable(url: string): string {
-  try {
-    decodeURIComponent(url.split('?', 1)[0] ?? '')
-    return url
-  } catch {
-    return url.replaceAll('%', '%25')
-  }
 }
 
 /** A caller with a token keeps its connection, and a probe makes a new one: neither is shut out by those that idle or flood. */

@@ -32,49 +32,31 @@ const settled = (rig: ServiceRig, state: string, count: number) =>
     `${count} ${state}`,
   )
 
-t.test('pages say what was sent, find a recipient by hash, and show a message’s timeline', async t => {
+t.test('a recipient is found by hash, and stands in no address and on no page', async t => {
   const rig = await startRig(t)
   await rig.post('email', code('ann@example.com', '104729'))
   await rig.post('email', mailBody({ to: 'bob@example.org' }))
   await rig.post('sms', smsBody())
   await settled(rig, 'sent', 3)
-  const overview = await read(rig, '/console')
-  t.match(overview, /All is well|self-signed/)
-  t.match(overview, /<footer>callback-courier \d+\.\d+\.\d+/, 'which version this is')
-  t.match(overview, /0 in flight, 0 in memory; 10 at once: as many as at the start/)
-  const list = await read(rig, '/console/messages')
-  t.match(list, 'a***@example.com')
-  t.match(list, '+86*******8000')
-  for (const secret of ['ann@example.com', '13800138000', '104729', 'code=abc', EMAIL_TOKEN])
-    t.notMatch(list, secret)
-
-  const found = await form(rig, '/console/messages', { recipient: 'ann@example.com' })
-  t.equal(found.status, 303)
-  const where = found.headers.get('location') ?? ''
-  t.notMatch(where, 'ann', 'the recipient stands in no address')
-  const one = await read(rig, where)
-  t.match(one, 'a***@example.com')
-  t.notMatch(one, 'b***@example.org')
-  t.equal((await form(rig, '/console/messages', { recipient: 'nobody' })).status, 404)
-  const number = await form(rig, '/console/messages', { recipient: '+8613800138000', state: 'sent' })
-  t.match(await read(rig, number.headers.get('location') ?? ''), '+86*******8000')
-
-  const absent = await read(
-    rig,
-    (await form(rig, '/console/messages', { recipient: 'nobody@example.com' })).headers.get('location') ?? '',
-  )
-  t.match(absent, 'No message to this recipient')
-  t.match(absent, /The newest message to anybody came at \d{4}-/)
-  t.match(absent, 'No caller was refused since the start.')
-
-  const id = /\/console\/messages\/([0-9a-f]{32})/.exec(one)?.[1] ?? ''
-  const detail = await read(rig, `/console/messages/${id}`)
-  t.match(detail, /smtp took it [\d.]+ m?s after it came, at /, 'what it means')
-  t.match(detail, 'junk folder', 'and what to do')
-  t.match(detail, id)
-  t.match(detail, /250 /)
-  t.notMatch(detail, 'ann@example.com')
-  t.notMatch(detail, 'Try now', 'there is nothing to retry')
+  t.match(await read(rig, '/console'), /<footer>callback-courier \d+\.\d+\.\d+/, 'which version this is')
+  const find = async (recipient: string) => {
+    const found = await form(rig, '/console/messages', { recipient })
+    t.equal(found.status, 303)
+    const where = found.headers.get('location') ?? ''
+    t.notMatch(where, recipient.slice(0, 3))
+    return read(rig, where)
+  }
+  const [mail, sms] = [await find('ann@example.com'), await find('+8613800138000')]
+  t.match(mail, 'a***@example.com')
+  t.notMatch(mail, 'b***@example.org')
+  t.match(sms, '+86*******8000')
+  t.match(await find('nobody@example.com'), /No message to this recipient[^]*to anybody came at \d{4}-/)
+  const id = /\/console\/messages\/[0-9a-f]{32}/.exec(mail)?.[0] ?? ''
+  const detail = await read(rig, id)
+  t.match(detail, /smtp took it [\d.]+ m?s after it came, at [^]*junk folder[^]*250 /)
+  for (const page of [mail, sms, detail])
+    for (const secret of ['ann@example.com', '13800138000', '104729', 'code=abc', EMAIL_TOKEN])
+      t.notMatch(page, secret)
 })
 
 t.test('a filter that is none is named, and its value is not repeated', async t => {

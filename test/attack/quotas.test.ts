@@ -24,15 +24,6 @@ t.test('one recipient gets five codes of a kind in ten minutes, also across a re
   t.notMatch(sixth.text, '138')
   await rig.restart()
   t.ok(isOverQuota(await sms(rig)), 'a restart forgives nothing')
-  for (const [to, area_code] of [
-    ['+86 138-0013-8000', null],
-    ['008613800138000', null],
-    ['8613800138000', '86'],
-    ['013800138000', '0086'],
-    ['+86 (0)138.0013.8000', '+86'],
-    [13_800_138_000, 86],
-  ])
-    t.ok(isOverQuota(await sms(rig, { to, area_code })), `however it is written: ${to}`)
   t.equal(rig.twilio.requests.length, 5, 'nothing was sent')
   t.equal((await sms(rig, { to: '13900139000' })).errCode, 0, 'others are not concerned')
   t.equal((await rig.post('sms', smsBody({}, { type: 4, code: code() }))).errCode, 0, 'nor other kinds')

@@ -104,14 +104,6 @@ t.test('another message is another, by whatever it differs', async t => {
   t.equal(new Set(all).size, all.length)
 })
 
-t.test('each recipient of a callback is a message of its own', async t => {
-  const [ann, bob] = acceptances('email', EMAIL, { to: ['ann', 'bob'] })
-  t.not(ann?.dedupeKey, bob?.dedupeKey)
-  t.not(ann?.groupKey, bob?.groupKey)
-  t.not(ann?.recipientHash, bob?.recipientHash)
-  t.equal(ann?.dedupeKey, keyOf('email', EMAIL), 'and the same as if it were alone')
-})
-
 t.test('a code supersedes those of its own channel, recipient, kind and plugin only', async t => {
   const groupOf = (channel: Channel, body: CallbackBody, more = {}) =>
     acceptances(channel, body, more)[0]?.groupKey
