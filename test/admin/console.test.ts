@@ -46,7 +46,7 @@ t.test('a recipient is found by hash, and stands in no address and on no page', 
     t.notMatch(where, recipient.slice(0, 3))
     return read(rig, where)
   }
-  const [mail, sms] = [await find('ann@example.com'), await find('+8613800138000')]
+  const [mail, sms] = [await find('ann <ann@example.com>'), await find('+8613800138000')]
   t.match(mail, 'a***@example.com')
   t.notMatch(mail, 'b***@example.org')
   t.match(sms, '+86*******8000')
