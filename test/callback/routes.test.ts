@@ -252,43 +252,6 @@ t.test(
   },
 )
 
-t.test(
-  'of callbacks that come together only as many are dealt with in a turn as a slice has time for',
-  async t => {
-    const COUNT = 12
-    let turn = 0
-    const turns: number[] = []
-    const countTurns = () => {
-      turn += 1
-      counting = setImmediate(countTurns)
-    }
-    let counting = setImmediate(countTurns)
-    t.teardown(() => clearImmediate(counting))
-    const url = await listen(
-      t,
-      () => LET_IN,
-      async (...args) => {
-        turns.push(turn)
-        // More than a slice, by the clock that slices go by.
-        for (const until = performance.now() + 11; performance.now() < until; );
-        return accept(...args)
-      },
-    )
-    const raw = await openRaw(url)
-    const body = JSON.stringify(smsBody())
-    raw.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}`)
-    await raw.says(/HTTP\/1\.1 200 /)
-    // Over a connection that is authenticated by now one read may hold many.
-    raw.write(`${POST}Content-Length: ${body.length}\r\n\r\n${body}`.repeat(COUNT))
-    await until(() => turns.length === COUNT + 1, 'all are received')
-    raw.socket.destroy()
-    for (const each of turns.slice(1)) {
-      const together = turns.filter(other => other === each).length
-      t.ok(together <= 2, `${together} in one turn`)
-    }
-  },
-)
-
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
   const raw = await openRaw(await listen(t, () => LET_IN, accept))
   const octets = 64 * 1024 + 1
