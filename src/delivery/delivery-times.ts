@@ -28,7 +28,7 @@ const FEWEST = 50
 const SLOWER = 4
 /** What takes less is not slow, ms. */
 const FAST_MS = 10_000
-/** So many countries of a carrier have figures of their own in metrics, the busiest ones of the store first. */
+/** So many countries of a carrier have figures of their own in metrics. */
 const MOST_COUNTRIES = 10
 const MEMO = 'delivery-times'
 const KEPT_MS = 90 * DAY_MS
@@ -42,10 +42,9 @@ interface DeliveryTimesOptions {
 
 /** Measures the time from a callback to the report that its SMS was delivered. What is usual outlasts a restart, and replicas share it. */
 export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions) {
-  /** By carrier and country, each pair with a blank between. */
+  /** By carrier and country, each pair with a blank between; the busiest that the store knew first, and the others as they came. */
   let usual = new Map<string, Usual>()
   const latest = new Map<string, readonly { readonly at: number; readonly ms: number }[]>()
-  const named = new Map<string, Set<string>>()
   let reading: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -58,7 +57,7 @@ export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions
     if (timer === undefined) return
     clearTimeout(timer)
     timer = undefined
-    const value = JSON.stringify([...usual])
+    const value = JSON.stringify([...usual].toSorted(([, a], [, b]) => b.count - a.count))
     await memos.writeMemo({ name: MEMO, value, expiresAt: clock.now() + KEPT_MS }).catch(() => {})
   }
 
@@ -69,17 +68,10 @@ export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions
     latest.set(key, [...(latest.get(key) ?? []), { at, ms }].slice(-LATEST))
   }
 
-  /** The country, if metrics name it: as others they could name hundreds. */
+  /** The country, if metrics name it: all together they would name hundreds. */
   function nameCountry(provider: string, country: string): string {
-    const own = named.get(provider) ?? new Set()
-    named.set(provider, own)
-    const busiest = [...usual]
-      .filter(([key]) => key.startsWith(`${provider} `) && !key.endsWith(' '))
-      .toSorted(([, a], [, b]) => b.count - a.count)
-      .slice(0, MOST_COUNTRIES)
-    if (own.size < MOST_COUNTRIES && busiest.some(([key]) => key === `${provider} ${country}`))
-      own.add(country)
-    return own.has(country) ? country : 'other'
+    const own = [...usual.keys()].filter(key => key.startsWith(`${provider} `))
+    return own.slice(0, 1 + MOST_COUNTRIES).includes(`${provider} ${country}`) ? country : 'other'
   }
 
   return {
