@@ -118,6 +118,21 @@ t.test('only allowed sources get in, and a forged X-Forwarded-For changes nothin
     t.match(restricted.authenticatePost(credentials({ key })), { reason: 'source', knowsKey })
 })
 
+t.test('a probe gets in from anywhere by the value that is expected, with the key, and once', async t => {
+  const by = authentication({ sources: createSourceNetworks(['203.0.113.0/24'], []) })
+  const value = 'a'.repeat(32)
+  t.equal(post({ probe: '' }, by), '4031003 source', 'none is expected')
+  by.expectProbe(value)
+  for (const probe of [undefined, '', 'b'.repeat(32), `${value}a`])
+    t.equal(post({ probe }, by), '4031003 source', probe ?? 'none')
+  t.equal(post({ probe: value, key: 'other-key' }, by), '4031003 key')
+  t.match(by.authenticatePost(credentials({ probe: 'b', socketAddress: '203.0.113.7' })), {
+    caller: { probe: undefined },
+  })
+  t.match(by.authenticatePost(credentials({ probe: value })), { ok: true, caller: { probe: value } })
+  t.equal(post({ probe: value }, by), '4031003 source')
+})
+
 t.test('behind a trusted proxy the nearest stranger in X-Forwarded-For is the caller', async t => {
   const sources = createSourceNetworks(['198.51.100.0/24'], ['10.0.0.0/8', '::1'])
   for (const [socket, forwarded, caller] of [
