@@ -102,11 +102,8 @@ export function createTwilioApi(
   }
 }
 
-/** application/x-www-form-urlencoded; a list as a repeated field, as the SDK's own client does. */
+/** application/x-www-form-urlencoded. None of what is asked for is a list. */
 function form(fields: Readonly<Record<string, unknown>>): string {
-  const encoded = new URLSearchParams()
-  for (const [name, value] of Object.entries(fields))
-    for (const each of Array.isArray(value) ? value : [value])
-      if (each !== undefined) encoded.append(name, String(each))
-  return encoded.toString()
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()
 }

@@ -1,11 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
-import {
-  createPlatformClient,
-  type Signing,
-  type UserAccount,
-} from '../../sandbox/emulator/platform-client.ts'
+import { createPlatformClient, type Signing } from '../../sandbox/emulator/platform-client.ts'
 import { say } from '../../src/language/sentence.ts'
 import { listen } from '../rigs/listen.ts'
 import { accounts, emulated } from './emulated.ts'
@@ -22,14 +18,6 @@ t.test('an end user logs in, by e-mail or by phone, and the id keeps its digits'
     t.equal(login.ok && login.value.userId, 9_007_199_254_740_993n)
   }
   t.same(contract.violations(), [])
-})
-
-t.test('both of phone and e-mail, or neither, is a mistake of the caller', async t => {
-  const { client, exchanges } = await emulated(t)
-  const { email: _, ...neither } = byEmail
-  for (const account of [{ ...byEmail, phone: user.phone }, neither])
-    t.throws(() => client.userAuth(account as unknown as UserAccount), TypeError)
-  t.same(exchanges, [], 'nothing was sent')
 })
 
 t.test('an enterprise member and an application log in', async t => {
