@@ -11,19 +11,16 @@ import {
 } from './aliyun.ts'
 import {
   type CarrierAnswer,
-  type CarrierFault,
-  type CarrierServer,
   createCarrierServer,
+  type MessageServer,
+  type MessageServerOptions,
   pushBounded,
 } from './api-server.ts'
 import { createSmsInbox, mapCodes, type StandInModule } from './stand-in.ts'
 
-export interface AliyunPnvsStandIn extends CarrierServer<AliyunRequest> {
-  /** Accepted messages, oldest first, at most `keep` of them. */
-  readonly messages: readonly AliyunMessage[]
-}
+export type AliyunPnvsStandIn = MessageServer<AliyunRequest, AliyunMessage>
 
-export interface AliyunPnvsStandInOptions {
+export interface AliyunPnvsStandInOptions extends MessageServerOptions<AliyunRequest, AliyunMessage> {
   readonly keyId: string
   readonly secret: string
   /** The signature and the template that the account was given. */
@@ -31,10 +28,6 @@ export interface AliyunPnvsStandInOptions {
   readonly templateCode: string
   /** Seconds between two codes to a number, as `Interval`; 0: none. */
   readonly intervalSeconds?: number
-  readonly onMessage?: (message: AliyunMessage) => void
-  readonly fault?: ((request: AliyunRequest) => CarrierFault | undefined) | undefined
-  readonly keep?: number
-  readonly now?: () => number
 }
 
 /**

@@ -5,8 +5,9 @@ import { signAliyunRequest } from '../../src/providers/aliyun.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
-  type CarrierServer,
   createCarrierServer,
+  type MessageServer,
+  type MessageServerOptions,
   pushBounded,
 } from './api-server.ts'
 import { createSmsInbox, mapCodes, type NamedFaults, randomSecret, type StandInModule } from './stand-in.ts'
@@ -50,12 +51,9 @@ export interface AliyunTemplate {
   readonly TemplateType: number
 }
 
-export interface AliyunStandIn extends CarrierServer<AliyunRequest> {
-  /** Accepted messages, oldest first, at most `keep` of them. */
-  readonly messages: readonly AliyunMessage[]
-}
+export type AliyunStandIn = MessageServer<AliyunRequest, AliyunMessage>
 
-export interface AliyunStandInOptions {
+export interface AliyunStandInOptions extends MessageServerOptions<AliyunRequest, AliyunMessage> {
   readonly keyId: string
   readonly secret: string
   readonly signatures: readonly AliyunSignature[]
@@ -64,10 +62,6 @@ export interface AliyunStandInOptions {
   readonly limits?: { readonly minute: number; readonly hour: number; readonly day: number }
   /** Operations that the key lacks the permission for. */
   readonly forbidden?: readonly string[]
-  readonly onMessage?: (message: AliyunMessage) => void
-  readonly fault?: ((request: AliyunRequest) => CarrierFault | undefined) | undefined
-  readonly keep?: number
-  readonly now?: () => number
 }
 
 const MINUTE = 60_000

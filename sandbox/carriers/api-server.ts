@@ -36,6 +36,24 @@ export interface CarrierServer<Request> {
   close(): Promise<void>
 }
 
+/** A stand-in of a carrier that takes messages. */
+export interface MessageServer<Request, Message> extends CarrierServer<Request> {
+  /** Accepted messages, oldest first, at most `keep` of them. */
+  readonly messages: readonly Message[]
+}
+
+/** What a stand-in is given beside its account. */
+export interface MessageServerOptions<Request, Message> {
+  /** Called for each accepted message, before it is answered. */
+  readonly onMessage?: (message: Message) => void
+  /** Asked for each request once its body was read; undefined: answer as the carrier does. */
+  readonly fault?: ((request: Request) => CarrierFault | undefined) | undefined
+  /** How many messages and requests to remember, 10,000 by default. */
+  readonly keep?: number
+  /** ms since the epoch. */
+  readonly now?: () => number
+}
+
 /**
  * The HTTP half of a carrier's stand-in, which can misbehave.
  *

@@ -7,8 +7,9 @@ import { objectOf, parseJson } from '../../src/runtime/json-object.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
-  type CarrierServer,
   createCarrierServer,
+  type MessageServer,
+  type MessageServerOptions,
   pushBounded,
 } from './api-server.ts'
 import { createSmsInbox, type NamedFaults, randomSecret, type StandInModule } from './stand-in.ts'
@@ -46,20 +47,12 @@ export interface GatewayDialect {
   report(message: GatewayMessage, isDelivered: boolean): unknown
 }
 
-export interface GatewayStandIn extends CarrierServer<GatewayApiRequest> {
-  /** Accepted messages, oldest first, at most `keep` of them. */
-  readonly messages: readonly GatewayMessage[]
-}
+export type GatewayStandIn = MessageServer<GatewayApiRequest, GatewayMessage>
 
 /** A stand-in of an HTTP gateway, which can misbehave. */
 export function createGatewayStandIn(
   dialect: GatewayDialect,
-  options: {
-    readonly fault?: (request: GatewayApiRequest) => CarrierFault | undefined
-    readonly onMessage?: (message: GatewayMessage) => void
-    readonly now?: () => number
-    readonly keep?: number
-  } = {},
+  options: MessageServerOptions<GatewayApiRequest, GatewayMessage> = {},
 ): GatewayStandIn {
   const { fault, onMessage, now = Date.now, keep = 10_000 } = options
   const messages: GatewayMessage[] = []

@@ -6,8 +6,9 @@ import { signTencentRequest } from '../../src/providers/tencent.ts'
 import {
   type CarrierAnswer,
   type CarrierFault,
-  type CarrierServer,
   createCarrierServer,
+  type MessageServer,
+  type MessageServerOptions,
   pushBounded,
 } from './api-server.ts'
 import { createSmsInbox, mapCodes, type NamedFaults, randomSecret, type StandInModule } from './stand-in.ts'
@@ -54,12 +55,9 @@ export interface TencentTemplate {
   readonly StatusCode: number
 }
 
-export interface TencentStandIn extends CarrierServer<TencentRequest> {
-  /** Accepted messages, oldest first, at most `keep` of them. */
-  readonly messages: readonly TencentMessage[]
-}
+export type TencentStandIn = MessageServer<TencentRequest, TencentMessage>
 
-export interface TencentStandInOptions {
+export interface TencentStandInOptions extends MessageServerOptions<TencentRequest, TencentMessage> {
   readonly secretId: string
   readonly secretKey: string
   readonly appId: string
@@ -73,10 +71,6 @@ export interface TencentStandInOptions {
   readonly reportsAfterMs?: number
   /** The account is an individual's, which may list nothing. */
   readonly individual?: boolean
-  readonly onMessage?: (message: TencentMessage) => void
-  readonly fault?: ((request: TencentRequest) => CarrierFault | undefined) | undefined
-  readonly keep?: number
-  readonly now?: () => number
 }
 
 /**

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type http from 'node:http'
-import { type CarrierFault, type CarrierServer, createCarrierServer, pushBounded } from './api-server.ts'
+import {
+  type CarrierFault,
+  createCarrierServer,
+  type MessageServer,
+  type MessageServerOptions,
+  pushBounded,
+} from './api-server.ts'
 import { createSmsInbox, type NamedFaults, type StandInModule } from './stand-in.ts'
 
 /** A request as it came in. The password is compared, never kept. */
@@ -18,9 +24,13 @@ export interface TwilioRequest {
   readonly at: number
 }
 
-export interface TwilioStandIn extends CarrierServer<TwilioRequest> {
-  /** Accepted messages, oldest first, at most `keep` of them. */
-  readonly messages: readonly TwilioMessage[]
+export type TwilioStandIn = MessageServer<TwilioRequest, TwilioMessage>
+
+export interface TwilioStandInOptions extends MessageServerOptions<TwilioRequest, TwilioMessage> {
+  readonly accountSid: string
+  readonly authToken: string
+  /** API keys that may be used instead of the account: SID → secret. */
+  readonly keys?: Readonly<Record<string, string>>
 }
 
 /**
@@ -29,22 +39,8 @@ export interface TwilioStandIn extends CarrierServer<TwilioRequest> {
  * shows the account (`GET /2010-04-01/Accounts/{Sid}.json`). Numbers behave as with Twilio's test credentials:
  * to +15005550001 is invalid (21211), …0002 unroutable (21612), …0003 not permitted (21408), …0004 blocked (21610),
  * …0009 no mobile (21614); from …0001 is invalid (21212), …0007 not owned (21606), …0008 has a full queue (21611).
- *
- * @param options.onMessage called for each accepted message, before it is answered.
- * @param options.fault asked for each request once its body was read; undefined: answer as Twilio does.
- * @param options.keys API keys that may be used instead of the account: SID → secret.
- * @param options.keep how many messages and requests to remember, 10,000 by default.
- * @param options.now ms since the epoch.
  */
-export function createTwilioStandIn(options: {
-  readonly accountSid: string
-  readonly authToken: string
-  readonly keys?: Readonly<Record<string, string>>
-  readonly onMessage?: (message: TwilioMessage) => void
-  readonly fault?: (request: TwilioRequest) => CarrierFault | undefined
-  readonly keep?: number
-  readonly now?: () => number
-}): TwilioStandIn {
+export function createTwilioStandIn(options: TwilioStandInOptions): TwilioStandIn {
   const { accountSid, onMessage, fault, keep = 10_000, now = Date.now } = options
   const passwords = new Map([...Object.entries(options.keys ?? {}), [accountSid, options.authToken]])
   const messages: TwilioMessage[] = []

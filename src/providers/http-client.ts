@@ -87,7 +87,7 @@ export interface FailedExchange {
   readonly stopped?: string | undefined
 }
 
-type AnswerHead = Omit<HttpAnswer, 'body'>
+export type AnswerHead = Omit<HttpAnswer, 'body'>
 
 /**
  * An idle connection is kept so long, ms, unless the API says less (Keep-Alive): a little less than by the clients of

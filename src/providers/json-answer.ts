@@ -1,8 +1,8 @@
 import { type JsonObject, objectOf, parseJson } from '../runtime/json-object.ts'
-import type { HttpAnswer } from './http-client.ts'
+import type { AnswerHead, HttpAnswer } from './http-client.ts'
 
 /** A carrier's answer; `body` is null when it is not the object that it should be. */
-export interface JsonAnswer extends Omit<HttpAnswer, 'body'> {
+export interface JsonAnswer extends AnswerHead {
   readonly body: JsonObject | null
 }
 

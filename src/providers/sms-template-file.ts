@@ -107,7 +107,7 @@ function fill(
   message: OutgoingSms,
   ownSignature: string | undefined,
 ): TemplateUse | { readonly why: Words } {
-  const names = Array.isArray(params) ? (params as readonly string[]) : Object.values(params)
+  const names: readonly string[] = Object.values(params)
   const missing = names.find(name => message.params[name] === undefined)
   if (missing !== undefined)
     return { why: say('its template says {missing}, which the message does not have', { missing }) }

@@ -72,9 +72,7 @@ export function findValueFault(
 ): Words | null {
   const saysCode = Object.values(values).some(value => value === code)
   for (const [key, value] of Object.entries(values)) {
-    const name = Array.isArray(values)
-      ? say('parameter {name}', { name: Number(key) + 1 })
-      : say('parameter {name}', { name: key })
+    const name = say('parameter {name}', { name: Array.isArray(values) ? Number(key) + 1 : key })
     if (value === '') return say('{name} of the template is empty', { name })
     const mustBeCode = value === code || (saysCode && rules.likeCode === true)
     if (mustBeCode && !rules.code.test(value))

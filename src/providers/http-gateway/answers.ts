@@ -3,7 +3,7 @@ import type { FaultScope } from '../../messages/message.ts'
 import { objectOf, parseJson } from '../../runtime/json-object.ts'
 import { unescapePointer } from '../../runtime/yaml-text.ts'
 import { type CodeVerdict, faultOfReport, type Judgement, judgeStatus, outcomeOfRefusal } from '../codes.ts'
-import type { HttpAnswer } from '../http-client.ts'
+import type { AnswerHead, HttpAnswer } from '../http-client.ts'
 import { textOf } from '../json-answer.ts'
 import type { Outcome } from '../provider.ts'
 import { type CarrierReport, type ReceiptSource, readOurId, receiptPath, reportCodeOf } from '../receipts.ts'
@@ -101,13 +101,10 @@ export interface GatewayAnswer {
   readonly otherwise?: CodeMeaning
 }
 
-export interface GatewayReply extends Received {
-  readonly status: number
-  readonly retryAfter: string | undefined
-}
+export type GatewayReply = Received & AnswerHead
 
-export function readReply({ status, retryAfter, body: text }: HttpAnswer): GatewayReply {
-  return { status, retryAfter, text, json: parseJson(text) }
+export function readReply({ body: text, ...head }: HttpAnswer): GatewayReply {
+  return { ...head, text, json: parseJson(text) }
 }
 
 /**
