@@ -42,7 +42,7 @@ t.test(
     for (let n = 0; n < 3; n += 1) await rig.post('email', mailBody({ to: `a@a${n}.example.com` }))
     const page = await read('/console/today')
     const held =
-      '3 by sms-prefix-10m, which lets 12 through in ten minutes: SMS to numbers that differ only in their last four digits'
+      '3 by sms-prefix-10m, at most 12: SMS in 10 minutes to numbers that differ only in their last four digits.'
     for (const line of ['+861371000****: 15 numbers', 'registration-code: 15 numbers', 'CN: 15 numbers'])
       t.match(page, `${line} 15 ${held}`)
     t.match(page, 'example.com: 3 addresses 3 ')

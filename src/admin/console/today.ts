@@ -1,7 +1,8 @@
 import { type Asked, countRecipients } from '../../callback/asked.ts'
-import { type Sentence, say, term } from '../../language/sentence.ts'
+import { QUOTA_MEANINGS } from '../../config/settings/callers.ts'
+import { type Sentence, say, tell, term } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import { QUOTAS, type QuotaLimits, type QuotaName } from '../../messages/quotas.ts'
+import type { QuotaLimits, QuotaName } from '../../messages/quotas.ts'
 import type { EndedCount } from '../../outbox/outbox.ts'
 import { CHANNEL_NAMES, nameKind, periodChips, periodOf } from './figures.ts'
 import { clockTime, type Html, html } from './html.ts'
@@ -85,7 +86,7 @@ const GROUPS: { readonly [Group in `${Channel}/${Asked['about']}`]?: Sentence } 
 
 function askedRow(asked: Asked, limits: QuotaLimits): Html {
   const held = Object.entries(asked.held) as [QuotaName, number][]
-  return html`<tr><th scope="row">${nameOf(asked)}</th><td class="n" data-l="${say('Asked for')}">${asked.count}</td><td class="small held" data-l="${say('Held back')}">${held.map(([quota, count]) => html`${say('{count} by {quota}', { count, quota })}${limits[quota] > 0 && say(', which lets {limit} through in {window}: {what}', { limit: limits[quota], window: WINDOWS[QUOTAS[quota].windowMs] ?? '', what: COUNTED[QUOTAS[quota].per] })}<br>`)}</td></tr>`
+  return html`<tr><th scope="row">${nameOf(asked)}</th><td class="n" data-l="${say('Asked for')}">${asked.count}</td><td class="small held" data-l="${say('Held back')}">${held.map(([quota, count]) => html`${say('{count} by {quota}', { count, quota })}${limits[quota] > 0 && say(', at most {limit}: {what}', { limit: limits[quota], what: tell(QUOTA_MEANINGS[quota]) })}<br>`)}</td></tr>`
 }
 
 /** From so many different numbers on a prefix is named: a masked recipient shows the digits behind it. */
@@ -99,21 +100,4 @@ function nameOf(asked: Asked): Sentence {
   if (channel === 'email')
     return n === 1 ? say('{name}: 1 address', { name }) : say('{name}: {n} addresses', { name, n })
   return n === 1 ? say('{name}: 1 number', { name }) : say('{name}: {n} numbers', { name, n })
-}
-
-const WINDOWS: Readonly<Record<number, Sentence>> = {
-  60_000: say('a minute'),
-  600_000: say('ten minutes'),
-  3_600_000: say('an hour'),
-  86_400_000: say('a day'),
-}
-/** What a quota counts. */
-const COUNTED: Readonly<Record<(typeof QUOTAS)[QuotaName]['per'], Sentence>> = {
-  recipient: say('codes and links of one kind to one recipient'),
-  'alarm-recipient': say('alarms of one kind to one recipient'),
-  'signup-domain': say('sign-up mails to new addresses of one domain'),
-  'calling-code': say('SMS to new numbers of one calling code'),
-  prefix: say('SMS to numbers that differ only in their last four digits'),
-  country: say('SMS to one country'),
-  channel: say('all of the channel'),
 }

@@ -238,6 +238,24 @@ export const store = {
   },
 } as const satisfies Group<Settings>
 
+/** What each quota counts. */
+export const QUOTA_MEANINGS = {
+  'recipient-10m':
+    'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
+  'recipient-day': 'Codes and links of one kind to one recipient in a day.',
+  'alarm-recipient-hour': 'Alarms of one kind to one recipient in an hour.',
+  'signup-domain-hour':
+    'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers and the domain of MAIL_FROM have no such limit.',
+  'sms-newcomers-hour':
+    'SMS in an hour to new numbers of one calling code: those to which nothing was delivered on an earlier day. Counted and shown on the console without a limit, too. Alarms are not counted.',
+  'sms-prefix-10m': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
+  'sms-country-day': 'SMS to one country in a day.',
+  'sms-minute': 'All SMS in a minute: the limit of the whole account.',
+  'sms-day': 'All SMS in a day. Name a figure that you are willing to pay.',
+  'email-minute': 'All mails in a minute.',
+  'email-day': 'All mails in a day.',
+} as const
+
 /** Limits on the cost of a flood of callbacks. */
 export const quotas = {
   title: 'Limit what a flood costs',
@@ -248,22 +266,7 @@ export const quotas = {
       default: '',
       meaning:
         'Those of the following quotas that are to differ, parted by commas or spaces. Each is a number, or off for none.',
-      parts: partsOfQuotas({
-        'recipient-10m':
-          'Codes and links of one kind to one recipient in 10 minutes. Alarms are not held back by it.',
-        'recipient-day': 'Codes and links of one kind to one recipient in a day.',
-        'alarm-recipient-hour': 'Alarms of one kind to one recipient in an hour.',
-        'signup-domain-hour':
-          'Sign-up mails (types 1 and 5) in an hour to addresses of one domain to which no mail was sent yet. Large mailbox providers and the domain of MAIL_FROM have no such limit.',
-        'sms-newcomers-hour':
-          'SMS in an hour to new numbers of one calling code: those to which nothing was delivered on an earlier day. Counted and shown on the console without a limit, too. Alarms are not counted.',
-        'sms-prefix-10m': 'SMS in 10 minutes to numbers that differ only in their last four digits.',
-        'sms-country-day': 'SMS to one country in a day.',
-        'sms-minute': 'All SMS in a minute: the limit of the whole account.',
-        'sms-day': 'All SMS in a day. Name a figure that you are willing to pay.',
-        'email-minute': 'All mails in a minute.',
-        'email-day': 'All mails in a day.',
-      }),
+      parts: partsOfQuotas(QUOTA_MEANINGS),
       example: 'sms-day=5000, email-day=50000',
     }),
   },
