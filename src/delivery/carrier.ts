@@ -23,7 +23,6 @@ import {
 import {
   type AttemptEnd,
   createLimiter,
-  type Limiter,
   type LimiterStanding,
   MOST_UNCOUNTED,
   type Place,
@@ -34,10 +33,7 @@ import type { ChannelStatus } from './port.ts'
 export interface CarrierOptions {
   readonly clock: Clock
   readonly random: () => number
-  readonly limiter?: Limiter
   readonly health?: HealthOptions
-  /** How long an attempt is waited for before it counts as failed, ms, when that does not follow from how long the others took. */
-  readonly patienceMs?: number | undefined
 }
 
 /** Why a carrier is not asked to send a message now. */
@@ -100,8 +96,8 @@ interface Running {
 export function createCarrier(provider: Provider, options: CarrierOptions) {
   const { clock, random } = options
   const health = createHealth(random, options.health)
-  const limiter = options.limiter ?? createLimiter({ most: provider.concurrency })
-  const patience = createPatience(options.patienceMs)
+  const limiter = createLimiter(provider.concurrency)
+  const patience = createPatience()
   /** How many attempts have begun. */
   let begun = 0
   /** Those that are under way, in the order in which they began. */
@@ -345,7 +341,7 @@ const LATE_MS = 500
 const SECOND_LOOK_MS = 50
 
 /** Knows how long an attempt is waited for: patience grows only when half of the latest were slow. */
-function createPatience(givenMs: number | undefined) {
+function createPatience() {
   const latest: number[] = []
   /** The same, the shortest first. */
   const sorted: number[] = []
@@ -354,7 +350,7 @@ function createPatience(givenMs: number | undefined) {
     usualMs: (): number | undefined => sorted[sorted.length >> 1],
     ms(): number {
       const median = sorted[sorted.length >> 1]
-      if (givenMs !== undefined || median === undefined) return givenMs ?? PATIENCE.first
+      if (median === undefined) return PATIENCE.first
       return Math.min(Math.max(PATIENCE.times * median, PATIENCE.least), PATIENCE.most)
     },
     noteAnswer(tookMs: number): void {

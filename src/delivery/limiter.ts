@@ -61,11 +61,10 @@ export type Limiter = ReturnType<typeof createLimiter>
  * are in use, so that their number doubles in the time of an answer; down to what the provider took when it refuses a connection; half
  * of them, after a short pause, when it refuses a request. Failures leave it: with 19 % of random ones three places would be left.
  * Time is an argument in ms, of a clock that never goes back.
- * @param options.most the upper bound, by the settings.
- * @param options.start the first limit, when not 10.
+ * @param most the upper bound, by the settings.
  */
-export function createLimiter({ most, start = START }: { most: number; start?: number }) {
-  let limit = Math.min(start, most)
+export function createLimiter(most: number) {
+  let limit = Math.min(START, most)
   let changed: 'start' | 'raised' | 'throttled' = 'start'
   /** The most connections that the provider took when it refused one more, and until when none is tried beyond them. */
   let taken = Infinity

@@ -3,26 +3,6 @@ import { limiterEndOf } from '../../src/delivery/carrier.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, openRig, pause, SENT, until } from './rig.ts'
 
-t.test('a final reply that takes its time does not keep new mail from going out', async t => {
-  // Longer than a busy machine takes to accept one more.
-  const { delivery, provider, accept, view } = await openRig(t, { concurrency: 2, patienceMs: 2000 })
-  provider.respond = undefined
-  provider.swallows = true
-  delivery.start()
-  const swallowed = [await accept(), await accept()]
-  await until('both places are in use', () => provider.asked.length === 2)
-  const next = await accept()
-  t.equal(provider.asked.length, 2, 'at first it waits')
-  await until('the next one goes out', () => provider.asked.length === 3)
-  await until('both count against no limit', () => delivery.status()[0]?.awaitingReply === 2)
-  t.match(delivery.status(), [{ inFlight: 3 }])
-  for (const asked of provider.asked) asked.answer(SENT)
-  for (const { acceptance } of [...swallowed, next])
-    await until('it is sent', async () => (await view(acceptance.message.id)).state === 'sent')
-  await until('nothing is in flight', () => delivery.status()[0]?.inFlight === 0)
-  t.match(delivery.status(), [{ awaitingReply: 0 }])
-})
-
 t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
   const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1, leaseMs: 400_040 })
   provider.respond = undefined

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import type { HealthChange } from '../../src/delivery/health.ts'
-import { createLimiter } from '../../src/delivery/limiter.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { Outcome, Provider, ScopeNames } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
@@ -248,14 +247,11 @@ t.test('one that refuses one more, and takes those that are under way, is not do
 })
 
 /** A carrier in virtual time. */
-function openInTime(t: Test, concurrency: number, most = concurrency) {
+function openInTime(t: Test, concurrency: number) {
   const time = createTimeline()
   const timers = installTimers(time)
   t.teardown(timers.uninstall)
-  const carrier = createCarrier(
-    { ...PROVIDER, concurrency },
-    { clock: { now: time.now }, random: () => 0.5, limiter: createLimiter({ most, start: most }) },
-  )
+  const carrier = createCarrier({ ...PROVIDER, concurrency }, { clock: { now: time.now }, random: () => 0.5 })
   const overdue: HealthChange[] = []
   const begin = (names: ScopeNames = {}) =>
     carrier.begin(time.now(), ANN, using(names), change => overdue.push(change))
@@ -263,7 +259,7 @@ function openInTime(t: Test, concurrency: number, most = concurrency) {
 }
 
 t.test('what waits longer than its patience counts as failed, and gives its place away', async t => {
-  const { carrier, begin, overdue, pass, now } = openInTime(t, 20, 5)
+  const { carrier, begin, overdue, pass, now } = openInTime(t, 5)
   for (let n = 0; n < 5; n += 1) {
     const each = begin()
     pass(300)
@@ -349,7 +345,7 @@ t.test('a country for which it hangs is left alone while the others are served',
 })
 
 t.test('a hundred at most go on beside those that count, and those hold their places', async t => {
-  const { carrier, begin, overdue, pass, now } = openInTime(t, 200, 120)
+  const { carrier, begin, overdue, pass, now } = openInTime(t, 200)
   const all = Array.from({ length: 101 }, () => begin())
   pass(5000)
   t.equal(overdue.length, 101, 'each counts as failed')
@@ -363,7 +359,7 @@ t.test('a hundred at most go on beside those that count, and those hold their pl
 function share(most: number, wants: Readonly<Record<string, number>>): Record<string, number> {
   const carrier = createCarrier(
     { ...PROVIDER, concurrency: most },
-    { clock: { now: () => 0 }, random: () => 0.5, limiter: createLimiter({ most, start: most }) },
+    { clock: { now: () => 0 }, random: () => 0.5 },
   )
   const begun: Record<string, number> = {}
   for (const [destination, count] of Object.entries(wants))
@@ -375,9 +371,9 @@ function share(most: number, wants: Readonly<Record<string, number>>): Record<st
 }
 
 t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
-  t.same(share(12, { a: 99 }), { a: 9 })
-  t.same(share(12, { a: 99, b: 99 }), { a: 9, b: 3 })
-  t.same(share(12, { a: 99, b: 1, c: 1, d: 1, e: 1 }), { a: 9, b: 1, c: 1, d: 1 })
+  t.same(share(8, { a: 99 }), { a: 6 })
+  t.same(share(8, { a: 99, b: 99 }), { a: 6, b: 2 })
+  t.same(share(8, { a: 99, b: 1, c: 1, d: 1 }), { a: 6, b: 1, c: 1 })
   t.same(share(2, { a: 99, b: 99 }), { a: 1, b: 1 })
   t.same(share(1, { a: 99, b: 99 }), { a: 1 })
 })

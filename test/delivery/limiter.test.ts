@@ -46,7 +46,7 @@ const taking =
 
 /** A limiter with so many under way since 0. */
 function underWay(count: number, most = 200): { limiter: Limiter; places: Place[] } {
-  const limiter = createLimiter({ most })
+  const limiter = createLimiter(most)
   return { limiter, places: Array.from({ length: count }, () => limiter.takePlace(0)) }
 }
 
@@ -57,7 +57,7 @@ t.test(
     const scheduler = createScheduler(
       time,
       steadyServer(time, () => 100),
-      createLimiter({ most: 200 }),
+      createLimiter(200),
     )
     const burst = (afterMs: number): number => {
       time.runUntil(time.now() + afterMs)
@@ -78,7 +78,7 @@ t.test('a server that takes five connections is left at six or fewer, and no rat
     ['known', (serving: number): AttemptEnd => ({ is: 'refused-connection', accepted: serving })],
     ['unknown', (): AttemptEnd => ({ is: 'refused-connection' })],
   ] as const) {
-    const limiter = createLimiter({ most: 50 })
+    const limiter = createLimiter(50)
     const { perSecond, refusedAt } = load(
       taking(() => 5, refusal),
       limiter,
@@ -153,21 +153,21 @@ t.test(
         50,
         1000,
       )
-    const { perSecond, refusedAt } = load(rated, createLimiter({ most: 200 }), 50, 300_000)
+    const { perSecond, refusedAt } = load(rated, createLimiter(200), 50, 300_000)
     t.ok(perSecond >= 40, `${perSecond.toFixed(1)}/s`)
     t.ok(refusedAt.length < 0.15 * 300 * perSecond, `${refusedAt.length} refusals`)
     const capped = taking(
       () => 40,
       () => ({ is: 'throttled' }),
     )
-    const other = load(capped, createLimiter({ most: 200 }), 100, 60_000)
+    const other = load(capped, createLimiter(200), 100, 60_000)
     t.ok(other.perSecond >= 220, `${other.perSecond.toFixed(0)}/s of 400/s`)
   },
 )
 
 t.test('failures, and what says nothing, neither lower nor raise it', async t => {
   const random = seededRandom(SEED)
-  const limiter = createLimiter({ most: 10 })
+  const limiter = createLimiter(10)
   for (let n = 0; n < 1000; n += 1) {
     const places = Array.from({ length: 10 }, () => limiter.takePlace(n))
     for (const place of places) limiter.releasePlace(place, { is: random() < 0.19 ? 'void' : 'answered' }, n)

@@ -3,7 +3,6 @@ import type { Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
 import type { HealthOptions } from '../../src/delivery/health.ts'
-import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../../src/events/events.ts'
@@ -103,7 +102,6 @@ export interface Options {
   readonly between?: (outbox: Outbox) => Partial<Outbox>
   readonly render?: (message: NewMessage) => Outgoing
   readonly random?: () => number
-  readonly patienceMs?: number
 }
 
 /** A delivery loop over a real store, with a clock and a provider in the test's hand. */
@@ -150,8 +148,6 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
         clock,
         random,
         health: given.health ?? {},
-        limiter: createLimiter({ most: concurrency, start: concurrency }),
-        patienceMs: given.patienceMs,
       }),
     ]
     const delivery = createDelivery({

@@ -1,7 +1,6 @@
 import type { Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
-import { createLimiter } from '../../src/delivery/limiter.ts'
 import type { Delivery } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
@@ -199,9 +198,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     if (process !== undefined) wall += pick([0, 0, -600, -5, 5, 60]) * SECOND
     model.restart(now())
     const clock = { now: () => Math.round(now()) }
-    const carriers = worldCarriers.map(({ provider }) =>
-      createCarrier(provider, { clock, random, limiter: createLimiter({ most }) }),
-    )
+    const carriers = worldCarriers.map(({ provider }) => createCarrier(provider, { clock, random }))
     // Somebody may have changed the routes.
     const first = Math.floor(between(0, 10))
     const delivery = createDelivery({
