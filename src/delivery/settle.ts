@@ -32,27 +32,27 @@ export function createSettler(options: SettlerOptions) {
   let unwritten = 0
   let abandoned = false
 
-  /** Tries again what the store could not take, for as long as it cannot. @returns null: given up, see `abandon`. */
-  async function settleLater(
-    job: Job,
-    settlement: Settlement,
-    failure: StoreUnavailable,
-  ): Promise<Settled | null> {
-    emit({ type: 'store-failed', doing: 'settle', error: failure })
-    unwritten += 1
+  /** Has the store take an end, however often that needs to be tried. @returns null: given up, see `abandon`. */
+  async function write({ message, lease }: Job, settlement: Settlement): Promise<Settled | null> {
     const backoff = createBackoff(WAIT_MS)
-    while (!abandoned) {
-      await new Promise(resolve => setTimeout(resolve, backoff.failed()))
+    let waits = false
+    for (;;) {
       try {
-        const settled = await outbox.settle(job.message.id, job.lease, settlement)
-        unwritten -= 1
-        if (unwritten === 0) onCaughtUp()
+        const settled = await outbox.settle(message.id, lease, settlement)
+        if (waits) unwritten -= 1
+        if (waits && unwritten === 0) onCaughtUp()
         return settled
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
+        if (!waits) {
+          emit({ type: 'store-failed', doing: 'settle', error })
+          unwritten += 1
+        }
+        waits = true
       }
+      if (abandoned) return null
+      await new Promise(resolve => setTimeout(resolve, backoff.failed()))
     }
-    return null
   }
 
   /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
@@ -78,13 +78,7 @@ export function createSettler(options: SettlerOptions) {
      * @returns the message's state as the store wrote it; null: given up, see `abandon`.
      */
     async settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null> {
-      let settled: Settled | null
-      try {
-        settled = await outbox.settle(job.message.id, job.lease, settlement)
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-        settled = await settleLater(job, settlement, error)
-      }
+      const settled = await write(job, settlement)
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
       const { id, channel, kind, arrivedAt } = job.message

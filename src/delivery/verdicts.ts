@@ -81,13 +81,16 @@ export function createVerdictPoller({
 }: VerdictPollerOptions): (id: string) => void {
   const polled = new Set<string>()
 
-  async function pollOnce(id: string): Promise<void> {
-    const message = await findMessage(id)
-    if (message === null) return
-    const { state, answer, dueAt } = message
-    if (state === 'sending') return
-    if (state !== 'queued') verdicts.announce(id, { is: 'final', state, answer })
-    else if (dueAt !== null && dueAt > clock.now()) verdicts.announce(id, { is: 'pending' })
+  /** @returns what became of a message; undefined: nobody knows yet, or the store is away */
+  async function look(id: string): Promise<Verdict | undefined> {
+    try {
+      const { state, answer, dueAt } = (await findMessage(id)) ?? { state: 'sending' }
+      if (state === 'queued') return dueAt != null && dueAt > clock.now() ? PENDING : undefined
+      return state === 'sending' ? undefined : { is: 'final', state, answer: answer ?? null }
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error
+      return undefined
+    }
   }
 
   async function pollUntilFinal(id: string): Promise<void> {
@@ -100,11 +103,8 @@ export function createVerdictPoller({
     for (;;) {
       await new Promise(resolve => setTimeout(resolve, backoff.failed()).unref())
       if (isAnnounced || performance.now() > until) break
-      try {
-        await pollOnce(id)
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-      }
+      const verdict = await look(id)
+      if (verdict !== undefined) verdicts.announce(id, verdict)
     }
     stop()
   }
