@@ -211,18 +211,11 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
 })
 
-t.test('a limit of a sender lasts as long as the provider says, and rests of a refusal end', async t => {
-  const { attemptOf, mayAsk, pass, now } = open()
+t.test('a limit of a sender lasts as long as the provider says', async t => {
+  const { attemptOf, mayAsk } = open()
   const names = { sender: '+15005550006' }
   attemptOf({ is: 'limit', scope: 'sender', code: '1', reply: '', retryAfterMs: 600_000 }, names)
   t.match(mayAsk(names), { until: 600_000 })
-  const country = { country: 'FR' }
-  attemptOf({ ...REVIEW, scope: 'country' }, country)
-  for (let n = 0; n < 20; n += 1) {
-    pass((mayAsk(country)?.until ?? 0) - now())
-    attemptOf({ ...REVIEW, scope: 'country' }, country)
-  }
-  t.equal((mayAsk(country)?.until ?? 0) - now(), 48_000)
 })
 
 t.test(
@@ -323,25 +316,6 @@ t.test('an answer that may have come while this process stood still is looked fo
   answered?.end(SENT)
   time.runUntil(5050)
   t.equal(overdue, 1)
-})
-
-t.test('a country for which it hangs is left alone while the others are served', async t => {
-  const { carrier, begin, pass, now } = openInTime(t, 50)
-  const america = { country: '+1' }
-  const china = { country: '+86' }
-  begin(america).end(SENT)
-  for (let n = 0; n < 9; n += 1) {
-    begin(china)
-    pass(100)
-    begin(america).end(SENT)
-    pass(400)
-  }
-  t.match(carrier.mayAsk(using(china), now()), { code: 'part-refused', reply: /country/ })
-  t.equal(carrier.mayAsk(using(america), now()), null)
-  t.match(carrier.status(now()), {
-    breaker: 'closed',
-    partialFaults: [{ scope: 'country', name: '+86', reply: 'the provider did not come back in time' }],
-  })
 })
 
 t.test('a hundred at most go on beside those that count, and those hold their places', async t => {

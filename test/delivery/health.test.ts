@@ -5,7 +5,6 @@ import type { Outcome, ScopeNames } from '../../src/providers/provider.ts'
 
 const REFUSED: Outcome = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true }
 const LOGIN: Outcome = { is: 'retry', whose: 'ours', scope: 'account', code: '535', reply: '' }
-const GREY: Outcome = { is: 'retry', whose: 'later', code: '450', reply: '' }
 const SENT: Outcome = { is: 'sent', reply: '' }
 const STALL: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
 const CHINA = { country: '+86' }
@@ -62,14 +61,6 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
         .circuit,
   )
   t.same(circuits, [null, null, null, null, null, null, null, null, null, 'open'])
-})
-
-t.test('a provider that takes one message in four goes on', async t => {
-  const { attempt, health } = open()
-  for (let n = 0; n < 400; n += 1) {
-    for (const outcome of [SENT, REFUSED, GREY, STALL, REFUSED]) attempt(outcome, n)
-    t.equal(health.state(), 'closed')
-  }
 })
 
 t.test('a limit of the account lasts as long as it was named, one of a number is of its message', async t => {
