@@ -26,7 +26,6 @@ import {
   type LimiterStanding,
   MOST_UNCOUNTED,
   type Place,
-  quarterOf,
 } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
@@ -60,6 +59,8 @@ export interface CarrierEnd extends Judged {
 
 /** An attempt that has lasted so long, ms, gives its place to another destination that has none. */
 const LONG_MS = 1000
+/** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
+const quarterOf = (limit: number): number => Math.max(1, limit / 4)
 /** How much later than the trial a refused message comes back at the earliest, ms: those that only waited try before it. */
 const BEHIND_MS = 1500
 
@@ -129,14 +130,11 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
     else held.delete(destination)
   }
 
-  const quarterAt = (now: number): number => Math.max(1, limiter.standing(now).limit / 4)
+  const holdsLittle = (destination: string | undefined, limit: number): boolean =>
+    destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterOf(limit)
 
-  const holdsLittle = (destination: string | undefined, now: number): boolean =>
-    destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterAt(now)
-
-  function hasPlace(now: number, destination?: string, taken = 0): boolean {
-    const { limit } = limiter.standing(now)
-    const kept = holdsLittle(destination, now) ? 0 : quarterOf(limit)
+  function hasPlace(limit: number, destination: string | undefined, taken = 0): boolean {
+    const kept = holdsLittle(destination, limit) ? 0 : quarterOf(limit)
     return limiter.inFlight + taken + kept < limit
   }
 
@@ -185,14 +183,15 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
      * @param destination any unless given @param taken so many places are in use beside those that are.
      */
     placeAt(now: number, destination?: string, taken?: number): number {
-      if (hasPlace(now, destination, taken)) return now
+      const { limit } = limiter.standing(now)
+      if (hasPlace(limit, destination, taken)) return now
       limiter.isWanted = true
-      if (limiter.standing(now).limit === 0 || !holdsLittle(destination, now)) return Infinity
+      if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
     /** Lists the destinations that hold a quarter of the places or more. */
     largeDestinations(now: number): readonly string[] {
-      const quarter = quarterAt(now)
+      const quarter = quarterOf(limiter.standing(now).limit)
       return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
     /** Says how many attempts are under way for a destination. */
@@ -214,7 +213,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       const place = placeOf(outgoing)
       const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
-      if (!hasPlace(startedAt, destination)) {
+      if (!hasPlace(limiter.standing(startedAt).limit, destination)) {
         const oldest = findOldest(destination)
         if (oldest !== undefined && oldest.startedAt + LONG_MS <= startedAt) limiter.stopCounting(oldest.at)
       }

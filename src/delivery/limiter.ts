@@ -51,9 +51,6 @@ const REFUSED_PAUSE_MS = { usual: 1000, most: 2000 }
 /** So many attempts may be under way beside those that count; each has a connection. */
 export const MOST_UNCOUNTED = 100
 
-/** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
-export const quarterOf = (limit: number): number => Math.max(1, Math.floor(limit / 4))
-
 export type Limiter = ReturnType<typeof createLimiter>
 
 /**
