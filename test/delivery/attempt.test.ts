@@ -187,11 +187,6 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     {},
     "attempt 1 { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'a: no template; b: cannot be rendered: RangeError; look at the templates', untouched: true } after 0 ms | a skipped no-carrier-fits no template, b skipped RENDER cannot be rendered: RangeError; look at the templates | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
-  'none can be rendered': [
-    [{ fits: new RangeError('secret') }],
-    {},
-    "attempt 1 { is: 'retry', whose: 'ours', code: 'RENDER', reply: 'a: cannot be rendered: RangeError; look at the templates', untouched: true } after 0 ms | a skipped RENDER cannot be rendered: RangeError; look at the templates | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
-  ],
   'no route': [
     [],
     {},
@@ -266,11 +261,6 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     [{ send: LATER }, {}],
     { isStopping: true },
     "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
-  ],
-  'the only one of a process that ends': [
-    [{ send: LATER }],
-    { isStopping: true },
-    "begun by undefined, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'two SMS may have gone out': [
     [{}],

@@ -50,27 +50,6 @@ t.test('two loops on one store send each message once', async t => {
   t.equal(new Set(ids).size, 200)
 })
 
-t.test(
-  'a code of which another process has a newer one is not sent, and no failure of the store',
-  async t => {
-    const rig = await openRig(t, {
-      between: outbox => ({
-        beginAttempt: async () => 'outdated' as const,
-        settle: async (id, held, settlement) => {
-          t.match(settlement, { to: 'queued', uncounted: true }, 'the store makes of it what it is')
-          return outbox.settle(id, held, { to: 'final', state: 'superseded', answer: null })
-        },
-      }),
-    })
-    rig.delivery.start()
-    const { acceptance } = await rig.accept()
-    await until('it ends', () => rig.events.length > 0)
-    t.match(await rig.view(acceptance.message.id), { state: 'superseded' })
-    t.equal(rig.provider.asked.length, 0)
-    t.same(rig.events, ['final superseded'])
-  },
-)
-
 t.test('what another process stores is seen, even when nothing is known to be due for long', async t => {
   const rig = await openRig(t)
   const { message } = await rig.store({ code: 'later' })
