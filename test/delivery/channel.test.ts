@@ -305,6 +305,31 @@ t.test('a template that is approved again is tried soon, and then used', async t
   await delivery.stop(0, 0)
 })
 
+t.test('a code that is due again goes first, though memory is full of what is none', async t => {
+  const busy: Outcome = { is: 'retry', whose: 'later', code: '451', reply: '' }
+  const answers = [busy]
+  const { time, delivery, accept, taken, log } = open(t, {
+    smtp: {
+      says: code => [code === 'code' ? (answers.pop() ?? SENT) : SENT, code.startsWith('slow') ? 3000 : 1],
+    },
+  })
+  delivery.start()
+  await time.pass(100)
+  for (let n = 0; n < 10; n += 1) await accept(`quick ${n}`)
+  await time.pass(100)
+  await accept('code', 'code')
+  await time.pass(10)
+  for (const slow of ['slow 1', 'slow 2']) await accept(slow)
+  const full = []
+  for (let n = 0; n < 200; n += 1) full.push((await accept(`link ${n}`)).in)
+  t.equal(full.filter(where => where === 'memory').length, 200)
+  await time.pass(10_000)
+  const order = log.filter(each => each.includes(' gets ')).map(each => each.split(' gets ')[1])
+  t.same(order.slice(10, 14), ['code', 'slow 1', 'slow 2', 'code'])
+  t.equal(taken().length, 214)
+  await delivery.stop(0, 0)
+})
+
 t.test('with two carriers the second goes on while the first is busy or rests', async t => {
   const { time, delivery, accept, log } = open(t, {
     a: { says: code => [code === 'last' ? SENT : REFUSED, 100], concurrency: 2 },
