@@ -3,6 +3,24 @@ import { limiterEndOf } from '../../src/delivery/carrier.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, openRig, pause, SENT, until } from './rig.ts'
 
+t.test('what may have been sent, and waits in memory when its life ends, is unknown', async t => {
+  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
+  provider.respond = undefined
+  delivery.start()
+  const { id } = (await accept({ lifeMs: 60_000, recipient: 'a@x.test' })).acceptance.message
+  const isIn = (state: string) => async () => (await view(id)).state === state
+  await until('it is being sent', () => provider.asked.length === 1)
+  provider.asked[0]?.answer(AMBIGUOUS)
+  await until('it waits in the store', isIn('queued'))
+  await accept({ lifeMs: 600_000, recipient: 'b@x.test' })
+  await until('another one is being sent', () => provider.asked.length === 2)
+  clock.advance(6000)
+  await until('it waits in memory', isIn('sending'))
+  clock.advance(60_000)
+  await until('it has ended', isIn('unknown'))
+  t.equal(provider.asked.length, 2)
+})
+
 t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
   const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1, leaseMs: 400_040 })
   provider.respond = undefined
