@@ -137,6 +137,10 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
   }
 
+  /** Says whether this process has put a message into the store itself, which was not tried yet. */
+  const isKnown = ({ attempts, given }: Kept): boolean =>
+    attempts === 0 && process?.stored.has(given.message.id) === true
+
   /** Nothing else begins while a code that is due waits, unless nothing may go where it goes, or it was not noticed yet. */
   function checkBegin(id: string): void {
     if (rowOf(id).given.message.purpose === 'code' || !areClosed()) return
@@ -150,7 +154,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           row.given.message.purpose === 'code' &&
           row.state === 'queued' &&
           !busy.has(row.given.message.destination) &&
-          now() - (row.dueAt ?? 0) > (process?.stored.has(row.given.message.id) ? 0 : NOTICED_MS) &&
+          now() - (row.dueAt ?? 0) > (isKnown(row) ? 0 : NOTICED_MS) &&
           time.now() - troubledAt > 2 * NOTICED_MS,
       )
     if (overtaken !== undefined) breach(`${id} overtakes the code ${overtaken.given.message.id}`)
