@@ -3,7 +3,6 @@ import {
   acceptMessages,
   claimMessages,
   duplicateKey,
-  giveBack,
   type KnownMessages,
   keepReport,
   settleMessage,
@@ -67,46 +66,6 @@ t.test('a report that is told again was kept, unless another one was', async t =
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
 })
 
-t.test('a mail that came back counts by whose fault it is; an SMS or a complaint is none', async t => {
-  const fault = { verdict: 'recipient', scope: 'recipient', reason: null } as const
-  const ours = { ...fault, verdict: 'ours' } as const
-  for (const [channel, status, given, bounced, memos] of [
-    ['email', 'undelivered', fault, ['recipient'], 1],
-    ['email', 'undelivered', ours, ['ours'], 0],
-    ['email', 'undelivered', undefined, ['other'], 0],
-    ['email', 'complained', fault, [], 0],
-    ['sms', 'undelivered', fault, [], 0],
-  ] as const) {
-    const counts = createCountChanges()
-    const work = { ...begin(), counts }
-    const report = { channel, status, errorCode: null, fault: given, at: NOON } as const
-    t.match(keepReport(work, storedBefore(sample(clock, { channel })), report), { is: 'recorded' })
-    const counted = counts.changes().map(({ state, kind, by }) => [state, kind, by])
-    t.same(
-      counted,
-      bounced.map(kind => ['bounced', kind, 1]),
-    )
-    t.equal(work.memos.length, memos, `${channel} ${status} ${given?.verdict}`)
-  }
-  const notes = new Map<string, string>()
-  for (const at of [0, 23, 46, 47])
-    keepReport(
-      begin(),
-      storedBefore(),
-      { channel: 'email', status: 'undelivered', errorCode: null, fault, at: at * 3_600_000 },
-      notes,
-    )
-  t.same([...notes.values()], ['[0,165600000,169200000]'], 'the first within two days, and the latest two')
-  const nobodys = {
-    channel: 'email',
-    status: 'undelivered',
-    errorCode: null,
-    at: NOON,
-    recipients: [],
-  } as const
-  t.same(keepReport(begin(), storedBefore(), nobodys), { is: 'unknown' }, 'of no recipient that it names')
-})
-
 t.test('a call that is tried again has stored its own messages, and finds those of others', async t => {
   const given = sample(clock)
   const own = knownOf({ ...duplicateOf(storedBefore(given), given), again: true })
@@ -134,41 +93,6 @@ t.test('calls that share a transaction share what room there is', async t => {
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'stored' }])
   t.ok(acceptMessages(work, known, to('b@example.com'), 2) instanceof BacklogFull)
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
-  const day = 86_400_000
-  const alarm = { ...sample(clock), dedupeWindowMs: day }
-  const ended = storedBefore(alarm, { state: 'sent', finalAt: NOON - day })
-  const full = knownOf({ ...duplicateOf(ended, alarm), backlog: 2 })
-  t.match(acceptMessages(begin(), full, [alarm], 2), [{ is: 'finished', id: ended.id }], 'it needs none')
-})
-
-t.test('a claim notes nothing yet of its attempt, and reports what it had to end', async t => {
-  const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
-  const [due, damaged] = [storedBefore(sample(clock), earlier), storedBefore(sample(clock), earlier)]
-  const { recipient, content } = sample(clock).message
-  const work = begin()
-  const held = lease(clock)
-  const claimed = claimMessages(
-    work,
-    [
-      { row: due, destination: 'there', payload: { recipient, content } },
-      { row: damaged, destination: 'there', payload: null },
-    ],
-    () => held,
-  )
-  t.match(claimed, [{ id: due.id, destination: 'there', attempts: 1, lease: held }])
-  t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
-  t.match(work.ended, [{ id: damaged.id, state: 'refused' }])
-  t.match(damaged.timeline, [{ outcome: 'rejected', code: 'UNREADABLE' }])
-  for (const begins of [true, false])
-    t.equal(storedBefore(sample(clock, { lease: { ...lease(clock), begins } })).begun, begins)
-})
-
-t.test('what is given back waits as before, and ends when a newer code came meanwhile', async t => {
-  const work = begin()
-  const [row, outdated] = [storedBefore(), storedBefore(undefined, { outdated: true })]
-  for (const each of [row, outdated]) giveBack(work, each)
-  t.match(row, { state: 'queued', attempts: 0, dueAt: NOON, leaseUntil: null })
-  t.match(work.ended, [{ id: outdated.id, state: 'superseded' }])
 })
 
 t.test("the provider's id of the attempt that ends counts more than that of an earlier report", async t => {
@@ -179,3 +103,27 @@ t.test("the provider's id of the attempt that ends counts more than that of an e
   settleMessage(begin(), other, SENT)
   t.equal(other.providerId, 'of the report')
 })
+
+t.test('a claim notes nothing yet of its attempt', async t => {
+  const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
+  const due = storedBefore(sample(clock), earlier)
+  const { recipient, content } = sample(clock).message
+  const held = lease(clock)
+  claimMessages(begin(), [{ row: due, destination: 'there', payload: { recipient, content } }], () => held)
+  t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
+})
+
+t.test(
+  'of mails that came back the first within two days is noted, and the latest two; of SMS none',
+  async t => {
+    const fault = { verdict: 'recipient', scope: 'recipient', reason: null } as const
+    const report = { status: 'undelivered', errorCode: null, fault } as const
+    const notes = new Map<string, string>()
+    for (const at of [0, 23, 46, 47].map(hours => hours * 3_600_000))
+      keepReport(begin(), storedBefore(), { ...report, channel: 'email', at }, notes)
+    t.same([...notes.values()], ['[0,165600000,169200000]'])
+    const work = begin()
+    keepReport(work, storedBefore(sample(clock, { channel: 'sms' })), { ...report, channel: 'sms', at: NOON })
+    t.same([work.memos, work.counts.changes()], [[], []])
+  },
+)

@@ -4,7 +4,6 @@ import {
   createStoreKeys,
   encryptPayload,
   isSecretMissing,
-  isSecretNew,
   joinSecretChecks,
   renewSecretChecks,
   splitSecretChecks,
@@ -45,19 +44,6 @@ t.test('a thousand payloads have a thousand nonces', async t => {
   t.equal(new Set(nonces).size, 1000)
 })
 
-t.test('a new secret encrypts, and what earlier ones encrypted is read', async t => {
-  const replaced = createStoreKeys('the next secret of this test', [
-    'one between',
-    'the first secret of this test',
-  ])
-  t.same(tryDecrypt(replaced.payloadKeys, id, encryptPayload(storeKeys.payloadKeys, id, payload)), payload)
-  t.equal(
-    tryDecrypt(storeKeys.payloadKeys, id, encryptPayload(replaced.payloadKeys, id, payload)),
-    null,
-    'the first secret alone is written with',
-  )
-})
-
 t.test('changed, of another row, of another secret, or of another form: refused', async t => {
   const encrypted = encryptPayload(storeKeys.payloadKeys, id, payload)
   for (const at of [0, 1, 13, encrypted.length - 1]) {
@@ -69,27 +55,6 @@ t.test('changed, of another row, of another secret, or of another form: refused'
   t.equal(tryDecrypt(createStoreKeys('the second secret of this test').payloadKeys, id, encrypted), null)
   t.equal(tryDecrypt(storeKeys.payloadKeys, id, encrypted.subarray(0, 20)), null)
   t.equal(tryDecrypt(storeKeys.payloadKeys, id, Buffer.alloc(0)), null)
-})
-
-t.test('keyed hashes are equal for equal fields, and only then', async t => {
-  t.equal(
-    storeKeys.dedupeKey(['a', 'b']),
-    createStoreKeys('the first secret of this test').dedupeKey(['a', 'b']),
-  )
-  t.match(storeKeys.dedupeKey(['a']), /^[\w-]{22}$/)
-  const names = [
-    storeKeys.dedupeKey(['a', 'b']),
-    storeKeys.dedupeKey(['ab']),
-    storeKeys.dedupeKey(['a,b']),
-    storeKeys.dedupeKey(['a', 'b', '']),
-    storeKeys.bucketHash('a', 'b'),
-    storeKeys.recipientHash('email', 'ann@example.com'),
-    storeKeys.recipientHash('sms', 'ann@example.com'),
-    storeKeys.groupKey('email', 'ann@example.com', 'login-code', ''),
-    storeKeys.groupKey('email', 'ann@example.com', 'login-code', '1'),
-    createStoreKeys('the second secret of this test').dedupeKey(['a', 'b']),
-  ]
-  t.equal(new Set(names).size, names.length)
 })
 
 t.test('the secret shows in no print of the keys', async t => {
@@ -135,14 +100,4 @@ t.test('a secret that was replaced is missed until a start has found nothing und
   t.ok(isMissing('newer'), 'a replica may write with any that is named')
   t.ok(start('newer', 'other'))
   t.notOk(start('newer', 'other'), 'one in the place of another, too')
-})
-
-t.test('a secret is new that no process could have written with', async t => {
-  const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
-  const stored = renewSecretChecks(keysOf('new', 'old'), null)
-  const both = renewSecretChecks(keysOf('new', 'old'), stored)
-  if (both === null) throw new Error('the replaced one is noted')
-  t.equal(isSecretNew(keysOf('new', 'old'), both), false)
-  t.equal(isSecretNew(keysOf('old', 'new'), both), false, 'one that is replaced already')
-  t.equal(isSecretNew(keysOf('newer', 'new', 'old'), both), true)
 })

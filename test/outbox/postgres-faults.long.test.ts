@@ -542,53 +542,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.ok(lines.includes('prune: the store cannot commit now: 57014'), 'and that is said')
   })
 
-  await t.test('a call that fails for itself takes no other along', async t => {
-    const outbox = await openAt(await rig.url())
-    const twice = sample(clock, { recipient: 'a@example.com' })
-    await outbox.accept([twice])
-    const sameId = sample(clock, { recipient: 'b@example.com' })
-    const bad = { ...sameId, message: { ...sameId.message, id: twice.message.id } }
-    const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
-    const ends = await Promise.allSettled([
-      outbox.accept([bad]),
-      ...others.map(each => outbox.accept([each])),
-    ])
-    t.same(
-      ends.map(each => each.status),
-      ['rejected', ...others.map(() => 'fulfilled')],
-    )
-    const [first] = ends
-    t.notOk(
-      first?.status === 'rejected' && first.reason instanceof StoreUnavailable,
-      'it is a bug, not the store',
-    )
-    t.equal((await outbox.queries.readSummary(0)).backlog.email, 21)
-    await outbox.close()
-  })
-
   await t.test('refuses the start, and says what to do', async t => {
-    const url = await rig.url()
-    const foreign = await rig.url()
-    const other = new pg.Client(foreign)
-    await other.connect()
-    await other.query('CREATE TABLE courier_messages (id integer)').finally(() => other.end())
-    await t.rejects(openAt(foreign), {
-      name: 'StoreUnusable',
-      message: /^the store holds tables of another program/,
-    })
-    // Those of another schema are nobody's business.
-    const first = await openAt(url)
-    await first.accept([sample(clock)])
-    await first.close()
-    await t.rejects(openAt(url, 'another secret'), {
-      name: 'StoreUnusable',
-      message: /STORE_SECRET to what it was/,
-    })
-    const admin = new pg.Client(url)
-    await admin.connect()
-    await admin.query("UPDATE courier_meta SET value = '999' WHERE key IN ('schema', 'min-writer')")
-    await admin.end()
-    await t.rejects(openAt(url), { name: 'StoreUnusable', message: /newer version/ })
     await t.rejects(openAt(rig.adminUrl.replace('/postgres?', '/nowhere?')), {
       message: /does not exist: create it/,
     })
@@ -600,6 +554,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.match((error as Error).message, /does not answer/)
     t.notMatch((error as Error).message, /canary/)
   })
+
   await t.test('refuses a database that promises less than Postgres, and says so', async t => {
     const url = await rig.url()
     const less: readonly (readonly [from: string, to: string, message: RegExp])[] = [

@@ -7,8 +7,6 @@ import {
   appendToTimeline,
   providerOfCopy,
   REFUNDED,
-  readinessOf,
-  storeRecord,
 } from '../../src/outbox/rules.ts'
 import { FINAL_STATES } from './samples.ts'
 
@@ -63,26 +61,6 @@ t.test(
     t.same(reached, new Set(allowed))
   },
 )
-
-t.test('only a queued message is ready: at once when it is due, else later', async t => {
-  t.equal(readinessOf('queued', 7, 7), 1)
-  t.equal(readinessOf('queued', 8, 7), 0)
-  t.equal(readinessOf('queued', null, 7), 1)
-  t.equal(readinessOf('sending', null, 7), null)
-  t.equal(readinessOf('sent', 7, 7), null)
-})
-
-t.test('the lines that the store itself writes into a timeline', async t => {
-  const line = { at: 7, tookMs: 0, provider: '', reply: '' }
-  t.same(storeRecord('lease-lost', 7), { ...line, outcome: 'lease-lost', code: 'LEASE' })
-  t.same(storeRecord('cancelled', 7), { ...line, outcome: 'cancelled', code: 'CANCELLED' })
-  t.same(storeRecord('unreadable', 7), {
-    ...line,
-    outcome: 'rejected',
-    code: 'UNREADABLE',
-    reply: 'the stored content cannot be read\u001f{}',
-  })
-})
 
 t.test('a timeline: a carrier that is passed by again for the same reason has one line for it', async t => {
   const line = (at: number, outcome: string, provider: string, code = 'OPEN') => {

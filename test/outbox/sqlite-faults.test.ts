@@ -12,7 +12,7 @@ import { classifySqliteError, openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
-import { sample, testClock } from './samples.ts'
+import { lease, record, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
 const CHILD = fileURLToPath(new URL('./accepting-child.ts', import.meta.url))
@@ -121,35 +121,6 @@ t.test('a journal that cannot be written refuses the start, and the store is let
   await outbox.close()
 })
 
-t.test('a store of a newer version is left alone', async t => {
-  const path = pathIn(t)
-  await (await openAt(path)).close()
-  const db = new DatabaseSync(path)
-  db.exec("UPDATE meta SET value = 999 WHERE key IN ('schema', 'min-writer')")
-  db.close()
-  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /written by a newer version/ })
-})
-
-t.test('another secret is refused while messages wait, and taken when none does', async t => {
-  const path = pathIn(t)
-  const first = await openAt(path)
-  await first.accept([sample(clock)])
-  await first.close()
-  await t.rejects(openAt(path, 'another secret'), {
-    name: 'StoreUnusable',
-    message: `1 messages wait in the store ${path} that were stored with another secret: set STORE_SECRET, or restore the secret's file beside the store, to what it was, or name that one in STORE_SECRET_PREVIOUS`,
-  })
-  const again = await openAt(path)
-  const { messages } = await again.claim('email', 1, 1000)
-  for (const each of messages)
-    await again.settle(each.id, each.lease, { to: 'final', state: 'sent', answer: null })
-  await again.close()
-  const other = await openAt(path, 'another secret')
-  await other.accept([sample(clock, { recipient: 'bob@example.com' })])
-  await other.close()
-  await t.rejects(openAt(path), StoreUnusable)
-})
-
 t.test('a start that ends while it notes a new secret has noted nothing', async t => {
   const path = pathIn(t)
   const first = await openAt(path)
@@ -195,6 +166,22 @@ t.test('what cannot be read any more is refused, and not in the way of the rest'
   await outbox.close()
 })
 
+t.test('an end that the file’s own rules refuse is not written, and is no bug', async t => {
+  const path = pathIn(t)
+  await (await openAt(path)).close()
+  const db = new DatabaseSync(path)
+  db.exec(`CREATE TRIGGER picky BEFORE UPDATE ON messages WHEN NEW.timeline IS NOT NULL
+    BEGIN SELECT RAISE(ABORT, 'picky'); END`)
+  db.close()
+  const outbox = await openAt(path)
+  const held = lease(clock)
+  const given = sample(clock, { lease: held })
+  await outbox.accept([given])
+  const end = { to: 'final', state: 'sent', answer: null, records: [record(clock, 'sent')] } as const
+  t.same(await outbox.settle(given.message.id, held, end), { state: 'lost' })
+  await outbox.close()
+})
+
 t.test('files that are deleted or replaced under the running service are noticed', async t => {
   for (const [what, harm] of [
     ['the database is deleted', (path: string) => rm(path)],
@@ -228,24 +215,6 @@ t.test('files that are deleted or replaced under the running service are noticed
     t.match(lines[0], /^look for its files: .* deleted or replaced under the running service/)
     await outbox.close()
   }
-})
-
-t.test('a call that fails for itself takes no other along', async t => {
-  const outbox = await openAt(pathIn(t))
-  const sound = sample(clock, { recipient: 'a@example.com' })
-  await outbox.accept([sound])
-  const faulty = sample(clock, { recipient: 'b@example.com' })
-  const unmasked = { ...faulty, message: { ...faulty.message, masked: {} as unknown as string } }
-  const others = Array.from({ length: 20 }, (_, n) => sample(clock, { recipient: `r${n}@example.com` }))
-  const [bad, ...good] = await Promise.allSettled([
-    outbox.accept([sample(clock, { recipient: 'c@example.com' }), unmasked]),
-    ...others.map(each => outbox.accept([each])),
-  ])
-  t.equal(bad?.status, 'rejected')
-  t.notOk(bad?.status === 'rejected' && bad.reason instanceof StoreUnavailable, 'it is a bug, not the store')
-  t.ok(good.every(each => each.status === 'fulfilled'))
-  t.equal((await outbox.queries.readSummary(0)).backlog.email, 21, 'nothing of the bad call is stored')
-  await outbox.close()
 })
 
 t.test('a duplicate that ended in a transaction that was undone is reported once', async t => {

@@ -115,16 +115,6 @@ t.test('a WAL that is cut off: those after the cut', async t => {
   t.match(loss, { messages: 7, from, until: clock.now() })
 })
 
-t.test('bytes that are wrong in the middle of a WAL: those from there on', async t => {
-  const path = await killed(t, ({ accept }) => accept(20))
-  const wal = readFileSync(`${path}-wal`)
-  wal.fill(0x5a, wal.length / 2, wal.length / 2 + 4096)
-  writeFileSync(`${path}-wal`, wal)
-  const { loss, there } = lossAt(path)
-  t.ok(there < 20, `${there} are there`)
-  t.equal(there + (loss?.messages ?? 0), 20, 'and the others are named')
-})
-
 t.test('two losses within a day are told together', async t => {
   const path = await killed(t, ({ accept }) => accept(3))
   await rm(`${path}-wal`)
