@@ -1,4 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
+import { pause, repeat } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { type SharedLeases, type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
@@ -88,8 +89,18 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
     others.update(replicas, at)
   }
 
-  const sending = createPeriodicTask(sendHeartbeat, limits.everyMs)
-  await sending.run()
+  let sending: Promise<void> | undefined
+  /** There is one at a time, which all callers share. */
+  const beat = () => (sending ??= sendHeartbeat().finally(() => (sending = undefined)))
+  await beat()
+  const leaving = new AbortController()
+  const { everyMs } = limits
+  const beatAgain = () =>
+    beat().then(
+      () => everyMs,
+      () => everyMs / 4,
+    )
+  const beating = pause(everyMs, leaving.signal).then(() => repeat(beatAgain, leaving.signal))
   return {
     /** Names a claim, unique for every claim ever made: replica, how often it was out of touch before, a number. */
     newLeaseToken,
@@ -97,13 +108,15 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
     isHeld: ({ token }) => isSure() && token.startsWith(`${owner()}.`),
     async confirmAlive() {
       // It is tried twice: the first run may have begun long ago, before this process was stopped.
-      for (let tries = 0; tries < 2 && !isSure(); tries += 1) await sending.run()
+      for (let tries = 0; tries < 2 && !isSure(); tries += 1) await beat()
       if (!isSure()) throw new StoreUnavailable('the database answers too late')
     },
     deadReplicas: others.dead,
     heartbeats: () => count,
     async leave() {
-      await sending.stop()
+      leaving.abort()
+      await beating
+      await sending?.catch(() => {})
       // Without the database, the others notice by themselves.
       await connections
         .use(client => awaitStatements(runStatement(client, LEAVE, name), runStatement(client, FORGET, name)))
@@ -131,37 +144,6 @@ function createReplicaSightings({ name: own, limits, monotonic }: HeartbeatOptio
       dead = [...seen]
         .filter(([, { hasLeft, since }]) => hasLeft || askedAt - since >= limits.goneMs)
         .map(([name, { heartbeats }]) => ({ name, heartbeats }))
-    },
-  }
-}
-
-/** Makes a task that runs again and again once it was run, sooner after a failure. There is one run at a time, which all callers share. */
-function createPeriodicTask(work: () => Promise<void>, everyMs: number) {
-  let running: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
-  let stopped = false
-
-  async function runAndGoOn(): Promise<void> {
-    let wait = everyMs / 4
-    try {
-      await work()
-      wait = everyMs
-    } finally {
-      running = undefined
-      if (!stopped) timer = setTimeout(() => void run().catch(() => {}), wait).unref()
-    }
-  }
-  function run(): Promise<void> {
-    clearTimeout(timer)
-    running ??= runAndGoOn()
-    return running
-  }
-  return {
-    run,
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await running?.catch(() => {})
     },
   }
 }
