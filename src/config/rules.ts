@@ -258,19 +258,16 @@ const WEAK = 'has fewer than 8 different characters, repeats itself, or is a run
 const MAKE_ONE = 'make one with `callback-courier token`, which also serves here'
 
 /** Says whether a value is the example of its setting, or the key in it. */
-function isExample(name: SettingName, value: unknown): boolean {
+function isExample(name: SettingName, value: string): boolean {
   const { example } = settingOf(name) ?? {}
-  return value === example || (name === 'CALLBACK_KEYS' && example === `email:${String(value)}`)
+  return value === example || (name === 'CALLBACK_KEYS' && example === `email:${value}`)
 }
 
 /** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */
 function exampleFaults(s: Partly): SettingFault[] {
-  const pasted = settingNames.filter(name => {
-    if (!('secret' in allSettings[name])) return false
-    const value: unknown = s[name]
-    return (value instanceof Map ? [...value.values()] : [value]).some(each => isExample(name, each))
-  })
-  return pasted.map(name => ({
+  const secrets = settingNames.filter(name => 'secret' in allSettings[name])
+  const pasted = secretsOf(s, secrets).filter(([name, secret]) => isExample(name, secret))
+  return [...new Set(pasted.map(([name]) => name))].map(name => ({
     name,
     problem: 'is the example of the docs, which everybody knows',
     remedy: 'choose your own',
