@@ -71,14 +71,16 @@ t.test('every message is on one page, and a page ends between two callbacks', as
   }
 })
 
-t.test('the first page says how many there are, up to a thousand', async t => {
+t.test('the first page says how many there are, up to five hundred', async t => {
   for (const [recipients, caption] of [
     [[], 'No message'],
     [[1], '1 message'],
     [[51], '51 messages, newest first'],
     [Array<number>(120).fill(1), 'Newest 50 of 120 messages'],
-    [Array<number>(1000).fill(1), 'Newest 50 of 1000 messages'],
-    [Array<number>(1001).fill(1), 'Newest 50 of more than 1000 messages'],
+    [Array<number>(500).fill(1), 'Newest 50 of 500 messages'],
+    [Array<number>(501).fill(1), 'Newest 50 of more than 500 messages'],
+    [[800], '800 messages, newest first'],
+    [[800, 1], 'Newest 800 of more than 800 messages'],
   ] as const)
     t.match(await askConsole('GET', {}, storeOf(recipients)), `<caption>${caption}</caption>`)
   const later = await askConsole('GET', { query: { before: '1000000' } }, storeOf(Array(120).fill(1)))

@@ -125,7 +125,7 @@ export type Question = Omit<ListFilter, 'limit'>
 /** Messages of one page. */
 const PAGE_ROWS = 50
 /** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
-export const MOST_AT_ONCE = 1001
+const MOST_AT_ONCE = 1001
 
 /**
  * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
