@@ -94,11 +94,21 @@ interface StoreFailure {
   readonly message: Words
 }
 
-/**
- * Keeps the facts that people ask for first at night in memory, as the events of `handlers` tell them.
- * @param now ms since the epoch.
- */
-export function createServiceHealth(now: () => number) {
+/** The facts that people ask for first at night, kept in memory, as the events of `handlers` tell them. */
+export interface ServiceHealth {
+  readonly handlers: EventHandlers
+  providers(): readonly ProviderStatus[]
+  ofChannel(channel: Channel): ChannelHealth
+  /** Lists the robots whose last post was not taken. */
+  failingRobots(): readonly FailingRobot[]
+  /** The messages of which the store could not read what it has; null: none. */
+  unreadable(): Happened | null
+  /** It is null when the store has not failed, or has worked since. */
+  storeFailure(): StoreFailure | null
+}
+
+/** @param now ms since the epoch. */
+export function createServiceHealth(now: () => number): ServiceHealth {
   const providers = new Map<string, ProviderStatus>()
   const channels = { email: unusedChannel(), sms: unusedChannel() }
   const robots = new Map<string, FailingRobot>()
@@ -174,18 +184,13 @@ export function createServiceHealth(now: () => number) {
 
   return {
     handlers,
-    providers: (): readonly ProviderStatus[] => [...providers.values()],
-    ofChannel: (channel: Channel): ChannelHealth => channels[channel],
-    /** Lists the robots whose last post was not taken. */
-    failingRobots: (): readonly FailingRobot[] => [...robots.values()],
-    /** The messages of which the store could not read what it has; null: none. */
-    unreadable: (): Happened | null => unreadable,
-    /** It is null when the store has not failed, or has worked since. */
-    storeFailure: (): StoreFailure | null => storeFailure,
+    providers: () => [...providers.values()],
+    ofChannel: channel => channels[channel],
+    failingRobots: () => [...robots.values()],
+    unreadable: () => unreadable,
+    storeFailure: () => storeFailure,
   }
 }
-
-export type ServiceHealth = ReturnType<typeof createServiceHealth>
 
 /** How a provider does after an attempt. @param before undefined: it is the first. @param at ms since the epoch */
 function statusAfter(

@@ -76,6 +76,29 @@ export function countOctets(stated: number, body: Readable, hasRoom = (_octets: 
   return body.pipe(count.on('error', () => body.resume()))
 }
 
+export interface Admission {
+  /** Says whether callbacks wait: what nobody waits for comes after them. */
+  hasUnstored(): boolean
+  /** @param given octets of its body; Infinity: not known, and counted as they come. @returns null: it is refused. */
+  admit(given: number): AdmittedCallback | null
+  /** A commit of the store took so long, ms, with so many calls in it. */
+  recordCommit(commit: { readonly ms: number; readonly calls: number }): void
+}
+
+/** A callback that was admitted. */
+export interface AdmittedCallback {
+  /** Notes how many octets of its body have come. @returns false: there is no memory for as many. */
+  noteOctets(come: number): boolean
+  /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
+  noteBodyRead(): boolean
+  /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
+  noteStored(): number
+  /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
+  end(): void
+  /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
+  withdraw(): void
+}
+
 /**
  * Decides before a callback's body is read whether it can be stored and answered in time. If not, it is refused at once, which
  * costs next to nothing, so that those that were admitted are served; no callback waits to be admitted.
@@ -88,7 +111,10 @@ export function countOctets(stated: number, body: Readable, hasRoom = (_octets: 
  *
  * @param monotonic ms, never set.
  */
-export function createAdmission(monotonic: () => number, memory: RequestMemory = createRequestMemory()) {
+export function createAdmission(
+  monotonic: () => number,
+  memory: RequestMemory = createRequestMemory(),
+): Admission {
   /** The admitted callbacks that are not stored yet, the oldest first. */
   const unstored = new Set<{ readonly since: number }>()
   /** The time of a commit without what its calls add, near the quickest, ms; 0: not known yet. */
@@ -163,10 +189,8 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
   }
 
   return {
-    /** Says whether callbacks wait: what nobody waits for comes after them. */
-    hasUnstored: (): boolean => unstored.size > 0,
-    /** @param given octets of its body; Infinity: not known, and counted as they come. @returns null: it is refused. */
-    admit(given: number) {
+    hasUnstored: () => unstored.size > 0,
+    admit(given) {
       let octets = given === Number.POSITIVE_INFINITY ? 0 : Math.min(given, BODY_LIMIT)
       const now = monotonic()
       const hold = memory()
@@ -176,7 +200,7 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
       const body = { since: now }
       unstored.add(body)
       incoming.add(body)
-      const noteStored = (): number => {
+      const noteStored = () => {
         const at = monotonic()
         if (unstored.delete(body)) {
           storedAt = at
@@ -185,7 +209,7 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
         }
         return isStanding(at) ? HURRIED_MS : Number.POSITIVE_INFINITY
       }
-      const end = (): void => {
+      const end = () => {
         if (!isInside) return
         isInside = false
         incoming.delete(body)
@@ -193,13 +217,11 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
         noteStored()
       }
       return {
-        /** Notes how many octets of its body have come. @returns false: there is no memory for as many. */
-        noteOctets(come: number): boolean {
+        noteOctets(come) {
           octets = come
           return hold(MEMORY_EACH + octets)
         },
-        /** Notes that its body has come whole. @returns false: there is no memory for what it needs now, and it is refused after all. */
-        noteBodyRead(): boolean {
+        noteBodyRead() {
           incoming.delete(body)
           if (!hold(MEMORY_EACH + octets * MEMORY_PER_OCTET)) return false
           if (!unstored.has(body)) {
@@ -208,19 +230,15 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
           }
           return true
         },
-        /** Notes that it was stored, or will not be. @returns how long its answer may wait for a verdict then, ms. */
         noteStored,
-        /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
         end,
-        /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
-        withdraw(): void {
+        withdraw() {
           unstored.delete(body)
           end()
         },
       }
     },
-    /** A commit of the store took so long, ms, with so many calls in it. */
-    recordCommit({ ms, calls }: { readonly ms: number; readonly calls: number }): void {
+    recordCommit({ ms, calls }) {
       window.commits += 1
       const latest = Math.max(0, ms - calls * CALL_MS)
       if (commitMs === 0 || latest < commitMs) commitMs = latest
@@ -228,7 +246,3 @@ export function createAdmission(monotonic: () => number, memory: RequestMemory =
     },
   }
 }
-
-export type Admission = ReturnType<typeof createAdmission>
-/** A callback that was admitted. */
-export type AdmittedCallback = NonNullable<ReturnType<Admission['admit']>>

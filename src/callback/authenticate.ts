@@ -71,7 +71,20 @@ export interface Credentials {
 export const PROBE_HEADER = 'callback-courier-probe'
 
 /** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
-export function createAuthentication(options: AuthenticationOptions) {
+export interface Authentication {
+  /** Checks everything but the signature, which the result calls absent. */
+  authenticateKey(credentials: Credentials): AuthenticationResult
+  /** A test send from the private listener, which has authenticated its caller itself. */
+  operatorAsCaller(channel: Channel): Caller
+  /** Expects one POST of this process, from whatever network, by a value that nobody else knows: the id that its message gets. */
+  expectProbe(id: string): void
+  /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
+  authenticateValidation(credentials: Credentials): AuthenticationResult
+  /** POST: the signature by policy. */
+  authenticatePost(credentials: Credentials): AuthenticationResult
+}
+
+export function createAuthentication(options: AuthenticationOptions): Authentication {
   const { corpId, channels, sources, postSignature, signatureMaxAgeSeconds, wall } = options
   const keys = {
     email: (channels.email?.keys ?? []).map(hashSecret),
@@ -79,7 +92,6 @@ export function createAuthentication(options: AuthenticationOptions) {
   }
   let expected: string | null = null
 
-  /** Checks everything but the signature, which the result calls absent. */
   function authenticateKey(credentials: Credentials): AuthenticationResult {
     const { channel, socketAddress, forwardedFor, probe = '' } = credentials
     if (credentials.corpId !== corpId || channels[channel] === undefined)
@@ -103,21 +115,17 @@ export function createAuthentication(options: AuthenticationOptions) {
 
   return {
     authenticateKey,
-    /** A test send from the private listener, which has authenticated its caller itself. */
-    operatorAsCaller: (channel: Channel) => ({ channel, corpId }) as Caller,
-    /** Expects one POST of this process, from whatever network, by a value that nobody else knows: the id that its message gets. */
-    expectProbe(id: string): void {
+    operatorAsCaller: channel => ({ channel, corpId }) as Caller,
+    expectProbe(id) {
       expected = id
     },
-    /** GET: the signature must be right; freshness is not checked, since a validation has no effect. */
-    authenticateValidation(credentials: Credentials): AuthenticationResult {
+    authenticateValidation(credentials) {
       const result = authenticateKey(credentials)
       if (!result.ok) return result
       const { check } = checkSignature(credentials.query, corpId, channels[credentials.channel]?.tokens ?? [])
       return check === 'right' ? { ...result, signature: check } : refuseSignature(check)
     },
-    /** POST: the signature by policy. */
-    authenticatePost(credentials: Credentials): AuthenticationResult {
+    authenticatePost(credentials) {
       const { channel, query } = credentials
       const result = authenticateKey(credentials)
       if (result.ok && result.caller.probe !== undefined) expected = null
@@ -130,8 +138,6 @@ export function createAuthentication(options: AuthenticationOptions) {
     },
   }
 }
-
-export type Authentication = ReturnType<typeof createAuthentication>
 
 const STALE =
   'the timestamp is too old, in the future, or neither ten digits (seconds) nor thirteen (milliseconds)'
@@ -156,20 +162,29 @@ function refuseSignature(check: SignatureCheck): AuthenticationResult {
   return refuse('signature', message, check)
 }
 
-/**
- * Makes the list of the networks that may call.
- * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
- * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
- */
-export function createSourceNetworks(allowed: readonly string[], trustedProxies: readonly string[]) {
-  const allowList = blockListOf(allowed)
-  const proxies = blockListOf(trustedProxies)
-
+/** The networks that may call. */
+export interface SourceNetworks {
   /**
    * The caller's address: the socket's, or, when the socket is a trusted proxy's, the nearest address in
    * X-Forwarded-For that is not a trusted proxy's itself. An entry that a caller writes into that header changes
    * nothing. Empty when a trusted proxy writes an entry that is not an address: then the caller is not known.
    */
+  callerOf(socketAddress: string, forwardedFor: string | undefined): string
+  /** Says whether the caller may call. */
+  isAllowed(socketAddress: string, forwardedFor: string | undefined): boolean
+}
+
+/**
+ * @param allowed CIDR blocks or addresses, IPv4 and IPv6; empty: everybody.
+ * @param trustedProxies the same, of the proxies whose X-Forwarded-For is believed.
+ */
+export function createSourceNetworks(
+  allowed: readonly string[],
+  trustedProxies: readonly string[],
+): SourceNetworks {
+  const allowList = blockListOf(allowed)
+  const proxies = blockListOf(trustedProxies)
+
   function callerOf(socketAddress: string, forwardedFor: string | undefined): string {
     let caller = withoutV4Prefix(socketAddress)
     if (forwardedFor === undefined || !isInList(proxies, caller)) return caller
@@ -182,13 +197,10 @@ export function createSourceNetworks(allowed: readonly string[], trustedProxies:
   }
   return {
     callerOf,
-    /** Says whether the caller may call. */
-    isAllowed: (socketAddress: string, forwardedFor: string | undefined): boolean =>
+    isAllowed: (socketAddress, forwardedFor) =>
       allowed.length === 0 || isInList(allowList, callerOf(socketAddress, forwardedFor)),
   }
 }
-
-export type SourceNetworks = ReturnType<typeof createSourceNetworks>
 
 /** `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`, as some proxies write them; the port is not needed. */
 const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([0-9a-f:.]{2,45})\](?::\d{1,5})?)$/i

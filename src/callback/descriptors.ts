@@ -11,31 +11,37 @@ const SAID_MS = 2000
  * Watches over the file descriptors of the process: when none is left, all connections that the kernel holds are reset, and neither
  * the store nor a provider can open anything. A new connection tells by its own number how many are in use, since the kernel gives
  * the lowest that is free.
- *
+ */
+export interface Descriptors {
+  /** So many callers that have not shown the key leave room for those that have. */
+  readonly forStrangers: number
+  /** Looks at a new connection. */
+  note(socket: Socket): void
+  /** Says whether a caller's connection has one of the spare descriptors: callbacks over it are refused, and it is closed. */
+  isSpare(socket: Socket): boolean
+  /** Says whether descriptors were short just now. */
+  areShort(): boolean
+}
+
+/**
  * @param most that the process may have open.
  * @param monotonic ms, never set.
  */
-export function createDescriptors(most: number, monotonic: () => number) {
+export function createDescriptors(most: number, monotonic: () => number): Descriptors {
   const room = most - Math.min(SPARE, Math.floor(most / 4))
   let usedAt = Number.NEGATIVE_INFINITY
 
   return {
-    /** So many callers that have not shown the key leave room for those that have. */
     forStrangers: Math.floor(room / 2),
-    /** Looks at a new connection. */
-    note(socket: Socket): void {
+    note(socket) {
       const descriptor = descriptorOf(socket)
       if (descriptor >= room) usedAt = monotonic()
       if (descriptor >= most - LAST) socket.destroy()
     },
-    /** Says whether a caller's connection has one of the spare descriptors: callbacks over it are refused, and it is closed. */
-    isSpare: (socket: Socket): boolean => descriptorOf(socket) >= room,
-    /** Says whether descriptors were short just now. */
-    areShort: (): boolean => monotonic() - usedAt < SAID_MS,
+    isSpare: socket => descriptorOf(socket) >= room,
+    areShort: () => monotonic() - usedAt < SAID_MS,
   }
 }
-
-export type Descriptors = ReturnType<typeof createDescriptors>
 
 /** The number of a connection's descriptor, below TLS as above; -1: it is closed. */
 function descriptorOf(socket: Socket): number {

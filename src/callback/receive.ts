@@ -299,35 +299,43 @@ function dedupeTextOf(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
-/** Awaits the verdicts on the messages of one callback, each in its slot. @param count how many slots there are. */
-function createAwaitedVerdicts(verdicts: Verdicts, count: number) {
+/** The verdicts on the messages of one callback, each in its slot. */
+interface AwaitedVerdicts {
+  /**
+   * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
+   * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
+   */
+  subscribe(at: number, id: string): void
+  /** Fills slot `at` without waiting. @param verdict null: there will be none. */
+  fillSlot(at: number, verdict: Verdict | null): void
+  /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
+  awaitAll(ms: number): Promise<readonly (Verdict | null)[]>
+  /** Ends all subscriptions. */
+  stop(): void
+}
+
+/** @param count how many slots there are. */
+function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdicts {
   const slots: (Verdict | null | undefined)[] = Array.from({ length: count })
   const subscriptions: ((() => void) | undefined)[] = []
   const filled = Promise.withResolvers<void>()
 
-  /** Ends all subscriptions. */
-  const stop = (): void => {
+  const stop = () => {
     for (const unsubscribe of subscriptions) unsubscribe?.()
   }
   return {
-    /**
-     * Lets slot `at` wait for message `id`, and for nothing that it waited for before. A message's own verdict has to be
-     * subscribed to before it is stored: a pending verdict is announced once, and not repeated to a later subscriber.
-     */
-    subscribe(at: number, id: string): void {
+    subscribe(at, id) {
       subscriptions[at]?.()
       subscriptions[at] = verdicts.wait(id, verdict => {
         slots[at] = verdict
         if (!slots.includes(undefined)) filled.resolve()
       })
     },
-    /** Fills slot `at` without waiting. @param verdict null: there will be none. */
-    fillSlot(at: number, verdict: Verdict | null): void {
+    fillSlot(at, verdict) {
       subscriptions[at]?.()
       slots[at] = verdict
     },
-    /** Resolves when every slot is filled, or after `ms`: then those that are not are pending. */
-    async awaitAll(ms: number): Promise<readonly (Verdict | null)[]> {
+    async awaitAll(ms) {
       const timer = setTimeout(filled.resolve, Math.max(ms, 0))
       if (!slots.includes(undefined)) filled.resolve()
       await filled.promise
@@ -340,4 +348,3 @@ function createAwaitedVerdicts(verdicts: Verdicts, count: number) {
     stop,
   }
 }
-type AwaitedVerdicts = ReturnType<typeof createAwaitedVerdicts>

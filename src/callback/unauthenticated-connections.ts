@@ -20,6 +20,23 @@ interface Connection {
   source: string
 }
 
+/** The connections on which no request had the right key yet. */
+export interface UnauthenticatedConnections {
+  /** A connection came in, before TLS. */
+  add(socket: Socket): void
+  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
+  attribute(socket: Socket, caller: string): void
+  /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
+  markAuthenticated(socket: Socket): void
+  /** Says whether a callback with the right key came over this connection. */
+  isAuthenticated(socket: Socket): boolean
+  count(): number
+  /** Says whether a connection came in this turn of the event loop or the last one, so that the next may wait behind it. */
+  isAccepting(): boolean
+  /** Says whether the platform's connections come faster than they are accepted, and have done so for a while. */
+  isBehind(): boolean
+}
+
 /**
  * Bounds the unauthenticated connections: with one more than `most`, the source that holds most loses its oldest, so
  * that everybody has a share as large as anybody's. The platform shows its key within some round trips, and keeps its
@@ -28,7 +45,7 @@ interface Connection {
  *
  * @param most each connection takes some 50 KB with TLS.
  */
-export function createUnauthenticatedConnections(most: number, now = monotonic) {
+export function createUnauthenticatedConnections(most: number, now = monotonic): UnauthenticatedConnections {
   /** Connections by remote address and port, which name one above and below TLS alike. */
   const connections = new Map<string, Connection>()
   const shares = createShares()
@@ -43,8 +60,7 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
   }
 
   return {
-    /** A connection came in, before TLS. */
-    add(socket: Socket): void {
+    add(socket) {
       arrivals.note()
       const name = nameOf(socket)
       const connection = { name, socket, source: networkOf(socket.remoteAddress ?? '', SOURCE) }
@@ -57,8 +73,7 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
       remove(evicted)
       evicted.socket.destroy()
     },
-    /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
-    attribute(socket: Socket, caller: string): void {
+    attribute(socket, caller) {
       const connection = connections.get(nameOf(socket))
       const source = networkOf(caller, SOURCE)
       if (connection === undefined || connection.source === source) return
@@ -66,23 +81,18 @@ export function createUnauthenticatedConnections(most: number, now = monotonic) 
       connection.source = source
       shares.add(connection)
     },
-    /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
-    markAuthenticated(socket: Socket): void {
+    markAuthenticated(socket) {
       if (authenticated.has(socket)) return
       authenticated.add(socket)
       arrivals.noteKey()
       remove(connections.get(nameOf(socket)))
     },
-    /** Says whether a callback with the right key came over this connection. */
-    isAuthenticated: (socket: Socket): boolean => authenticated.has(socket),
-    count: (): number => connections.size,
+    isAuthenticated: socket => authenticated.has(socket),
+    count: () => connections.size,
     isAccepting: arrivals.isAccepting,
     isBehind: arrivals.isBehind,
   }
 }
-
-/** The connections on which no request had the right key yet. */
-export type UnauthenticatedConnections = ReturnType<typeof createUnauthenticatedConnections>
 
 /**
  * Notes the turns of the event loop in which a connection came. A turn accepts one connection, however many wait in the kernel;
@@ -120,9 +130,7 @@ function createArrivals(monotonic: () => number) {
     noteKey(): void {
       known += 1
     },
-    /** Says whether a connection came in this turn of the event loop or the last one, so that the next may wait behind it. */
     isAccepting: (): boolean => turns > 0,
-    /** Says whether the platform's connections come faster than they are accepted, and have done so for a while. */
     isBehind(): boolean {
       // Strangers who come by thousands must not have the platform refused.
       if (turns === 0 || known * 2 < came) return false

@@ -46,14 +46,28 @@ export interface CallbackClientOptions {
   readonly now?: () => number
 }
 
-export type CallbackClient = ReturnType<typeof createCallbackClient>
+export interface CallbackClient {
+  /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
+  validate(url: string, credentials: ChannelCredentials): Promise<CallbackAnswer>
+  /**
+   * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the platform does.
+   * @param headers beside those of every call.
+   */
+  post(
+    url: string,
+    body: unknown,
+    credentials?: ChannelCredentials,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<CallbackAnswer>
+  close(): Promise<void>
+}
 
 /**
  * The platform's side of the callbacks, as the contract describes it: a signed GET that validates a URL, and unsigned
  * POSTs that carry an e-mail or an SMS.
  * @param options see {@link CallbackClientOptions}. Nothing here throws for what a service answers, or for its absence.
  */
-export function createCallbackClient(options: CallbackClientOptions = {}) {
+export function createCallbackClient(options: CallbackClientOptions = {}): CallbackClient {
   const { timeoutMs = 10_000, now = Date.now, userAgent = 'callback-courier-send', host } = options
   const agent = new Agent({
     connect: {
@@ -97,18 +111,8 @@ export function createCallbackClient(options: CallbackClientOptions = {}) {
   }
 
   return {
-    /** Validates a URL as the platform's console does: GET with `timestamp` and `signature`. The URL is valid when HTTP says 200. */
-    validate: (url: string, credentials: ChannelCredentials) => call('GET', url, credentials),
-    /**
-     * Hands over an e-mail or an SMS. `credentials`: sign it like the GET; the contract leaves open whether the platform does.
-     * @param headers beside those of every call.
-     */
-    post: (
-      url: string,
-      body: unknown,
-      credentials?: ChannelCredentials,
-      headers?: Readonly<Record<string, string>>,
-    ) => call('POST', url, credentials, JSON.stringify(body), headers),
+    validate: (url, credentials) => call('GET', url, credentials),
+    post: (url, body, credentials, headers) => call('POST', url, credentials, JSON.stringify(body), headers),
     close: () => agent.close(),
   }
 }

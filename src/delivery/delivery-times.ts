@@ -40,8 +40,17 @@ interface DeliveryTimesOptions {
   readonly emit: Emit
 }
 
+export interface DeliveryTimes {
+  /** Takes a delivery report. */
+  note(event: EventOf<'receipt'>): Promise<void>
+  /** Lists the carriers and countries of which enough has been reported lately. */
+  list(): readonly DeliveryTime[]
+  /** Writes what is usual. */
+  close(): Promise<void>
+}
+
 /** Measures the time from a callback to the report that its SMS was delivered. What is usual outlasts a restart, and replicas share it. */
-export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions) {
+export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions): DeliveryTimes {
   /** By carrier and country, each pair with a blank between; the busiest that the store knew first, and the others as they came. */
   let usual = new Map<string, Usual>()
   const latest = new Map<string, readonly { readonly at: number; readonly ms: number }[]>()
@@ -75,7 +84,7 @@ export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions
   }
 
   return {
-    async note({ channel, provider, status, result, country, arrivedAt }: EventOf<'receipt'>): Promise<void> {
+    async note({ channel, provider, status, result, country, arrivedAt }) {
       if (channel !== 'sms' || result !== 'recorded' || status !== 'delivered' || arrivedAt === undefined)
         return
       const at = clock.now()
@@ -93,8 +102,7 @@ export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions
       timer ??= setTimeout(write, WRITE_EVERY_MS).unref()
       emit({ type: 'delivered', provider, country: nameCountry(provider, to), tookMs: ms })
     },
-    /** Lists the carriers and countries of which enough has been reported lately. */
-    list(): readonly DeliveryTime[] {
+    list() {
       return [...latest].flatMap(([key, reports]) => {
         const recent = reports.filter(({ at }) => clock.now() - at <= DAY_MS).map(({ ms }) => ms)
         if (recent.length < LATEST) return []
@@ -106,7 +114,6 @@ export function createDeliveryTimes({ memos, clock, emit }: DeliveryTimesOptions
         return { provider, country, latestMs, usualMs, isSlow }
       })
     },
-    /** Writes what is usual. */
     close: write,
   }
 }

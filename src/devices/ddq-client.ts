@@ -253,7 +253,7 @@ function runSession(
 ): () => void {
   const { endpoint, timings, now, onMessage, onMalformed } = options
   let stopped = false
-  let heartbeat: ReturnType<typeof startHeartbeat> | undefined
+  let heartbeat: Heartbeat | undefined
   session.on('error', error => fail('closed', term(errorCodeOf(error))))
   session.on('close', () => fail('closed', 'the connection was closed'))
   session.on('goaway', code => fail('closed', say('the server said goodbye (GOAWAY {code})', { code })))
@@ -328,15 +328,20 @@ interface HeartbeatOptions extends Pick<Timings, 'heartbeatMs' | 'silenceMs'> {
   readonly onSilence: () => void
 }
 
+interface Heartbeat {
+  /** Bytes came from the other side. */
+  recordActivity(): void
+  stop(): void
+}
+
 /** Sends heartbeats until it is stopped, and calls `onSilence` once when nothing at all came for too long. */
-export function startHeartbeat(options: HeartbeatOptions) {
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { session, heartbeat, heartbeatMs, silenceMs, now, onSilence } = options
   let lastActivity = now()
   /** Heartbeats since then. A process that was held up itself has sent few: the silence is not the other side's. */
   let unanswered = 0
   const expected = Math.max(1, Math.floor(silenceMs / heartbeatMs))
-  /** Bytes came from the other side. */
-  const recordActivity = (): void => {
+  const recordActivity = () => {
     lastActivity = now()
     unanswered = 0
   }
@@ -366,5 +371,5 @@ export function startHeartbeat(options: HeartbeatOptions) {
   }
 
   const timer = setInterval(sendHeartbeat, heartbeatMs)
-  return { recordActivity, stop: (): void => clearInterval(timer) }
+  return { recordActivity, stop: () => clearInterval(timer) }
 }

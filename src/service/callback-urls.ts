@@ -63,11 +63,15 @@ export function bounceUrl(config: Config, base: string): string | null {
   return key === undefined ? null : `${base}${BOUNCE_PATH}/${key}`
 }
 
-/** The URLs to paste into the platform's console by channel, and where a mail server hands over what came back. @param base as for `callbackUrls`. */
-export function urlsByChannel(
-  config: Config,
-  base: string,
-): { readonly email?: string; readonly sms?: string; readonly bounces?: string } {
+/** The URLs to paste into the platform's console, by channel, and where a mail server hands over what came back. */
+export interface CallbackUrls {
+  readonly email?: string
+  readonly sms?: string
+  readonly bounces?: string
+}
+
+/** @param base as for `callbackUrls`. */
+export function urlsByChannel(config: Config, base: string): CallbackUrls {
   const bounces = bounceUrl(config, base)
   const urls = Object.fromEntries(callbackUrls(config, base).map(({ channel, url }) => [channel, url]))
   return { ...urls, ...(bounces !== null && { bounces }) }

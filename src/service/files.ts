@@ -11,7 +11,8 @@ import { CertificateUnusable, parseCertificate, readAuthorities } from '../tls/c
 type FileSetting = Extract<keyof Partly, `${string}_FILE`>
 
 /** What is wrong with what a file holds, as it goes on behind the name of its setting; null: nothing. */
-type Judge = (text: string) => Omit<SettingFault, 'name'> | null
+type Judge = (text: string) => FileFault | null
+type FileFault = Omit<SettingFault, 'name'>
 
 /** Files of which each is right or wrong by itself. */
 const JUDGES: Readonly<Partial<Record<FileSetting, Judge>>> = {
@@ -86,7 +87,7 @@ function isPair(pem: string): boolean {
   }
 }
 
-function judgeDkimKey(pem: string): ReturnType<Judge> {
+function judgeDkimKey(pem: string): FileFault | null {
   try {
     if (createPrivateKey(pem).asymmetricKeyType === 'rsa') return null
     return { problem: 'holds no RSA key', remedy: 'receivers check nothing else reliably' }

@@ -9,13 +9,28 @@ import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeFault } from '../settings/setting.ts'
 import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
-import { hostNameOf, urlOf, urlsByChannel } from './callback-urls.ts'
+import { type CallbackUrls, hostNameOf, urlOf, urlsByChannel } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
 import { createLog } from './log.ts'
 import { createServiceParts, type ServiceParts, type WiringOptions } from './wiring.ts'
 
 /** A running service. */
-export type Service = Awaited<ReturnType<typeof startService>>
+export interface Service {
+  /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
+  readonly publicUrl: string
+  readonly adminUrl: string
+  /** The callback URLs to paste into the platform's console; a channel that is off has none. */
+  readonly urls: CallbackUrls
+  readonly config: Config
+  readonly log: Logger
+  /** Looks for a renewed certificate now. */
+  reloadCertificate(): void
+  /**
+   * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
+   * what is in flight.
+   */
+  close(drainMs?: number): Promise<void>
+}
 
 export interface ServiceOptions
   extends Partial<Pick<WiringOptions, 'wall' | 'clock' | 'limits' | 'repeatPausesMs'>>,
@@ -41,7 +56,7 @@ const LOAD_AFTER_MS = 1000
 export async function startService(
   env: Readonly<Record<string, string | undefined>>,
   options: ServiceOptions = {},
-) {
+): Promise<Service> {
   const { dotenvPath, wall = Date.now, clock = createClock(wall) } = options
   const readFile = (path: string) => readFileSync(path, 'utf8')
   const config = loadConfig({ env, dotenvPath, readFile }, settings => findFileFaults(settings, readFile))
@@ -90,20 +105,13 @@ export async function startService(
 
   let closed: Promise<void> | undefined
   return {
-    /** Where the public listener is, as this machine reaches it: `https://127.0.0.1:8443`. */
     publicUrl,
     adminUrl,
-    /** The callback URLs to paste into the platform's console; a channel that is off has none. */
     urls: urlsByChannel(config, config.PUBLIC_URL ?? publicUrl),
     config,
     log,
-    /** Looks for a renewed certificate now. */
     reloadCertificate: () => watch?.check(),
-    /**
-     * Ends the service: it answers `/readyz` with 503 and serves on for `drainMs`, then accepts nothing more, and finishes or gives back
-     * what is in flight.
-     */
-    close(drainMs = 0): Promise<void> {
+    close(drainMs = 0) {
       clearTimeout(loading)
       watch?.close()
       closed ??= drain(parts, drainMs, log)

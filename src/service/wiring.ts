@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAdmin } from '../admin/admin.ts'
 import { createEventLog } from '../admin/event-log.ts'
@@ -21,7 +22,7 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import { createDelivery } from '../delivery/delivery.ts'
-import { createDeliveryTimes } from '../delivery/delivery-times.ts'
+import { createDeliveryTimes, type DeliveryTimes } from '../delivery/delivery-times.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
@@ -81,7 +82,28 @@ export interface WiringOptions {
 }
 
 /** What is started and ended, each by itself. */
-export type ServiceParts = Awaited<ReturnType<typeof wireService>>
+export interface ServiceParts {
+  readonly publicListener: FastifyInstance
+  readonly adminListener: FastifyInstance
+  /** It answers in the private listener's place until that one listens; null: the store was there at once. */
+  readonly waiting: FastifyInstance | null
+  readonly delivery: Delivery
+  /** What brings messages and reports by itself: device alerts, the mailbox of bounces and the probe, those that are on. */
+  readonly bringing: readonly StartedPart[]
+  /** It is null unless EVENTS_URL is set. */
+  readonly webhooks: StartedPart | null
+  /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
+  beginDraining(): void
+  /** Loads modules in advance, for which the first message would have to wait. */
+  loadModules(): Promise<unknown>
+  /** Closes providers and store, once delivery has stopped and the public listener is closed. */
+  close(): Promise<void>
+}
+
+interface StartedPart {
+  start(): void
+  stop(): Promise<void>
+}
 
 /** The time that an attempt may take beyond its provider's own timeouts, ms: a busy process notices them late. */
 const ATTEMPT_SPARE_MS = 10_000
@@ -111,13 +133,13 @@ export async function createServiceParts(options: WiringOptions): Promise<Servic
  * Makes the parts in the order in which a message passes them.
  * @param resources gets the parts that have to be closed, in the order of closing: the store is the last.
  */
-async function wireService(options: WiringOptions, resources: Resource[]) {
+async function wireService(options: WiringOptions, resources: Resource[]): Promise<ServiceParts> {
   const { config, log, clock, random, wall, tls, limits } = options
   const startedAt = clock.now()
   let isDraining = false
   let webhooks: Webhooks | null = null
   let begunDelivery: Delivery | undefined
-  let times: ReturnType<typeof createDeliveryTimes> | undefined
+  let times: DeliveryTimes | undefined
 
   // Those who hear of events: the log, metrics, and the parts that decide by events.
   const health = createServiceHealth(clock.now)
@@ -440,21 +462,15 @@ async function wireService(options: WiringOptions, resources: Resource[]) {
   return {
     publicListener: app,
     adminListener,
-    /** It answers in the private listener's place until that one listens; null: the store was there at once. */
     waiting,
     delivery,
-    /** What brings messages and reports by itself: device alerts, the mailbox of bounces and the probe, those that are on. */
     bringing: [alerts, bounceMailbox, probe].filter(part => part !== null),
-    /** It is null unless EVENTS_URL is set. */
     webhooks,
-    /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
-    beginDraining(): void {
+    beginDraining() {
       isDraining = true
     },
-    /** Loads modules in advance, for which the first message would have to wait. */
     loadModules: () => Promise.all(providers.flatMap(provider => provider.load?.() ?? [])),
-    /** Closes providers and store, once delivery has stopped and the public listener is closed. */
-    async close(): Promise<void> {
+    async close() {
       for (const each of resources) await each.close()
     },
   }

@@ -52,7 +52,15 @@ export interface RefusedRenewal {
   readonly reason: Words
 }
 
-export type CertificateWatch = ReturnType<typeof watchCertificate>
+export interface CertificateWatch {
+  /** Looks at the files now. */
+  check(): void
+  /** The pair that new connections get. */
+  current(): Certificate
+  /** Why the files are not what is served; null while they are. */
+  refused(): RefusedRenewal | null
+  close(): void
+}
 
 /**
  * Serves a renewed certificate to new connections; open ones go on undisturbed. The files' content is compared, not
@@ -60,7 +68,7 @@ export type CertificateWatch = ReturnType<typeof watchCertificate>
  * it is written yet, leaves the last good one in place and says so once; so does one that clients would refuse,
  * because it has expired or is for another name, while the one that is served is better.
  */
-export function watchCertificate(options: CertificateWatchOptions) {
+export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
   const { server, log, now = Date.now } = options
   let current = options.current
   let refused: RefusedRenewal | null = null
@@ -99,15 +107,7 @@ export function watchCertificate(options: CertificateWatchOptions) {
   }
 
   const timer = setInterval(check, options.everyMs).unref()
-  return {
-    /** Looks at the files now. */
-    check,
-    /** The pair that new connections get. */
-    current: () => current,
-    /** Why the files are not what is served; null while they are. */
-    refused: () => refused,
-    close: () => clearInterval(timer),
-  }
+  return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
 }
 
 /** Says why clients would refuse the found certificate though they accept the served one; null: they would not. */

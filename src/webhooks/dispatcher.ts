@@ -7,7 +7,7 @@ import { type Batch, batchOf, type Poster, type PostResult, signPayload } from '
 export interface DispatcherOptions {
   readonly events: EventQueue
   readonly post: Poster['post']
-  readonly receiver: ReturnType<typeof createReceiverState>
+  readonly receiver: ReceiverState
   readonly keys: readonly Buffer[]
   /** The newest events that are kept; older ones are dropped. */
   readonly mostWaiting: number
@@ -99,20 +99,26 @@ export interface ReceiverStatus {
   readonly failing: { readonly since: number; readonly reason: string } | null
 }
 
+export interface ReceiverState {
+  /** Says whether a POST may be tried now. */
+  isDue(): boolean
+  record(result: PostResult): void
+  status(): ReceiverStatus
+}
+
 /**
  * The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again.
  * @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders.
  */
-export function createReceiverState(now: () => number, random: () => number) {
+export function createReceiverState(now: () => number, random: () => number): ReceiverState {
   let isGone = false
   let failing: ReceiverStatus['failing'] = null
   const backoff = createBackoff(RETRY_MS, random)
   let dueAt = 0
 
   return {
-    /** Says whether a POST may be tried now. */
-    isDue: (): boolean => !isGone && now() >= dueAt,
-    record(result: PostResult): void {
+    isDue: () => !isGone && now() >= dueAt,
+    record(result) {
       if (result.is === 'delivered') {
         failing = null
         backoff.succeeded()
@@ -123,6 +129,6 @@ export function createReceiverState(now: () => number, random: () => number) {
       const asked = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
       dueAt = now() + Math.max(backoff.failed(), asked)
     },
-    status: (): ReceiverStatus => ({ isGone, failing }),
+    status: () => ({ isGone, failing }),
   }
 }

@@ -37,10 +37,17 @@ export interface WebhooksStatus extends ReceiverStatus {
   readonly oldestAt: number | null
 }
 
-export type Webhooks = ReturnType<typeof createWebhooks>
+export interface Webhooks {
+  /** A provider is left alone, or works again. */
+  noteBreaker(event: EventOf<'breaker'>): void
+  start(): void
+  /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
+  stop(): Promise<void>
+  status(): WebhooksStatus
+}
 
 /** Tells other machines, by signed webhooks, what became of messages. */
-export function createWebhooks(options: WebhooksOptions) {
+export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { events, poster, clock, emit } = options
   const stopping = new AbortController()
   const aborting = new AbortController()
@@ -79,15 +86,12 @@ export function createWebhooks(options: WebhooksOptions) {
   }
 
   return {
-    /** A provider is left alone, or works again. */
-    noteBreaker: ({ provider, channel, state }: EventOf<'breaker'>) =>
-      changes.note(provider, channel, state === 'closed'),
-    start(): void {
+    noteBreaker: ({ provider, channel, state }) => changes.note(provider, channel, state === 'closed'),
+    start() {
       leadership.start()
       running = repeat(step, stopping.signal)
     },
-    /** Ends: a POST that is under way is given a moment, then aborted. What was not told stays in the store. */
-    async stop(): Promise<void> {
+    async stop() {
       stopping.abort()
       const late = setTimeout(() => aborting.abort(), GRACE_MS)
       await running
@@ -95,11 +99,7 @@ export function createWebhooks(options: WebhooksOptions) {
       await leadership.stop()
       await poster.close()
     },
-    status: (): WebhooksStatus => ({
-      leads: leadership.isLeader(),
-      ...receiver.status(),
-      ...dispatcher.status(),
-    }),
+    status: () => ({ leads: leadership.isLeader(), ...receiver.status(), ...dispatcher.status() }),
   }
 }
 

@@ -263,12 +263,28 @@ type Phrase = (scope: Scope) => string
 /** Far more than a language's words for the lives of messages have. */
 const MAX_OUTCOMES = 100
 
+interface PhraseCompiler {
+  /**
+   * @param known the variables that it may name
+   * @param pointer where it stands in the language file, to name the line of a fault
+   * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
+   *   later
+   */
+  phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase
+  /** The same for one phrase, several, or none. */
+  phrases(
+    words: string | readonly string[] | undefined,
+    known: ReadonlySet<string>,
+    pointer: string,
+  ): readonly Phrase[]
+}
+
 /**
  * Makes the compiler of a language file's phrases.
  * @param source the file's text
  * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
  */
-function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean) {
+function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): PhraseCompiler {
   function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
     try {
       const compiled = engine.compile(words, known)
@@ -279,12 +295,6 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
       })
     }
   }
-  /**
-   * @param known the variables that it may name
-   * @param pointer where it stands in the language file, to name the line of a fault
-   * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
-   *   later
-   */
   function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
     if (!/\{[{%]/.test(words)) return () => words
     let compiled = compileNow ? compile(words, known, pointer) : undefined
@@ -292,19 +302,12 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
   }
   return {
     phrase,
-    /** The same for one phrase, several, or none. */
-    phrases(
-      words: string | readonly string[] = [],
-      known: ReadonlySet<string>,
-      pointer: string,
-    ): readonly Phrase[] {
+    phrases(words = [], known, pointer) {
       if (typeof words === 'string') return [phrase(words, known, pointer)]
       return words.map((one, at) => phrase(one, known, `${pointer}/${at}`))
     },
   }
 }
-
-type PhraseCompiler = ReturnType<typeof createPhraseCompiler>
 
 /** Words that only print variables, and ask whether they are there. */
 const PRINTING =

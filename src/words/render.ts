@@ -12,6 +12,7 @@ import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
 import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
+import type { TemplateProblem } from './template-files.ts'
 import { type Brand, type BrandSettings, createBrand, scopeOf, webotpLine } from './template-variables.ts'
 import { createTemplates, type Templates, type TemplatesOptions } from './templates.ts'
 
@@ -43,11 +44,33 @@ export class Unrenderable extends Error {
   override readonly name = 'Unrenderable'
 }
 
+export interface Renderer {
+  /**
+   * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
+   * from it). The text of an SMS is made when it is asked for.
+   * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
+   * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
+   */
+  render(message: NewMessage, country?: string): Outgoing
+  /** The same without the envelope of MIME, for a folder and the console. */
+  viewMail(message: NewMessage): MailView
+  /** Tags of the languages there are. */
+  readonly locales: readonly string[]
+  /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
+  hasWords(locale: string, kind: string): boolean
+  /** Problems of the templates now. */
+  problems(): readonly TemplateProblem[]
+  /** Reads the templates again now. @returns their problems */
+  reload(): readonly TemplateProblem[]
+  /** Stops watching for changes. */
+  close(): void
+}
+
 /**
  * Turns stored parameters into finished messages. Templates are compiled at start and on change; parameters never are.
  * @throws TypeError for a brand colour, sender or domain that cannot be used
  */
-export function createRenderer(options: RendererOptions) {
+export function createRenderer(options: RendererOptions): Renderer {
   const { locale, localeByCountry } = options
   const brand = createBrand(options.brand)
   const compose = createComposer(options.mail)
@@ -63,13 +86,7 @@ export function createRenderer(options: RendererOptions) {
   const renderSms = createSmsRenderer(options, brand, templates)
 
   return {
-    /**
-     * The message as its provider gets it, the same bytes for the same message and templates (Message-ID and Date come
-     * from it). The text of an SMS is made when it is asked for.
-     * @param country of its number, ISO 3166, when it is known: finding it takes longer than the rest
-     * @throws Unrenderable when it must be refused as it is; of an SMS, its `text()` does
-     */
-    render(message: NewMessage, country?: string): Outgoing {
+    render(message, country) {
       if (message.channel === 'sms') return renderSms(message, country)
       const { id, recipient: to, arrivedAt, expiresAt } = message
       const sample = chooseWords(message)
@@ -79,28 +96,19 @@ export function createRenderer(options: RendererOptions) {
       const raw = compose({ ...parts, id, to, arrivedAt })
       return { channel: 'email', id, to, raw, content: message.content, expiresAt }
     },
-    /** The same without the envelope of MIME, for a folder and the console. */
-    viewMail(message: NewMessage): MailView {
+    viewMail(message) {
       const sample = chooseWords(message)
       return templates.renderWith(`email/${sample.name}`, catalog => mails.view(catalog, sample))
     },
-    /** Tags of the languages there are. */
-    get locales(): readonly string[] {
+    get locales() {
       return [...templates.current().languages.keys()]
     },
-    /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
-    hasWords: (locale: string, kind: string): boolean =>
-      templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
-    /** Problems of the templates now. */
+    hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
     problems: templates.problems,
-    /** Reads the templates again now. @returns their problems */
     reload: templates.reload,
-    /** Stops watching for changes. */
     close: templates.close,
   }
 }
-
-export type Renderer = ReturnType<typeof createRenderer>
 
 function createSmsRenderer(
   { locale, localeByCountry, sms }: RendererOptions,

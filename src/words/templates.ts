@@ -23,8 +23,22 @@ export interface TemplatesOptions {
   readonly pollEveryMs: number
 }
 
+export interface Templates {
+  /** The catalog in use now. */
+  current(): Catalog
+  /**
+   * Renders with the catalog in use, and with the built-in one when that fails on this very message, which the
+   * validation of the templates did not foresee. The failure is a problem from then on.
+   */
+  renderWith<T>(name: string, render: (catalog: Catalog) => T): T
+  problems(): readonly TemplateProblem[]
+  /** Reads everything again now. */
+  reload(): readonly TemplateProblem[]
+  close(): void
+}
+
 /** Keeps the templates as the operator's directory has them, and never without a working one. */
-export function createTemplates(options: TemplatesOptions) {
+export function createTemplates(options: TemplatesOptions): Templates {
   const { dir, brand, wantedLocales, log, pollEveryMs } = options
   const loader = createCatalogLoader(BUILT_IN, dir, brand)
   const first = loader.load()
@@ -64,13 +78,8 @@ export function createTemplates(options: TemplatesOptions) {
   }
 
   return {
-    /** The catalog in use now. */
-    current: (): Catalog => catalog,
-    /**
-     * Renders with the catalog in use, and with the built-in one when that fails on this very message, which the
-     * validation of the templates did not foresee. The failure is a problem from then on.
-     */
-    renderWith<T>(name: string, render: (catalog: Catalog) => T): T {
+    current: () => catalog,
+    renderWith(name, render) {
       try {
         return render(catalog)
       } catch (error) {
@@ -80,14 +89,11 @@ export function createTemplates(options: TemplatesOptions) {
         return render(ours)
       }
     },
-    problems: (): readonly TemplateProblem[] => [...problems, ...failures.values()],
-    /** Reads everything again now. */
+    problems: () => [...problems, ...failures.values()],
     reload,
     close: stopWatching,
   }
 }
-
-export type Templates = ReturnType<typeof createTemplates>
 
 function noWordsProblem(tag: string): TemplateProblem {
   const reason = say('there are no words for {tag}: {fallback} is used', { tag, fallback: FALLBACK })

@@ -233,6 +233,14 @@ function leading<S extends { readonly leads: boolean }>(status: S | null): S | n
 /** Reasons are what servers say, so their number is bounded here: what comes later is `other`. */
 const MOST_REASONS = 60
 
+export interface Metrics {
+  /** One for each metric that events feed. */
+  readonly sinks: readonly EventHandlers[]
+  /** Writes a scrape. @param view the service, which is read once a scrape. */
+  scrape(view: ServiceView): Promise<string>
+  readonly contentType: string
+}
+
 /** the library looks for delays of the event loop by a timer, which would wake an idle process a hundred times a second. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -265,7 +273,7 @@ export function createMetrics(on: {
   readonly webhooks: boolean
   /** The providers that may report what became of messages. */
   readonly reporting: readonly string[]
-}) {
+}): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
   measureTurns(registry)
@@ -303,10 +311,8 @@ export function createMetrics(on: {
   ].map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))
 
   return {
-    /** One for each metric that events feed. */
-    sinks: [...counters, ...histograms] as readonly EventHandlers[],
-    /** Writes a scrape. @param view the service, which is read once a scrape. */
-    async scrape(view: ServiceView): Promise<string> {
+    sinks: [...counters, ...histograms],
+    async scrape(view) {
       const store = await view.queries.readSummary(view.now()).catch(() => null)
       const seen = { ...view, store, facts: listFacts(view, store) }
       for (const { gauge, read } of scraped) {
@@ -323,8 +329,6 @@ export function createMetrics(on: {
     contentType: registry.contentType,
   }
 }
-
-export type Metrics = ReturnType<typeof createMetrics>
 
 /** Handlers that give each event's sample, if it has one, to `take`. */
 function sinkOf<Sample>(

@@ -7,26 +7,32 @@ import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { nearestExisting, openFileLimit, passingFileSystem } from '../../runtime/file-system.ts'
 
 /** The limits that the machine, or the container, sets for a process; null where they cannot be read. */
-export type MachineLimits = ReturnType<typeof createMachineLimits>
+export interface MachineLimits {
+  /** Free octets of the file system that a directory is on. */
+  freeBytes(directory: string): number
+  /** The name of the file system that a directory is on, when it does not outlive the container. */
+  passingFileSystem(directory: string): string | null
+  openFiles(): number | null
+  /** Octets of memory that this process may use. */
+  memory(): number | null
+  /** Permission bits of a file. */
+  mode(path: string): number | null
+}
 
-export function createMachineLimits() {
+export function createMachineLimits(): MachineLimits {
   return {
-    /** Free octets of the file system that a directory is on. */
-    freeBytes(directory: string): number {
+    freeBytes(directory) {
       const { bavail, bsize } = statfsSync(directory)
       return bavail * bsize
     },
-    /** The name of the file system that a directory is on, when it does not outlive the container. */
     passingFileSystem,
     openFiles: openFileLimit,
-    /** Octets of memory that this process may use. */
-    memory(): number | null {
+    memory() {
       const most = process.constrainedMemory()
       // Without a limit this is 0, or more than the machine has.
       return most === 0 || most > 2 ** 50 ? null : most
     },
-    /** Permission bits of a file. */
-    mode: (path: string): number | null => (existsSync(path) ? statSync(path).mode & 0o777 : null),
+    mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
   }
 }
 
