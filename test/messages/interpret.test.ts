@@ -178,6 +178,8 @@ t.test('a validity may have decimals; an invalid one counts as not stated', asyn
   t.equal(minute.validityMs, 150_000)
   const stated = read(interpret('sms', sms({ type: 1, code: '1', minute: 'soon' })))
   t.same(stated.content.params, { code: '1' }, 'a validity that was not stated is not a parameter')
+  const mail = read(interpret('email', email({ type: 5, code: '1', hour: 'soon' })))
+  t.same(mail.content.params, { code: '1' })
   for (const tooShort of ['0.001', 0.016, '0.000001']) {
     const { validityMs, content } = read(interpret('sms', sms({ type: 1, code: '1', minute: tooShort })))
     t.equal(validityMs, 10 * MINUTE, `${tooShort} minutes are less than a second, and as good as 0`)
