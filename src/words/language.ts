@@ -4,6 +4,7 @@ import { transliterate } from '../messages/sms-segments.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
 import { lineInJson } from '../runtime/yaml-text.ts'
 import { type LanguageSource, type MailWordsSource, toReadableDuration } from './language-file.ts'
+import { createPrerenderer, fillPieces, type Pieces, piecesOf } from './prerender.ts'
 import { type Compiled, type Engine, type Scope, TemplateFault } from './template-engine.ts'
 import { type LocaleView, wordVariables } from './template-variables.ts'
 
@@ -38,17 +39,17 @@ export function compileLanguage(
   engine: Engine,
   isBuiltIn: boolean,
 ): WordLanguage {
-  const compiler = createPhraseCompiler(text, engine, !isBuiltIn)
+  const phrase = createPhraseCompiler(text, engine, !isBuiltIn)
   const anyMail = wordVariables('email', undefined)
   const common = {
-    link: compiler.phrase(source.common.link, anyMail, '/common/link'),
-    footer: compiler.phrase(source.common.footer, anyMail, '/common/footer'),
+    link: phrase(source.common.link, anyMail, '/common/link'),
+    footer: phrase(source.common.footer, anyMail, '/common/footer'),
   }
   const mails = new Map(
-    Object.keys(source.mail).map(name => [name, compileMail(name, source.mail, compiler, text)]),
+    Object.keys(source.mail).map(name => [name, compileMail(name, source.mail, common, phrase, text)]),
   )
   const sms = new Map(
-    Object.entries(source.sms).map(([name, words]) => [name, compileSms(name, words, compiler)]),
+    Object.entries(source.sms).map(([name, words]) => [name, compileSms(name, words, phrase)]),
   )
   return {
     tag,
@@ -61,16 +62,16 @@ export function compileLanguage(
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
     missingForms: isBuiltIn ? [] : findMissingForms(tag, source.validity),
-    formatValidity: compileValidity(tag, source.validity, compiler),
+    formatValidity: compileValidity(tag, source.validity, phrase),
     mailWords(name, scope) {
-      const words = mails.get(name)
-      if (!words) throw new Error(`${tag} has no words for mail ${name}`)
-      return fillMail(words, common, scope)
+      const say = mails.get(name)
+      if (!say) throw new Error(`${tag} has no words for mail ${name}`)
+      return say(scope)
     },
     smsVariants(name, scope) {
-      const variants = sms.get(name)
-      if (!variants) throw new Error(`${tag} has no words for SMS ${name}`)
-      return fillSms(variants, scope, findKind('sms', name)?.purpose === 'alarm')
+      const say = sms.get(name)
+      if (!say) throw new Error(`${tag} has no words for SMS ${name}`)
+      return say(scope)
     },
   }
 }
@@ -78,8 +79,8 @@ export function compileLanguage(
 function compileValidity(
   tag: string,
   source: LanguageSource['validity'],
-  { phrase }: PhraseCompiler,
-): (ms: number) => string | null {
+  phrase: CompilePhrase,
+): WordLanguage['formatValidity'] {
   const plurals = new Intl.PluralRules(tag)
   const known = new Set(['n'])
   const forms = new Map(
@@ -90,16 +91,12 @@ function compileValidity(
       }),
     ),
   )
-  const formatted = new Map<number, string | null>()
   return ms => {
-    const known = formatted.get(ms)
-    if (known !== undefined) return known
     const duration = toReadableDuration(ms, unit => source[unit] !== undefined)
-    const { n, unit } = duration ?? { n: 0, unit: null }
+    if (duration === null) return null
+    const { n, unit } = duration
     const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
-    const text = form?.({ n }) ?? null
-    if (formatted.size < MAX_OUTCOMES) formatted.set(ms, text)
-    return text
+    return form?.({ n }) ?? null
   }
 }
 
@@ -110,50 +107,6 @@ function findMissingForms(tag: string, source: LanguageSource['validity']): read
   return Object.entries(source).flatMap(([unit, forms]) =>
     needed.filter(category => forms[category] === undefined).map(category => `validity/${unit}/${category}`),
   )
-}
-
-interface MailPhrases {
-  readonly heading: Phrase
-  readonly preheader: Phrase
-  readonly before: readonly Phrase[]
-  readonly after: readonly Phrase[]
-  readonly button: Phrase | null
-  readonly details: readonly { readonly key: string; readonly label: Phrase }[]
-  readonly isPlain: boolean
-  readonly showsCode: boolean
-}
-
-function compileMail(
-  name: string,
-  source: LanguageSource['mail'],
-  { phrase, phrases }: PhraseCompiler,
-  text: string,
-): MailPhrases {
-  const entry = source[name]
-  const from = typeof entry === 'string' ? entry : name
-  const words = source[from] as MailWordsSource
-  const kind = findKind('email', name)
-  const known = wordVariables('email', kind)
-  const at = `/mail/${from}`
-  const details = Object.entries(words.details ?? {}).map(([key, label]) => {
-    const pointer = `${at}/details/${key}`
-    if (!known.has(key))
-      throw new TemplateFault(
-        say('{path}: unknown parameter: {key}', { path: `${at}/details`, key }),
-        lineInJson(text, pointer),
-      )
-    return { key, label: phrase(label, known, pointer) }
-  })
-  return {
-    heading: phrase(words.heading, known, `${at}/heading`),
-    preheader: phrase(words.preheader, known, `${at}/preheader`),
-    before: phrases(words.before, known, `${at}/before`),
-    after: phrases(words.after, known, `${at}/after`),
-    button: words.button === undefined ? null : phrase(words.button, known, `${at}/button`),
-    details,
-    isPlain: name === PLAIN_KIND,
-    showsCode: kind?.required.includes('code') ?? false,
-  }
 }
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
@@ -175,75 +128,90 @@ export interface MailWords {
   readonly footer: string
 }
 
-function fillMail(
-  words: MailPhrases,
+function compileMail(
+  name: string,
+  source: LanguageSource['mail'],
   common: { readonly link: Phrase; readonly footer: Phrase },
-  scope: Scope,
-): MailWords {
-  const fill = (list: readonly Phrase[]): readonly string[] => {
-    const filled: string[] = []
-    for (const phrase of list) {
-      const text = phrase(scope).trim()
-      if (text !== '') filled.push(text)
+  phrase: CompilePhrase,
+  text: string,
+): (scope: Scope) => MailWords {
+  const entry = source[name]
+  const from = typeof entry === 'string' ? entry : name
+  const words = source[from] as MailWordsSource
+  const kind = findKind('email', name)
+  const known = wordVariables('email', kind)
+  const at = `/mail/${from}`
+  const paragraphs = (part: 'before' | 'after') => {
+    const given = words[part] ?? []
+    const all =
+      typeof given === 'string'
+        ? [phrase(given, known, `${at}/${part}`)]
+        : given.map((one, n) => phrase(one, known, `${at}/${part}/${n}`))
+    return (scope: Scope) => all.map(each => each(scope).trim()).filter(paragraph => paragraph !== '')
+  }
+  const heading = phrase(words.heading, known, `${at}/heading`)
+  const preheader = phrase(words.preheader, known, `${at}/preheader`)
+  const [before, after] = [paragraphs('before'), paragraphs('after')]
+  const button = words.button === undefined ? null : phrase(words.button, known, `${at}/button`)
+  const details = Object.entries(words.details ?? {}).map(([key, label]) => {
+    const pointer = `${at}/details/${key}`
+    if (!known.has(key))
+      throw new TemplateFault(
+        say('{path}: unknown parameter: {key}', { path: `${at}/details`, key }),
+        lineInJson(text, pointer),
+      )
+    return { key, label: phrase(label, known, pointer) }
+  })
+  return scope => {
+    const { code, plain_email: plain } = scope
+    const length = typeof code === 'string' ? code.length : 0
+    return {
+      heading: heading(scope).trim(),
+      preheader: cutPreheader(preheader(scope)),
+      before: before(scope),
+      text: name === PLAIN_KIND && typeof plain === 'string' ? plain : null,
+      shows_code: kind?.required.includes('code') ?? false,
+      code_length: length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long',
+      details: details.flatMap(({ key, label }) => {
+        const value = scope[key]
+        return typeof value === 'string' ? [{ label: label(scope), value }] : []
+      }),
+      button: button?.(scope) ?? null,
+      link: button && common.link(scope),
+      after: after(scope),
+      footer: common.footer(scope),
     }
-    return filled
   }
-  const { code } = scope
-  const length = typeof code === 'string' ? code.length : 0
-  const details: { readonly label: string; readonly value: string }[] = []
-  for (const { key, label } of words.details) {
-    const value = scope[key]
-    if (typeof value === 'string') details.push({ label: label(scope), value })
-  }
-  return {
-    heading: words.heading(scope).trim(),
-    preheader: cutPreheader(words.preheader(scope)),
-    before: fill(words.before),
-    text: words.isPlain && typeof scope['plain_email'] === 'string' ? scope['plain_email'] : null,
-    shows_code: words.showsCode,
-    code_length: length <= 8 ? 'short' : length <= 16 ? 'medium' : 'long',
-    details,
-    button: words.button?.(scope) ?? null,
-    link: words.button ? common.link(scope) : null,
-    after: fill(words.after),
-    footer: common.footer(scope),
-  }
-}
-
-interface SmsVariant {
-  readonly asWritten: Phrase
-  readonly inGsm7: Phrase
 }
 
 function compileSms(
   name: string,
   words: string | readonly string[],
-  { phrase }: PhraseCompiler,
-): readonly SmsVariant[] {
-  const known = wordVariables('sms', findKind('sms', name))
-  const pointer = `/sms/${name}`
-  return [words].flat().map((text, at) => {
-    const own = typeof words === 'string' ? pointer : `${pointer}/${at}`
+  phrase: CompilePhrase,
+): (scope: Scope) => Iterable<string> {
+  const kind = findKind('sms', name)
+  const known = wordVariables('sms', kind)
+  const variants = [words].flat().map((text, at) => {
+    const pointer = typeof words === 'string' ? `/sms/${name}` : `/sms/${name}/${at}`
     const plain = transliterate(text)
-    const asWritten = phrase(text, known, own)
-    return { asWritten, inGsm7: plain === text ? asWritten : phrase(plain, known, own) }
+    const asWritten = phrase(text, known, pointer)
+    return { asWritten, inGsm7: plain === text ? asWritten : phrase(plain, known, pointer) }
   })
-}
-
-/** @param isAlarm what a device reports may be written in plainer letters; a code or a name of a person may not. */
-function* fillSms(variants: readonly SmsVariant[], scope: Scope, isAlarm: boolean): Iterable<string> {
-  let gsm7Scope: Scope | undefined
-  for (const { asWritten, inGsm7 } of variants) {
-    yield asWritten(scope)
-    // Most texts fit as they are written, and nobody asks for another one.
-    gsm7Scope ??= Object.fromEntries(
-      Object.entries(scope).map(([name, value]) =>
-        typeof value === 'string' && (isAlarm || name === 'validity')
-          ? [name, transliterate(value)]
-          : [name, value],
-      ),
-    )
-    yield inGsm7(gsm7Scope)
+  /** What a device reports may be written in plainer letters; a code or a name of a person may not. */
+  const isOurs = (parameter: string) => kind?.purpose === 'alarm' || parameter === 'validity'
+  return function* (scope) {
+    let gsm7Scope: Scope | undefined
+    for (const { asWritten, inGsm7 } of variants) {
+      yield asWritten(scope)
+      // Most texts fit as they are written, and nobody asks for another one.
+      gsm7Scope ??= Object.fromEntries(
+        Object.entries(scope).map(([parameter, value]) => [
+          parameter,
+          typeof value === 'string' && isOurs(parameter) ? transliterate(value) : value,
+        ]),
+      )
+      yield inGsm7(gsm7Scope)
+    }
   }
 }
 
@@ -260,32 +228,21 @@ function cutPreheader(text: string): string {
 /** Compiled words: plain text with Liquid in it. */
 type Phrase = (scope: Scope) => string
 
-/** Far more than a language's words for the lives of messages have. */
-const MAX_OUTCOMES = 100
-
-interface PhraseCompiler {
-  /**
-   * @param known the variables that it may name
-   * @param pointer where it stands in the language file, to name the line of a fault
-   * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
-   *   later
-   */
-  phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase
-  /** The same for one phrase, several, or none. */
-  phrases(
-    words: string | readonly string[] | undefined,
-    known: ReadonlySet<string>,
-    pointer: string,
-  ): readonly Phrase[]
-}
+/**
+ * @param known the variables that it may name
+ * @param pointer where it stands in the language file, to name the line of a fault
+ * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
+ *   later
+ */
+type CompilePhrase = (words: string, known: ReadonlySet<string>, pointer: string) => Phrase
 
 /**
  * Makes the compiler of a language file's phrases.
  * @param source the file's text
  * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
  */
-function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): PhraseCompiler {
-  function compile(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
+function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): CompilePhrase {
+  const compile: CompilePhrase = (words, known, pointer) => {
     try {
       const compiled = engine.compile(words, known)
       return PRINTING.test(words) ? putTogether(compiled) : compiled
@@ -295,17 +252,10 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
       })
     }
   }
-  function phrase(words: string, known: ReadonlySet<string>, pointer: string): Phrase {
+  return (words, known, pointer) => {
     if (!/\{[{%]/.test(words)) return () => words
     let compiled = compileNow ? compile(words, known, pointer) : undefined
     return scope => (compiled ??= compile(words, known, pointer))(scope)
-  }
-  return {
-    phrase,
-    phrases(words = [], known, pointer) {
-      if (typeof words === 'string') return [phrase(words, known, pointer)]
-      return words.map((one, at) => phrase(one, known, `${pointer}/${at}`))
-    },
   }
 }
 
@@ -313,57 +263,34 @@ function createPhraseCompiler(source: string, engine: Engine, compileNow: boolea
 const PRINTING =
   /^(?:[^{\uE000]|\{(?![{%])|\{\{-?\s*\w+(?:\.[a-z]\w*)?\s*-?\}\}|\{%-?\s*(?:if\s+\w+(?:\.[a-z]\w*)?|else|endif)\s*-?%\})*$/
 
-/** A text that was rendered once, in pieces: text, or the number of the string that goes there. */
-export type Pieces = readonly (string | number)[]
-
-/** Stands in a scope for string number `at`: between two characters of Unicode's private use area, which no template has. */
-export const placeFor = (at: number): string => `\uE000${at}\uE001`
-
-export function piecesOf(rendered: string): Pieces {
-  return rendered.split(/\uE000(\d+)\uE001/).map((piece, i) => (i % 2 === 1 ? Number(piece) : piece))
-}
-
-/** Puts the strings of a message into their places, which takes a fraction of what Liquid takes. */
-export function fillPieces(
-  pieces: Pieces,
-  strings: readonly (string | null)[],
-  escape?: (string: string) => string,
-): string {
-  let filled = ''
-  for (const piece of pieces) {
-    const string = typeof piece === 'string' ? piece : (strings[piece] ?? '')
-    filled += typeof piece === 'string' || escape === undefined ? string : escape(string)
-  }
-  return filled
-}
-
 /**
- * Renders such words once for each set of variables that are there, with places for their values, and only fills those from then on:
- * Liquid takes 10 µs and 18 KB of garbage for an SMS. A value that is neither text nor null is Liquid's to judge.
+ * Such words with places for their values: Liquid takes 10 µs and 18 KB of garbage for an SMS. A value that is neither text, a number
+ * nor null is Liquid's to judge.
  */
 function putTogether(compiled: Compiled): Phrase {
   const paths = compiled.variables.map(name => name.split('.') as [string, string?])
-  const renderedWith = new Map<string, Pieces>()
-  return scope => {
-    let there = ''
-    const values: (string | null)[] = []
-    for (const [name, field] of paths) {
-      const own = scope[name]
-      const value = field === undefined ? own : (own as JsonObject | null | undefined)?.[field]
-      if (typeof value !== 'string' && value !== null) return compiled(scope)
-      there += value === null ? '-' : '+'
-      values.push(value)
-    }
-    let pieces = renderedWith.get(there)
-    if (pieces === undefined) {
-      const places: Record<string, unknown> = {}
-      for (const [at, [name, field]] of paths.entries()) {
-        const place = values[at] === null ? null : placeFor(at)
-        places[name] = field === undefined ? place : { ...(places[name] as object), [field]: place }
+  const prerender = createPrerenderer<Scope, Pieces>(
+    (scope, put) => {
+      const replaced: Record<string, unknown> = {}
+      for (const [name, field] of paths) {
+        const own = put(printedAt(scope, name, field) ?? null)
+        replaced[name] = field === undefined ? own : { ...(replaced[name] as object), [field]: own }
       }
-      pieces = piecesOf(compiled(places))
-      renderedWith.set(there, pieces)
-    }
-    return fillPieces(pieces, values)
+      return replaced
+    },
+    places => piecesOf(compiled(places)),
+  )
+  return scope => {
+    if (paths.some(([name, field]) => printedAt(scope, name, field) === undefined)) return compiled(scope)
+    const { rendered, strings } = prerender(scope)
+    return fillPieces(rendered, strings)
   }
+}
+
+/** What such words print of a variable: its text, or nothing; undefined: that is Liquid's to judge. */
+function printedAt(scope: Scope, name: string, field: string | undefined): string | null | undefined {
+  const own = scope[name]
+  const value = field === undefined ? own : (own as JsonObject | null | undefined)?.[field]
+  if (typeof value === 'number') return String(value)
+  return typeof value === 'string' || value === null ? value : undefined
 }

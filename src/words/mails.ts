@@ -1,8 +1,9 @@
 import type { Sample } from '../messages/samples.ts'
 import { escapeHtml } from '../runtime/html.ts'
 import type { Catalog, MailLayouts } from './catalog.ts'
-import { fillPieces, type MailWords, type Pieces, piecesOf, placeFor } from './language.ts'
+import type { MailWords } from './language.ts'
 import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
+import { createPrerenderer, fillPieces, type Pieces, type Prerender, piecesOf } from './prerender.ts'
 import type { Scope } from './template-engine.ts'
 import { type Brand, scopeOf, webotpLine } from './template-variables.ts'
 
@@ -31,8 +32,7 @@ interface MailOptions {
 
 /** Renders mails: puts words into layouts. */
 export function createMailRenderer(options: MailOptions) {
-  /** The precompiled layouts, by what they decide on. */
-  const precompiled = new WeakMap<MailLayouts, Map<string, Precompiled>>()
+  const prerenderers = new WeakMap<MailLayouts, Prerender<MailScope, Prerendered>>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
     const { language, scope, layouts } = prepare(catalog, sample, options)
@@ -49,9 +49,11 @@ export function createMailRenderer(options: MailOptions) {
       const { subject } = scope
       if (!layouts.isBuiltIn || scope.words.text !== null)
         return { subject, html: encodeBody(layouts.html(scope)), text: encodeBody(layouts.txt(scope)) }
-      const own = precompiled.get(layouts) ?? new Map<string, Precompiled>()
-      precompiled.set(layouts, own)
-      return { subject, ...encodePrecompiled(layouts, scope, own) }
+      const prerender =
+        prerenderers.get(layouts) ??
+        createPrerenderer(replaceStrings, places => prerenderLayouts(layouts, places))
+      prerenderers.set(layouts, prerender)
+      return { subject, ...encodePrerendered(prerender, scope) }
     },
   }
 }
@@ -74,45 +76,30 @@ interface MailScope extends Scope {
   readonly webotp: string | null
 }
 
-interface Precompiled {
+interface Prerendered {
   /** Lines that are always the same are text, encoded already, a line break before each. */
   readonly html: readonly (string | Pieces)[]
   readonly text: Pieces
 }
 
-/** Far more than there are numbers of rows in the mails of one kind. */
-const MAX_PRECOMPILED = 200
-
 /**
- * Encodes both parts of a mail by a precompiled layout. It was rendered once, with places where a message's own strings go; rendering
- * a message then fills them, which takes a fraction of the time (the engine walks some 60 nodes for a layout, and most of what it
- * prints is the same in every mail).
+ * Encodes both parts of a mail by a layout with places for a message's own strings (the engine walks some 60 nodes for a layout, and
+ * most of what it prints is the same in every mail).
  *
  * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what `shape` tells
  * apart. A test compares both over random messages. An operator's layout is rendered as it stands, every time.
  */
-function encodePrecompiled(
-  layouts: MailLayouts,
+function encodePrerendered(
+  prerender: Prerender<MailScope, Prerendered>,
   scope: MailScope,
-  precompiled: Map<string, Precompiled>,
 ): { readonly html: Body; readonly text: Body } {
   const { before, after, details, shows_code, code_length } = scope.words
-  const strings: (string | null)[] = []
-  let shape = `${before.length}.${after.length}.${details.length}.${shows_code}.${code_length}.`
-  replaceStrings(scope, string => {
-    shape += string === null ? '0' : '1'
-    strings.push(string)
-    return null
-  })
-  let layout = precompiled.get(shape)
-  if (layout === undefined) {
-    layout = precompile(layouts, scope)
-    if (precompiled.size < MAX_PRECOMPILED) precompiled.set(shape, layout)
-  }
+  const shape = `${before.length}.${after.length}.${details.length}.${shows_code}.${code_length}.`
+  const { rendered, strings } = prerender(scope, shape)
   let html = ''
-  for (const part of layout.html)
+  for (const part of rendered.html)
     html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml))
-  return { html: quotedPrintable(html), text: encodeBody(fillPieces(layout.text, strings)) }
+  return { html: quotedPrintable(html), text: encodeBody(fillPieces(rendered.text, strings)) }
 }
 
 interface Link {
@@ -144,13 +131,7 @@ function replaceStrings(scope: MailScope, put: (string: string | null) => string
   }
 }
 
-/** Renders the layouts with a place for each of those strings. */
-function precompile({ html, txt }: MailLayouts, scope: MailScope): Precompiled {
-  let number = -1
-  const places = replaceStrings(scope, string => {
-    number += 1
-    return string === null ? null : placeFor(number)
-  })
+function prerenderLayouts({ html, txt }: MailLayouts, places: Scope): Prerendered {
   const parts: (string | Pieces)[] = []
   for (const line of html(places).split(/\r?\n/)) {
     const pieces = piecesOf(line)
