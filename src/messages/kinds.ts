@@ -13,12 +13,15 @@ export interface MessageKind {
   readonly purpose: Purpose
   /** Parameters without which its words are not used. */
   readonly required: readonly string[]
-  /** Parameters that its words mention when they are there. The validity is one wherever the contract lists it. */
-  readonly optional: readonly string[]
+  /** All parameters that its words mention when they are there. The validity is one wherever the contract lists it. */
+  readonly params: readonly string[]
   /** The parameter that is the link behind the button. */
-  readonly linkParam?: string
-  /** A message of this kind: for the sandbox, the command `preview` and tests. A mail without a subject has its heading for one. */
-  readonly sample: { readonly subject?: string; readonly params: Readonly<Record<string, string>> }
+  readonly linkParam?: string | undefined
+  /** A message of this kind, with all parameters: for the sandbox, the command `preview` and tests. A mail without a subject has its heading for one. */
+  readonly sample: {
+    readonly subject?: string | undefined
+    readonly params: Readonly<Record<string, string>>
+  }
 }
 
 /**
@@ -34,36 +37,15 @@ export interface CallbackKind extends MessageKind {
 /** Every kind that the platform calls back with, in the order of its tables. */
 export const callbackKinds: readonly CallbackKind[] = [
   // E-mail type 1: the link that activates a new account.
-  {
-    name: 'registration-activation',
-    channel: 'email',
-    type: 1,
-    purpose: 'link',
-    required: ['url'],
-    optional: ['hour'],
-    linkParam: 'url',
-    sample: {
-      subject: 'Activate your account',
-      params: {
-        url: 'https://console.example.com/#!activate/c2FtcGxlLWNvZGU=?lang=en&from=mail',
-        hour: '24',
-      },
-    },
-  },
+  linkKind(1, 'registration-activation', 'link', 'url', 'Activate your account', {
+    url: 'https://console.example.com/#!activate/c2FtcGxlLWNvZGU=?lang=en&from=mail',
+    hour: '24',
+  }),
   // E-mail type 2: the link that lets a user choose a new password.
-  {
-    name: 'password-reset',
-    channel: 'email',
-    type: 2,
-    purpose: 'link',
-    required: ['url'],
-    optional: ['hour'],
-    linkParam: 'url',
-    sample: {
-      subject: 'Reset your password',
-      params: { url: 'https://console.example.com/reset?token=Zm9vYmFyLTEyMzQ1Njc4&step=2', hour: '2' },
-    },
-  },
+  linkKind(2, 'password-reset', 'link', 'url', 'Reset your password', {
+    url: 'https://console.example.com/reset?token=Zm9vYmFyLTEyMzQ1Njc4&step=2',
+    hour: '2',
+  }),
   // E-mail type 3: the code that confirms a change of phone number. The contract prints the same layout for
   // the activation code, so its words must be true for that as well.
   codeKind('email', 3, 'phone-change', { code: '428913', hour: '0.5' }, 'Change your phone number'),
@@ -74,28 +56,13 @@ export const callbackKinds: readonly CallbackKind[] = [
   // without `code`; without one there is nothing to say but the plain text.
   codeKind('email', 6, 'recovery-code', { code: '096471', hour: '1' }, 'Recover your password'),
   // E-mail type 7: a link to a file. Nothing is ever fetched.
-  {
-    name: 'file',
-    channel: 'email',
-    type: 7,
-    purpose: 'file',
-    required: ['download_url'],
-    optional: [],
-    linkParam: 'download_url',
-    sample: {
-      subject: 'Your export is ready',
-      params: { download_url: 'https://files.example.com/exports/devices-2026-11.xlsx?expires=1795219200' },
-    },
-  },
+  linkKind(7, 'file', 'file', 'download_url', 'Your export is ready', {
+    download_url: 'https://files.example.com/exports/devices-2026-11.xlsx?expires=1795219200',
+  }),
   // E-mail type 8: a device of the enterprise raised an alarm.
   {
-    name: 'member-alarm',
-    channel: 'email',
     type: 8,
-    purpose: 'alarm',
-    required: [],
-    optional: ['username', 'corporation', 'productName', 'time', 'email'],
-    sample: {
+    ...alarmKind('member-alarm', [], {
       subject: 'Device alarm',
       params: {
         username: 'Lin Wei',
@@ -104,29 +71,17 @@ export const callbackKinds: readonly CallbackKind[] = [
         time: '2026-11-20 14:32:05',
         email: 'lin.wei@example.com',
       },
-    },
+    }),
   },
   // E-mail type 9: the link that lets a member of the enterprise recover the password.
-  {
-    name: 'member-password-recovery',
-    channel: 'email',
-    type: 9,
-    purpose: 'link',
-    required: ['url'],
-    optional: ['username', 'email', 'verifycode', 'time', 'hour'],
-    linkParam: 'url',
-    sample: {
-      subject: 'Recover your member password',
-      params: {
-        url: 'https://console.example.com/#!recover/aGVsbG8rd29ybGQ=',
-        username: 'Lin Wei',
-        email: 'lin.wei@example.com',
-        verifycode: 'MTIzNDU2Nzg5MA==',
-        time: '2026-11-20 14:32:05',
-        hour: '24',
-      },
-    },
-  },
+  linkKind(9, 'member-password-recovery', 'link', 'url', 'Recover your member password', {
+    url: 'https://console.example.com/#!recover/aGVsbG8rd29ybGQ=',
+    username: 'Lin Wei',
+    email: 'lin.wei@example.com',
+    verifycode: 'MTIzNDU2Nzg5MA==',
+    time: '2026-11-20 14:32:05',
+    hour: '24',
+  }),
   // SMS type 1: the code that confirms a registration.
   codeKind('sms', 1, 'registration-code', { code: '604817', minute: '10' }),
   // SMS type 2: the code of somebody who forgot the password.
@@ -137,6 +92,27 @@ export const callbackKinds: readonly CallbackKind[] = [
   codeKind('sms', 4, 'login-code', { code: '351706', minute: '5' }),
 ]
 
+/** A kind of mail that gives a link, without which it says nothing. */
+function linkKind(
+  type: number,
+  name: string,
+  purpose: 'link' | 'file',
+  linkParam: string,
+  subject: string,
+  params: Readonly<Record<string, string>>,
+): CallbackKind {
+  return {
+    type,
+    name,
+    channel: 'email',
+    purpose,
+    required: [linkParam],
+    params: Object.keys(params),
+    linkParam,
+    sample: { subject, params },
+  }
+}
+
 /** A kind that says a code, and how long it is good for. */
 function codeKind(
   channel: Channel,
@@ -145,49 +121,47 @@ function codeKind(
   params: Readonly<Record<string, string>>,
   subject?: string,
 ): CallbackKind {
-  const optional = [VALIDITY_UNIT[channel]]
-  return { name, channel, type, purpose: 'code', required: ['code'], optional, sample: { subject, params } }
+  return {
+    type,
+    name,
+    channel,
+    purpose: 'code',
+    required: ['code'],
+    params: Object.keys(params),
+    sample: { subject, params },
+  }
+}
+
+/** A kind of mail that says what a device has done. */
+function alarmKind(name: string, required: readonly string[], sample: MessageKind['sample']): MessageKind {
+  return { name, channel: 'email', purpose: 'alarm', required, params: Object.keys(sample.params), sample }
 }
 
 /** A rule of the platform's is broken by a device. */
-const deviceAlert: MessageKind = {
-  name: 'device-alert',
-  channel: 'email',
-  purpose: 'alarm',
-  required: ['device'],
-  optional: ['product', 'mac', 'rule', 'condition', 'content', 'current', 'count', 'time', 'since'],
-  sample: {
-    params: {
-      device: '1144502133',
-      product: '1607d2b64f8a1f41',
-      mac: 'A4C138F0112B',
-      rule: 'rule-temperature',
-      condition: 'Temperature above -15 C for 5 minutes',
-      content: 'Freezer too warm: check the door',
-      current: '-11.5',
-      count: '3',
-      time: '2026-11-20 14:32:05 UTC',
-      since: '2026-11-20 14:27:05 UTC',
-    },
+const deviceAlert = alarmKind('device-alert', ['device'], {
+  params: {
+    device: '1144502133',
+    product: '1607d2b64f8a1f41',
+    mac: 'A4C138F0112B',
+    rule: 'rule-temperature',
+    condition: 'Temperature above -15 C for 5 minutes',
+    content: 'Freezer too warm: check the door',
+    current: '-11.5',
+    count: '3',
+    time: '2026-11-20 14:32:05 UTC',
+    since: '2026-11-20 14:27:05 UTC',
   },
-}
+})
 
 /** A device lost its connection to the platform. */
-const deviceOffline: MessageKind = {
-  name: 'device-offline',
-  channel: 'email',
-  purpose: 'alarm',
-  required: ['device'],
-  optional: ['product', 'project', 'time'],
-  sample: {
-    params: {
-      device: '1144502133',
-      product: '1607d2b64f8a1f41',
-      project: 'ac0401',
-      time: '2026-11-20 14:32:05 UTC',
-    },
+const deviceOffline = alarmKind('device-offline', ['device'], {
+  params: {
+    device: '1144502133',
+    product: '1607d2b64f8a1f41',
+    project: 'ac0401',
+    time: '2026-11-20 14:32:05 UTC',
   },
-}
+})
 
 /**
  * The service's own notifications about watched devices (docs/alerts.md), each by mail and SMS. The platform never calls back with
@@ -202,22 +176,15 @@ const alertKinds: readonly MessageKind[] = [
   },
   deviceOffline,
   { ...deviceOffline, name: 'device-online' },
-  {
-    name: 'device-event',
-    channel: 'email',
-    purpose: 'alarm',
-    required: ['device'],
-    optional: ['event', 'values', 'product', 'time'],
-    sample: {
-      params: {
-        device: '1144502133',
-        event: 'door_forced',
-        values: 'door: 2, battery: 71',
-        product: '1607d2b64f8a1f41',
-        time: '2026-11-20 14:32:05 UTC',
-      },
+  alarmKind('device-event', ['device'], {
+    params: {
+      device: '1144502133',
+      event: 'door_forced',
+      values: 'door: 2, battery: 71',
+      product: '1607d2b64f8a1f41',
+      time: '2026-11-20 14:32:05 UTC',
     },
-  },
+  }),
 ]
 
 /** Every kind that there are words for. */

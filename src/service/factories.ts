@@ -118,9 +118,9 @@ export async function openSmsTemplates(
   const { openSmsTemplateFile } = await import('../providers/sms-template-file.ts')
   const kinds = messageKinds
     .filter(({ channel }) => channel === 'sms')
-    .map(({ name, purpose, required, optional }) => {
+    .map(({ name, purpose, params }) => {
       const minute = purpose === 'code' ? ['minute'] : []
-      return [name, [...new Set([...required, ...optional, ...minute])]] as const
+      return [name, [...new Set([...params, ...minute])]] as const
     })
   const templates = openSmsTemplateFile({
     path,

@@ -34,11 +34,7 @@ const WORDS = 'heading preheader before text shows_code code_length details butt
 
 /** The parameters that the words of these kinds may name. */
 function paramsOf(kinds: readonly MessageKind[]): readonly string[] {
-  return kinds.flatMap(({ channel, required, optional }) => [
-    ...required,
-    ...optional,
-    VALIDITY_UNIT[channel],
-  ])
+  return kinds.flatMap(({ channel, params }) => [...params, VALIDITY_UNIT[channel]])
 }
 
 const paramsOfAll = (channel: Channel) => paramsOf(messageKinds.filter(kind => kind.channel === channel))

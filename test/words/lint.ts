@@ -66,7 +66,7 @@ function lintMail(renderer: Renderer, sample: Sample, locale: string, report: Re
   }
   if (BUTTON.test(text)) report('the text speaks of a button, and has none')
 
-  for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])]) {
+  for (const key of kind?.params ?? []) {
     if (key === kind?.linkParam) lintLinks(renderer, message, key, report)
     else if (key === VALIDITY_UNIT.email) lintValidity(renderer, message, report)
     else {
@@ -137,8 +137,7 @@ function lintSms(
   if (webotpDomain !== undefined && code !== undefined && !text.endsWith(`\n@${webotpDomain} #${code}`))
     report('has no room for the line that fills the code in')
   if (LIQUID.test(text)) report('Liquid is left in the message')
-  for (const key of [...(kind?.required ?? []), ...(kind?.optional ?? [])])
-    lintOrder(textOf(withParam(message, key, NEGATIVE)), key, report)
+  for (const key of kind?.params ?? []) lintOrder(textOf(withParam(message, key, NEGATIVE)), key, report)
   for (const key of kind?.required ?? []) {
     const text = textOf(withParam(message, key, 'x{{code}}y'))
     if (!text.includes('x{{code}}y')) report(`the text does not show ${key} as it is`)
@@ -149,7 +148,7 @@ function lintSms(
   }
   // With the WebOTP line only the shorter variants count, since they may leave it out.
   const unit = VALIDITY_UNIT.sms
-  if (webotpDomain === undefined && kind?.optional.includes(unit)) {
+  if (webotpDomain === undefined && kind?.params.includes(unit)) {
     const [one, other] = ['7', '11'].map(value => textOf(withParam(message, unit, value)))
     const hasRoom = countSegments(`${one}${' '.repeat(VALIDITY_UNITS)}`).segments === 1
     if (one === other && hasRoom) report(`does not say how long it is valid (${unit})`)

@@ -185,7 +185,9 @@ t.test('a precompiled layout gives the same bytes as the layout, whatever the me
       ),
       also: fc.record(
         Object.fromEntries(
-          kind.optional.map(key => [key, key === 'hour' ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
+          kind.params
+            .filter(key => !kind.required.includes(key))
+            .map(key => [key, key === 'hour' ? fc.constantFrom('1', '0.5', '72', 'x') : clean]),
         ),
         { requiredKeys: [] },
       ),
