@@ -71,7 +71,11 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
     if (channel === 'email' && subject === null) return invalid('/subject', 'is missing or blank')
     if (subject && 'fault' in subject) return invalid('/subject', subject.fault)
 
-    const plainField = readText(readOwn(body, keys.plain), text => findPlainTextFault(channel, text, options))
+    const plainField = readField(
+      readOwn(body, keys.plain),
+      text => findTextFault(text) ?? findPlainTextFault(channel, text, options),
+      text => text.trim(),
+    )
     const plain = textOf(plainField)
     const type = textOf(readLine(readOwn(given, 'type')))
     const kind = type === undefined ? undefined : findKindByType(channel, type)
@@ -112,11 +116,11 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
 function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy) {
   const params: Record<string, string> = {}
   let fault: Invalid | undefined
-  for (const key of [...kind.required, ...kind.optional]) {
+  for (const key of kind.params) {
     if (key === VALIDITY_UNIT[kind.channel]) continue
     const value = readOwn(given, key)
-    const read = key === kind.linkParam ? readLink : key === 'code' ? readCode : readName
-    const field = read(value, linkPolicy)
+    const findFault = { [kind.linkParam ?? '']: linkPolicy, code: findTypedFault }[key]
+    const field = findFault === undefined ? readName(value) : readField(value, findFault)
     if (field && 'text' in field) params[key] = field.text
     else if (kind.required.includes(key))
       fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field?.fault ?? 'is missing or blank')
@@ -167,25 +171,38 @@ function readOwn(object: object, key: string): unknown {
   return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined
 }
 
-/** A value on one line: code, name, time, number. */
-function readLine(value: unknown): FieldResult {
+/**
+ * Reads a field. @param findFault says why its text must not be sent. @param clean takes away what stands around the text before it is
+ * judged: of a value on one line blanks alone, so that a line end is a fault
+ */
+function readField(
+  value: unknown,
+  findFault: (text: string) => string | null,
+  clean: (text: string) => string = trimBlanks,
+): FieldResult {
   if (isAbsent(value)) return null
-  if (typeof value === 'number') return numberAsText(value)
-  if (typeof value !== 'string') return { fault: 'is neither text nor a number' }
-  const line = trimBlanks(value)
-  const fault = findLineFault(line)
-  if (fault !== null) return { fault }
-  if (value.length > MAX_VALUE) return { fault: `is longer than ${MAX_VALUE} characters` }
-  return { text: line.trim() }
+  if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'is neither text nor a number' }
+  const text = typeof value === 'string' ? clean(value) : numberAsText(value)
+  if (text === null) return { fault: 'is a number that cannot be read exactly' }
+  const fault = findFault(text)
+  return fault === null ? { text: text.trim() } : { fault }
 }
 
-/** A code that somebody types: short, and nothing that can be clicked. */
-function readCode(value: unknown): FieldResult {
-  const field = readLine(value)
-  if (field === null || 'fault' in field) return field
-  if (field.text.length > MAX_CODE) return { fault: `is longer than ${MAX_CODE} characters` }
-  const fault = findCodeFault(field.text) ?? (findLinksInText(field.text).length > 0 ? 'holds a link' : null)
-  return fault === null ? field : { fault }
+/** A value on one line: code, name, time, number. */
+function readLine(value: unknown): FieldResult {
+  return readField(value, findValueFault)
+}
+
+function findValueFault(line: string): string | null {
+  return findLineFault(line) ?? (line.length > MAX_VALUE ? `is longer than ${MAX_VALUE} characters` : null)
+}
+
+/** Says why a text is no code that somebody types: short, and nothing that can be clicked. */
+function findTypedFault(code: string): string | null {
+  const fault = findValueFault(code)
+  if (fault !== null) return fault
+  if (code.length > MAX_CODE) return `is longer than ${MAX_CODE} characters`
+  return findCodeFault(code) ?? (findLinksInText(code).length > 0 ? 'holds a link' : null)
 }
 
 /** Reads a name of somebody or something. It keeps its place, a tab in it is a blank, and a link in it is shown and cannot be clicked. */
@@ -194,33 +211,13 @@ function readName(value: unknown): FieldResult {
   return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
 }
 
-/** Reads a link. The reader gets it as it came, without the blanks around it, or not at all. @param findFault says why it must not be sent */
-function readLink(value: unknown, findFault: (url: string) => string | null): FieldResult {
-  if (isAbsent(value)) return null
-  if (typeof value !== 'string') return { fault: 'is not a string' }
-  const link = trimBlanks(value)
-  const fault = findFault(link)
-  return fault === null ? { text: link } : { fault }
-}
-
-/** Reads running text of several lines. @param findFault says why the text must not be sent, besides its characters */
-function readText(value: unknown, findFault: (text: string) => string | null): FieldResult {
-  if (isAbsent(value)) return null
-  if (typeof value === 'number') return numberAsText(value)
-  if (typeof value !== 'string') return { fault: 'is not a string' }
-  const text = value.trim()
-  const fault = findTextFault(text) ?? findFault(text)
-  return fault === null ? { text } : { fault }
-}
-
 /**
  * A number as it was written. JSON.parse rounds integers beyond 2^53 and decimals beyond 15 digits, makes Infinity of
- * 1e400, and String writes 1e-7 for 0.0000001: any of them would send a wrong code.
+ * 1e400, and String writes 1e-7 for 0.0000001: any of them would send a wrong code, so there is none.
  */
-function numberAsText(value: number): FieldResult {
+function numberAsText(value: number): string | null {
   const text = String(value)
-  const exact = Number.isSafeInteger(value) || /^-?(?=[\d.]{3,16}$)\d+\.\d+$/.test(text)
-  return exact ? { text } : { fault: 'is a number that cannot be read exactly' }
+  return Number.isSafeInteger(value) || /^-?(?=[\d.]{3,16}$)\d+\.\d+$/.test(text) ? text : null
 }
 
 /**
