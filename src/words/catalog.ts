@@ -18,7 +18,7 @@ export interface Catalog {
 
 /** Both parts of a mail: a kind's own html or text, in this language's version first, or the layout. */
 export interface MailLayouts extends Readonly<Record<Part, Compiled>> {
-  /** All of it came with the service: what the built-in layouts do with a message is known (see mails.ts). */
+  /** Both came with the service: what the built-in layouts do with a message is known (see mails.ts). */
   readonly isBuiltIn: boolean
 }
 
@@ -28,15 +28,14 @@ export interface Loaded {
 }
 
 type Part = 'html' | 'txt'
-const PARTS: readonly Part[] = ['html', 'txt']
 
-/** The text of each template that is used, and the engine with the layout that it may extend. */
-type Sources = ReadonlyMap<string, Source>
-
-interface Source {
-  readonly source: string
-  readonly engine: Engine
+interface Template {
+  readonly compiled: Compiled
+  readonly isBuiltIn: boolean
 }
+
+/** Finds the template of a kind: its own in this language, its own in all, or the layout. */
+type FindTemplate = (name: string, tag: string) => Template
 
 /** Takes the first text of a file that passes: as it is now, as it last was good, the built-in one. */
 type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
@@ -60,65 +59,34 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     return languages
   }
 
-  /** The layouts, and the kinds' own templates in `files`. */
+  /** Loads one part of all mails: the layout, and the kinds' own templates among `files`. */
   function loadTemplates(
+    part: Part,
     files: readonly string[],
     take: Take,
     languages: ReadonlyMap<string, WordLanguage>,
     english: WordLanguage,
-  ): Sources {
-    const sources = new Map<string, Source>()
-    for (const part of PARTS) {
-      const escape = part === 'html' ? 'html' : 'none'
-      const layout = `layout.${part}`
-      const layoutSource = take(layout, text => {
-        // The built-in one is tried by the tests.
-        if (text !== ours.get(layout))
-          renderSamples(createEngine(escape).compile(text, layoutVariables), english, brand)
-        return text
-      })
-      if (layoutSource === undefined) throw new Error(`the built-in ${layout} is missing`)
-      const engine = createEngine(escape, { [layout]: layoutSource })
-      sources.set(layout, { source: layoutSource, engine })
-      for (const file of files) {
-        if (!file.endsWith(`.${part}`)) continue
-        const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
-        const source = take(file, text => validateOwnTemplate(text, name, tag, engine, languages, brand))
-        if (source !== undefined) sources.set(file, { source, engine })
-      }
+  ): FindTemplate {
+    const escape = part === 'html' ? 'html' : 'none'
+    const file = `layout.${part}`
+    const layout = take(file, text => {
+      const compiled = createEngine(escape).compile(text, layoutVariables)
+      const isBuiltIn = text === ours.get(file)
+      // The built-in one is tried by the tests.
+      if (!isBuiltIn) renderSamples(compiled, english, brand)
+      return { text, compiled, isBuiltIn }
+    })
+    if (layout === undefined) throw new Error(`the built-in ${file} is missing`)
+    // A template of a kind may extend the layout.
+    const engine = createEngine(escape, { [file]: layout.text })
+    const own = new Map<string, Template>()
+    for (const file of files.filter(each => each.endsWith(`.${part}`))) {
+      const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
+      const compiled = take(file, text => compileOwnTemplate(text, name, tag, engine, languages, brand))
+      if (compiled !== undefined) own.set(file, { compiled, isBuiltIn: false })
     }
-    return sources
-  }
-
-  /** Finds the templates of a kind, and compiles them when they are first needed. */
-  function createLayoutLookup(sources: Sources): Catalog['layoutsFor'] {
-    const found = new Map<string, MailLayouts>()
-    const compiled = new Map<string, Compiled>()
-
-    function template(file: string): Compiled {
-      const source = sources.get(file)
-      if (!source) throw new Error(`there is no ${file}`)
-      // Kinds without a file of their own share the layout.
-      const template = compiled.get(file) ?? source.engine.compile(source.source, layoutVariables)
-      compiled.set(file, template)
-      return template
-    }
-
-    return (name, tag) => {
-      const key = `${tag}/${name}`
-      const known = found.get(key)
-      if (known !== undefined) return known
-      const files = { html: fileFor(sources, 'html', name, tag), txt: fileFor(sources, 'txt', name, tag) }
-      // A file that extends the layout may print everything that the layout prints.
-      const used = [files.html, files.txt, 'layout.html', 'layout.txt']
-      const layouts = {
-        html: template(files.html),
-        txt: template(files.txt),
-        isBuiltIn: used.every(file => sources.get(file)?.source === ours.get(file)),
-      }
-      found.set(key, layouts)
-      return layouts
-    }
+    return (name, tag) =>
+      own.get(`messages/${name}.${tag}.${part}`) ?? own.get(`messages/${name}.${part}`) ?? layout
   }
 
   return {
@@ -131,11 +99,13 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
       for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
-      const sources = loadTemplates(listIn('messages/'), take, languages, english)
+      const files = listIn('messages/')
+      const html = loadTemplates('html', files, take, languages, english)
+      const txt = loadTemplates('txt', files, take, languages, english)
       const catalog = {
         languages,
         languageFor: createLanguageLookup(languages, english),
-        layoutsFor: createLayoutLookup(sources),
+        layoutsFor: createLayoutLookup(html, txt),
       }
       return { catalog, problems }
     },
@@ -193,10 +163,19 @@ function createLanguageLookup(
   }
 }
 
-/** A kind's own file in this language, its own in all, or the layout. */
-function fileFor(sources: Sources, part: Part, name: string, tag: string): string {
-  const own = [`messages/${name}.${tag}.${part}`, `messages/${name}.${part}`]
-  return own.find(file => sources.has(file)) ?? `layout.${part}`
+/** Keeps what it finds: the same object is given at every call. */
+function createLayoutLookup(findHtml: FindTemplate, findTxt: FindTemplate): Catalog['layoutsFor'] {
+  const found = new Map<string, MailLayouts>()
+  return (name, tag) => {
+    const key = `${tag}/${name}`
+    const known = found.get(key)
+    if (known !== undefined) return known
+    const [html, txt] = [findHtml(name, tag), findTxt(name, tag)]
+    const isBuiltIn = html.isBuiltIn && txt.isBuiltIn
+    const layouts = { html: html.compiled, txt: txt.compiled, isBuiltIn }
+    found.set(key, layouts)
+    return layouts
+  }
 }
 
 /** The words and plural forms that a language lacks, as warnings. */
@@ -262,22 +241,23 @@ function canonicalTag(tag: string): string | null {
   }
 }
 
-/** Validates a kind's own html or text on samples, and gives it back. @throws TemplateFault, or Error that says what is wrong */
-function validateOwnTemplate(
+/** Compiles a kind's own html or text, and tries it on samples. @throws TemplateFault, or Error that says what is wrong */
+function compileOwnTemplate(
   text: string,
   name: string,
   tag: string | undefined,
   engine: Engine,
   languages: ReadonlyMap<string, WordLanguage>,
   brand: Brand,
-): string {
+): Compiled {
   if (name !== PLAIN_KIND && !findKind('email', name)) throw new Error(`no kind of mail is called ${name}`)
   const language = languages.get(tag ?? FALLBACK)
   if (!language) throw new Error(`no language is called ${tag}`)
   if (!language.kinds.has(`email/${name}`))
     throw new Error(`locales/${tag}.json has no words for ${name}, so nobody would get this`)
-  renderSamples(engine.compile(text, layoutVariables), language, brand, name)
-  return text
+  const compiled = engine.compile(text, layoutVariables)
+  renderSamples(compiled, language, brand, name)
+  return compiled
 }
 
 /** Renders the samples, with all parameters and with the required ones, so that what would fail for a reader fails here. */

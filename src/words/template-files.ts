@@ -32,18 +32,15 @@ export interface TemplateFiles {
 export function readTemplates(dir: string): TemplateFiles {
   const texts = new Map<string, string>()
   const problems: TemplateProblem[] = []
+  const refuse = (file: string, error: unknown) =>
+    problems.push({ file, reason: say('cannot be read ({code})', { code: codeOf(error) }), is: 'refused' })
   for (const [folder, pattern] of Object.entries(FOLDERS)) {
     let names: readonly string[] = []
     try {
       names = readdirSync(join(dir, folder)).sort()
     } catch (error) {
       // Only the directory itself must be there; an operator who changes one thing has one folder.
-      if (folder === '' || codeOf(error) !== 'ENOENT')
-        problems.push({
-          file: folder || '.',
-          reason: say('cannot be read ({code})', { code: codeOf(error) }),
-          is: 'refused',
-        })
+      if (folder === '' || codeOf(error) !== 'ENOENT') refuse(folder || '.', error)
     }
     for (const name of names) {
       const file = folder === '' ? name : `${folder}/${name}`
@@ -57,11 +54,7 @@ export function readTemplates(dir: string): TemplateFiles {
       try {
         texts.set(file, readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
       } catch (error) {
-        problems.push({
-          file,
-          reason: say('cannot be read ({code})', { code: codeOf(error) }),
-          is: 'refused',
-        })
+        refuse(file, error)
       }
     }
   }
