@@ -15,8 +15,7 @@ const OUR_FAULT = { share: 0.2, fewest: 20 }
  */
 export function refuseBounced(outbox: Outbox, now: () => number): Outbox['accept'] {
   async function findRefused(messages: readonly Acceptance[]): Promise<ReadonlySet<Acceptance>> {
-    const refusable: Acceptance[] = []
-    for (const each of messages) if (!each.held && lifeOfRefusal(each.message) !== null) refusable.push(each)
+    const refusable = messages.filter(each => !each.held && lifeOfRefusal(each.message) !== null)
     if (refusable.length === 0) return new Set()
     const names = [...new Set(refusable.map(({ recipientHash }) => bounceNote(recipientHash)))]
     const notes = await outbox.memos.readMemos(names)

@@ -50,28 +50,19 @@ export function readBounces(message: Uint8Array): readonly BouncedMail[] {
   const boundary = BOUNDARY.exec(head.get('content-type') ?? '')
   if (boundary === null) return readArrived(head)
   const parts = partsOf(text, boundary[1] ?? boundary[2] ?? '', lines)
-  const returned =
-    parts
-      .find(({ type }) => RETURNED.has(type))
-      ?.read()
-      .next() ?? NO_FIELDS
+  const find = (type: RegExp) => parts.find(part => type.test(part.type))?.read()
+  const returned = find(RETURNED)?.next() ?? NO_FIELDS
   const ids = [returned.get(ID_HEADER.toLowerCase()), returned.get('message-id'), head.get('in-reply-to')]
   const original = { ids, to: returned.get('to') }
-  const status = parts.find(({ type }) => STATUS.has(type))
-  if (status !== undefined) return readStatus(status.read(), original)
-  const feedback = parts.find(({ type }) => type === 'message/feedback-report')
-  return feedback === undefined ? [] : readComplaint(feedback.read().next() ?? NO_FIELDS, original)
+  const status = find(STATUS)
+  if (status !== undefined) return readStatus(status, original)
+  return readComplaint(find(COMPLAINT)?.next() ?? NO_FIELDS, original)
 }
 
 const BOUNDARY = /^multipart\/report\b.*?;\s*boundary\s*=\s*(?:"([^"]+)"|([^\s";]+))/is
-const STATUS: ReadonlySet<string> = new Set(['message/delivery-status', 'message/global-delivery-status'])
-const RETURNED: ReadonlySet<string> = new Set([
-  'message/rfc822',
-  'message/global',
-  'text/rfc822-headers',
-  'message/rfc822-headers',
-  'message/global-headers',
-])
+const STATUS = /^message\/(?:global-)?delivery-status$/
+const COMPLAINT = /^message\/feedback-report$/
+const RETURNED = /^(?:message\/(?:rfc822|global)(?:-headers)?|text\/rfc822-headers)$/
 
 /** The mail that a report is about, as far as the report gives it back. */
 interface Original {
@@ -182,10 +173,10 @@ function readStatus(fields: FieldReader, { ids }: Original): readonly BouncedMai
 function readComplaint(report: Fields, { ids, to }: Original): readonly BouncedMail[] {
   const id = findId([report.get('original-envelope-id'), ...ids])
   const recipients = addressOf(report.get('original-rcpt-to') ?? to)
-  if (id === undefined || recipients.length === 0) return []
-  return report.get('feedback-type')?.toLowerCase() === 'abuse'
-    ? [{ id, recipients, code: 'complaint', said: '' }]
-    : []
+  const isAbuse = report.get('feedback-type')?.toLowerCase() === 'abuse'
+  return id === undefined || recipients.length === 0 || !isAbuse
+    ? []
+    : [{ id, recipients, code: 'complaint', said: '' }]
 }
 
 function readArrived(head: Fields): readonly BouncedMail[] {
