@@ -102,13 +102,13 @@ export interface BrandSettings {
 }
 
 const DEFAULT_COLOR = '#1f5fd0'
+const BLACK = '#000000'
+const WHITE = '#ffffff'
 /** The grounds that the built-in layout puts text on; the harder one of each pair decides. */
 const LIGHT_PAGE = '#f3f4f6'
 const DARK_CARD = '#1b1e24'
 /** WCAG 2.2, 1.4.3: contrast of normal text, level AA. */
 const READABLE = 4.5
-
-type Rgb = readonly [number, number, number]
 
 /** The brand as templates see it: besides the settings, colours that stay readable whatever the brand's own is. */
 export interface Brand {
@@ -129,51 +129,48 @@ export interface Brand {
 
 /** @throws TypeError when the colour is not `#rgb` or `#rrggbb`. */
 export function createBrand({ name, url, color = DEFAULT_COLOR }: BrandSettings): Brand {
-  const own = parse(color)
-  const hex = format(own)
-  const ink = mixUntilReadable(own, [0, 0, 0], parse(LIGHT_PAGE))
-  const ink_dark = mixUntilReadable(own, [255, 255, 255], parse(DARK_CARD))
-  const onWhite = contrast(own, [255, 255, 255])
+  const own = format(parse(color))
+  const ink = mixUntilReadable(own, BLACK, LIGHT_PAGE)
+  const ink_dark = mixUntilReadable(own, WHITE, DARK_CARD)
+  const onWhite = contrastOf(own, WHITE)
   return {
     name,
     url: url ?? null,
     url_text: url === undefined ? null : url.replace(/^https?:\/\//i, '').replace(/\/$/, ''),
-    color: hex,
-    on_color: onWhite >= READABLE ? '#ffffff' : contrast(own, [0, 0, 0]) >= onWhite ? '#000000' : '#ffffff',
-    ink: format(ink),
-    ink_dark: format(ink_dark),
-    edge: onWhite < 1.5 ? format(ink) : contrast(own, parse(DARK_CARD)) < 1.5 ? format(ink_dark) : hex,
+    color: own,
+    on_color: onWhite >= READABLE || onWhite > contrastOf(own, BLACK) ? WHITE : BLACK,
+    ink,
+    ink_dark,
+    edge: onWhite < 1.5 ? ink : contrastOf(own, DARK_CARD) < 1.5 ? ink_dark : own,
   }
 }
 
-/** WCAG 2.2 contrast ratio of two `#rrggbb` colours, 1 to 21. */
-export function contrastOf(a: string, b: string): number {
-  return contrast(parse(a), parse(b))
-}
-
 /** `from`, mixed with just enough of `to` to be read on `ground`. */
-function mixUntilReadable(from: Rgb, to: Rgb, ground: Rgb): Rgb {
+function mixUntilReadable(from: string, to: string, ground: string): string {
+  const goal = parse(to)
   for (let share = 0; share < 1; share += 0.02) {
-    const mixed = from.map((value, i) => Math.round(value + ((to[i] ?? 0) - value) * share))
-    const color: Rgb = [mixed[0] ?? 0, mixed[1] ?? 0, mixed[2] ?? 0]
-    if (contrast(color, ground) >= READABLE) return color
+    const mixed = parse(from).map((value, i) => Math.round(value + ((goal[i] ?? 0) - value) * share))
+    if (contrastOf(format(mixed), ground) >= READABLE) return format(mixed)
   }
   return to
 }
 
-function contrast(a: Rgb, b: Rgb): number {
-  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x)
-  return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05)
+/** WCAG 2.2 contrast ratio of two colours, `#rgb` or `#rrggbb`: 1 to 21. */
+export function contrastOf(a: string, b: string): number {
+  const [one, other] = [luminance(a) + 0.05, luminance(b) + 0.05]
+  return Math.max(one, other) / Math.min(one, other)
 }
 
 /** Relative luminance, WCAG 2.2. */
-function luminance([r, g, b]: Rgb): number {
-  const linear = (value: number) =>
-    value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4
-  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+function luminance(color: string): number {
+  const [r = 0, g = 0, b = 0] = parse(color).map(value =>
+    value <= 10.31475 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+  )
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
-function parse(color: string): Rgb {
+/** Red, green and blue, 0 to 255 each. */
+function parse(color: string): readonly number[] {
   const hex = /^#([\da-f]{3}|[\da-f]{6})$/i.exec(color)?.[1]
   if (hex === undefined) throw new TypeError(`not a colour: ${color} (write #rrggbb)`)
   const full = hex.length === 3 ? hex.replace(/./g, '$&$&') : hex
@@ -181,6 +178,6 @@ function parse(color: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255]
 }
 
-function format(color: Rgb): string {
+function format(color: readonly number[]): string {
   return `#${color.map(value => value.toString(16).padStart(2, '0')).join('')}`
 }
