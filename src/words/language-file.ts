@@ -1,6 +1,6 @@
 import { Ajv, type DefinedError, type ValidateFunction } from 'ajv'
 import { quote, say, tell, type Words, withRemedy } from '../language/sentence.ts'
-import { messageKinds, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
+import { findKind, messageKinds, PLAIN_KIND, UNIT_MS as STATED } from '../messages/kinds.ts'
 import type { Channel } from '../messages/message.ts'
 import { isObject } from '../runtime/json-object.ts'
 import { lineInJson, tellSchemaFault } from '../runtime/yaml-text.ts'
@@ -81,22 +81,18 @@ const withoutLink = mailWords(['heading', 'preheader'])
 const withLink = mailWords(['heading', 'preheader', 'button'])
 
 /** Every kind of a channel is known, and may be missing: it is then said in the fallback language. */
-const byKind = (channel: Channel, schemaOf: (hasLink: boolean) => object) =>
-  closed({
-    ...Object.fromEntries(
-      messageKinds
-        .filter(kind => kind.channel === channel)
-        .map(kind => [kind.name, schemaOf(kind.linkParam !== undefined)]),
-    ),
-    [PLAIN_KIND]: schemaOf(false),
-  })
+const byKind = (channel: Channel, schemaOf: (name: string) => object) => {
+  const kinds = messageKinds.filter(kind => kind.channel === channel).map(({ name }) => name)
+  return closed(Object.fromEntries([...kinds, PLAIN_KIND].map(name => [name, schemaOf(name)])))
+}
+const hasLink = (mail: string) => findKind('email', mail)?.linkParam !== undefined
 
 const top = {
   language: text,
   dir: { enum: ['ltr', 'rtl'] },
   validity: closed(Object.fromEntries(DURATION_UNITS.map(unit => [unit, pluralForms]))),
   common: closed({ link: text, footer: text }, ['link', 'footer']),
-  mail: byKind('email', hasLink => (hasLink ? withLink : withoutLink)),
+  mail: byKind('email', name => (hasLink(name) ? withLink : withoutLink)),
   sms: byKind('sms', () => texts),
 }
 const schema = closed(top, Object.keys(top))
@@ -138,8 +134,7 @@ export function checkLanguage(value: Readonly<Record<string, unknown>>, source: 
     const fault =
       typeof same !== 'object'
         ? say('must be the words, or the name of a kind that has them; {words} is none', { words })
-        : same.button === undefined &&
-            messageKinds.some(kind => kind.name === name && kind.linkParam !== undefined)
+        : same.button === undefined && hasLink(name)
           ? say('needs a button; {words} has none', { words })
           : null
     const path = `/mail/${name}`
