@@ -136,14 +136,9 @@ export function findLinksInText(text: string): readonly FoundLink[] {
   const found = read(mapped)
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
-  const alone = read({ ...mapped, text: others })
-    .filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
-    .sort((one, other) => one.from - other.from)
+  const alone = read({ ...mapped, text: others }).filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
   const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
-  return [
-    ...found.filter(link => !hasWordsAround(link, alone)),
-    ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`)),
-  ]
+  return [...withoutWordsAround(found, alone), ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`))]
 }
 
 const DOT_OR_SCHEME = /[.\u3002\uff0e\uff61\u2024](?=\S)|:(?=\/\/)/gu
@@ -329,22 +324,20 @@ function isHost(name: string): boolean {
 }
 
 /**
- * Says whether `link` is one of `others` with words of an unspaced script around it, which nobody would take for a part of it: in
- * front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
- * @param others in the order of the text.
+ * Leaves out of `links` each that is one of `others` with words of an unspaced script around it, which nobody would take for a part of
+ * it: in front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
+ * Both are in the order of the text.
  */
-function hasWordsAround(link: FoundLink, others: readonly FoundLink[]): boolean {
-  let first = 0
-  for (let last = others.length; first < last; ) {
-    const middle = (first + last) >> 1
-    if ((others[middle]?.from ?? 0) < link.from) first = middle + 1
-    else last = middle
-  }
-  for (let at = first; (others[at]?.from ?? Number.POSITIVE_INFINITY) < link.to; at += 1) {
-    const other = others[at]
-    if (other !== undefined && other.to <= link.to && isWithWordsAround(link, other)) return true
-  }
-  return false
+function withoutWordsAround(links: readonly FoundLink[], others: readonly FoundLink[]): readonly FoundLink[] {
+  let next = 0
+  return links.filter(link => {
+    let isLeftOut = false
+    for (let other = others[next]; other !== undefined && other.from < link.to; other = others[next]) {
+      isLeftOut ||= other.from >= link.from && other.to <= link.to && isWithWordsAround(link, other)
+      next += 1
+    }
+    return !isLeftOut
+  })
 }
 
 function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {
