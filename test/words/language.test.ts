@@ -72,6 +72,7 @@ t.test('a mail says how much room its code takes, and its preheader is cut', asy
     ['x'.repeat(90), `${'x'.repeat(88)}…`],
     [`${x} ${y}`, `${x}…`],
     [`a ${y}yyy`, `a ${y}…`],
+    [' a\n\tb ', 'a b'],
   ] as const)
     t.equal(said(whole).preheader, cut)
 })

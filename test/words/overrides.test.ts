@@ -44,6 +44,7 @@ t.test('a language file may hold only what it changes', async t => {
   t.same(renderer.problems(), [])
   const view = renderer.viewMail(code)
   t.match(view.html, /Here is your code/)
+  t.match(view.html, /<div style="display: none;[^>]*>428913 is your verification code\.\n/, 'the preheader')
   t.match(view.text, /valid for 1 hour/)
   t.match(renderer.viewMail(link).html, /Your file is ready/)
   t.equal(smsOf(renderer, login), '1234 opens\nNorthwind')

@@ -402,18 +402,3 @@ t.test(
     )
   },
 )
-
-t.test('a preheader is one line of under 90 characters, whatever is in it', async t => {
-  for (const [kind, content] of [
-    ['member-alarm', { params: { productName: 'A long product name '.repeat(20) } }],
-    ['plain', { plain: '很长的通知内容\n'.repeat(40), words: 'plain' as const }],
-    ['phone-change', { params: { code: 'x'.repeat(500) } }],
-  ] as const) {
-    for (const locale of renderer.locales) {
-      const { html } = renderer.viewMail(messageOf('email', kind, { ...content, locale }))
-      const preheader = /<div style="display: none;[^>]*>([^\n]*)\n/.exec(html)?.[1] ?? ''
-      t.not(preheader, '')
-      t.ok(Array.from(preheader).length < 90, `${kind} ${locale}`)
-    }
-  }
-})
