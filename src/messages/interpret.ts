@@ -57,10 +57,6 @@ const MAX_LINKS = 100
  * there is one; an unknown type is delivered as plain text. Own properties only.
  */
 export function createInterpreter(options: InterpreterOptions): Interpret {
-  const prefersPlain = {
-    email: options.platformWords?.has('email') === true,
-    sms: options.platformWords?.has('sms') === true,
-  }
   return (channel, body) => {
     const keys = KEYS[channel]
     const given = readOwn(body, keys.param)
@@ -103,7 +99,7 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
         params: stated !== undefined && statedMs !== null ? { ...params, [unit]: stated } : params,
         ...(subject && { subject: subject.text }),
         ...(plain !== undefined && { plain }),
-        words: plain !== undefined && (fault || prefersPlain[channel]) ? 'plain' : 'ours',
+        words: plain !== undefined && (fault || options.platformWords?.has(channel)) ? 'plain' : 'ours',
         ...(pluginId !== undefined && { pluginId }),
       },
       validityMs:

@@ -103,16 +103,15 @@ const HOST_CHARACTERS = /[\p{L}\p{M}\p{N}\p{So}.-]+/gu
 /** The end of an app's own scheme, in front of its `://`, with the character before it. */
 const SCHEME_AT_END = /(?:^|[^a-z\d])([a-z][a-z\d+.-]{1,30})$/i
 const LONGEST_SCHEME = 31
-const WWW = /www\./gi
+/** What is a link under any top-level domain. */
+const WWW = /^www\.[^.]+\./i
 /** A host, which may be an IPv6 address, and what follows it. The bounds are for the time that a hostile text takes. */
 const AFTER_SCHEME =
   /:\/{2,}(?:\[[\da-f:.]{2,45}\]|[^\s<>"[\]/?#\p{Pi}\p{Pf}\u3000-\u303f\uff00-\uff20]{1,512})(?::\d{1,5})?(?:[/?#][^\s<>"\u3000-\u303f\uff00-\uff20]{0,512})?/iuy
-const AFTER_WWW =
-  /[\p{L}\p{M}\p{N}\p{So}_-]{1,63}\.[\p{L}\p{M}\p{N}\p{So}_.-]{1,253}(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?/uy
 /** What ends the sentence around a link, or the brackets. The look behind is for the time that many of them take. */
 const END_OF_SENTENCE = /(?<![.,:;!?'"\p{Ps}\p{Pe}\p{Pi}\p{Pf}])[.,:;!?'"\p{Ps}\p{Pe}\p{Pi}\p{Pf}]+$/u
 /** The end of a name that is the first half of a person's address, and what follows it. */
-const REST_OF_ADDRESS = /[\w.+%-]{1,65}@[\p{L}\p{N}]/uy
+const REST_OF_ADDRESS = /[\w.+%-]{1,65}@[\p{L}\p{N}-]{1,63}\.[\p{L}\p{N}]/uy
 const PORT_AND_PATH = /(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?/uy
 /** Longest label of a host's name, and longest name (RFC 1035). */
 const LONGEST_LABEL = 63
@@ -133,10 +132,12 @@ const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
 export function findLinksInText(text: string): readonly FoundLink[] {
   if (!PERHAPS.test(text)) return []
   const mapped = mapCharacters(text)
-  const found = read(mapped)
+  const found = [...linksIn(mapped)]
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
-  const alone = read({ ...mapped, text: others }).filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+  const alone = [...linksIn({ ...mapped, text: others })].filter(({ url }) =>
+    /^[a-z]+:\/\/[^/?#]*\./i.test(url),
+  )
   const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
   return [...withoutWordsAround(found, alone), ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`))]
 }
@@ -219,18 +220,9 @@ function mapCharacter(character: string): string {
   return /^[\p{L}\p{N}.-]$/u.test(compatible) ? compatible : character
 }
 
-function read({ text, places }: Mapped): readonly FoundLink[] {
-  const place = (at: number) => (places === null ? at : (places[at] ?? at))
-  return [...linksIn(text)].map(({ is, index, raw }) => {
-    const hasScheme = is === 'scheme' && !/^www\./i.test(raw)
-    const url = hasScheme ? raw : `http://${raw}`
-    return { from: place(index), to: place(index + raw.length), url, hasScheme }
-  })
-}
-
 /** A place at which a link may begin, and where its first part ends. */
 interface Beginning {
-  readonly is: 'scheme' | 'www' | 'name'
+  readonly is: 'scheme' | 'name'
   readonly from: number
   readonly to: number
 }
@@ -241,9 +233,8 @@ interface Beginning {
  * The text is gone through once, forward: strangers choose it, and an expression that looks back at each place took half a second
  * for 32 KB of dots.
  */
-function* linksIn(
-  text: string,
-): Iterable<{ readonly is: Beginning['is']; readonly index: number; readonly raw: string }> {
+function* linksIn({ text, places }: Mapped): Iterable<FoundLink> {
+  const place = (at: number) => (places === null ? at : (places[at] ?? at))
   let done = 0
   for (const { is, from: begins, to } of beginningsOf(text)) {
     let from = begins
@@ -254,13 +245,16 @@ function* linksIn(
       if (dot < 0 || !text.slice(from, to).includes('.')) continue
     }
     if (is === 'name' && !isHost(text.slice(from, to))) continue
-    const following = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
+    const following = is === 'scheme' ? AFTER_SCHEME : PORT_AND_PATH
     following.lastIndex = to
     if (!following.test(text)) continue
     done = following.lastIndex
-    const raw = text.slice(from, done)
+    const whole = text.slice(from, done)
     // The last bracket may be an IPv6 address's.
-    yield { is, index: from, raw: /\/\/\[[^/]*$/.test(raw) ? raw : raw.replace(END_OF_SENTENCE, '') }
+    const raw = /\/\/\[[^/]*$/.test(whole) ? whole : whole.replace(END_OF_SENTENCE, '')
+    const hasScheme = is === 'scheme' && !WWW.test(raw)
+    const url = hasScheme ? raw : `http://${raw}`
+    yield { from: place(from), to: place(from + raw.length), url, hasScheme }
   }
 }
 
@@ -283,10 +277,7 @@ function beginningsOf(text: string): readonly Beginning[] {
     const scheme = SCHEME_AT_END.exec(text.slice(Math.max(0, at - LONGEST_SCHEME - 1), at))?.[1]
     if (scheme !== undefined) found.push({ is: 'scheme', from: at - scheme.length, to: at })
   }
-  for (const { index } of text.matchAll(WWW))
-    if (!/[a-z\d]/i.test(text[index - 1] ?? '')) found.push({ is: 'www', from: index, to: index + 4 })
-  const order = { scheme: 0, www: 1, name: 2 }
-  return found.sort((one, other) => one.from - other.from || order[one.is] - order[other.is])
+  return found.sort((one, other) => one.from - other.from || (one.is === 'scheme' ? -1 : 1))
 }
 
 /** Finds the names of two or more labels in a run of characters of hosts: no label is empty, and none too long. */
@@ -310,6 +301,7 @@ function* namesIn(run: string): Iterable<{ from: number; to: number }> {
 
 /** Finds where a name ends that is not the first half of a person's address; `from` when none is left. */
 function endOfName(text: string, from: number, to: number): number {
+  if (WWW.test(text.slice(from, to))) return to
   for (let end = to; end > from; end = text.lastIndexOf('.', end - 1)) {
     REST_OF_ADDRESS.lastIndex = end - 1
     if (!REST_OF_ADDRESS.test(text)) return text.slice(from, end).includes('.') ? end : from
@@ -320,7 +312,7 @@ function endOfName(text: string, from: number, to: number): number {
 /** Says whether a bare name is a host's, without the dashes behind it. */
 function isHost(name: string): boolean {
   const bare = name.endsWith('-') ? name.replace(/-+$/, '') : name
-  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name)
+  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name) || WWW.test(name)
 }
 
 /**

@@ -90,6 +90,7 @@ const LINKS: Readonly<Record<string, readonly [defused: string, found: string]>>
   'evil.com，evil.net': ['evil. com，evil. net', '(http://evil.com) (http://evil.net)'],
   'उदाहरण.भारत': ['उदाहरण. भारत', '(http://उदाहरण.भारत)'],
   'i❤.ws': ['i❤. ws', '(http://i❤.ws)'],
+  'evil.com@a': ['evil. com@a', '(http://evil.com)'],
   'v1.2/evil.com': ['v1.2/evil. com', '(http://evil.com)'],
   'пример.рф@evil.com': ['пример. рф@evil. com', '(http://пример.рф) (http://evil.com)'],
   '(see “https://evil.com/a.b”).': ['(see “https: //evil. com/a. b”).', 'https://evil.com/a.b'],
