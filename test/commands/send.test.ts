@@ -3,6 +3,7 @@ import { rootCertificates, setDefaultCACertificates } from 'node:tls'
 import t from 'tap'
 import { findMarkedParam, markValue } from '../../src/commands/send.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
+import { restoreTrust } from '../rigs/authorities.ts'
 import { listen } from '../rigs/listen.ts'
 import { command, type Env, running, standInsFor } from './rig.ts'
 
@@ -44,6 +45,7 @@ t.test('only validates, here on this machine', async t => {
 })
 
 t.test('trusts the authority of TLS_CA_FILE, and names it where a certificate is refused', async t => {
+  restoreTrust(t)
   const { standIns, env } = await running(t)
   setDefaultCACertificates([...rootCertificates])
   const argv = ['send', 'email', '--validate-only']

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { getCACertificates } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../src/config/config.ts'
 import { judgeUnreadable } from '../../src/runtime/fault.ts'
@@ -9,6 +9,7 @@ import { findFileFaults } from '../../src/service/files.ts'
 import { startService } from '../../src/service/service.ts'
 import { describeFault, enough } from '../config/settings.ts'
 import { inEnglish } from '../language/english.ts'
+import { restoreTrust } from '../rigs/authorities.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 
 const readFile = (path: string) => readFileSync(path, 'utf8')
@@ -69,8 +70,7 @@ t.test('a start says all that is wrong at once: settings, and every file that th
 t.test('a certificate that has expired is served all the same, and the log names its setting', async t => {
   const { cert, key } = await createTestCertificate({ notAfter: new Date(Date.now() - 86_400_000) })
   const authority = await createTestCertificate()
-  const before = getCACertificates('default')
-  t.teardown(() => setDefaultCACertificates(before))
+  restoreTrust(t)
   const path = folder(t, { 'cert.pem': cert, 'key.pem': key, 'ca.pem': authority.cert })
   const log: string[] = []
   const service = await startService(

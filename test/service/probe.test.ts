@@ -2,6 +2,7 @@ import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import type { MessageView } from '../../src/outbox/outbox.ts'
 import { createProbe } from '../../src/service/probe.ts'
+import { restoreTrust } from '../rigs/authorities.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { inZone } from '../rigs/in-zone.ts'
 import { smsBody, startRig, until } from '../rigs/service.ts'
@@ -91,6 +92,7 @@ t.test('a code a day, at its hour, by one replica, until one arrives', async t =
 })
 
 t.test('it goes the whole way, past what holds others, and nobody else does', async t => {
+  restoreTrust(t)
   const imap = await startImap(t)
   const rig = await startRig(t, { QUOTAS: 'sms-day=1' })
   t.equal((await rig.post('sms', smsBody())).errCode, 0)
@@ -141,6 +143,7 @@ t.test('it goes the whole way, past what holds others, and nobody else does', as
 })
 
 t.test('a certificate for another host, and a channel that nobody would see, are told', async t => {
+  restoreTrust(t)
   const rig = await startRig(t)
   const settings = {
     PUBLIC_URL: 'https://courier.example.com',
