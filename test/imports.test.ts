@@ -166,6 +166,10 @@ t.test('a name that is exported stands for one thing', async t => {
   t.same(twice, [])
 })
 
+t.test('a type has a name and members of its own, and is not what some function happens to give', async t => {
+  for (const file of shipped) t.notMatch(readFileSync(join(ROOT, 'src', file), 'utf8'), /\bReturnType</, file)
+})
+
 t.test('few files are there for one neighbour alone: such a file must earn its name', async t => {
   const importers = new Map<string, Set<string>>()
   // A command is loaded when it is asked for, and so is no neighbour's file.

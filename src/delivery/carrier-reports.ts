@@ -95,13 +95,35 @@ interface CarrierReportsOptions {
   readonly domainOf: (masked: string) => string
 }
 
+export interface CarrierReports {
+  /** Takes what was reported of messages. */
+  readonly handlers: EventHandlers
+  isSecond(provider: string): boolean
+  /** Lists what a provider's reports say that is for the operator to mend. */
+  faultsOf(provider: string): readonly PartialFault[]
+  /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
+  noteAsked(message: ReportedMessage, provider: string): void
+  /** Notes that it surely has not sent it. */
+  noteUnsent(message: ReportedMessage): void
+  /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
+  noteSent(message: ReportedMessage, provider: string, providerId: string | undefined): void
+  /**
+   * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
+   * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
+   * because nothing came.
+   */
+  findDemotion(carriers: readonly Carrier[], message: NewMessage): Demotion | undefined
+  /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
+  orderCarriers(carriers: readonly Carrier[]): readonly Carrier[]
+}
+
 /**
  * Judges SMS carriers by their delivery reports: a carrier whose reports turn late or bad, or stop, is asked second until they are
  * good again, as GOV.UK Notify does. The state is in memory and about the messages that this process sent: reports on messages of
  * another replica count there. A carrier that has never sent a report is not judged, nor is one that is alone in its routes: it is
  * asked first, whatever it reports.
  */
-export function createCarrierReports(options: CarrierReportsOptions) {
+export function createCarrierReports(options: CarrierReportsOptions): CarrierReports {
   const { clock, random, judged, onChange } = options
   const faults = createReportedFaults(options)
   /** What was sent by judged carriers: all of it by our id, the oldest first; our ids by the carrier's; codes by number. */
@@ -191,33 +213,23 @@ export function createCarrierReports(options: CarrierReportsOptions) {
   }
 
   return {
-    /** Takes what was reported of messages. */
     handlers,
     isSecond,
-    /** Lists what a provider's reports say that is for the operator to mend. */
     faultsOf: faults.list,
-    /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
-    noteAsked(message: ReportedMessage, provider: string): void {
+    noteAsked(message, provider) {
       if (message.purpose === 'code' && judged.has(provider) && !sent.has(message.id))
         remember(message, provider, false)
     },
-    /** Notes that it surely has not sent it. */
-    noteUnsent({ id }: ReportedMessage): void {
+    noteUnsent({ id }) {
       const sms = sent.get(id)
       if (sms !== undefined) forget(sms)
     },
-    /** Notes an SMS that a carrier took. @param providerId the carrier's id, if it told one. */
-    noteSent(message: ReportedMessage, provider: string, providerId: string | undefined): void {
+    noteSent(message, provider, providerId) {
       if (!judged.has(provider)) return
       noteLate(clock.now())
       awaited.set(message.id, remember(message, provider, true, providerId))
     },
-    /**
-     * Finds the carrier of a route by which a code to the same number is not known to have come: it was reported undelivered, the
-     * carrier has not answered, or, while that code is valid, a carrier that reports has said nothing of it. The person asks again
-     * because nothing came.
-     */
-    findDemotion(carriers: readonly Carrier[], { id, recipient, purpose }: NewMessage): Demotion | undefined {
+    findDemotion(carriers, { id, recipient, purpose }) {
       if (purpose !== 'code' || carriers.length < 2) return undefined
       const now = clock.now()
       const isKnownToWork = new Set<string>()
@@ -231,8 +243,7 @@ export function createCarrierReports(options: CarrierReportsOptions) {
       }
       return undefined
     },
-    /** The carriers in the order in which they are to be asked: as given, but those with bad reports behind the others. */
-    orderCarriers(carriers: readonly Carrier[]): readonly Carrier[] {
+    orderCarriers(carriers) {
       if (carriers.length < 2) return carriers
       const second = carriers.filter(({ provider }) => isSecond(provider.name))
       if (second.length === 0 || random() < TRICKLE) return carriers
@@ -241,15 +252,20 @@ export function createCarrierReports(options: CarrierReportsOptions) {
   }
 }
 
-export type CarrierReports = ReturnType<typeof createCarrierReports>
-
-type ReportHistory = ReturnType<typeof createReportHistory>
+interface ReportHistory {
+  noteReport(sentAt: number, masked: string, good: boolean, now: number): void
+  /** Says whether the carrier reports on most of its messages. */
+  reports(): boolean
+  /** A message has no report in time. */
+  noteLate(now: number): void
+  isSecond(now: number): boolean
+}
 
 /**
  * Keeps the delivery reports of one carrier, and says whether it is asked second for them. Times are ms since the epoch.
  * @param onChange called at every change, with the share of good reports among the latest.
  */
-function createReportHistory(onChange: (isSecond: boolean, share: number) => void) {
+function createReportHistory(onChange: (isSecond: boolean, share: number) => void): ReportHistory {
   /** Since when it is asked second; null: it is not. */
   let secondSince: number | null = null
   let changedAt = Number.NEGATIVE_INFINITY
@@ -285,7 +301,7 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
   const isSilent = (): boolean => overdue >= (FEWEST * (reported + passedOver)) / reported
 
   return {
-    noteReport(sentAt: number, masked: string, good: boolean, now: number): void {
+    noteReport(sentAt, masked, good, now) {
       reported += 1
       passedOver += overdue
       overdue = 0
@@ -304,14 +320,12 @@ function createReportHistory(onChange: (isSecond: boolean, share: number) => voi
         change(null, now, share)
       }
     },
-    /** Says whether the carrier reports on most of its messages. */
-    reports: (): boolean => reported >= passedOver + overdue,
-    /** A message has no report in time. */
-    noteLate(now: number): void {
+    reports: () => reported >= passedOver + overdue,
+    noteLate(now) {
       overdue += 1
       if (secondSince === null && isSilent() && now - changedAt >= DWELL_MS) change(now, now, 0)
     },
-    isSecond(now: number): boolean {
+    isSecond(now) {
       if (secondSince === null) return false
       if (recentAt(now).length < FEWEST && now - secondSince > restMs && !isSilent()) {
         restMs = Math.min(2 * restMs, LONGEST_MS)

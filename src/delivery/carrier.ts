@@ -79,10 +79,66 @@ export const LEFT_ALONE = {
 } as const
 
 /** A provider with all that decides whether and when it is asked. */
-export type Carrier = ReturnType<typeof createCarrier>
+export interface Carrier {
+  readonly provider: Provider
+  /**
+   * Says why the carrier is not to be asked now; null: it may be.
+   * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
+   */
+  mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
+  /**
+   * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
+   * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: not at all; ms since the epoch.
+   * @param destination any unless given @param taken so many places are in use beside those that are.
+   */
+  placeAt(now: number, destination?: string, taken?: number): number
+  /** Lists the destinations that hold a quarter of the places or more. */
+  largeDestinations(now: number): readonly string[]
+  /** Says how many attempts are under way for a destination. */
+  underWay(destination: string): number
+  /** Lists the destinations that have some. */
+  destinations(): readonly string[]
+  /** Says whether not even what was refused elsewhere may go on here. */
+  isFull(now: number): boolean
+  /**
+   * Takes a place for an attempt of a message, of another destination if there is no other one.
+   * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
+   */
+  begin(
+    startedAt: number,
+    message: MessageOfAttempt,
+    outgoing: Outgoing,
+    onOverdue?: (change: HealthChange) => void,
+  ): CarrierAttempt
+  /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
+  allowTrialNow(now: number): void
+  /**
+   * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
+   * can, and could not when this was asked last: a login that is refused is no reason for a trial.
+   * @returns whether it is tried now
+   */
+  isBack(): Promise<boolean>
+  /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
+  hasApproved(): Promise<boolean>
+  standing(now: number): Standing
+  /** Reports how the carrier does, for people and metrics. */
+  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'>
+  /** How long most attempts take, ms; undefined: none was answered yet. */
+  usualMs(): number | undefined
+  /** It rests, or a part of it. */
+  isTroubled(): boolean
+}
 
 /** An attempt of a message with a carrier, in a place of it. */
-export type CarrierAttempt = ReturnType<Carrier['begin']>
+export interface CarrierAttempt {
+  /** See Provider.send. */
+  noteHandedOver(): void
+  /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
+  whenOverdue(tell: (isHandedOver: boolean) => void): void
+  /** The attempt never began. */
+  forget(): void
+  end(said: Outcome): CarrierEnd
+}
 
 /** An attempt that is under way. */
 interface Running {
@@ -94,7 +150,7 @@ interface Running {
 }
 
 /** Makes a provider with its health, its limit, and what it said to whom. */
-export function createCarrier(provider: Provider, options: CarrierOptions) {
+export function createCarrier(provider: Provider, options: CarrierOptions): Carrier {
   const { clock, random } = options
   const health = createHealth(random, options.health)
   const limiter = createLimiter(provider.concurrency)
@@ -161,11 +217,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
 
   return {
     provider,
-    /**
-     * Says why the carrier is not to be asked now; null: it may be.
-     * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
-     */
-    mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null {
+    mayAsk(outgoing, now) {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
       const fault = outgoing === undefined ? null : health.findFault(namesOf(outgoing), now)
@@ -177,39 +229,21 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until <= now ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
-    /**
-     * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
-     * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: not at all; ms since the epoch.
-     * @param destination any unless given @param taken so many places are in use beside those that are.
-     */
-    placeAt(now: number, destination?: string, taken?: number): number {
+    placeAt(now, destination, taken) {
       const { limit } = limiter.standing(now)
       if (hasPlace(limit, destination, taken)) return now
       limiter.isWanted = true
       if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
       return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
     },
-    /** Lists the destinations that hold a quarter of the places or more. */
-    largeDestinations(now: number): readonly string[] {
+    largeDestinations(now) {
       const quarter = quarterOf(limiter.standing(now).limit)
       return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
-    /** Says how many attempts are under way for a destination. */
-    underWay: (destination: string): number => held.get(destination)?.all ?? 0,
-    /** Lists the destinations that have some. */
-    destinations: (): readonly string[] => [...held.keys()],
-    /** Says whether not even what was refused elsewhere may go on here. */
+    underWay: destination => held.get(destination)?.all ?? 0,
+    destinations: () => [...held.keys()],
     isFull: limiter.isFull,
-    /**
-     * Takes a place for an attempt of a message, of another destination if there is no other one.
-     * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
-     */
-    begin(
-      startedAt: number,
-      { kind, recipient, destination }: MessageOfAttempt,
-      outgoing: Outgoing,
-      onOverdue?: (change: HealthChange) => void,
-    ) {
+    begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
       const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
@@ -253,34 +287,25 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       }
 
       return {
-        /** See Provider.send. */
         noteHandedOver() {
           isHandedOver = true
         },
-        /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
-        whenOverdue(tell: (isHandedOver: boolean) => void) {
+        whenOverdue(tell) {
           tellOverdue = tell
         },
-        /** The attempt never began. */
         forget() {
           releasePlace({ is: 'void' }, clock.now())
           health.forgetTrial(attempt)
         },
-        end(said: Outcome): CarrierEnd {
+        end(said) {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
           return { ...charge(said, attempt, now), tookMs: now - startedAt }
         },
       }
     },
-    /** Ends all rests: what failed may be repaired, and the next attempt finds out. */
     allowTrialNow: health.allowTrialNow,
-    /**
-     * Looks by a connection without a message whether a provider that is left alone can be reached again. It is tried at once when it
-     * can, and could not when this was asked last: a login that is refused is no reason for a trial.
-     * @returns whether it is tried now
-     */
-    async isBack(): Promise<boolean> {
+    async isBack() {
       if (isProbing || provider.probe === undefined || health.state() !== 'open') return false
       isProbing = true
       const found = await provider.probe().catch(() => 'down' as const)
@@ -290,8 +315,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       if (isBack) health.allowTrialNow(clock.now())
       return isBack
     },
-    /** Asks the provider whether it approves now of a template or sender that it refused. @returns whether a message may try one of them */
-    async hasApproved(): Promise<boolean> {
+    async hasApproved() {
       if (provider.findHindrance === undefined) return false
       let hasApproved = false
       for (const { scope, name } of health.takeForLook(clock.now())) {
@@ -301,11 +325,10 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
       }
       return hasApproved
     },
-    standing(now: number): Standing {
+    standing(now) {
       return { ...limiter.standing(now), circuit: health.state(), openUntil: health.openUntil() ?? 0 }
     },
-    /** Reports how the carrier does, for people and metrics. */
-    status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'> {
+    status(now) {
       const { reason, why } = limiter.explain(now)
       return {
         channel: provider.channel,
@@ -321,9 +344,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions) {
         partialFaults: health.faults(),
       }
     },
-    /** How long most attempts take, ms; undefined: none was answered yet. */
     usualMs: patience.usualMs,
-    /** It rests, or a part of it. */
     isTroubled: health.isTroubled,
   }
 }

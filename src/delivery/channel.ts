@@ -66,7 +66,27 @@ interface Destination {
 }
 
 /** One channel's part of the delivery. */
-export type DeliveryChannel = ReturnType<typeof createChannel>
+export interface DeliveryChannel {
+  reservePlace(purpose: Purpose, destination: string): Lease | undefined
+  releasePlace(destination: string): void
+  submit(handover: Handover): void
+  isVerdictFar(destination: string): boolean
+  wake(code?: StoredCode, destination?: string): void
+  tryNow(): void
+  /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
+  status(): readonly ChannelStatus[]
+  /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
+  fill(): void
+  /**
+   * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
+   * nothing was claimed for a while, lets the store end what has outlived its life there.
+   */
+  sweep(): void
+  /** Begins nothing more, and gives back what has not begun. */
+  stop(): void
+  /** Aborts the attempts that are under way. */
+  abort(): void
+}
 
 /**
  * One channel's messages between the store and the carriers: those that wait in memory, and those that are under way. Nothing else
@@ -74,7 +94,7 @@ export type DeliveryChannel = ReturnType<typeof createChannel>
  * by a claim, waits in the queue, is attempted (attempt.ts) when its carrier has a place for its destination, and is settled or given
  * back. A claim passes over destinations that have enough in memory, or rest: what waits there hides nobody.
  */
-export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
+export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
   const { channel, carriers, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
@@ -199,7 +219,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   // ---- Out of memory
 
-  /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
   function fill(): void {
     clearTimeout(nextLook)
     if (isHalted()) return
@@ -523,7 +542,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   return {
-    reservePlace(purpose: Purpose, destination: string): Lease | undefined {
+    reservePlace(purpose, destination) {
       if (isHalted()) return undefined
       const now = clock.now()
       const { circuit } = look(now)
@@ -541,12 +560,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       work.begin()
       return lease
     },
-    releasePlace(destination: string): void {
+    releasePlace(destination) {
       reserve(destination, -1)
       fill()
       work.end()
     },
-    submit({ message, lease, groupKey, outgoing }: Handover): void {
+    submit({ message, lease, groupKey, outgoing }) {
       reserve(message.destination, -1)
       add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
       if (run.isStopping) giveBackAll()
@@ -555,11 +574,11 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       giveBackSurplus(message.destination)
       work.end()
     },
-    isVerdictFar(destination: string): boolean {
+    isVerdictFar(destination) {
       const now = clock.now()
       return look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now)
     },
-    wake(code?: StoredCode, destination?: string): void {
+    wake(code, destination) {
       const now = clock.now()
       if (code !== undefined) {
         const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
@@ -568,13 +587,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       noteStored(now, code !== undefined, destination)
       fill()
     },
-    tryNow(): void {
+    tryNow() {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
       fill()
     },
-    /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
-    status(): readonly ChannelStatus[] {
+    status() {
       const now = clock.now()
       return carriers.map((carrier, at) => ({
         ...carrier.status(now),
@@ -584,22 +602,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       }))
     },
     fill,
-    /**
-     * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
-     * nothing was claimed for a while, lets the store end what has outlived its life there.
-     */
-    sweep(): void {
+    sweep() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
       if (now - claimedAt >= TIDY_MS) void track(tidy())
     },
-    /** Begins nothing more, and gives back what has not begun. */
-    stop(): void {
+    stop() {
       clearTimeout(nextLook)
       clearInterval(watcher)
       giveBackAll()
     },
-    /** Aborts the attempts that are under way. */
     abort: attempts.abort,
   }
 }

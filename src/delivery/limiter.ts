@@ -51,7 +51,25 @@ const REFUSED_PAUSE_MS = { usual: 1000, most: 2000 }
 /** So many attempts may be under way beside those that count; each has a connection. */
 export const MOST_UNCOUNTED = 100
 
-export type Limiter = ReturnType<typeof createLimiter>
+export interface Limiter {
+  /** How many attempts are under way and count, and how many do not count any more. */
+  readonly inFlight: number
+  readonly uncounted: number
+  /** Something waits that had no place: set by who looks for one, until the next place is taken. */
+  isWanted: boolean
+  /** Says how many may be under way now. */
+  standing(now: number): LimiterStanding
+  /** Says whether nothing more may begin, even beside those that count. */
+  isFull(now: number): boolean
+  /** An attempt begins; it does not count when there is no place. @returns its place, to be given back to `releasePlace`, once. */
+  takePlace(now: number): Place
+  /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
+  stopCounting(place: Place): boolean
+  /** An attempt has ended. */
+  releasePlace(place: Place, end: AttemptEnd, now: number): void
+  /** Says why the limit is what it is. */
+  explain(now: number): { readonly reason: LimitReason; readonly why: Words }
+}
 
 /**
  * Limits how many attempts may be under way at once with one provider, by one rule: one more for each answered attempt while all places
@@ -60,7 +78,7 @@ export type Limiter = ReturnType<typeof createLimiter>
  * Time is an argument in ms, of a clock that never goes back.
  * @param most the upper bound, by the settings.
  */
-export function createLimiter(most: number) {
+export function createLimiter(most: number): Limiter {
   let limit = Math.min(START, most)
   let changed: 'start' | 'raised' | 'throttled' = 'start'
   /** The most connections that the provider took when it refused one more, and until when none is tried beyond them. */
@@ -107,27 +125,21 @@ export function createLimiter(most: number) {
   }
 
   const limiter = {
-    /** How many attempts are under way and count, and how many do not count any more. */
     inFlight: 0,
     uncounted: 0,
-    /** Something waits that had no place: set by who looks for one, until the next place is taken. */
     isWanted: false,
-    /** Says how many may be under way now. */
     standing(now: number): LimiterStanding {
       const open = now < pausedUntil ? 0 : Math.min(limit, mostOpen(now) - limiter.uncounted)
       return { limit: Math.max(0, open), pausedUntil }
     },
-    /** Says whether nothing more may begin, even beside those that count. */
     isFull: (now: number): boolean =>
       limiter.inFlight + limiter.uncounted >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
-    /** An attempt begins; it does not count when there is no place. @returns its place, to be given back to `releasePlace`, once. */
     takePlace(now: number): Place {
       const counts = limiter.inFlight < limit
       limiter[counts ? 'inFlight' : 'uncounted'] += 1
       limiter.isWanted = false
       return { beganAt: now, nth: limiter.inFlight + limiter.uncounted, counts }
     },
-    /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
     stopCounting(place: Place): boolean {
       if (!place.counts || limiter.uncounted >= MOST_UNCOUNTED) return !place.counts
       place.counts = false
@@ -135,7 +147,6 @@ export function createLimiter(most: number) {
       limiter.uncounted += 1
       return true
     },
-    /** An attempt has ended. */
     releasePlace(place: Place, end: AttemptEnd, now: number): void {
       const allInUse = limiter.isWanted || limiter.inFlight >= limit
       if (place.counts) limiter.inFlight -= 1
@@ -144,7 +155,6 @@ export function createLimiter(most: number) {
       else if (end.is === 'refused-connection') noteRefusedConnection(place, end.accepted, allInUse, now)
       else if (end.is === 'throttled') noteThrottled(place, end.retryAfterMs, now)
     },
-    /** Says why the limit is what it is. */
     explain(now: number): { readonly reason: LimitReason; readonly why: Words } {
       if (now < pausedUntil)
         return {

@@ -23,10 +23,33 @@ export interface SettlerOptions {
 
 const WAIT_MS = { first: 50, most: 1000 }
 
-export type Settler = ReturnType<typeof createSettler>
+export interface Settler {
+  /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
+  readonly isBehind: boolean
+  /**
+   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
+   * that wait, and reported as an event.
+   *
+   * @param ran whether an attempt has ended; otherwise the message only waited.
+   * @returns the message's state as the store wrote it; null: given up, see `abandon`.
+   */
+  settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
+  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
+  reportEnded(ended: readonly SettledByStore[]): void
+  /**
+   * Lets the store end what is over in a channel; it ends some of it at a time.
+   * @returns whether it ended something, and whether anything waits there, as far as that is known.
+   */
+  endOver(
+    channel: Channel,
+    leaseMs: number,
+  ): Promise<{ readonly hasEnded: boolean; readonly doesWait: boolean }>
+  /** Gives up on what the store has not taken: the process ends, and the leases run out. */
+  abandon(): void
+}
 
 /** Writes the ends of messages, of all channels. Nothing else does. */
-export function createSettler(options: SettlerOptions) {
+export function createSettler(options: SettlerOptions): Settler {
   const { outbox, clock, verdicts, emit, onCaughtUp } = options
   /** How many ends wait for the store to take them. */
   let unwritten = 0
@@ -55,7 +78,6 @@ export function createSettler(options: SettlerOptions) {
     }
   }
 
-  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   function reportEnded(ended: readonly SettledByStore[]): void {
     for (const { id, state, channel, kind } of ended) {
       const answer = state === 'refused' ? 'content' : null
@@ -66,18 +88,10 @@ export function createSettler(options: SettlerOptions) {
   }
 
   return {
-    /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
-    get isBehind(): boolean {
+    get isBehind() {
       return unwritten > 0
     },
-    /**
-     * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
-     * that wait, and reported as an event.
-     *
-     * @param ran whether an attempt has ended; otherwise the message only waited.
-     * @returns the message's state as the store wrote it; null: given up, see `abandon`.
-     */
-    async settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null> {
+    async settle(job, settlement, ran) {
       const settled = await write(job, settlement)
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
@@ -98,11 +112,7 @@ export function createSettler(options: SettlerOptions) {
       return settled
     },
     reportEnded,
-    /**
-     * Lets the store end what is over in a channel; it ends some of it at a time.
-     * @returns whether it ended something, and whether anything waits there, as far as that is known.
-     */
-    async endOver(channel: Channel, leaseMs: number) {
+    async endOver(channel, leaseMs) {
       try {
         const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
         reportEnded(settled)
@@ -113,8 +123,7 @@ export function createSettler(options: SettlerOptions) {
         return { hasEnded: false, doesWait: true }
       }
     },
-    /** Gives up on what the store has not taken: the process ends, and the leases run out. */
-    abandon(): void {
+    abandon() {
       abandoned = true
     },
   }
