@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { listFacts } from '../../src/admin/facts.ts'
 import type { ChannelStatus } from '../../src/delivery/port.ts'
 import type { FinalAnswer, FinalState, ReportFault } from '../../src/outbox/outbox.ts'
@@ -7,6 +8,8 @@ import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { lease, NOON, sample, testClock } from '../outbox/samples.ts'
 import { storeKeys } from '../outbox/sqlite-stores.ts'
 import { serveHere } from '../rigs/serve-here.ts'
+import { NO_QUOTAS, smsBody, startRig } from '../rigs/service.ts'
+import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const MINUTE = 60_000
@@ -159,4 +162,52 @@ t.test('without a window, over restarts, until one is sent', async t => {
   t.same(await desk.silent(), ['sms 5'])
   await desk.end(SENT)
   t.same(await desk.silent(), [])
+})
+
+t.test('a quiet week by a carrier that is well has no false word', async t => {
+  const desk = await startDesk(t)
+  // Beside twenty that arrive each day: invented numbers at night, phones that are off, full ones, and in daytime what is filtered.
+  const nights = [noNumber, noNumber, phoneOff, noNumber, waitedInVain, noRoute, overLimit, noNumber]
+  for (let day = 0; day < 7; day += 1) {
+    for (let n = 0; n < 20; n += 1) {
+      await desk.end(n === 10 ? filtered : n % 5 === 0 ? phoneOff : n % 3 === 0 ? onItsWay : SENT)
+      t.same(await desk.silent(), [], `day ${day}, ${n}`)
+      desk.clock.advance(30 * MINUTE)
+    }
+    for (const end of nights) {
+      await desk.end(end)
+      t.same(await desk.silent(), [], `night ${day}`)
+      desk.clock.advance(15 * MINUTE)
+    }
+  }
+})
+
+t.test('the service says so: first line, body of `/readyz`, metric', async t => {
+  const PUBLIC_URL = 'https://courier.example.com'
+  const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL })
+  const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+  for (let n = 0; n < 5; n += 1) {
+    t.match(await page('/metrics'), 'none_arrives{channel="sms",provider=""} 0\n')
+    await rig.post('sms', smsBody({ to: `1380013800${n}` }, { type: 4 }))
+    const fields = {
+      MessageSid: rig.twilio.messages.at(-1)?.sid ?? '',
+      MessageStatus: 'undelivered',
+      ErrorCode: n === 2 ? '30008' : '30003',
+    }
+    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': signature,
+    }
+    await rig.ask('/receipt/twilio', {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(fields).toString(),
+    })
+  }
+  await rig.restart({})
+  const said = /The last 5 SMS messages by any carrier all failed, to five people or more, since .*: 30008/
+  t.match(await page('/console'), said)
+  t.match(JSON.parse(await page('/readyz')), { status: 'ready', degraded: ['sms'], partial: [said] })
+  t.match(await page('/metrics'), 'callback_courier_none_arrives{channel="sms",provider=""} 5\n')
 })
