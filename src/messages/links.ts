@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net'
 import { domainToUnicode } from 'node:url'
+import { LinkifyIt } from 'linkify-it'
 import tlds from 'tlds' with { type: 'json' }
 import { findLinkFault } from './characters.ts'
 
@@ -96,22 +97,20 @@ interface FoundLink {
 
 /** Without one of these there is no link, and most texts have none of them: looking for links takes a hundred times as long. */
 const PERHAPS = /[.\u3002\uff0e\uff61\u2024][^\s]|\/\//
+/** Longest that is looked at as one; what is left may be another. It bounds the time that a hostile text takes. */
+const LONGEST = 512
 /** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
 const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
 /** A run of what names of hosts are made of. */
-const HOST_CHARACTERS = /[\p{L}\p{M}\p{N}\p{So}.-]+/gu
+const HOST_CHARACTERS = /[\p{L}\p{N}.-]+/gu
 /** The end of an app's own scheme, in front of its `://`, with the character before it. */
 const SCHEME_AT_END = /(?:^|[^a-z\d])([a-z][a-z\d+.-]{1,30})$/i
 const LONGEST_SCHEME = 31
-/** What is a link under any top-level domain. */
-const WWW = /^www\.[^.]+\./i
-/** A host, which may be an IPv6 address, and what follows it. The bounds are for the time that a hostile text takes. */
-const AFTER_SCHEME =
-  /:\/{2,}(?:\[[\da-f:.]{2,45}\]|[^\s<>"[\]/?#\p{Pi}\p{Pf}\u3000-\u303f\uff00-\uff20]{1,512})(?::\d{1,5})?(?:[/?#][^\s<>"\u3000-\u303f\uff00-\uff20]{0,512})?/iuy
-/** What ends the sentence around a link, or the brackets. The look behind is for the time that many of them take. */
-const END_OF_SENTENCE = /(?<![.,:;!?'"\p{Ps}\p{Pe}\p{Pi}\p{Pf}])[.,:;!?'"\p{Ps}\p{Pe}\p{Pi}\p{Pf}]+$/u
-/** The end of a name that is the first half of a person's address, and what follows it. */
-const REST_OF_ADDRESS = /[\w.+%-]{1,65}@[\p{L}\p{N}-]{1,63}\.[\p{L}\p{N}]/uy
+const WWW = /www\./gi
+const AFTER_SCHEME = /:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
+const AFTER_WWW = /[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
+/** What follows a name that is the first half of a person's address. */
+const REST_OF_ADDRESS = /[\w.+%-]{0,64}@[\p{L}\p{N}]/uy
 const PORT_AND_PATH = /(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?/uy
 /** Longest label of a host's name, and longest name (RFC 1035). */
 const LONGEST_LABEL = 63
@@ -121,6 +120,20 @@ const IDEOGRAPHIC_DOT = /[\u3002\uff61]/
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
+
+let linkify: LinkifyIt | undefined
+
+/** Makes the finder with the first text that may hold a link, since its expressions take some milliseconds. */
+function openLinkify(): LinkifyIt {
+  return (linkify ??= new LinkifyIt({
+    fuzzyLink: true,
+    fuzzyIP: true,
+    fuzzyEmail: true,
+    urlAuth: true,
+    maxLength: LONGEST,
+    tlds: [...tlds, ...RESERVED],
+  }))
+}
 
 /**
  * Finds what mail clients and phones turn into links: with a scheme, with `www.`, and bare names under a top-level domain
@@ -132,17 +145,22 @@ const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
 export function findLinksInText(text: string): readonly FoundLink[] {
   if (!PERHAPS.test(text)) return []
   const mapped = mapCharacters(text)
-  const found = [...linksIn(mapped)]
+  const found = read(mapped)
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
-  const alone = [...linksIn({ ...mapped, text: others })].filter(({ url }) =>
-    /^[a-z]+:\/\/[^/?#]*\./i.test(url),
-  )
+  const alone = read({ ...mapped, text: others })
+    .filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+    .sort((one, other) => one.from - other.from)
   const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
-  return [...withoutWordsAround(found, alone), ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`))]
+  return [
+    ...found.filter(link => !hasWordsAround(link, alone)),
+    ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`)),
+  ]
 }
 
 const DOT_OR_SCHEME = /[.\u3002\uff0e\uff61\u2024](?=\S)|:(?=\/\/)/gu
+/** It finds what is a link without a dot: an IPv6 address behind two slashes. */
+const DOT_OR_SLASH = /[.\u3002\uff0e\uff61\u2024](?=\S)|[:/](?=\/)/gu
 /** A link can be left of what stood around another one; texts in which that happens often are made for it. */
 const MOST_ROUNDS = 5
 
@@ -155,12 +173,12 @@ export function defuseLinks(text: string): string {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const links = findLinksInText(defused)
     if (links.length === 0) return defused
-    defused = withBlanks(defused, links)
+    defused = withBlanks(defused, links, round === 0 ? DOT_OR_SCHEME : DOT_OR_SLASH)
   }
-  return defused.replace(DOT_OR_SCHEME, '$& ')
+  return defused.replace(DOT_OR_SLASH, '$& ')
 }
 
-function withBlanks(text: string, links: readonly FoundLink[]): string {
+function withBlanks(text: string, links: readonly FoundLink[], before: RegExp): string {
   let defused = ''
   let done = 0
   for (const { from, to } of links.toSorted((one, other) => one.from - other.from)) {
@@ -172,7 +190,7 @@ function withBlanks(text: string, links: readonly FoundLink[]): string {
       text.slice(done, start) +
       text
         .slice(start, end)
-        .replace(DOT_OR_SCHEME, '$& ')
+        .replace(before, '$& ')
         .slice(0, end > to ? -1 : undefined)
     done = to
   }
@@ -220,21 +238,77 @@ function mapCharacter(character: string): string {
   return /^[\p{L}\p{N}.-]$/u.test(compatible) ? compatible : character
 }
 
+function read({ text, places }: Mapped): readonly FoundLink[] {
+  const place = (at: number) => (places === null ? at : (places[at] ?? at))
+  /** The matches of linkify-it, in the order of the text. */
+  const seen: { readonly from: number; readonly to: number }[] = []
+  const links: FoundLink[] = []
+  // No registry has names with an underscore, but many a network, and clients do not mind it.
+  const readable = withFewSigns(text.replaceAll('_', '-'))
+  for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
+    seen.push({ from: index, to: lastIndex })
+    const bare = raw.replace(/^\/\/|^mailto:/i, '')
+    // An address of a person, unless a path follows it, or it begins as a link does.
+    if (
+      schema === 'mailto:' &&
+      !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2)) &&
+      !beginsWithHost(bare)
+    )
+      continue
+    const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
+    links.push({
+      from: place(index),
+      to: place(lastIndex),
+      url: hasScheme ? raw : `http://${bare}`,
+      hasScheme,
+    })
+  }
+  let next = 0
+  for (const { index, raw, is } of findOthers(text)) {
+    while ((seen[next]?.to ?? text.length) <= index) next += 1
+    if ((seen[next]?.from ?? text.length) < index + raw.length) continue
+    const hasScheme = is === 'scheme' && !/^www\./i.test(raw)
+    const url = hasScheme ? raw : `http://${raw}`
+    links.push({ from: place(index), to: place(index + raw.length), url, hasScheme })
+  }
+  return links
+}
+
+/** Signs at which linkify-it begins to look for a name, and which it reads over within one. */
+const SIGNS = /[$+<=>^`|\uff5c]/g
+const SIGNS_BEFORE_TEXT = /[$+<=>^`|\uff5c](?![\s$+<=>^`|\uff5c])/g
+const MOST_SIGNS = 1000
+
+/**
+ * A text in which so many signs stand within words that linkify-it, which reads 64 characters behind each, would take a quarter
+ * of a second gets blanks for them. What a sign separates is still found here and by `findOthers`, which reads the text itself.
+ */
+function withFewSigns(text: string): string {
+  let count = 0
+  for (const _ of text.matchAll(SIGNS_BEFORE_TEXT)) {
+    count += 1
+    if (count > MOST_SIGNS) return text.replace(SIGNS, ' ')
+  }
+  return text
+}
+
 /** A place at which a link may begin, and where its first part ends. */
 interface Beginning {
-  readonly is: 'scheme' | 'name'
+  readonly is: 'scheme' | 'www' | 'name'
   readonly from: number
   readonly to: number
 }
 
 /**
- * Finds a scheme, an app's own as well, `www.` in front of anything, and bare names. Neither half of a person's address is one.
+ * Finds the links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a
+ * port, or stands behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
  *
  * The text is gone through once, forward: strangers choose it, and an expression that looks back at each place took half a second
  * for 32 KB of dots.
  */
-function* linksIn({ text, places }: Mapped): Iterable<FoundLink> {
-  const place = (at: number) => (places === null ? at : (places[at] ?? at))
+function* findOthers(
+  text: string,
+): Iterable<{ readonly is: Beginning['is']; readonly index: number; readonly raw: string }> {
   let done = 0
   for (const { is, from: begins, to } of beginningsOf(text)) {
     let from = begins
@@ -244,17 +318,12 @@ function* linksIn({ text, places }: Mapped): Iterable<FoundLink> {
       from = done + dot + 1
       if (dot < 0 || !text.slice(from, to).includes('.')) continue
     }
-    if (is === 'name' && !isHost(text.slice(from, to))) continue
-    const following = is === 'scheme' ? AFTER_SCHEME : PORT_AND_PATH
+    const following = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
     following.lastIndex = to
     if (!following.test(text)) continue
     done = following.lastIndex
-    const whole = text.slice(from, done)
-    // The last bracket may be an IPv6 address's.
-    const raw = /\/\/\[[^/]*$/.test(whole) ? whole : whole.replace(END_OF_SENTENCE, '')
-    const hasScheme = is === 'scheme' && !WWW.test(raw)
-    const url = hasScheme ? raw : `http://${raw}`
-    yield { from: place(from), to: place(from + raw.length), url, hasScheme }
+    if (is === 'name' && !isHost(text.slice(from, to))) continue
+    yield { is, index: from, raw: text.slice(from, done) }
   }
 }
 
@@ -262,12 +331,8 @@ function beginningsOf(text: string): readonly Beginning[] {
   const found: Beginning[] = []
   for (const { 0: run, index } of text.matchAll(HOST_CHARACTERS)) {
     if (!run.includes('.')) continue
-    // A run that is too long for a domain makes no address, and a path follows none.
-    const isOfAddress =
-      run.length <= LONGEST_NAME &&
-      /[\w.+%-]@$/.test(text.slice(Math.max(0, index - 2), index)) &&
-      !/^[/:?#]\S/.test(text.slice(index + run.length, index + run.length + 2))
-    if (isOfAddress) continue
+    // A run that is too long for a domain makes no address.
+    if (run.length <= LONGEST_NAME && /[\w.+%-]@$/.test(text.slice(Math.max(0, index - 2), index))) continue
     for (const { from, to } of namesIn(run)) {
       const end = endOfName(text, index + from, index + to)
       if (end > index + from) found.push({ is: 'name', from: index + from, to: end })
@@ -277,7 +342,10 @@ function beginningsOf(text: string): readonly Beginning[] {
     const scheme = SCHEME_AT_END.exec(text.slice(Math.max(0, at - LONGEST_SCHEME - 1), at))?.[1]
     if (scheme !== undefined) found.push({ is: 'scheme', from: at - scheme.length, to: at })
   }
-  return found.sort((one, other) => one.from - other.from || (one.is === 'scheme' ? -1 : 1))
+  for (const { index } of text.matchAll(WWW))
+    if (!/[a-z\d]/i.test(text[index - 1] ?? '')) found.push({ is: 'www', from: index, to: index + 4 })
+  const order = { scheme: 0, www: 1, name: 2 }
+  return found.sort((one, other) => one.from - other.from || order[one.is] - order[other.is])
 }
 
 /** Finds the names of two or more labels in a run of characters of hosts: no label is empty, and none too long. */
@@ -301,48 +369,56 @@ function* namesIn(run: string): Iterable<{ from: number; to: number }> {
 
 /** Finds where a name ends that is not the first half of a person's address; `from` when none is left. */
 function endOfName(text: string, from: number, to: number): number {
-  if (WWW.test(text.slice(from, to))) return to
   for (let end = to; end > from; end = text.lastIndexOf('.', end - 1)) {
-    REST_OF_ADDRESS.lastIndex = end - 1
+    REST_OF_ADDRESS.lastIndex = end
     if (!REST_OF_ADDRESS.test(text)) return text.slice(from, end).includes('.') ? end : from
   }
   return from
 }
 
+/**
+ * Says whether clients may take the local part of an address for a link: `evil.com/login@example.com`. What is common in people's
+ * addresses (letters, digits, dots and `_+%-`) separates no host from the rest: `lin.me+news@example.com` is an address.
+ */
+function beginsWithHost(address: string): boolean {
+  const parts = address.slice(0, address.lastIndexOf('@')).split(/[^\p{L}\p{M}\p{N}.+%-]/u)
+  return parts.slice(0, -1).some(part => (part.includes('.') && isHost(part)) || /^www\.[^.]+\./i.test(part))
+}
+
 /** Says whether a bare name is a host's, without the dashes behind it. */
 function isHost(name: string): boolean {
   const bare = name.endsWith('-') ? name.replace(/-+$/, '') : name
-  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name) || WWW.test(name)
+  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name)
 }
 
 /**
- * Leaves out of `links` each that is one of `others` with words of an unspaced script around it, which nobody would take for a part of
- * it: in front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
- * Both are in the order of the text.
+ * Says whether `link` is one of `others` with words of an unspaced script around it, which nobody would take for a part of it: in
+ * front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
+ * @param others in the order of the text.
  */
-function withoutWordsAround(links: readonly FoundLink[], others: readonly FoundLink[]): readonly FoundLink[] {
-  let next = 0
-  return links.filter(link => {
-    let isLeftOut = false
-    for (let other = others[next]; other !== undefined && other.from < link.to; other = others[next]) {
-      isLeftOut ||= other.from >= link.from && other.to <= link.to && isWithWordsAround(link, other)
-      next += 1
-    }
-    return !isLeftOut
-  })
+function hasWordsAround(link: FoundLink, others: readonly FoundLink[]): boolean {
+  let first = 0
+  for (let last = others.length; first < last; ) {
+    const middle = (first + last) >> 1
+    if ((others[middle]?.from ?? 0) < link.from) first = middle + 1
+    else last = middle
+  }
+  for (let at = first; (others[at]?.from ?? Number.POSITIVE_INFINITY) < link.to; at += 1) {
+    const other = others[at]
+    if (other !== undefined && other.to <= link.to && isWithWordsAround(link, other)) return true
+  }
+  return false
 }
 
 function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {
   if (other.from > link.from) return /^http:\/\/www\./i.test(other.url)
   const host = URL.parse(link.url)?.hostname ?? ''
   const last = host.slice(host.lastIndexOf('.') + 1)
-  return last.startsWith('xn--') && !isTopLevel(last)
+  return last.startsWith('xn--') && !isTopLevel(domainToUnicode(last))
 }
 
 const TOP_LEVELS = new Set([...tlds, ...RESERVED])
 
 function isTopLevel(label: string): boolean {
-  return (
-    TOP_LEVELS.has(label.toLowerCase()) || (/^xn--/i.test(label) && TOP_LEVELS.has(domainToUnicode(label)))
-  )
+  return TOP_LEVELS.has(label.toLowerCase())
 }
