@@ -151,7 +151,7 @@ export async function startPostgres({
       if (user !== undefined) await chown(host, user.uid, user.gid)
       const copy = join(host, 'data')
       await run('pg_basebackup', `-h ${home} -p ${port} -U courier -D ${copy} -R -c fast`.split(' '))
-      const own = `-c listen_addresses='' -c unix_socket_directories=${host} -c max_connections=60`
+      const own = `-c listen_addresses='' -c unix_socket_directories=${host} -c max_connections=300`
       const follow = (...args: string[]) =>
         run('pg_ctl', ['-D', copy, '-w', '-t', '60', '-l', join(host, 'log'), '-o', own, ...args])
       standbys.push(async () => {
