@@ -33,8 +33,8 @@ const NOTICED_MS = 1500
 
 interface Process {
   alive: boolean
-  /** The codes that it has put into the store itself: of those it knows at once. */
-  readonly stored: Set<string>
+  /** The codes that it has put into the store itself, and since when each was due: of those it knows at once. */
+  readonly stored: Map<string, number | null>
   readonly delivery: Delivery
   readonly now: () => number
 }
@@ -137,9 +137,11 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     if (now() >= expiresAt + NOTICED_MS) breach(`${id} is sent ${now() - expiresAt} ms after its life`)
   }
 
-  /** Says whether this process has put a message into the store itself, which was not tried yet. */
-  const isKnown = ({ attempts, given }: Kept): boolean =>
-    attempts === 0 && process?.stored.has(given.message.id) === true
+  /** Says whether this process has put a message into the store itself, where it has been due ever since: it waits for no retry. */
+  const isKnown = ({ attempts, dueAt, arrivedAt, given }: Kept): boolean =>
+    attempts === 0 &&
+    process?.stored.has(given.message.id) === true &&
+    ((dueAt ?? 0) <= arrivedAt || dueAt === process.stored.get(given.message.id))
 
   /** Nothing else begins while a code that is due waits, unless nothing may go where it goes, or it was not noticed yet. */
   function checkBegin(id: string): void {
@@ -239,7 +241,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       repeatPausesMs,
       leaseToken: () => `lease ${(leases += 1)}`,
     })
-    process = { alive: true, stored: new Set(), delivery, now }
+    process = { alive: true, stored: new Map(), delivery, now }
     troubledAt = time.now()
     delivery.start()
   }
@@ -285,7 +287,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       if (lease !== undefined) here.delivery.releasePlace(channel, message.destination)
       return
     }
-    if (lease === undefined) here.stored.add(message.id)
+    if (lease === undefined) here.stored.set(message.id, rowOf(message.id).dueAt)
     if (lease === undefined)
       here.delivery.wake(
         channel,
