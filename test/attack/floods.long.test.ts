@@ -126,8 +126,12 @@ t.test('a good callback is answered within 200 ms beside each of ten attacks', a
   }
   t.equal(service.child.exitCode, null, 'it still runs')
   t.equal(service.stderr(), '')
-  for (const name of AGAIN) await beside(name)
-  const after = service.memory()
+  // What is kept for good grows each time; what the collector has not looked at yet does not.
+  let after = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < 3 && after >= most * 1.1 + 20; tries += 1) {
+    for (const name of AGAIN) await beside(name)
+    after = service.memory()
+  }
   const megabytes = `${Math.round(atRest)} MB, at most ${Math.round(most)} MB, and ${Math.round(after)} MB after some again`
   t.comment(megabytes)
   t.ok(most < GIVEN_MB, megabytes)
