@@ -87,7 +87,7 @@ function destinationLine(
     oldest:
       oldestAt === null || oldestAt > now
         ? ''
-        : say(', the oldest for {time}', { time: formatDuration(now - oldestAt) }),
+        : say(', the first due for {time}', { time: formatDuration(now - oldestAt) }),
     rest:
       restsUntil === null || restsUntil <= now
         ? ''
