@@ -129,7 +129,7 @@ export function createProbePost(
   return async (channel, to, id) => {
     const kind = callbackKinds.find(each => each.channel === channel && each.purpose === 'code')
     const entry = callbackUrls(config, ownUrl()).find(each => each.channel === channel)
-    if (kind === undefined || entry === undefined) return say('its channel is off')
+    if (kind === undefined || entry === undefined) throw new Error(`no code goes by ${channel}, which is off`)
     const client = createCallbackClient({ userAgent: CHECK_AGENT, host: hostNameOf(config.PUBLIC_URL ?? '') })
     const body = testBody(kind, to, now(), languageOfBrowser(config.LOCALE))
     expectProbe(id)
@@ -141,23 +141,29 @@ export function createProbePost(
 }
 
 /**
- * Whom a code goes to by each channel, and why none does by another: nobody would see it arrive.
+ * Whom a code goes to by each channel, and why none does by another: it is off, or nobody would see the code arrive.
  * @param reporting the providers that report what became of messages.
  */
 export function listProbes(config: Config, reporting: ReadonlySet<string>) {
   const targets = new Map(config.PROBE_TO)
   const gaps: Sentence[] = []
-  if (targets.has('email') && config.BOUNCE_IMAP_URL === undefined) {
-    targets.delete('email')
-    gaps.push(say('no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox in which it would be seen'))
+  const leaveOut = (channel: Channel, why: Sentence): void => {
+    if (targets.delete(channel)) gaps.push(why)
   }
+  if (config.EMAIL_TOKEN === undefined)
+    leaveOut('email', say('no mail is sent to PROBE_TO: e-mail is off (EMAIL_TOKEN)'))
+  if (config.SMS_TOKEN === undefined)
+    leaveOut('sms', say('no SMS is sent to PROBE_TO: SMS are off (SMS_TOKEN)'))
+  if (config.BOUNCE_IMAP_URL === undefined)
+    leaveOut(
+      'email',
+      say('no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox in which it would be seen'),
+    )
   const number = targets.get('sms')
   // Without routes there is one carrier.
-  const [first] =
+  const [first = ''] =
     number && config.SMS_ROUTES ? (routeOf(config.SMS_ROUTES, countryOf(number)) ?? []) : reporting
-  if (number !== undefined && !reporting.has(first ?? '')) {
-    targets.delete('sms')
-    gaps.push(say('no SMS is sent to PROBE_TO: its carrier does not report what arrives'))
-  }
+  if (!reporting.has(first))
+    leaveOut('sms', say('no SMS is sent to PROBE_TO: its carrier does not report what arrives'))
   return { targets, gaps }
 }

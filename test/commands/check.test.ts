@@ -148,6 +148,7 @@ t.test('a channel by which no code goes to PROBE_TO is named, and one that repor
   t.match(await about({}), [/^warn PROBE_TO: no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox/])
   const unsigned = { TWILIO_AUTH_TOKEN: '', TWILIO_API_KEY: `SK${'0'.repeat(32)}:secret-of-the-key` }
   t.match((await about(unsigned)).at(-1) ?? '', /no SMS is sent to PROBE_TO: its carrier does not report/)
+  t.match((await about({ SMS_TOKEN: '' }))[0] ?? '', /no SMS is sent to PROBE_TO: SMS are off \(SMS_TOKEN\)/)
 })
 
 t.test('a service that takes connections and never answers is said, and its store is left alone', async t => {
