@@ -73,9 +73,7 @@ export function createReadiness(view: ServiceView, monotonic: () => number): () 
       reliedOnFrom = Number.POSITIVE_INFINITY
       return {
         ready: false,
-        reason:
-          view.storeTrouble?.() ??
-          (commits === undefined ? 'the store does not answer' : 'the store cannot commit'),
+        reason: commits === undefined ? 'the store does not answer' : 'the store cannot commit',
       }
     }
     if (view.lacksDescriptors()) return { ready: false, reason: NO_DESCRIPTORS }

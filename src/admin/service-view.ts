@@ -42,8 +42,6 @@ export interface ServiceView {
   deliveryTimes(): readonly DeliveryTime[]
   /** Whether callbacks were refused just now because file descriptors are short. */
   lacksDescriptors(): boolean
-  /** Why the store cannot be relied on, though it answers; null: it can. */
-  storeTrouble?(): Words | null
   /** The loss that the store found at a start within the last day; null: none. */
   storeLoss(): StoreLoss | null
   /** The certificate that is served; null: TLS ends in front of this service. */

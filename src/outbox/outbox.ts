@@ -362,8 +362,6 @@ export interface Outbox {
    * when only ends of messages are gone. Absent in a store that refuses its start then.
    */
   loss?(): StoreLoss | null
-  /** Says why the store cannot be relied on, though it answers; null: it can. Absent in a store that is either there or not. */
-  trouble?(): Words | null
   /**
    * Copies the store into a file, which is overwritten, while the store works on. Absent in a store that has backup tools of
    * its own.

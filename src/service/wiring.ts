@@ -423,7 +423,6 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
         partialFaults: [...status.partialFaults, ...reports.faultsOf(status.provider)],
       })),
     deliveryTimes: () => times?.list() ?? [],
-    storeTrouble: () => outbox.trouble?.() ?? null,
     lacksDescriptors: descriptors.areShort,
     storeLoss: () => outbox.loss?.() ?? null,
     certificate: options.certificate,

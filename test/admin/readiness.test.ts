@@ -1,7 +1,6 @@
 import t from 'tap'
 import { createReadiness } from '../../src/admin/readiness.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
-import { quote } from '../../src/language/sentence.ts'
 import { build } from '../../src/runtime/build.ts'
 import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
 import { viewOf } from '../rigs/view.ts'
@@ -71,9 +70,6 @@ t.test('a store that cannot commit makes it unready, and so does one that does n
     ready: false,
     reason: 'the store does not answer',
   })
-  const full = { ...probing(async () => false), storeTrouble: () => quote('its disk is full') }
-  t.match(await readinessOf(full)(), { ready: false, reason: { text: 'its disk is full' } })
-  t.match(await readinessOf({ storeTrouble: () => quote('slow') })(), { ready: true }, 'it commits')
   const files = await readinessOf({ lacksDescriptors: () => true })()
   t.match(files, { ready: false, reason: /LimitNOFILE/ })
   const broken = readinessOf(probing(() => Promise.reject(new Error('a bug'))))

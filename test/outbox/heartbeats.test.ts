@@ -19,7 +19,6 @@ async function beat(t: Test) {
   }
   const beats = await startHeartbeats({
     connections: { use: work => work(client as unknown as Client) },
-    guard: { requireMark: () => {} },
     name: 'own',
     limits: { everyMs: 5000, sureMs: 6000, goneMs: 12_000 },
     monotonic: () => state.at,

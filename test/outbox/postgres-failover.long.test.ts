@@ -2,8 +2,8 @@ import pg from 'pg'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { sessionSettings } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { createSessionGuard } from '../../src/outbox/postgres/session.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { sample } from './samples.ts'
 
@@ -30,7 +30,7 @@ t.test('what an administrator set for all sessions is not what ours have', { ski
   await admin.end()
   const client = new pg.Client(url)
   await client.connect()
-  await createSessionGuard(performance.now, 1000, () => {}).setUp(client, 1000)
+  await client.query(sessionSettings(1000))
   const { rows } = await client
     .query<{ name: string; setting: string }>(
       "SELECT name, setting FROM pg_settings WHERE source = 'session'",

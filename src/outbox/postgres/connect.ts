@@ -7,7 +7,6 @@ import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
 import { StoreUnavailable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
-import type { SessionGuard } from './session.ts'
 
 export type Client = pg.PoolClient
 export type QueryResult = pg.QueryResult<Record<string, unknown>>
@@ -20,7 +19,6 @@ export interface ConnectOptions {
   readonly connectTimeoutMs: number
   /** How many at a time. */
   readonly max: number
-  readonly guard: SessionGuard
   /** 0 ≤ x < 1 */
   readonly random: () => number
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
@@ -30,12 +28,10 @@ export interface ConnectOptions {
 const LOST_STATEMENT = /^(26000|42P05)$/
 const WAIT_MS = { first: 50, most: 2000 }
 
-/** Connections, each in a session that is set up for us. */
+/** Connections, each in a session that has our settings. */
 export interface Connections {
   /** Lends a connection to some work. */
   use<T>(work: (client: Client) => Promise<T>): Promise<T>
-  /** Looks whether a session is still as it was set up. @throws StoreUnavailable when it is not */
-  verify(): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,7 +40,7 @@ export interface Connections {
  * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
 export function createConnections(options: ConnectOptions): Connections {
-  const { statementTimeoutMs, guard, random, log } = options
+  const { statementTimeoutMs, random, log } = options
   const { hosts = [], target } = readPostgresUrl(options.url) ?? {}
   const mustWrite = hosts.length > 1 || (target !== undefined && target !== 'any')
   /** The host that connections are made to; the next one's turn comes when it cannot be reached, or not be written. */
@@ -69,7 +65,7 @@ export function createConnections(options: ConnectOptions): Connections {
     types: bigintAsNumber,
     // The pool awaits this before it lends the connection.
     async onConnect(client) {
-      await guard.setUp(client, statementTimeoutMs)
+      await client.query(sessionSettings(statementTimeoutMs))
       if (mustWrite) await requirePrimary(client)
     },
   })
@@ -107,28 +103,49 @@ export function createConnections(options: ConnectOptions): Connections {
     }
   }
 
-  /** A connection on which anything failed is thrown away, and with it what it had not committed. */
-  async function lend<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const client = await connect()
-    try {
-      const value = await work(client)
-      client.release()
-      return value
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
-  }
-
   return {
+    /** A connection on which anything failed is thrown away, and with it what it had not committed. */
     async use(work) {
-      const trouble = guard.trouble()
-      if (trouble !== null) throw new StoreUnavailable(trouble)
-      return lend(work)
+      const client = await connect()
+      try {
+        const value = await work(client)
+        client.release()
+        return value
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
     },
-    verify: () => lend(guard.verify),
     close: () => pool.end(),
   }
+}
+
+/**
+ * Makes the settings of a session:
+ *
+ * - `default_transaction_…`: a transaction sees what was committed before each statement, and may write, whatever the database's
+ *   defaults are: one that repeats its reads fails when another replica was first
+ * - `synchronous_commit`: a commit is never acknowledged before it is on disk, whatever the database's default is
+ * - `idle_in_transaction_session_timeout`: a process that is stopped in the middle releases its locks
+ * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
+ *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
+ * - `plan_cache_mode`: a statement is planned once for a session: with partitions, planning takes longer than most of them run
+ */
+export function sessionSettings(statementTimeoutMs: number): string {
+  return `
+    SET default_transaction_isolation = 'read committed';
+    SET default_transaction_read_only = off;
+    SET default_transaction_deferrable = off;
+    SET synchronous_commit = on;
+    SET statement_timeout = ${Math.round(statementTimeoutMs)};
+    SET lock_timeout = ${Math.round(statementTimeoutMs * 0.8)};
+    SET idle_in_transaction_session_timeout = ${Math.round(statementTimeoutMs * 2)};
+    SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
+    SET enable_mergejoin = off;
+    SET enable_hashjoin = off;
+    SET jit = off;
+    SET plan_cache_mode = force_generic_plan`
 }
 
 /** Makes a socket for pg, which takes no look-up of its own: it calls `connect` with a port and a host, or with the path of a socket. */
@@ -177,7 +194,7 @@ function gatherWrites({ connection: { stream } }: Client): void {
 }
 
 /**
- * Begins a transaction, and says in it what a 0 depends on: the session's own settings could be somebody else's by now (session.ts).
+ * Begins a transaction, and says in it what a 0 depends on: a pooler may have lent the session's settings to somebody else by now.
  * @param synced whether its commit waits for the disk.
  */
 export function beginTransaction(client: Client, synced = true): Promise<QueryResult> {

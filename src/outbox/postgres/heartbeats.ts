@@ -3,7 +3,6 @@ import { pause, repeat } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { type SharedLeases, type StoreLog, StoreUnavailable } from '../outbox.ts'
 import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
-import { MARK, type SessionGuard } from './session.ts'
 
 export interface DeadReplica {
   readonly name: string
@@ -25,7 +24,6 @@ export const HEARTBEAT_LIMITS: HeartbeatLimits = { everyMs: 2000, sureMs: 8000, 
 interface HeartbeatOptions {
   /** A connection of its own: a heartbeat must not wait behind the service's work. */
   readonly connections: Pick<Connections, 'use'>
-  readonly guard: Pick<SessionGuard, 'requireMark'>
   /** This replica's name, unlike any other ever. Without a dot. */
   readonly name: string
   readonly limits: HeartbeatLimits
@@ -152,14 +150,13 @@ interface OtherReplica extends DeadReplica {
   readonly hasLeft: boolean
 }
 
-/** Writes that this replica is alive, and reads who else has been. @throws StoreUnavailable when the session is not ours */
+/** Writes that this replica is alive, and reads who else has been. */
 async function exchangeHeartbeats(
   client: Client,
-  { name, monotonic, guard, onDatabaseTime }: HeartbeatOptions,
+  { name, monotonic, onDatabaseTime }: HeartbeatOptions,
 ): Promise<readonly OtherReplica[]> {
   const began = monotonic()
   const { rows } = await runStatement(client, BEAT, name)
-  guard.requireMark(client, rows[0]?.['mark'])
   onDatabaseTime(rows[0]?.['at'] as number, monotonic() - began)
   return rows as unknown as readonly OtherReplica[]
 }
@@ -177,7 +174,7 @@ export const OLD_REPLICAS = statement`DELETE FROM courier_replicas WHERE seen_at
 const BEAT = statement`WITH sent AS (INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
     RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)
-  SELECT sent.at, ${MARK} AS mark, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
+  SELECT sent.at, coalesce(o.name, sent.name) AS name, coalesce(o.heartbeats, 0) AS heartbeats,
     coalesce(o.has_left, false) AS "hasLeft"
   FROM sent LEFT JOIN courier_replicas o ON o.name <> sent.name`
 const LEAVE = statement`UPDATE courier_replicas SET has_left = true, heartbeats = heartbeats + 1 WHERE name = $1`

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { say, type Words } from '../../language/sentence.ts'
 import {
   isSecretMissing,
@@ -17,7 +18,7 @@ import {
   type Schema,
   versionOf,
 } from '../schema-version.ts'
-import { type Client, MAY_NOT_CREATE } from './connect.ts'
+import { type Client, type Connections, MAY_NOT_CREATE } from './connect.ts'
 import { HEARTBEAT_LIMITS } from './heartbeats.ts'
 import { POSTGRES_SCHEMA } from './schema.ts'
 
@@ -49,6 +50,35 @@ export async function migrateTables(
   await client.query('COMMIT')
 }
 
+/** How often each of two sessions is looked at: a pooler that goes round its servers may come to the right one by chance. */
+const LOOKS = 4
+
+/**
+ * Makes sure at the start that connections of ours are sessions of their own. Behind a pooler that lends sessions for a transaction at
+ * a time, our time limits and our prepared statements would be somebody else's, and theirs ours.
+ *
+ * @param connections two at least.
+ * @throws StoreUnusable
+ */
+export function requireOwnSessions(connections: Pick<Connections, 'use'>): Promise<void> {
+  const mark = randomBytes(8).toString('hex')
+  const look = async (client: Client, own: string) => {
+    const { rows } = await client.query("SELECT current_setting('courier.session', true) AS own")
+    if (rows[0]?.own !== own)
+      throw new StoreUnusable(
+        'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
+      )
+  }
+  return connections.use(one =>
+    connections.use(async other => {
+      const sessions = [one, other].map((client, n) => [client, `${mark}-${n}`] as const)
+      for (const [client, own] of sessions) await client.query(`SET courier.session = '${own}'`)
+      for (let looks = 0; looks < LOOKS; looks += 1)
+        for (const [client, own] of sessions) await look(client, own)
+    }),
+  )
+}
+
 /** Looks at what a 0 and the tables rest on: a server that is managed, or only speaks like Postgres, may have it otherwise. */
 async function requireServer(client: Client): Promise<void> {
   const { rows } = await client.query<Record<string, unknown>>(
@@ -78,36 +108,6 @@ async function requireServer(client: Client): Promise<void> {
     )
   // A partition is made for each day.
   if (creates !== true) throw new StoreUnusable(MAY_NOT_CREATE)
-}
-
-/**
- * Makes sure that what one session has locked is locked for another: a database that only speaks like Postgres may take these
- * statements and do nothing.
- */
-export async function requireLocks(one: Client, other: Client): Promise<void> {
-  const fail = (lock: string): never => {
-    throw new StoreUnusable(
-      say(
-        'the database does not keep locks as Postgres does ({lock}): name a Postgres, or a database that does',
-        { lock },
-      ),
-    )
-  }
-  await one.query('BEGIN')
-  await one.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-  const advisory = await other.query<{ got: unknown }>('SELECT pg_try_advisory_xact_lock($1) AS got', [
-    MIGRATION_LOCK,
-  ])
-  if (advisory.rows[0]?.got !== false) fail('pg_advisory_xact_lock')
-  const schema = "SELECT FROM courier_meta WHERE key = 'schema' FOR UPDATE"
-  await one.query(schema)
-  await other.query('SET lock_timeout = 1000')
-  const skipped = await other.query(`${schema} SKIP LOCKED`).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== '55P03') throw error
-    return null
-  })
-  if (skipped?.rows.length !== 0) fail('FOR UPDATE SKIP LOCKED')
-  await one.query('COMMIT')
 }
 
 async function requireOwnTables(client: Client): Promise<void> {

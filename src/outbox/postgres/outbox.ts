@@ -24,9 +24,8 @@ import {
   createSettle,
   createWriteReceipts,
 } from './messages.ts'
-import { migrateTables, requireLocks } from './migrate.ts'
+import { migrateTables, requireOwnSessions } from './migrate.ts'
 import { findMessage, listMessages, probeCommit, readEnded, readSummary, readWaiting } from './queries.ts'
-import { createSessionGuard, requireOwnSessions, type SessionGuard } from './session.ts'
 import {
   addEvents,
   allowAgain,
@@ -60,8 +59,6 @@ const MAX_CONNECTIONS = 6
 /** The time limit of a statement at the start, ms: creating or changing tables, and waiting for another replica that does, takes time. */
 const MIGRATION_MS = 300_000
 const FIRST_CONNECT_MS = 5000
-/** For how many heartbeats all sessions must be ours until they are relied on again. */
-const CLEARED_AFTER_HEARTBEATS = 5
 /** The time limit of a heartbeat, ms: longer than a callback's commit may take, and short enough for several before it is too late. */
 const HEARTBEAT_MS = 1000
 
@@ -73,23 +70,13 @@ const HEARTBEAT_MS = 1000
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
   const { url, clock, statementTimeoutMs = 800, random = Math.random, log = () => {} } = options
   const { monotonic = () => performance.now(), heartbeats: limits = HEARTBEAT_LIMITS } = options
-  const open = (guard: SessionGuard, max: number, timeoutMs: number, connectTimeoutMs = timeoutMs) =>
-    createConnections({ url, random, log, guard, max, statementTimeoutMs: timeoutMs, connectTimeoutMs })
-  const startGuard = createSessionGuard(monotonic, Number.POSITIVE_INFINITY, () => {})
-  await prepareDatabase(options, open(startGuard, 2, MIGRATION_MS, FIRST_CONNECT_MS), startGuard)
-  const guard = createSessionGuard(monotonic, CLEARED_AFTER_HEARTBEATS * limits.everyMs, log)
-  const connections = open(guard, MAX_CONNECTIONS, statementTimeoutMs)
-  const heartbeatConnection = open(guard, 1, HEARTBEAT_MS)
+  const open = (max: number, timeoutMs: number, connectTimeoutMs = timeoutMs) =>
+    createConnections({ url, random, log, max, statementTimeoutMs: timeoutMs, connectTimeoutMs })
+  await prepareDatabase(options, open(2, MIGRATION_MS, FIRST_CONNECT_MS))
+  const connections = open(MAX_CONNECTIONS, statementTimeoutMs)
+  const heartbeatConnection = open(1, HEARTBEAT_MS)
   const heartbeats = await startHeartbeats({
-    connections: {
-      // The heartbeat looks at its own session, unless none may be used, and at one of the others: a pooler gives both the same one then.
-      async use(work) {
-        if (guard.trouble() !== null) await heartbeatConnection.verify()
-        void connections.verify().catch(() => {})
-        return heartbeatConnection.use(work)
-      },
-    },
-    guard,
+    connections: heartbeatConnection,
     name: randomBytes(8).toString('hex'),
     limits,
     monotonic,
@@ -103,7 +90,6 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     ...port,
     beginAttempt,
     memos: { ...port.memos, takeLeaderLease },
-    trouble: guard.trouble,
     sharedLeases: heartbeats,
     async close() {
       await idle()
@@ -259,13 +245,11 @@ function createCalls(
 async function prepareDatabase(
   { storeKeys, enterprise, retentionDays, clock }: PostgresOutboxOptions,
   connections: Connections,
-  guard: SessionGuard,
 ): Promise<void> {
   try {
-    await requireOwnSessions(connections, guard)
+    await requireOwnSessions(connections)
     await connections.use(async client => {
       await migrateTables(client, storeKeys.payloadKeys, undefined, enterprise)
-      await connections.use(other => requireLocks(client, other))
       await makeDays(client, retentionDays, [clock.now()])
       await moveEarlier(client, retentionDays)
     })
