@@ -47,7 +47,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'providers/redact.ts',
     'settings/urls.ts',
   ],
-  devices: ['events', 'messages', 'outbox/outbox.ts', 'outbox/encryption.ts', 'settings/urls.ts'],
+  devices: [
+    'events',
+    'messages',
+    'outbox/outbox.ts',
+    'outbox/encryption.ts',
+    'providers/http-client.ts',
+    'providers/redact.ts',
+    'settings/urls.ts',
+  ],
   webhooks: ['events', 'messages/message.ts', 'outbox/outbox.ts', 'providers/http-client.ts'],
   admin: [
     'bounces/mailbox.ts',

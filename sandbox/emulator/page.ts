@@ -199,7 +199,7 @@ export function createSampleRequests(baseUrl: string, accounts: Accounts): Sampl
   const member = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
   const wrong = {
     by: 'token',
-    credential: { token: async () => ({ ok: true, value: 'no-token-of-ours' }) as const, refused: () => {} },
+    credential: { getToken: async () => ({ token: 'no-token-of-ours', expiresAt: 1e15 }), refused: () => {} },
   } as const
   const echo = '/v2/api-gateway/echo'
   const demo = {

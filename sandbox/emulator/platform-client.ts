@@ -6,7 +6,6 @@ import {
   openPlatform,
   type PlatformBody,
   type PlatformOptions,
-  type PlatformRequest,
   type PlatformResult,
   readLogin,
   refusesCredential,
@@ -16,7 +15,7 @@ import {
 import { type Int, intOf, stringifyExactly } from '../../src/runtime/exact-json.ts'
 import { filledTextOf } from '../../src/runtime/json-object.ts'
 
-type Method = PlatformRequest['method']
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
  * How an endpoint answers when it succeeds.
@@ -91,11 +90,11 @@ export function createPlatformClient(options: PlatformOptions & { readonly now?:
       if (call.auth?.by !== 'token') return callOnce(send, call, undefined)
       const { credential } = call.auth
       for (let tries = 1; ; tries += 1) {
-        const token = await credential.token()
-        if (!token.ok) return token
-        const result = await callOnce(send, call, token.value)
+        const login = await credential.getToken()
+        if ('is' in login) return { ok: false, failure: login }
+        const result = await callOnce(send, call, login.token)
         if (result.ok || !refusesCredential(result.failure)) return result
-        credential.refused(token.value)
+        credential.refused(login.token)
         if (tries === 2) return result
       }
     },
@@ -112,7 +111,7 @@ async function callOnce(
   // PUT and DELETE go out as POST.
   const proxied = call.method === 'PUT' || call.method === 'DELETE'
   const method = proxied ? 'POST' : call.method
-  const body = call.body === undefined ? undefined : stringifyExactly(call.body)
+  const body = call.body === undefined ? null : stringifyExactly(call.body)
   const plain = plainHeaders(call, proxied ? call.method : undefined)
   const proof =
     call.auth?.by === 'signature'

@@ -293,9 +293,9 @@ function runSession(
 /** Logs in, authenticates and subscribes to each topic. @returns why the connection must end; null: it is subscribed. */
 async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
   const { endpoint, appId, credential, topics } = options
-  const login = await credential.token()
-  if (!login.ok) return { is: 'refused', why: withRemedy('log in', describeFailure(login.failure)) }
-  const token = login.value
+  const login = await credential.getToken()
+  if ('is' in login) return { is: 'refused', why: withRemedy('log in', describeFailure(login)) }
+  const { token } = login
   const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
     if (logInAgain) credential.refused(token)

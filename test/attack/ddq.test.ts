@@ -34,7 +34,7 @@ function endOf(port: number): Promise<{ readonly is: string; readonly why: unkno
       },
       timings: { heartbeatMs: 1000, silenceMs: 15_000, reconnectMs: 60_000, answerMs: 10_000 },
       appId: 'application-1',
-      credential: { token: () => Promise.resolve({ ok: true, value: 'token' }), refused: () => {} },
+      credential: { getToken: async () => ({ token: 'token', expiresAt: 1e15 }), refused: () => {} },
       topics: ['/a'],
       random: Math.random,
       now: () => performance.now(),

@@ -17,7 +17,7 @@ function hold(t: Test, origin: string, more: Partial<ConnectionOptions> = {}) {
     endpoint: { origin, authenticatePath: '/auth', subscribePath: '/subscribe', heartbeat: 'ping' as const },
     timings: { heartbeatMs: 1000, silenceMs: 60_000, reconnectMs: 1000, answerMs: 10_000 },
     appId: 'application-1',
-    credential: { token: async () => ({ ok: true, value: 'token' }) as const, refused: () => {} },
+    credential: { getToken: async () => ({ token: 'token', expiresAt: 1e15 }), refused: () => {} },
     topics: ['/a', '/b'],
     onMessage: () => {},
     onMalformed: () => {},

@@ -171,8 +171,7 @@ t.test('a topic that is refused does not end the others', async t => {
 
 t.test('a failed login ends the connection, and is tried again', async t => {
   const credential = {
-    token: async () =>
-      ({ ok: false, failure: { is: 'unreachable', message: quote('ECONNREFUSED') } }) as const,
+    getToken: async () => ({ is: 'unreachable', message: quote('ECONNREFUSED') }) as const,
     refused: () => {},
   }
   const { until, ends } = await subscribed(t, { credential })

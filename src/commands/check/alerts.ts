@@ -45,17 +45,17 @@ export async function checkAlerts(
   }
   const ddq = openDdq(config)
   try {
-    const login = await ddq.credential.token()
+    const login = await ddq.credential.getToken()
     return [
       ...results,
-      login.ok
-        ? alerts.ok(
+      'is' in login
+        ? alerts.fail(
+            withRemedy(say('log in at {url}', { url: DDQ_AUTH_URL }), describeFailure(login)),
+            'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
+          )
+        : alerts.ok(
             say('the application logs in at {url}', { url: DDQ_AUTH_URL }),
             'callback-courier ddq tail shows whether messages come',
-          )
-        : alerts.fail(
-            withRemedy(say('log in at {url}', { url: DDQ_AUTH_URL }), describeFailure(login.failure)),
-            'look at DDQ_AUTH_URL, DDQ_APP_ID and DDQ_APP_SECRET',
           ),
     ]
   } finally {

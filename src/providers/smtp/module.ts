@@ -77,8 +77,7 @@ export async function openAccessTokens(
     refreshToken: config.SMTP_OAUTH2_REFRESH_TOKEN,
     scope: config.SMTP_OAUTH2_SCOPE,
   }
-  const proxy = proxyOf(config)
-  return createAccessTokens(endpoint, { clock, random: Math.random, limits: tokenLimits(limits), proxy })
+  return createAccessTokens(endpoint, { clock, limits: tokenLimits(limits), proxy: proxyOf(config) })
 }
 
 async function readClientCertificate(config: Values<typeof smtpSettings>) {

@@ -1,6 +1,7 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { quote, say, tell } from '../../language/sentence.ts'
 import { type JsonObject, objectOf, parseJson } from '../../runtime/json-object.ts'
+import { type AccessToken, createTokenCache, type TokenCache } from '../../runtime/token-cache.ts'
 import { type Diagnosis, diagnoseExchange, isCertificateError } from '../diagnosis.ts'
 import type { FailedExchange, HttpAnswer, HttpApiSettings } from '../http-client.ts'
 import { createHttpApi, outcomeWithoutAnswer, readRetryAfter } from '../http-client.ts'
@@ -26,57 +27,29 @@ interface TokenAnswer {
   readonly refreshToken: string | undefined
 }
 
-export interface AccessTokensOptions extends HttpApiSettings {
-  /** From 0 to 1. */
-  readonly random: () => number
-}
-
-export interface AccessToken {
-  readonly token: string
-  /** ms since the epoch. */
-  readonly expiresAt: number
-}
-
-/** A new one is asked for once this share of its life is over, or a little less, so that replicas do not ask together. */
-const RENEW_AFTER = { least: 0.7, most: 0.85 }
-/** The pause after an early renewal that failed, ms: the present token is still valid. */
-const RENEW_AGAIN_MS = 30_000
-
 /** The latest tokens that are kept out of servers' replies: a connection may last longer than its token. */
 const REMEMBERED = 20
 
-export interface AccessTokens {
-  /** Gives a token that is valid now; asks for one when there is none. */
-  getToken(): Promise<AccessToken | LoginFailure>
-  /** Gives a newer one than `refused`, which a server did not take although it should be valid. */
-  renewToken(refused: AccessToken): Promise<AccessToken | LoginFailure>
+/** The tokens of one endpoint; all connections share the newest. */
+export interface AccessTokens extends TokenCache<LoginFailure> {
   /** Texts that no reply may repeat: client secret, refresh and access tokens. */
   secrets(): readonly string[]
-  /** Says whether the endpoint has replaced the refresh token of the settings by another one. */
-  hasRotated(): boolean
   close(): Promise<void>
 }
 
-/**
- * Asks an OAuth 2.0 token endpoint for access tokens for a mail server: once for all who wait, and before the present one
- * ends. All connections share the newest.
- */
+/** Asks an OAuth 2.0 token endpoint for access tokens for a mail server. */
 export function createAccessTokens(
   endpoint: TokenEndpoint,
-  { clock, random, limits, proxy }: AccessTokensOptions,
+  { clock, limits, proxy }: HttpApiSettings,
 ): AccessTokens {
   const { origin, pathname, search } = new URL(endpoint.url)
   const api = createHttpApi({ baseUrl: origin, connections: 1, clock, limits, proxy })
   // A server that replaces the refresh token may refuse the earlier one from then on (RFC 6749, 6).
   let refreshToken = endpoint.refreshToken
-  let current: AccessToken | undefined
-  let renewAt = 0
-  let renewal: Promise<AccessToken | LoginFailure> | undefined
   const lasting = [endpoint.clientSecret, endpoint.refreshToken].filter(each => each !== undefined)
   let secrets: readonly string[] = lasting
 
-  async function requestToken(): Promise<AccessToken | LoginFailure> {
-    const askedAt = clock.now()
+  async function requestToken(): Promise<TokenAnswer | LoginFailure> {
     const request = {
       method: 'POST',
       path: `${pathname}${search}`,
@@ -88,39 +61,13 @@ export function createAccessTokens(
     const answer = readTokenAnswer(result.value, { endpoint, secrets, now: clock.now() })
     if ('whose' in answer) return answer
     refreshToken = answer.refreshToken ?? refreshToken
-    current = { token: answer.token, expiresAt: askedAt + answer.livesMs }
-    renewAt =
-      askedAt + answer.livesMs * (RENEW_AFTER.least + random() * (RENEW_AFTER.most - RENEW_AFTER.least))
     const issued = [answer.token, answer.refreshToken].filter(each => each !== undefined)
     secrets = [...lasting, ...[...secrets.slice(lasting.length), ...issued].slice(-REMEMBERED)]
-    return current
+    return answer
   }
 
-  function renewOnce(): Promise<AccessToken | LoginFailure> {
-    renewal ??= requestToken().finally(() => {
-      renewal = undefined
-    })
-    return renewal
-  }
-
-  return {
-    async getToken() {
-      const now = clock.now()
-      if (current === undefined || now >= current.expiresAt) return renewOnce()
-      if (now >= renewAt) {
-        renewAt = now + RENEW_AGAIN_MS
-        // No mail waits for this renewal. A failure shows when the present token has ended; a bug is found then, too.
-        renewOnce().catch(() => undefined)
-      }
-      return current
-    },
-    async renewToken(refused) {
-      return current === undefined || current.token === refused.token ? renewOnce() : current
-    },
-    secrets: () => secrets,
-    hasRotated: () => refreshToken !== endpoint.refreshToken,
-    close: api.close,
-  }
+  const cache = createTokenCache<LoginFailure>(requestToken, () => clock.now())
+  return { ...cache, secrets: () => secrets, close: api.close }
 }
 
 /** Makes the form of the request. The client's secret is a field of it, as Microsoft's and Google's documentation have it. */
@@ -309,8 +256,10 @@ export function addTokenLogin(session: TokenSession, { user, tokens }: TokenLogi
     }
     const first = await requireToken(tokens.getToken())
     let response = await logIn(first.token)
-    if (response.startsWith('535'))
-      response = await logIn((await requireToken(tokens.renewToken(first))).token)
+    if (response.startsWith('535')) {
+      tokens.refused(first.token)
+      response = await logIn((await requireToken(tokens.getToken())).token)
+    }
     // nodemailer adds the server's words.
     if (!response.startsWith('2')) throw new Error('Invalid login')
   })

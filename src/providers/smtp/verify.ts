@@ -24,7 +24,7 @@ export async function verifyAccount(options: SmtpConnectionOptions): Promise<Ver
       session.close()
     }
     const detail = say('takes {sender} as sender', { sender: bounceTo || say('the empty sender') })
-    return { ok: true, detail: listWords([await describeLogin(options), detail], '; ') }
+    return { ok: true, detail: listWords([describeLogin(options), detail], '; ') }
   } catch (thrown) {
     if (thrown instanceof LoginError) return unverified(thrown.failure, thrown.failure.reply)
     const error = asSmtpError(thrown)
@@ -57,18 +57,9 @@ export async function probeServer(options: SmtpConnectionOptions): Promise<'up' 
 }
 
 /** Says how the session that was just tried logs in. */
-async function describeLogin({ address, tokenLogin, clock }: SmtpConnectionOptions): Promise<Words> {
-  if (tokenLogin === undefined)
-    return address.auth ? 'connected and logged in' : 'connected; no login is configured'
-  const token = await tokenLogin.tokens.getToken()
-  const minutes = 'whose' in token ? 0 : Math.round((token.expiresAt - clock.now()) / 60_000)
-  const loggedIn = say('connected and logged in with an access token for {minutes} min', { minutes })
-  const rotated = say(
-    'with it came a new refresh token, which is forgotten with the next start: docs/operations.md',
-  )
-  return tokenLogin.tokens.hasRotated()
-    ? say('{what} ({reply})', { what: loggedIn, reply: rotated })
-    : loggedIn
+function describeLogin({ address, tokenLogin }: SmtpConnectionOptions): Words {
+  if (tokenLogin !== undefined) return 'connected and logged in with an access token'
+  return address.auth ? 'connected and logged in' : 'connected; no login is configured'
 }
 
 /** Finds the cause of a failed login. */

@@ -85,7 +85,7 @@ t.test('an access token: each cause has its words and its advice', async t => {
       bounceTo: USER,
       accessTokens: createAccessTokens(
         { url, clientId: CLIENT.id, clientSecret: secret, refreshToken: refreshToken || undefined },
-        { clock: { now: Date.now }, random: () => 0, limits: tokenLimits(SHORT_SMTP) },
+        { clock: { now: Date.now }, limits: tokenLimits(SHORT_SMTP) },
       ),
     })
     t.teardown(() => provider.close())
@@ -93,10 +93,7 @@ t.test('an access token: each cause has its words and its advice', async t => {
     t.notMatch(said, /canary/)
     return said
   }
-  t.match(
-    await say(),
-    /^ok smtp: connected and logged in with an access token for 60 min; takes courier@example\.com/,
-  )
+  t.match(await say(), /^ok smtp: connected and logged in with an access token; takes courier@example\.com/)
   t.match(await say('http://127.0.0.1:1/x'), /nothing listens at 127\.0\.0\.1:1 .* → .*SMTP_OAUTH2_TOKEN_URL/)
   t.match(
     await say(endpoint.url, { secret: 'canary-wrong' }),
@@ -126,12 +123,6 @@ t.test('an access token: each cause has its words and its advice', async t => {
   server.act = ({ step }) =>
     step === 'AUTH' ? { is: 'say', reply: '535-5.7.8 no\r\n535 5.7.8 no' } : undefined
   t.match(await say(), /the server does not take it \(535 5\.7\.8 .* → .*mail\.google\.com/)
-  server.act = undefined
-  const rotating = await startOauth2(t, { refreshToken: 'canary-first', rotates: true })
-  t.match(await rotating.provider.verify(), {
-    ok: true,
-    detail: /came a new refresh token, which is forgotten with the next start/,
-  })
 })
 
 t.test('Twilio: each cause has its words and its advice', async t => {

@@ -1,6 +1,5 @@
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
-import type { AccessToken } from '../../../src/providers/smtp/oauth2.ts'
 import { inEnglish } from '../../language/english.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { listen } from '../../rigs/listen.ts'
@@ -68,8 +67,7 @@ t.test('a token is renewed before it ends, and nobody waits for that', async t =
   now += 3600 * 160
   t.equal(await tokens.getToken(), first, 'it is good still')
   t.equal(await tokens.getToken(), first)
-  t.match(await tokens.renewToken(first as AccessToken), { code: 'http-503' }, 'the same renewal')
-  t.equal(endpoint.requests.length, 2)
+  await until(() => endpoint.requests.length === 2, 'it is asked for, once')
   t.equal(await tokens.getToken(), first, 'and for a while it is not asked for again')
   const later = openTokens(endpoint)
   await later.getToken()
@@ -161,7 +159,6 @@ t.test('a refresh token that the server replaces is not used again, and one that
       endpoint.requests.map(({ form }) => [form.get('grant_type'), form.get('refresh_token')]),
       used.map(token => ['refresh_token', token]),
     )
-    t.equal(tokens.hasRotated(), rotates)
   }
 })
 

@@ -20,7 +20,7 @@ export function openTokens(
 ): AccessTokens {
   const { refreshToken } = options
   const endpoint = { url, clientId: CLIENT.id, clientSecret: secret, refreshToken, scope: 'mail.send' }
-  return createAccessTokens(endpoint, { clock: { now }, random: () => 0.5, limits: tokenLimits(SHORT_SMTP) })
+  return createAccessTokens(endpoint, { clock: { now }, limits: tokenLimits(SHORT_SMTP) })
 }
 
 /** A mail server that takes the tokens of `taken`, or those of the endpoint, and a provider in front of it. */
