@@ -3,7 +3,7 @@ import { objectOf } from '../runtime/json-object.ts'
 import { isRouted } from '../settings/senders.ts'
 import { settingWithReader } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { type AliyunSettings, aliyunApi, aliyunKeySettings, MAINLAND, parcelParams } from './aliyun.ts'
+import { type AliyunSettings, aliyunApi, aliyunKeySettings, parcelParams } from './aliyun.ts'
 import { textOf } from './json-answer.ts'
 import { defineTemplateCarrier } from './template-carrier.ts'
 
@@ -52,8 +52,6 @@ export const { module: aliyunPnvs, createProvider: createAliyunPnvsProvider } = 
     if (!to.startsWith('+86')) return 'it sends to numbers of mainland China (+86) only'
     return params['code'] === undefined ? 'it sends verification codes only' : null
   },
-  // Those that Aliyun makes itself have 4 to 8 characters; what one of ours may be is not described.
-  rulesOf: () => ({ ...MAINLAND, code: /^[0-9A-Za-z]{4,8}$/, codeForm: '4 to 8 digits or letters' }),
   sendAction: 'SendSmsVerifyCode',
   /** @see https://help.aliyun.com/zh/pnvs/developer-reference/api-dypnsapi-2017-05-25-sendsmsverifycode */
   sendParams: (_settings, message, parcel) => ({

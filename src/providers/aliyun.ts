@@ -11,7 +11,6 @@ import { type JsonAnswer, objectsOf, textOf } from './json-answer.ts'
 import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
 import { canonicalPost, encodeQuery, hmacSha256, sha256 } from './signing.ts'
-import type { ValueRules } from './sms-templates.ts'
 import {
   type Approval,
   type Ask,
@@ -101,13 +100,6 @@ export function signAliyunRequest(
   const { text, signedHeaders } = canonicalPost(encodeQuery(query), headers, '')
   const signature = hmacSha256(secret, `ACS3-HMAC-SHA256\n${sha256(text)}`).toString('hex')
   return `ACS3-HMAC-SHA256 Credential=${keyId},SignedHeaders=${signedHeaders},Signature=${signature}`
-}
-
-/** The values that a template on the mainland accepts (https://help.aliyun.com/document_detail/44357.html). */
-export const MAINLAND: ValueRules = {
-  longest: 35,
-  code: /^[0-9A-Za-z]{4,6}$/,
-  codeForm: '4 to 6 digits or letters',
 }
 
 /** A number as Aliyun writes it: 11 digits on the mainland, else country code and number without +. */
@@ -300,7 +292,6 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
     if (isRouted(routes, 'aliyun-pnvs') && !isRouted(routes, 'aliyun')) return undefined
     return { keyId, secret, apiUrl: others.ALIYUN_API_URL, signName: others.ALIYUN_SMS_SIGN_NAME }
   },
-  rulesOf: ({ country }) => (country === 'CN' ? MAINLAND : undefined),
   /** @see https://help.aliyun.com/zh/sms/developer-reference/api-dysmsapi-2017-05-25-sendsms */
   sendParams: (_settings, message, parcel) => ({
     PhoneNumbers: vendorNumber(message),

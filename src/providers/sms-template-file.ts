@@ -108,7 +108,8 @@ function fill(
   ownSignature: string | undefined,
 ): TemplateUse | { readonly why: Words } {
   const names: readonly string[] = Object.values(params)
-  const missing = names.find(name => message.params[name] === undefined)
+  // An empty value is none: a carrier takes it for a fault of the template.
+  const missing = names.find(name => !message.params[name])
   if (missing !== undefined)
     return { why: say('its template says {missing}, which the message does not have', { missing }) }
   const value = (name: string): string => message.params[name] ?? ''

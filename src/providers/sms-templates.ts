@@ -1,4 +1,4 @@
-import { say, tell, type Words } from '../language/sentence.ts'
+import type { Words } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 
 /** The template that a carrier sends instead of a text. */
@@ -41,49 +41,4 @@ export const NO_TEMPLATES: SmsTemplates = {
   templateFor: () => ({ why: 'SMS_TEMPLATES_FILE names no templates' }),
   mapped: () => [],
   signatures: () => [],
-}
-
-/** What a carrier accepts as the values of a template. */
-export interface ValueRules {
-  /** Characters of a value at most. */
-  readonly longest: number
-  /** The pattern of a code, and the same in words. */
-  readonly code: RegExp
-  readonly codeForm: Words
-  /** A template that says a code takes nothing but such values. */
-  readonly likeCode?: boolean
-}
-
-const LINK =
-  /:\/\/|\bwww\.|\b\d{1,3}(?:\.\d{1,3}){3}\b|[a-z0-9-]\.(?:com|cn|net|org|io|info|top|xyz|cc|me|co|vip|app|dev|tech|site|shop|online|edu|gov|hk|tw)(?![a-z0-9])/i
-
-/**
- * Says why a template would be refused with these values; null: nothing speaks against it. Carriers refuse such a message
- * for good, so it is better not handed to them at all.
- *
- * @param values in the template's order or by name.
- * @param code of the message, if it has one: whatever is equal to it stands where the template wants a code.
- * @returns words that tell nothing of the values.
- */
-export function findValueFault(
-  values: readonly string[] | Readonly<Record<string, string>>,
-  code: string | undefined,
-  rules: ValueRules,
-): Words | null {
-  const saysCode = Object.values(values).some(value => value === code)
-  for (const [key, value] of Object.entries(values)) {
-    const name = say('parameter {name}', { name: Array.isArray(values) ? Number(key) + 1 : key })
-    if (value === '') return say('{name} of the template is empty', { name })
-    const mustBeCode = value === code || (saysCode && rules.likeCode === true)
-    if (mustBeCode && !rules.code.test(value))
-      return say('{name} of the template takes {form}', { name, form: tell(rules.codeForm) })
-    if (value.length > rules.longest)
-      return say('{name} of the template takes {longest} characters at most', {
-        name,
-        longest: rules.longest,
-      })
-    if (LINK.test(value))
-      return say('{name} of the template may not hold a link, a domain or an IP address', { name })
-  }
-  return null
 }

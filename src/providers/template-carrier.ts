@@ -16,14 +16,7 @@ import type { CarrierReport, ReceiptSource } from './receipts.ts'
 import { checkUnsignedReceipts, receiptKeys, receiptPath } from './receipts.ts'
 import { createRedactor, NO_MESSAGE, type Redactor, readWord } from './redact.ts'
 import { createSmsProvider } from './sms-provider.ts'
-import {
-  findValueFault,
-  type MappedTemplate,
-  type SmsTemplates,
-  type TemplateChoice,
-  type TemplateUse,
-  type ValueRules,
-} from './sms-templates.ts'
+import type { MappedTemplate, SmsTemplates, TemplateChoice, TemplateUse } from './sms-templates.ts'
 
 /** The state of a signature or template at its carrier. */
 export type Approval = 'approved' | 'in-review' | 'not-in-force' | 'refused' | 'cancelled'
@@ -135,8 +128,6 @@ export interface TemplateCarrier<N extends string, S extends Settings, P extends
 
   /** The values of a template are named; else they are in an order. */
   readonly hasNamedParams: boolean
-  /** The values that a template accepts; undefined: nobody knows. */
-  rulesOf(message: OutgoingSms): ValueRules | undefined
   /** A number as the carrier writes it. */
   numberOf(message: OutgoingSms): string
   /** Why it sends no message like this one, whatever its template; null: it does. Absent: it sends all. */
@@ -299,9 +290,7 @@ export function defineTemplateCarrier<
           ? say('the parameters of {template} must be named, as its text names them', { template })
           : say('the parameters of template {template} must be a list, in its order', { template }),
       }
-    const rules = carrier.rulesOf(message)
-    const fault = rules && findValueFault(params, message.params['code'], rules)
-    return fault ? { why: fault } : { template, signName, params }
+    return { template, signName, params }
   }
 
   /**

@@ -10,7 +10,6 @@ import type { LookUp } from './provider.ts'
 import { type CarrierReport, readOurId, repliedBy, reportCodeOf, timeInChina } from './receipts.ts'
 import { readWord } from './redact.ts'
 import { canonicalPost, hmacSha256, sha256 } from './signing.ts'
-import type { ValueRules } from './sms-templates.ts'
 import {
   type Approval,
   type Ask,
@@ -121,12 +120,6 @@ export function signTencentRequest(
   const signature = hmacSha256(key, toSign).toString('hex')
   return `TC3-HMAC-SHA256 Credential=${keyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`
 }
-
-/**
- * The values that a template accepts (https://cloud.tencent.com/document/product/382/39023). How long a value may be that is no
- * code stands in the console, and differs by account: Tencent refuses a longer one.
- */
-const RULES: ValueRules = { longest: 500, code: /^\d{1,6}$/, codeForm: 'at most 6 digits', likeCode: true }
 
 // What an answer means
 
@@ -286,7 +279,6 @@ export const { module: tencent, createProvider: createTencentProvider } = define
   signRequest,
   read: readAnswer,
   hasNamedParams: false,
-  rulesOf: () => RULES,
   numberOf: ({ to }) => to,
   /** @see https://cloud.tencent.com/document/api/382/55981 */
   sendParams: ({ appId }, { to, id }, { template, signName, params }) => ({

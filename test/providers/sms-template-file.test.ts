@@ -76,9 +76,10 @@ t.test('what has no template says why, without what the message says', async t =
   t.same(inEnglish(why('twilio')), { why: 'no template for login-code in China' })
   t.same(inEnglish(why('tencent', { country: 'DE' })), { why: 'no template for login-code outside China' })
   t.same(inEnglish(why('aliyun', { kind: 'plain' })), { why: 'no template for plain in China' })
-  t.same(inEnglish(why('aliyun', { params: { minute: '10' } })), {
-    why: 'its template says code, which the message does not have',
-  })
+  for (const params of [{ minute: '10' }, { code: '', minute: '10' }])
+    t.same(inEnglish(why('aliyun', { params })), {
+      why: 'its template says code, which the message does not have',
+    })
 })
 
 t.test('the signature of a plugin comes before that of the template', async t => {

@@ -39,8 +39,6 @@ t.test('it sends our own code, under our id and what Aliyun gave, to +86 alone',
   for (const [changes, why] of misfits) t.match(provider.fits?.(sms(changes)), why)
   const bare = (use: Partial<TemplateUse>) => openPnvs(server.url, { templates: templatesOf(use) })
   t.match(inEnglish(bare({ template }).fits?.(sms())), 'it has no signature: set SMS_TEMPLATES_FILE')
-  for (const code of ['123', '123456789', '12 34'])
-    t.match(bare({ signature, params: { code } }).fits?.(sms({ params: { code } })), /4 to 8 digits/)
   const sent = server.standIn.messages.length
   t.match(await provider.send(sms({ to: '+4915112345678', country: 'DE' }), never), { untouched: true })
   t.equal(server.standIn.messages.length, sent)

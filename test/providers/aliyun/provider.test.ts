@@ -131,38 +131,22 @@ t.test('template, signature and country of a message are named', async t => {
 })
 
 t.test('what does not fit is not sent', async t => {
-  const named = (params: Record<string, string>) => templatesOf({ params })
-  const rows: readonly (readonly [Partial<AliyunSettings>, RegExp, Parameters<typeof sms>[0]?])[] = [
+  const rows: readonly (readonly [Partial<AliyunSettings>, RegExp])[] = [
     [
       { templates: { templateFor: () => ({ why: quote('no template for this kind') }) } },
       /^no template for this kind$/,
     ],
     [{ signName: undefined }, /has no signature: set ALIYUN_SMS_SIGN_NAME/],
     [{ templates: templatesOf({ params: ['607182'] }) }, /must be named/],
-    [{}, /4 to 6 digits/, { params: { code: '6071823' } }],
-    [{}, /4 to 6 digits/, { params: { code: '607-82' } }],
-    [{}, /is empty/, { params: {} }],
-    [{ templates: named({ name: 'x'.repeat(36) }) }, /name of the template takes 35 characters/],
-    [{ templates: named({ name: 'see www.example' }) }, /may not hold a link/],
-    [{ templates: named({ name: 'https://x/y' }) }, /may not hold a link/],
-    [{ templates: named({ name: 'at 10.0.0.1' }) }, /may not hold a link/],
-    [{ templates: named({ name: '看example.com。' }) }, /may not hold a link/],
   ]
   const { server, send } = await start(t, { templates: templatesOf({ params: ['1'] }) })
-  for (const [settings, why, changes] of rows) {
+  for (const [settings, why] of rows) {
     const provider = openAliyun(server.url, settings)
-    t.match(provider.fits?.(sms(changes)), why)
-    t.notMatch(provider.fits?.(sms(changes)), /6071|example/)
+    t.match(provider.fits?.(sms()), why)
     await provider.close()
   }
   t.match(await send(), { is: 'retry', whose: 'ours', code: 'no-template', untouched: true })
   t.equal(server.standIn.requests.length, 0)
-  const provider = openAliyun(server.url)
-  for (const code of ['1234', 'AB12', '123456']) t.equal(provider.fits?.(sms({ params: { code } })), null)
-  await provider.close()
-  const longest = openAliyun(server.url, { templates: named({ name: 'x'.repeat(35) }) })
-  t.equal(longest.fits?.(sms()), null)
-  await longest.close()
 })
 
 t.test('after a lost answer the details tell that it was accepted, and never that it was not', async t => {
