@@ -176,8 +176,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
           { ...line, code, reply },
           'takes messages, and reports that they did not arrive: mend this',
         )
-      else if (scope === 'carrier')
-        log.error({ ...line, code, reply }, 'refuses many different messages: its account may be at fault')
       else log.error({ ...line, code, reply }, 'refuses this, and takes the rest')
     },
     'carrier-order'({ provider, isSecond, share }) {

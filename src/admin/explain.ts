@@ -143,9 +143,7 @@ export function describePartialFault(channel: Channel, provider: string, fault: 
     )
   if (scope === 'sender' && name === '')
     return say('{provider} refuses the sender of all messages since {at}: {what}.', values)
-  const many =
-    '{provider} refuses many different messages since {at}: {what}. The fault may be the account’s.'
-  return tellAll([PART[scope] ?? many], values)
+  return tellAll([PART[scope] ?? null], values)
 }
 
 /** What the timeline says of a carrier that was not asked, by the scope of what it refuses: nothing else there tells the scope. */

@@ -1,5 +1,5 @@
 import { say, type Words } from '../language/sentence.ts'
-import type { Outgoing } from '../messages/message.ts'
+import type { NewMessage, Outgoing } from '../messages/message.ts'
 import {
   isOperatorFault,
   isUnanswered,
@@ -14,8 +14,6 @@ import {
   type HealthAttempt,
   type HealthChange,
   type HealthOptions,
-  type Judged,
-  type MessageOfAttempt,
   NO_CARRIER_FITS,
   OVERDUE,
   saysNothing,
@@ -53,7 +51,9 @@ export interface Standing extends LimiterStanding {
 }
 
 /** The report on an attempt that has ended. */
-export interface CarrierEnd extends Judged {
+export interface CarrierEnd extends HealthChange {
+  /** When it can be sent again is known better here. */
+  readonly outcome: Outcome
   readonly tookMs: number
 }
 
@@ -106,7 +106,7 @@ export interface Carrier {
    */
   begin(
     startedAt: number,
-    message: MessageOfAttempt,
+    message: Pick<NewMessage, 'kind' | 'destination'>,
     outgoing: Outgoing,
     onOverdue?: (change: HealthChange) => void,
   ): CarrierAttempt
@@ -201,18 +201,17 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       : running.find(each => each.at.counts && each.destination !== destination)
 
   /** Takes the outcome of an attempt. Whatever is not charged to the carrier shows that it answers. The limiter has been told already. */
-  function charge(said: Outcome, attempt: HealthAttempt, now: number): Judged {
+  function charge(outcome: Outcome, attempt: HealthAttempt, now: number): Omit<CarrierEnd, 'tookMs'> {
     // A provider that refuses one more, and takes those that are under way, is not down.
-    if (said.is === 'retry' && said.overload !== undefined && limiter.inFlight > 0) {
+    if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) {
       health.forgetTrial(attempt)
-      return { outcome: said, circuit: null, faults: [] }
+      return { outcome, circuit: null, faults: [] }
     }
-    const judged = health.record(said, attempt, now)
-    const { outcome } = judged
+    const change = health.record(outcome, attempt, now)
     const fault = isOperatorFault(outcome) ? health.findFault(attempt.names, now) : null
     // It waits for the part's next trial, behind those that were not refused yet.
-    if (fault === null || outcome.is !== 'retry') return judged
-    return { ...judged, outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS } }
+    if (fault === null || outcome.is !== 'retry') return { ...change, outcome }
+    return { ...change, outcome: { ...outcome, retryAfterMs: fault.until - now + BEHIND_MS } }
   }
 
   return {
@@ -243,9 +242,9 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     underWay: destination => held.get(destination)?.all ?? 0,
     destinations: () => [...held.keys()],
     isFull: limiter.isFull,
-    begin(startedAt, { kind, recipient, destination }, outgoing, onOverdue) {
+    begin(startedAt, { kind, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
-      const attempt = { kind, recipient, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
+      const attempt = { kind, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
       health.begin(attempt, startedAt)
       if (!hasPlace(limiter.standing(startedAt).limit, destination)) {
         const oldest = findOldest(destination)

@@ -21,7 +21,6 @@ const MOST_PARTS = 1000
 
 /** A fault that concerns a part of what a carrier is asked for. */
 export interface PartialFault {
-  /** `carrier`: many different messages were refused alike, so that the fault may be the whole carrier's. Nothing waits for that. */
   readonly scope: FaultScope | 'carrier'
   /** The template, sender or country that is refused; empty for the carrier, and where all messages share one; the code of a report. */
   readonly name: string
@@ -50,14 +49,9 @@ export interface HealthChange {
   readonly faults: readonly PartialFaultChange[]
 }
 
-export interface MessageOfAttempt {
-  readonly kind: string
-  readonly recipient: string
-  readonly destination: string
-}
-
 /** An attempt, as far as the health of a carrier is concerned. */
-export interface HealthAttempt extends Omit<MessageOfAttempt, 'destination'> {
+export interface HealthAttempt {
+  readonly kind: string
   /** What it would use; nobody asks as long as nothing fails. */
   readonly names: () => PartNames
   /** Where it goes: a country, or the domain of a mailbox. */
@@ -164,11 +158,6 @@ export interface HealthOptions {
   readonly firstRestMs?: number | undefined
 }
 
-/** What an outcome changes, and how it is to be read after what the provider said to other messages. */
-export interface Judged extends HealthChange {
-  readonly outcome: Outcome
-}
-
 /** `open`: it rests; `half-open`: one message tries it. */
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
@@ -189,7 +178,8 @@ export function createHealth(
   let latestAnswered = 0
   /** The two places that were answered last, and when, ms since the epoch. */
   let answered: readonly { readonly place: string; readonly at: number }[] = []
-  const suspicion = createSuspicion()
+  /** Where a value did not fit a template of the operator's own, by the kind of the message. Nothing waits for it: the next value may fit. */
+  const misfits = new Map<string, PartialFault>()
 
   function* partsOf(names: HealthAttempt['names']): Generator<HealthRecord> {
     if (parts.size === 0) return
@@ -300,15 +290,29 @@ export function createHealth(
     return scope === undefined ? null : partOf(scope, attempt)
   }
 
-  /** Takes the outcome of an attempt, or that it is overdue. @returns it as it is to be read after what was said to other messages, and what it changes */
-  function record(said: Outcome, attempt: HealthAttempt, now: number): Judged {
-    const { outcome, change } = suspicion.judge(said, attempt, now)
-    const { circuit, faults } = charge(outcome, attempt, now)
-    return { outcome, circuit, faults: change === null ? faults : [...faults, change] }
+  /** A value did not fit a template, which is told once; or a message of that kind was sent. */
+  function* noteFit(
+    outcome: Outcome,
+    { kind, names }: HealthAttempt,
+    now: number,
+  ): Generator<PartialFaultChange> {
+    const fault = misfits.get(kind)
+    if (outcome.is === 'sent' && fault !== undefined) {
+      misfits.delete(kind)
+      yield { is: 'over', fault }
+    }
+    if (outcome.is !== 'rejected' || outcome.scope !== 'template' || fault !== undefined) return
+    const { scope, code, reply } = outcome
+    const begun = { scope, name: names().template ?? '', kind, since: now, until: null, code, reply }
+    misfits.set(kind, begun)
+    yield { is: 'begun', fault: begun }
   }
 
-  /** Charges an outcome to what it concerns: the carrier (account, transport), a template, a sender or a place of it, or its message alone. */
-  function charge(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
+  /**
+   * Takes the outcome of an attempt, or that it is overdue, and charges it to what it concerns: the carrier (account, transport), a
+   * template, a sender or a place of it, or its message alone.
+   */
+  function record(outcome: Outcome, attempt: HealthAttempt, now: number): HealthChange {
     if (saysNothing(outcome)) {
       forgetTrial(attempt)
       return UNCHANGED
@@ -316,7 +320,7 @@ export function createHealth(
     if (outcome.is === 'sent' || !isProviderDown(outcome)) {
       const circuit = answerWhole(attempt, now)
       const scope = outcome.is === 'sent' ? undefined : PARTS.find(each => each === faultScopeOf(outcome))
-      const over = [...answerParts(outcome, attempt)]
+      const over = [...answerParts(outcome, attempt), ...noteFit(outcome, attempt, now)]
       const isNamed = outcome.is !== 'sent' && scope !== undefined && isOperatorFault(outcome)
       const named = isNamed ? partOf(scope, attempt) : null
       const rests = named !== null && isNamed && fail(named, outcome, attempt, now, true)
@@ -398,68 +402,8 @@ export function createHealth(
       const told = [...parts.values()].flatMap(({ scope, fault, isTold, until }) =>
         fault === null || !isTold || scope === 'domain' ? [] : { ...fault, until },
       )
-      const suspected = suspicion.fault()
-      return suspected === null ? told : [...told, suspected]
+      return [...told, ...misfits.values()]
     },
     isTroubled: (): boolean => [whole, ...parts.values()].some(({ fault }) => fault !== null),
-  }
-}
-
-/** So many recipients, of several kinds of message, have to be refused before the carrier itself is suspected. */
-const SEVERAL_RECIPIENTS = 5
-const SEVERAL_KINDS = 2
-/** So many are enough when they all are of one kind: some enterprises send no other. */
-const MANY_RECIPIENTS = 20
-/** Codes of a carrier that are kept apart; beyond them it is refusing all kinds of things. */
-const MOST_CODES = 100
-
-/**
- * Makes the function that finds out whether refusals of single messages make a fault of the whole carrier likely: the same one met many
- * recipients and kinds, and nothing was sent in between. That is said to the operator and changes nothing else: strangers choose
- * recipients, and whoever could delay others by naming some would do it. Until then such a refusal is `later`, which alarms nobody.
- */
-function createSuspicion() {
-  const refused = new Map<string, { readonly recipients: Set<string>; readonly kinds: Set<string> }>()
-  let suspected: PartialFault | null = null
-
-  function isLikely(code: string, { recipient, kind }: Pick<HealthAttempt, 'recipient' | 'kind'>): boolean {
-    const { recipients, kinds } = refused.get(code) ?? { recipients: new Set(), kinds: new Set() }
-    if (refused.size < MOST_CODES) refused.set(code, { recipients, kinds })
-    if (recipients.size < MANY_RECIPIENTS) recipients.add(recipient)
-    if (kinds.size < SEVERAL_KINDS) kinds.add(kind)
-    return recipients.size >= (kinds.size < SEVERAL_KINDS ? MANY_RECIPIENTS : SEVERAL_RECIPIENTS)
-  }
-
-  return {
-    /** Judges an outcome by what was said to other messages. */
-    judge(
-      outcome: Outcome,
-      { names, ...part }: HealthAttempt,
-      now: number,
-    ): { readonly outcome: Outcome; readonly change: PartialFaultChange | null } {
-      const { kind } = part
-      if (outcome.is === 'sent') {
-        const fault = suspected
-        refused.clear()
-        if (fault === null || (fault.scope === 'template' && fault.kind !== kind))
-          return { outcome, change: null }
-        suspected = null
-        return { outcome, change: { is: 'over', fault } }
-      }
-      const scope = faultScopeOf(outcome)
-      // A value does not fit the operator's own template: nothing waits for it, and the next of its kind may fit.
-      const isOfValue = outcome.is === 'rejected' && scope === 'template'
-      const isOfMessage = scope === 'message' || scope === 'recipient'
-      const isOurs = isOfMessage && outcome.is === 'retry' && outcome.whose === 'ours'
-      if (isOurs && !isLikely(outcome.code, part))
-        return { outcome: { ...outcome, whose: 'later' }, change: null }
-      if ((!isOfValue && !isOurs) || suspected !== null) return { outcome, change: null }
-      const about = isOfValue
-        ? { scope, name: names().template ?? '' }
-        : ({ scope: 'carrier', name: '' } as const)
-      suspected = { ...about, kind, since: now, until: null, code: outcome.code, reply: outcome.reply }
-      return { outcome, change: { is: 'begun', fault: suspected } }
-    },
-    fault: (): PartialFault | null => suspected,
   }
 }

@@ -120,9 +120,8 @@ type DeliveryEvent =
     }
 
   /**
-   * A provider refuses a template, a sender or a country, and takes the rest; or that is over. `carrier`: many different messages were
-   * refused alike, so that the fault may be the provider's own; nothing waits for that. With `recipients` it took the messages, and
-   * reports that they did not arrive.
+   * A provider refuses a template, a sender or a country, and takes the rest; or that is over. With `recipients` it took the messages,
+   * and reports that they did not arrive.
    */
   | {
       readonly type: 'partial-fault'

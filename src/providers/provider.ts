@@ -148,11 +148,14 @@ export interface Provider {
   close(): Promise<void>
 }
 
-/** Says whether the operator has something to mend: a wrong password, or an account that is used up. */
+/**
+ * Says whether the operator has something to mend: a wrong password, or an account that is used up. What a provider calls ours about a
+ * single message or recipient is none: strangers choose those.
+ */
 export function isOperatorFault(outcome: Outcome): boolean {
-  return outcome.is === 'limit'
-    ? outcome.scope !== 'recipient'
-    : outcome.is === 'retry' && outcome.whose === 'ours'
+  if (outcome.is === 'limit') return outcome.scope !== 'recipient'
+  if (outcome.is !== 'retry' || outcome.whose !== 'ours') return false
+  return outcome.scope !== 'message' && outcome.scope !== 'recipient'
 }
 
 /** The same of a report on a message that did not arrive. */

@@ -65,7 +65,6 @@ const inTheLogAlone: readonly ServiceEvent[] = everyEvent.flatMap((event): reado
       return [
         { ...event, is: 'over' },
         { ...event, recipients: 3 },
-        { ...event, scope: 'carrier' },
       ]
     case 'ddq-leader':
       return [{ ...event, leads: false }]

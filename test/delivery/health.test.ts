@@ -19,7 +19,6 @@ function open() {
     const place = names.country ?? ''
     const attempt = {
       kind: 'login-code',
-      recipient: 'ann',
       place,
       names: () => names,
       startedAt,
@@ -57,8 +56,7 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
   const outcomes = [STALL, STALL, STALL, STALL, SENT, STALL, STALL, STALL, STALL, STALL]
   const circuits = outcomes.map(
     (outcome, nth) =>
-      health.record(outcome, { kind: '', recipient: '', names: () => ({}), place: '', startedAt: 0, nth }, 0)
-        .circuit,
+      health.record(outcome, { kind: '', names: () => ({}), place: '', startedAt: 0, nth }, 0).circuit,
   )
   t.same(circuits, [null, null, null, null, null, null, null, null, null, 'open'])
 })
@@ -120,7 +118,7 @@ t.test('no rest is longer than 10 s, nor than a minute, whatever chance says', a
     let now = 0
     for (let nth = 0; nth < 30; nth += 1) {
       now = Math.max(now, health.openUntil() ?? 0)
-      const attempt = { kind: '', recipient: '', names: () => ({}), place: '', startedAt: now, nth }
+      const attempt = { kind: '', names: () => ({}), place: '', startedAt: now, nth }
       health.begin(attempt, now)
       health.record(failure, attempt, now)
     }
@@ -234,7 +232,7 @@ t.test(
     }
     const names = () => ({ template: 'SMS_1' })
     const judge = (outcome: Outcome, kind: string) => {
-      const attempt = { kind, recipient: 'ann', names, place: '', startedAt: 0, nth: 1 }
+      const attempt = { kind, names, place: '', startedAt: 0, nth: 1 }
       return health.record(outcome, attempt, 7).faults[0]?.is
     }
     t.equal(judge(misfit, 'login-code'), 'begun')
@@ -254,18 +252,14 @@ t.test('domains are remembered up to a thousand, and a resting one of them is to
   for (let n = 0; n < 5000; n += 1) {
     const place = `${n >> 1}.test`
     const names = () => ({ domain: place })
-    health.record(STALL, { kind: '', recipient: '', names, place, startedAt: 0, nth: 2 * n }, 0)
-    health.record(
-      SENT,
-      { kind: '', recipient: '', names: () => ({}), place: 'one', startedAt: 0, nth: 2 * n + 1 },
-      0,
-    )
+    health.record(STALL, { kind: '', names, place, startedAt: 0, nth: 2 * n }, 0)
+    health.record(SENT, { kind: '', names: () => ({}), place: 'one', startedAt: 0, nth: 2 * n + 1 }, 0)
   }
   t.equal(health.records().length, 1001)
   t.equal(health.state(), 'closed')
   const dead = {
     kind: '',
-    recipient: '',
+
     names: () => ({ domain: 'dead.test' }),
     place: 'dead.test',
     startedAt: 0,
