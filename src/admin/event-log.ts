@@ -178,10 +178,11 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         )
       else log.error({ ...line, code, reply }, 'refuses this, and takes the rest')
     },
-    'carrier-order'({ provider, isSecond, share }) {
+    'carrier-order'({ provider, country, isSecond, share }) {
       const line = {
         event: 'carrier-order',
         provider,
+        ...(country !== '' && { country }),
         second: isSecond,
         share: Math.round(share * 100) / 100,
       }

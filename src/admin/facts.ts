@@ -332,6 +332,9 @@ function lossFact({ messages, from, until, noticedAt }: StoreLoss): Found {
   }
 }
 
+const SECOND_FOR_COUNTRY =
+  'For SMS to {country} it is asked second, because its delivery reports are late or bad, or have stopped.'
+
 function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, now: number): Facts {
   const carriers = channelStatus()
   const resting = new Set(
@@ -364,7 +367,7 @@ function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, n
       ],
     }
   }
-  for (const { channel, provider, breakerUntil, fault: rest, isSecond, partialFaults } of carriers) {
+  for (const { channel, provider, breakerUntil, fault: rest, secondIn, partialFaults } of carriers) {
     const whole = { about: provider, scope: { channel, provider } }
     if (resting.has(provider))
       yield {
@@ -373,7 +376,13 @@ function* providerFacts({ health, channelStatus, deliveryTimes }: ServiceView, n
         since: rest?.since ?? null,
         text: describeRest(provider, breakerUntil, now),
       }
-    if (isSecond) yield { kind: 'asked-second', ...whole }
+    for (const country of secondIn)
+      yield {
+        kind: 'asked-second',
+        about: country === '' ? provider : `${provider} ${country} second`,
+        scope: { channel, provider, country },
+        ...(country !== '' && { text: SECOND_FOR_COUNTRY }),
+      }
     for (const time of deliveryTimes())
       if (time.provider === provider && time.isSlow)
         yield {

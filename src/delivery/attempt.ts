@@ -21,7 +21,7 @@ import {
   LEFT_ALONE,
   PART_REFUSED_CODE,
 } from './carrier.ts'
-import type { CarrierReports, Demotion } from './carrier-reports.ts'
+import { type CarrierReports, type Demotion, putLast } from './carrier-reports.ts'
 import { type HealthChange, NO_CARRIER_FITS, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
 import { combineOutcomes, decideSettlement, dueBeforeEnd, GIVE_UP_MS, mayAskNext } from './retry.ts'
 
@@ -38,8 +38,8 @@ export interface RoutedJob extends Job {
   readonly carriers: readonly Carrier[]
   /** The first of them, when it may have the latest copy: it is asked what became of it, and no other one until it surely has none. */
   readonly holder?: Carrier | undefined
-  /** The carrier that was put last, because a code before this one is not known to have come by it. */
-  readonly demotion?: Demotion | undefined
+  /** The carriers that are not asked in the order of the route, and why. */
+  readonly demotions?: readonly Demotion[]
 }
 
 /** The carriers that a message may go to, in the order in which they are asked; often there is one. */
@@ -202,14 +202,15 @@ export function createAttempts(
      */
     route(job: Job): RoutedJob {
       const inOrder = route(job.message)
-      const demotion = reports?.findDemotion(inOrder, job.message)
-      const ordered = reports?.orderCarriers(inOrder) ?? inOrder
-      const usual = demotion === undefined ? ordered : putLast(demotion.provider, ordered)
+      const { carriers: usual, demotions } = reports?.order(inOrder, job.message) ?? {
+        carriers: inOrder,
+        demotions: [],
+      }
       const name = job.ambiguousAt || inOrder[0]?.provider.name
       const before = job.ambiguous === 0 ? undefined : carriers.find(({ provider }) => provider.name === name)
-      if (before === undefined) return { ...job, carriers: usual, demotion }
+      if (before === undefined) return { ...job, carriers: usual, demotions }
       if (channel === 'email' && before.provider.lookUp === undefined)
-        return { ...job, carriers: putLast(before.provider.name, usual), demotion }
+        return { ...job, carriers: putLast(before.provider.name, usual), demotions }
       return { ...job, carriers: [before, ...usual.filter(each => each !== before)], holder: before }
     },
     /**
@@ -233,7 +234,7 @@ export function createAttempts(
       let asked: Carrier | undefined
       let overdueAt: number | undefined
       const ends: CarrierEnd[] = []
-      if (job.demotion !== undefined) timeline.add(job.demotion.provider, { is: 'skipped', ...job.demotion })
+      for (const each of job.demotions ?? []) timeline.add(each.provider, { is: 'skipped', ...each })
       /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
       const askableAt: number[] = []
       let isShared = holder === undefined
@@ -296,8 +297,7 @@ export function createAttempts(
         const { outcome, tookMs } = end
         emitHealthChange(emit, provider, end, outcome.reply)
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
-        if (outcome.is === 'sent') reports?.noteSent(message, provider.name, outcome.providerId)
-        else if (outcome.is !== 'ambiguous' && ambiguous === 0) reports?.noteUnsent(message)
+        reports?.noteEnd(message, provider.name, outcome, ambiguous > 0)
         onFreed(message, end, tookMs)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
@@ -337,12 +337,6 @@ function emitHealthChange(
   // Domains are told to who looks, and not to log and metrics: anybody may invent some.
   for (const { is, fault } of faults)
     if (fault.scope !== 'domain') emit({ type: 'partial-fault', channel, provider, is, ...fault })
-}
-
-/** Rotates the carriers so that this one is the last. */
-function putLast(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
-  const at = carriers.findIndex(({ provider }) => provider.name === name)
-  return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }
 
 /** How long an aborted provider has to say how far it came, ms. */

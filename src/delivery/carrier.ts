@@ -122,7 +122,7 @@ export interface Carrier {
   hasApproved(): Promise<boolean>
   standing(now: number): Standing
   /** Reports how the carrier does, for people and metrics. */
-  status(now: number): Omit<ChannelStatus, 'waiting' | 'isSecond' | 'destinations'>
+  status(now: number): Omit<ChannelStatus, 'waiting' | 'secondIn' | 'destinations'>
   /** How long most attempts take, ms; undefined: none was answered yet. */
   usualMs(): number | undefined
   /** It rests, or a part of it. */

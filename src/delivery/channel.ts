@@ -597,7 +597,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       return carriers.map((carrier, at) => ({
         ...carrier.status(now),
         waiting: at === 0 ? queue.length : 0,
-        isSecond: reports?.isSecond(carrier.provider.name) ?? false,
+        secondIn: reports?.secondIn(carrier.provider.name) ?? [],
         destinations: describeDestinations(carrier, at === 0),
       }))
     },

@@ -74,8 +74,11 @@ export interface ChannelStatus {
   readonly fault: PartialFault | null
   /** What it refuses though it takes the rest. */
   readonly partialFaults: readonly PartialFault[]
-  /** It is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. */
-  readonly isSecond: boolean
+  /**
+   * The countries for which it is asked after the other carriers of a route: its delivery reports are late or bad, or have stopped. The
+   * empty one stands for all with few reports of their own.
+   */
+  readonly secondIn: readonly string[]
   /** Where its messages go that are under way here; with the first carrier of a channel also where those go that wait, or rest. */
   readonly destinations: readonly DestinationStatus[]
 }

@@ -140,6 +140,8 @@ type DeliveryEvent =
   | {
       readonly type: 'carrier-order'
       readonly provider: string
+      /** For it alone; empty: for all with few reports of their own. */
+      readonly country: string
       readonly isSecond: boolean
       /** Of reports in time and good, among the latest. */
       readonly share: number

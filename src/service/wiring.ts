@@ -44,6 +44,7 @@ import { carriersWithOthers } from '../settings/senders.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import { countryOf } from '../words/render.ts'
 import { openReceiptSources, reportUrls, urlOf, urlsByChannel } from './callback-urls.ts'
 import { createChannels, renderForRoute } from './channels.ts'
 import {
@@ -158,7 +159,9 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     random,
     domainOf: masked => registeredDomainOf(masked) ?? masked.slice(masked.lastIndexOf('@') + 1),
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
-    onChange: (provider, isSecond, share) => emit({ type: 'carrier-order', provider, isSecond, share }),
+    countryOf,
+    onChange: (provider, country, isSecond, share) =>
+      emit({ type: 'carrier-order', provider, country, isSecond, share }),
     onFault: (channel, provider, { is, fault }) =>
       emit({ type: 'partial-fault', channel, provider, is, ...fault }),
   })

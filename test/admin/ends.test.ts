@@ -104,7 +104,8 @@ async function startDesk(test: Test) {
       const view = viewOf({
         now: clock.now,
         channels: ['email', 'sms'],
-        channelStatus: () => lanes.map(each => ({ partialFaults: [], ...each }) as unknown as ChannelStatus),
+        channelStatus: () =>
+          lanes.map(each => ({ partialFaults: [], secondIn: [], ...each }) as unknown as ChannelStatus),
       })
       const facts = listFacts(view, await outbox.queries.readSummary(clock.now()))
       return facts.flatMap(({ kind, scope, count }) =>

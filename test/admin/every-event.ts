@@ -150,8 +150,8 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     },
   ],
   'carrier-order': [
-    { type: 'carrier-order', provider: 'twilio', isSecond: true, share: 0.4 },
-    { type: 'carrier-order', provider: 'twilio', isSecond: false, share: 0.95 },
+    { type: 'carrier-order', provider: 'twilio', country: 'CN', isSecond: true, share: 0.4 },
+    { type: 'carrier-order', provider: 'twilio', country: '', isSecond: false, share: 0.95 },
   ],
   'ddq-message': [
     { type: 'ddq-message', topic: 'alert' },
@@ -294,7 +294,7 @@ export const view = viewOf({
       inFlight: 3,
       limit: 10,
       limitWhy: quote('not measured yet'),
-      isSecond: true,
+      secondIn: [''],
       partialFaults: [
         {
           scope: 'template',

@@ -25,6 +25,7 @@ const row: MessageView = {
 }
 const works: ProviderView = {
   ...idleCarrier,
+  isSecond: false,
   destinations: [],
   up: null,
   since: null,

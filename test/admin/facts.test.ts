@@ -136,7 +136,7 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'store-loss': [{ storeLoss: () => ({ messages: 3, from: NOW - MINUTE, until: NOW, noticedAt: NOW }) }],
   'provider-down': [{ health: { providers: () => [down] } }],
   'provider-rests': [carrier({ breaker: 'open', breakerUntil: 0 })],
-  'asked-second': [carrier({ isSecond: true })],
+  'asked-second': [carrier({ secondIn: ['', 'CN'] })],
   'part-refused': [carrier({ partialFaults: [template] })],
   'not-delivered': [
     carrier({ partialFaults: [{ ...template, scope: 'sender', name: '30034', recipients: 5 }] }),

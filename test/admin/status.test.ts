@@ -350,6 +350,7 @@ t.test(
     const provider = {
       channel: 'email',
       provider: 'a',
+      secondIn: [],
       destinations: [...Array.from({ length: 12 }, (_, n) => at(n + 2)), rests],
     }
     const asked: unknown[] = []

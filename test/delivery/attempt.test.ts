@@ -34,7 +34,14 @@ interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'chann
 
 /** Makes one attempt by these carriers. @returns all that comes of it; moments are ms from now */
 async function attempt(says: readonly Says[], given: Given = {}) {
-  const { begins = {}, isStopping = false, cannotRender = false, lifeMs = 600_000, demotion, ...job } = given
+  const {
+    begins = {},
+    isStopping = false,
+    cannotRender = false,
+    lifeMs = 600_000,
+    demotions = [],
+    ...job
+  } = given
   const { channel = 'sms', purpose = 'code' } = given
   const clock = { now: () => 0 }
   const log: string[] = []
@@ -80,11 +87,12 @@ async function attempt(says: readonly Says[], given: Given = {}) {
         return rendered(message)
       },
       reports: {
-        findDemotion: () => demotion,
-        orderCarriers: (inOrder: readonly Carrier[]) => inOrder,
+        order: (inOrder: readonly Carrier[]) => ({
+          carriers: demotions.length > 0 ? inOrder.toReversed() : inOrder,
+          demotions,
+        }),
         noteAsked() {},
-        noteSent() {},
-        noteUnsent() {},
+        noteEnd() {},
       } as never,
     },
     {
@@ -134,7 +142,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   ],
   'the first is asked last': [
     [{}, { send: LATER }],
-    { demotion: { provider: 'a', code: 'code-undelivered', reply: quote('r') } },
+    { demotions: [{ provider: 'a', code: 'code-undelivered', reply: quote('r') }] },
     "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a skipped code-undelivered r, b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'the second takes it': [
@@ -305,7 +313,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'one SMS that fits its carrier no more and never came': [
     [{ lookUp: ABSENT, fits: 'no template' }, {}],
     { ambiguous: 1, ambiguousAt: 'a' },
-    "begun by a, a is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'no-carrier-fits', reply: 'no template', untouched: true } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a looked-up absent never taken, a retry no-carrier-fits no template, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by a, a is asked about it since 0, attempt 1 { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'no template', untouched: true } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a looked-up absent never taken, a retry no-carrier-fits no template, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'one SMS of which nobody knows by whom': [
     [{ send: LATER }, {}],

@@ -12,6 +12,7 @@ t.test('what is kept of messages does not grow with those that were reported', t
     random: () => 0.5,
     domainOf: masked => masked,
     judged: new Set(['a']),
+    countryOf: () => 'CN',
     onChange: () => {},
     onFault: () => {},
   })
@@ -27,7 +28,8 @@ t.test('what is kept of messages does not grow with those that were reported', t
       const providerId = `SM${id}`
       const recipient = `+86138${id.slice(-8)}`
       const expiresAt = now + 600_000
-      reports.noteSent({ id, recipient, masked: recipient, purpose: 'code', expiresAt }, 'a', providerId)
+      const sent = { is: 'sent', reply: '', providerId } as const
+      reports.noteEnd({ id, recipient, purpose: 'code', expiresAt }, 'a', sent, false)
       now += 1000
       reports.handlers.receipt?.({
         type: 'receipt',

@@ -1,6 +1,10 @@
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
-import { type CarrierReports, createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import {
+  type CarrierReports,
+  createCarrierReports,
+  type Demotion,
+} from '../../src/delivery/carrier-reports.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage } from '../../src/messages/message.ts'
@@ -9,6 +13,7 @@ import { sample } from '../outbox/samples.ts'
 import { seededRandom } from './simulation.ts'
 
 const MINUTE = 60_000
+const REFUSED = { is: 'retry', whose: 'later', code: '503', reply: '' } as const
 /** What a carrier does with a message: when it reports, and what; null: it reports nothing. */
 type Behaviour = (random: () => number) => { readonly afterMs: number; readonly status: string } | null
 
@@ -28,6 +33,14 @@ function reportOn(
   reports.handlers.receipt?.({ type: 'receipt', ...about, result: 'recorded', ...more })
 }
 
+type Asked = Parameters<CarrierReports['noteEnd']>[0]
+
+/** A carrier took an SMS. */
+function take(reports: CarrierReports, message: Asked, provider: string, providerId?: string): void {
+  const id = providerId === undefined ? {} : { providerId }
+  reports.noteEnd(message, provider, { is: 'sent', reply: '', ...id }, false)
+}
+
 /** Two carriers, `a` before `b`, in simulated time. */
 function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const random = seededRandom(7)
@@ -39,7 +52,10 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     random,
     domainOf: masked => masked.slice(masked.lastIndexOf('@') + 1),
     judged: new Set(judged),
-    onChange: (provider, isSecond, share) => changes.push({ provider, isSecond, at: now, share }),
+    countryOf: number => ({ '+1': 'US', '+7': 'RU' })[number.slice(0, 2)] ?? 'CN',
+    onChange(provider, country, isSecond, share) {
+      if (country === '') changes.push({ provider, isSecond, at: now, share })
+    },
     onFault: (_channel, _provider, { is, fault }) => faults.push(`${is} ${fault.name}`),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
@@ -50,6 +66,10 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     readonly status: string
   }[] = []
   let count = 0
+
+  /** @returns the carrier that is asked first for a message. */
+  const firstOf = (about: Omit<Asked, 'id'>): string =>
+    reports.order(carriers, { id: '', ...about }).carriers[0]?.provider.name ?? ''
 
   /** @returns the share of messages that went to `a` first. */
   function run(forMs: number, behaviours: Readonly<Record<string, Behaviour>>, stepMs = everyMs): number {
@@ -64,14 +84,13 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
         reportOn(reports, providerId, status, { id })
         now = then
       }
-      const [{ provider } = {}] = reports.orderCarriers(carriers)
-      const name = provider?.name ?? ''
+      const recipient = `+86${(count += 1)}`
+      const about = { recipient, purpose: 'code', expiresAt: now } as const
+      const name = firstOf(about)
       all += 1
       if (name === 'a') first += 1
-      const providerId = `${name}${(count += 1)}`
-      const masked = `+86*******${providerId}`
-      const message = { id: providerId, recipient: masked, masked, purpose: 'code', expiresAt: now } as const
-      reports.noteSent(message, name, tellsId ? providerId : undefined)
+      const providerId = `${name}${count}`
+      take(reports, { id: providerId, ...about }, name, tellsId ? providerId : undefined)
       const report = behaviours[name]?.(random)
       const named = tellsId ? { providerId } : { id: providerId, providerId: `their-${count}` }
       if (report) due.push({ at: now + report.afterMs, ...named, status: report.status })
@@ -81,7 +100,7 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const advance = (ms: number): void => {
     now += ms
   }
-  return { run, changes, reports, carriers, faults, advance, now: () => now }
+  return { run, changes, reports, carriers, faults, advance, firstOf, now: () => now }
 }
 
 for (const [how, behaviour, tellsId] of [
@@ -136,8 +155,7 @@ t.test('one number counts once: who asks again and again with a phone that is of
   const { run, changes, reports } = simulate(5 * MINUTE)
   run(HOUR, { a: good, b: good })
   for (let n = 0; n < 12; n += 1) {
-    const masked = '+86*******0000'
-    reports.noteSent({ id: `x${n}`, recipient: masked, masked, purpose: 'code', expiresAt: 0 }, 'a', `x${n}`)
+    take(reports, { id: `x${n}`, recipient: '+86', purpose: 'code', expiresAt: 0 }, 'a', `x${n}`)
     reportOn(reports, `x${n}`, 'undelivered')
   }
   t.same(changes, [])
@@ -148,11 +166,55 @@ t.test('when all are bad the order stays', async t => {
   const both = simulate(2000)
   both.run(120 * MINUTE, { a: bad, b: bad })
   t.same(
-    ['a', 'b'].map(name => both.reports.isSecond(name)),
+    ['a', 'b'].map(name => both.reports.secondIn(name).includes('CN')),
     [true, true],
   )
-  t.same(both.reports.orderCarriers(both.carriers), both.carriers)
+  const order = both.reports.order(both.carriers, codeTo('+86', both.now()))
+  t.same(order, { carriers: both.carriers, demotions: [] })
 })
+
+t.test(
+  'with twenty reports of a country a carrier is judged for it by them, and for others as a whole',
+  t => {
+    const { reports, firstOf, advance } = simulate(1)
+    let count = 0
+    /** Sends so many to a country, which are reported so at once. */
+    const send = (area: string, many: number, status: string): void => {
+      for (let n = 0; n < many; n += 1) {
+        const id = `${(count += 1)}`
+        take(reports, { id, recipient: `${area} ${id}`, purpose: 'code', expiresAt: 0 }, 'a', id)
+        reportOn(reports, id, status)
+      }
+    }
+    /** @returns who is asked first for a number of China, America and elsewhere; one in ten goes to `a` all the same. */
+    const firsts = () =>
+      ['+86', '+1', '+7'].map(recipient => {
+        const names = Array.from({ length: 20 }, () => firstOf({ recipient, purpose: 'alarm', expiresAt: 0 }))
+        return names.filter(each => each === 'b').length > 10 ? 'b' : 'a'
+      })
+    send('+86', 30, 'delivered')
+    send('+1', 19, 'undelivered')
+    t.same(reports.secondIn('a'), [''], 'less than 70 % of all came, and America has nineteen')
+    t.same(firsts(), ['a', 'b', 'b'], 'China has enough of its own, and they are good')
+    send('+1', 1, 'undelivered')
+    t.same(reports.secondIn('a'), ['', 'US'])
+    advance(11 * MINUTE)
+    send('+86', 20, 'delivered')
+    t.same(reports.secondIn('a'), ['US'], 'the whole is good again')
+    t.same(firsts(), ['a', 'b', 'a'])
+    const { demotions } = reports.order(
+      ['b', 'a'].map(name => ({ provider: { name } }) as Carrier),
+      { id: '', recipient: '+1', purpose: 'alarm', expiresAt: 0 },
+    )
+    t.match(demotions, [{ provider: 'a', code: 'reports-bad' }], 'its timeline says why')
+    send('+1', 20, 'delivered')
+    t.same(reports.secondIn('a'), [])
+    advance(3 * 24 * HOUR + 1)
+    send('+86', 20, 'undelivered')
+    t.same(firsts(), ['b', 'b', 'b'], 'what America reported three days ago does not count')
+    t.end()
+  },
+)
 
 t.test('a forged report and one of nobody’s message count for nothing', t => {
   const { run, reports, changes } = simulate(2000)
@@ -167,6 +229,8 @@ t.test('a forged report and one of nobody’s message count for nothing', t => {
   t.end()
 })
 
+const isOfCode = ({ code }: Demotion): boolean => code !== 'reports-bad'
+
 /** A code to a number, which is valid for ten minutes. */
 function codeTo(recipient: string, now: number): NewMessage {
   return sample({ now: () => now }, { channel: 'sms', recipient, lifeMs: 10 * MINUTE }).message
@@ -176,18 +240,18 @@ t.test('a code that follows one which was reported undelivered begins with the n
   const { run, reports, carriers, now } = simulate(2000)
   run(MINUTE, { a: silent, b: silent })
   const demotion = (number = 'ann', inOrder = carriers) =>
-    reports.findDemotion(inOrder, codeTo(number, now()))
+    reports.order(inOrder, codeTo(number, now())).demotions.find(isOfCode)
   const report = (providerId: string, status: string) => reportOn(reports, providerId, status)
   t.equal(demotion(), undefined, 'it is the first')
-  reports.noteSent(codeTo('ann', now()), 'a', 'id-1')
+  take(reports, codeTo('ann', now()), 'a', 'id-1')
   t.equal(demotion(), undefined, 'nothing is known of it yet')
   report('id-1', 'undelivered')
   t.match(demotion(), { provider: 'a', code: 'code-undelivered' })
   t.equal(demotion('bob'), undefined, 'nor does it concern another number')
   t.equal(demotion('ann', carriers.slice(0, 1)), undefined, 'nor a route without another carrier')
   const alarm = sample({ now }, { channel: 'sms', recipient: 'ann', purpose: 'alarm' }).message
-  t.equal(reports.findDemotion(carriers, alarm), undefined)
-  reports.noteSent(codeTo('ann', now()), 'b', 'id-2')
+  t.same(reports.order(carriers, alarm), { carriers, demotions: [] })
+  take(reports, codeTo('ann', now()), 'b', 'id-2')
   report('id-1', 'undelivered')
   t.match(demotion(), { provider: 'a' }, 'as long as nothing is known of the next one, or it came')
   report('id-2', 'failed')
@@ -196,16 +260,16 @@ t.test('a code that follows one which was reported undelivered begins with the n
   t.match(demotion(), { provider: 'b' }, 'nor has it come when its validity is over')
   run(24 * 60 * MINUTE, { a: silent, b: silent }, MINUTE)
   t.equal(demotion(), undefined, 'a day later nobody remembers')
-  reports.noteSent(codeTo('ann', now()), 'a', 'id-3')
+  take(reports, codeTo('ann', now()), 'a', 'id-3')
   report('id-3', 'delivered')
   t.equal(demotion(), undefined)
-  reports.noteSent(codeTo('ann', now()), 'a', 'id-4')
+  take(reports, codeTo('ann', now()), 'a', 'id-4')
   report('id-4', 'failed')
-  reports.noteSent(codeTo('ann', now()), 'a', 'id-5')
+  take(reports, codeTo('ann', now()), 'a', 'id-5')
   report('id-5', 'read')
   t.equal(demotion(), undefined, 'a carrier by which a later one came works')
   const nameless = codeTo('cid', now())
-  reports.noteSent(nameless, 'a', undefined)
+  take(reports, nameless, 'a')
   reportOn(reports, 'theirs', 'undelivered', { id: nameless.id })
   t.match(demotion('cid'), { provider: 'a' }, 'a carrier that tells no id reports by ours')
   t.end()
@@ -213,20 +277,23 @@ t.test('a code that follows one which was reported undelivered begins with the n
 
 t.test('a code that its carrier may not have sent is followed by one to the next carrier', t => {
   const { reports, carriers, advance, now } = simulate(2000)
-  const demotion = () => reports.findDemotion(carriers, codeTo('ann', now()))
+  const demotion = () => reports.order(carriers, codeTo('ann', now())).demotions[0]
   const first = codeTo('ann', now())
   reports.noteAsked(first, 'a')
   t.equal(demotion(), undefined, 'it may still answer')
   advance(2000)
   t.match(demotion(), { provider: 'a', code: 'code-unanswered' })
-  t.equal(reports.findDemotion(carriers, first), undefined, 'it is no reason against itself')
+  t.same(reports.order(carriers, first).demotions, [], 'it is no reason against itself')
   advance(20 * MINUTE)
   t.match(demotion(), { provider: 'a' }, 'after its life, too')
-  reports.noteSent(first, 'a', 'id-1')
+  take(reports, first, 'a', 'id-1')
   t.equal(demotion(), undefined, 'it was sent after all')
   const second = codeTo('ann', now())
   reports.noteAsked(second, 'a')
-  reports.noteUnsent(second)
+  reports.noteEnd(second, 'a', REFUSED, true)
+  advance(2000)
+  t.match(demotion(), { provider: 'a' }, 'a copy before may have been sent')
+  reports.noteEnd(second, 'a', REFUSED, false)
   advance(2000)
   t.equal(demotion(), undefined, 'it surely was not sent')
   t.end()
@@ -236,9 +303,9 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
   for (const behaviour of [good, silent]) {
     const { run, reports, carriers, now } = simulate(2000)
     run(20 * MINUTE, { a: behaviour, b: behaviour })
-    reports.noteSent(codeTo('ann', now()), 'a', 'unreported')
+    take(reports, codeTo('ann', now()), 'a', 'unreported')
     run(20_000, { a: behaviour, b: behaviour })
-    const demotion = () => reports.findDemotion(carriers.toReversed(), codeTo('ann', now()))
+    const demotion = () => reports.order(carriers.toReversed(), codeTo('ann', now())).demotions.find(isOfCode)
     t.equal(demotion(), undefined, 'its report may still come')
     run(20_000, { a: behaviour, b: behaviour })
     if (behaviour === good)
@@ -254,11 +321,11 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
 
 t.test('the oldest codes are forgotten', t => {
   const { reports, carriers, now } = simulate(2000)
-  for (let n = 0; n < 10_001; n += 1) reports.noteSent(codeTo(`n${n}`, now()), 'a', `id-${n}`)
+  for (let n = 0; n < 10_001; n += 1) take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
   for (const n of [0, 1]) {
     const providerId = `id-${n}`
     reportOn(reports, providerId, 'failed')
-    t.equal(reports.findDemotion(carriers, codeTo(`n${n}`, now()))?.provider, n === 0 ? undefined : 'a')
+    t.equal(reports.order(carriers, codeTo(`n${n}`, now())).demotions.filter(isOfCode).length, n)
   }
   t.end()
 })
@@ -444,12 +511,12 @@ function changesAfter(...steps: readonly (readonly [minute: number, said: string
     advance(minute * MINUTE - now())
     for (const each of said) {
       const id = `a${(count += 1)}`
-      reports.noteSent({ id, recipient: id, masked: id, purpose: 'code', expiresAt: 0 }, 'a', id)
+      take(reports, { id, recipient: id, purpose: 'code', expiresAt: 0 }, 'a', id)
       if (each === 'l') advance(4 * MINUTE)
       if (each === 'L') advance(4 * MINUTE + 1)
       if (each !== 's') reportOn(reports, id, each === 'b' ? 'undelivered' : 'delivered')
     }
-    reports.isSecond('a')
+    reports.secondIn('a')
   }
   return changes.map(
     ({ at, isSecond, share }) =>
@@ -496,13 +563,13 @@ for (const [what, changes, ...steps] of [
   ],
   [
     'after an hour again when good ones ended it',
-    ['0 second 0', '61 first 0', '80 second 0', '91 first 100', '102 second 0', '163 first 0'],
+    ['0 second 0', '61 first 0', '80 second 0', '91 first 100', '122 second 0', '183 first 0'],
     [0, 'bbbb'],
     [61, ''],
     [80, 'bbbb'],
     [91, GOOD],
-    [102, 'bbbb'],
-    [163, ''],
+    [122, 'bbbb'],
+    [183, ''],
   ],
   ['nineteen without a report', [], [0, GOOD], [1, 's'.repeat(19)], [6, 's']],
   [

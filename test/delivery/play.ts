@@ -194,6 +194,7 @@ export async function play(load: Load): Promise<Result> {
           clock,
           random,
           judged: new Set(channel === 'sms' ? providers.map(({ name }) => name) : []),
+          countryOf: () => 'CN',
           onChange: () => {},
           onFault: () => {},
           domainOf: () => '',

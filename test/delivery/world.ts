@@ -225,12 +225,13 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           reports: {
             handlers: {},
             faultsOf: () => [],
-            orderCarriers: given => (reversed && random() < 0.3 ? given.toReversed() : given),
-            isSecond: () => false,
+            order: given => ({
+              carriers: reversed && random() < 0.3 ? given.toReversed() : given,
+              demotions: [],
+            }),
+            secondIn: () => [],
             noteAsked() {},
-            noteSent() {},
-            noteUnsent() {},
-            findDemotion: () => undefined,
+            noteEnd() {},
           },
           render: message => ({ ...rendered(message), channel }) as Outgoing,
         },

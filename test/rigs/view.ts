@@ -61,7 +61,7 @@ export const idleCarrier: ChannelStatus = {
   breaker: 'closed',
   breakerUntil: null,
   fault: null,
-  isSecond: false,
+  secondIn: [],
   destinations: [],
   partialFaults: [],
 }

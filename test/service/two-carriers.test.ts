@@ -51,14 +51,24 @@ t.test(
 
 const PUBLIC_URL = 'https://courier.example.com'
 
-/** Sends so many SMS, and has Twilio report that none has come. */
-async function sendInVain(rig: ServiceRig, count: number): Promise<void> {
+const CHINA = { area_code: '86', prefix: '1380013' }
+const AMERICA = { area_code: '1', prefix: '650555' }
+
+/** Sends so many SMS, which Twilio takes, and has it report so on each of them. */
+async function sendSms(
+  rig: ServiceRig,
+  count: number,
+  status: 'delivered' | 'undelivered',
+  { area_code, prefix } = CHINA,
+): Promise<void> {
   const before = rig.twilio.messages.length
   for (let n = 0; n < count; n += 1)
-    await rig.post('sms', smsBody({ to: `1380013${before + 1000 + n}` }, { code: `${100_000 + n}` }))
-  for (const { sid } of rig.twilio.messages.slice(before)) {
-    await reportTwilio(rig, { MessageSid: sid, MessageStatus: 'undelivered' })
-  }
+    await rig.post(
+      'sms',
+      smsBody({ area_code, to: `${prefix}${before + 1000 + n}` }, { code: `${100_000 + n}` }),
+    )
+  for (const { sid } of rig.twilio.messages.slice(before))
+    await reportTwilio(rig, { MessageSid: sid, MessageStatus: status })
 }
 
 /** Posts a delivery report as Twilio does. */
@@ -75,10 +85,10 @@ async function reportTwilio(rig: ServiceRig, fields: Readonly<Record<string, str
 
 t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
   const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL, SMS_ROUTES: '*=twilio' })
-  await sendInVain(rig, 25)
+  await sendSms(rig, 25, 'undelivered')
   const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
   t.match(metrics, /receipts_total\{[^}]*undelivered[^}]*\} 25\n/, 'they were taken')
-  t.match(metrics, /carrier_second\{provider="twilio"\} 0\n/)
+  t.match(metrics, /carrier_second\{provider="twilio",country=""\} 0\n/)
   t.notOk(rig.events().some(each => each['event'] === 'carrier-order'))
 })
 
@@ -112,13 +122,13 @@ t.test(
 t.test('four SMS in a row that did not come are enough to ask their carrier second', async t => {
   const { tencent, settings } = await startTwoCarriers(t)
   const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
-  await sendInVain(rig, 3)
+  await sendSms(rig, 3, 'undelivered')
   const isSecond = async () =>
     (await (await fetch(`${rig.service().adminUrl}/metrics`)).text()).includes(
-      'carrier_second{provider="twilio"} 1\n',
+      'carrier_second{provider="twilio",country=""} 1\n',
     )
   t.notOk(await isSecond(), 'three are chance')
-  await sendInVain(rig, 1)
+  await sendSms(rig, 1, 'undelivered')
   t.ok(await isSecond())
   t.match(
     rig.events().find(each => each['event'] === 'carrier-order'),
@@ -128,4 +138,33 @@ t.test('four SMS in a row that did not come are enough to ask their carrier seco
   for (let n = 0; n < 3; n += 1)
     await rig.post('sms', smsBody({ to: `1380013900${n}` }, { type: 4, code: `20000${n}` }))
   t.ok(tencent.standIn.messages.length > 0)
+})
+
+t.test('where it has twenty reports of a country, a carrier is asked second for it alone', async t => {
+  const { tencent, settings } = await startTwoCarriers(t)
+  const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
+  const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
+  // Of the latest fifty of all, a fifth is bad.
+  await sendSms(rig, 40, 'delivered', AMERICA)
+  await sendSms(rig, 10, 'undelivered')
+  await sendSms(rig, 40, 'delivered', AMERICA)
+  await sendSms(rig, 10, 'undelivered')
+  const metrics = await page('/metrics')
+  t.match(metrics, 'carrier_second{provider="twilio",country=""} 0\n')
+  t.match(metrics, 'carrier_second{provider="twilio",country="CN"} 1\n')
+  t.match(
+    rig.events().filter(each => each['event'] === 'carrier-order'),
+    [{ provider: 'twilio', country: 'CN', second: true }],
+  )
+  t.match(await page('/console'), 'For SMS to CN it is asked second, because')
+  // A tenth goes to it first all the same.
+  for (let n = 0; n < 3; n += 1) await rig.post('sms', smsBody({ to: `1380013900${n}` }, { type: 4 }))
+  t.match(tencent.standIn.messages[0], { phoneNumber: /^\+8613800139/ })
+  const links = (await page('/console/messages')).match(/\/console\/messages\/[0-9a-f]{32}/g) ?? []
+  const newest = await Promise.all([...new Set(links)].slice(0, 3).map(page))
+  t.match(
+    newest.join(),
+    /twilio.*asked second: its delivery reports are late or bad/s,
+    'their timelines say why',
+  )
 })

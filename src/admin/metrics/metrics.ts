@@ -158,9 +158,9 @@ const SCRAPED: readonly ScrapedRow[] = [
   ),
   ofFacts(
     'carrier_second',
-    'Whether a carrier is asked after the others, because its delivery reports are late or bad, or have stopped.',
-    ['provider'],
-    eachProvider,
+    'Whether a carrier is asked after the others, for a country or for all with few reports of their own (no country), because its delivery reports are late or bad, or have stopped.',
+    ['provider', 'country'],
+    ({ channelStatus }) => channelStatus().map(({ provider }) => [{ provider, country: '' }, 0]),
   ),
   ofFacts(
     'delivered_late',

@@ -17,6 +17,8 @@ export interface ProviderView
   readonly up: boolean | null
   /** The time since which it is up or down, ms since the epoch. */
   readonly since: number | null
+  /** It is asked second for all countries with few reports of their own; `secondIn` has the others. */
+  readonly isSecond: boolean
   /** The worst of its destinations: ten at most, those that rest first, then those with most under way. */
   readonly destinations: readonly DestinationView[]
 }
@@ -84,7 +86,9 @@ export function listProviders(
       })
       .sort((a, b) => (b.restsUntil ?? 0) - (a.restsUntil ?? 0) || weigh(b) - weigh(a))
       .slice(0, MOST_DESTINATIONS)
-    return { ...status, destinations, up, since, lastError, lastSentAt }
+    const isSecond = status.secondIn.includes('')
+    const secondIn = status.secondIn.filter(country => country !== '')
+    return { ...status, isSecond, secondIn, destinations, up, since, lastError, lastSentAt }
   })
 }
 
