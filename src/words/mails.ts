@@ -32,7 +32,7 @@ interface MailOptions {
 
 /** Renders mails: puts words into layouts. */
 export function createMailRenderer(options: MailOptions) {
-  const prerenderers = new WeakMap<MailLayouts, Prerender<MailScope, Prerendered>>()
+  const prerenderers = new WeakMap<MailLayouts, Prerender<Prerendered>>()
 
   function view(catalog: Catalog, sample: Sample): MailView {
     const { language, scope, layouts } = prepare(catalog, sample, options)
@@ -49,11 +49,16 @@ export function createMailRenderer(options: MailOptions) {
       const { subject } = scope
       if (!layouts.isBuiltIn || scope.words.text !== null)
         return { subject, html: encodeBody(layouts.html(scope)), text: encodeBody(layouts.txt(scope)) }
+      const { brand, locale, webotp, code, link, words } = scope
       const prerender =
         prerenderers.get(layouts) ??
-        createPrerenderer(replaceStrings, places => prerenderLayouts(layouts, places))
+        createPrerenderer(places => prerenderLayouts(layouts, { brand, locale, ...places }), 'code_length')
       prerenderers.set(layouts, prerender)
-      return { subject, ...encodePrerendered(prerender, scope) }
+      const { rendered, strings } = prerender({ subject, webotp, code, link, words })
+      let html = ''
+      for (const part of rendered.html)
+        html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml))
+      return { subject, html: quotedPrintable(html), text: encodeBody(fillPieces(rendered.text, strings)) }
     },
   }
 }
@@ -73,7 +78,6 @@ function prepare(catalog: Catalog, sample: Sample, { brand, locale, webotpDomain
 interface MailScope extends Scope {
   readonly words: MailWords
   readonly subject: string
-  readonly webotp: string | null
 }
 
 interface Prerendered {
@@ -83,54 +87,12 @@ interface Prerendered {
 }
 
 /**
- * Encodes both parts of a mail by a layout with places for a message's own strings (the engine walks some 60 nodes for a layout, and
- * most of what it prints is the same in every mail).
+ * Makes layouts ready with places for a message's own strings (the engine walks some 60 nodes for a layout, and most of what it prints
+ * is the same in every mail).
  *
- * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on what `shape` tells
- * apart. A test compares both over random messages. An operator's layout is rendered as it stands, every time.
+ * This holds for the built-in layouts, because they print the strings of a message as they are and decide only on which there are, and
+ * on `code_length`. A test compares both over random messages. An operator's layout is rendered as it stands, every time.
  */
-function encodePrerendered(
-  prerender: Prerender<MailScope, Prerendered>,
-  scope: MailScope,
-): { readonly html: Body; readonly text: Body } {
-  const { before, after, details, shows_code, code_length } = scope.words
-  const shape = `${before.length}.${after.length}.${details.length}.${shows_code}.${code_length}.`
-  const { rendered, strings } = prerender(scope, shape)
-  let html = ''
-  for (const part of rendered.html)
-    html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml))
-  return { html: quotedPrintable(html), text: encodeBody(fillPieces(rendered.text, strings)) }
-}
-
-interface Link {
-  readonly url: string | null
-  readonly host: string | null
-}
-
-/** Puts something else in the places of the strings that such layouts print, always in the same order. */
-function replaceStrings(scope: MailScope, put: (string: string | null) => string | null): Scope {
-  const { words } = scope
-  const { code, link } = scope as MailScope & { readonly code?: unknown; readonly link: Link }
-  return {
-    ...scope,
-    subject: put(scope.subject),
-    webotp: put(scope.webotp),
-    code: put(typeof code === 'string' ? code : null),
-    link: { url: put(link.url), host: put(link.host) },
-    words: {
-      ...words,
-      heading: put(words.heading),
-      preheader: put(words.preheader),
-      button: put(words.button),
-      link: put(words.link),
-      footer: put(words.footer),
-      before: words.before.map(put),
-      after: words.after.map(put),
-      details: words.details.map(({ label, value }) => ({ label: put(label), value: put(value) })),
-    },
-  }
-}
-
 function prerenderLayouts({ html, txt }: MailLayouts, places: Scope): Prerendered {
   const parts: (string | Pieces)[] = []
   for (const line of html(places).split(/\r?\n/)) {

@@ -9,40 +9,24 @@ const placeFor = (at: number): string => `\uE000${at}\uE001`
 /** Far more than there are sets of variables in words, and numbers of rows in the mails of one kind. */
 const MAX_RENDERED = 200
 
-/** @param shape what the template decides on, besides which strings are there */
-export type Prerender<S, T> = (
-  scope: S,
-  shape?: string,
-) => { readonly rendered: T; readonly strings: readonly (string | null)[] }
+/** What was rendered with places, and the strings that go there. */
+export type Prerender<T> = (scope: Scope) => { readonly rendered: T; readonly strings: readonly string[] }
 
 /**
  * Renders once for each shape of a scope, with places where the scope's own strings go. Filling them takes a fraction of the time that
- * Liquid takes.
- * @param replaceStrings puts something in the place of each string that is printed, always in the same order
+ * Liquid takes. It is for templates that print these strings, and ask no more of them than whether they are there.
+ * @param decidesOn the member whose very value a template asks for: it stays as it is
  */
-export function createPrerenderer<S, T>(
-  replaceStrings: (scope: S, put: (string: string | null) => string | null) => Scope,
-  render: (places: Scope) => T,
-): Prerender<S, T> {
+export function createPrerenderer<T>(render: (places: Scope) => T, decidesOn?: string): Prerender<T> {
   const byShape = new Map<string, T>()
-  return (scope, more = '') => {
-    const strings: (string | null)[] = []
-    let shape = more
-    replaceStrings(scope, string => {
-      shape += string === null ? '0' : '1'
-      strings.push(string)
-      return null
-    })
-    let rendered = byShape.get(shape)
-    if (rendered === undefined) {
-      let number = -1
-      const places = replaceStrings(scope, string => {
-        number += 1
-        return string === null ? null : placeFor(number)
-      })
-      rendered = render(places)
-      if (byShape.size < MAX_RENDERED) byShape.set(shape, rendered)
-    }
+  return scope => {
+    const strings: string[] = []
+    const shape = JSON.stringify(scope, (key, value: unknown) =>
+      typeof value === 'string' && key !== decidesOn ? placeFor(strings.push(value) - 1) : value,
+    )
+    const known = byShape.get(shape)
+    const rendered = known ?? render(JSON.parse(shape) as Scope)
+    if (known === undefined && byShape.size < MAX_RENDERED) byShape.set(shape, rendered)
     return { rendered, strings }
   }
 }
@@ -54,7 +38,7 @@ export function piecesOf(rendered: string): Pieces {
 /** Puts the strings of a message into their places. */
 export function fillPieces(
   pieces: Pieces,
-  strings: readonly (string | null)[],
+  strings: readonly string[],
   escape?: (string: string) => string,
 ): string {
   let filled = ''
