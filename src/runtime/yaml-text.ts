@@ -17,11 +17,13 @@ export interface YamlFault {
 /**
  * Reads YAML 1.2, which JSON is too.
  * @param isRight tells by a JSON schema whether it is what it should be.
+ * @param complete adds what a file may leave out, before it is judged.
  * @returns `lineAt` gives the line of a key, or of the nearest thing around it.
  */
 export function parseYaml<T>(
   text: string,
   isRight: ValidateFunction<T>,
+  complete: (read: unknown) => unknown = read => read,
 ):
   | { readonly value: T; readonly lineAt: (path: readonly string[]) => number }
   | { readonly fault: YamlFault } {
@@ -36,7 +38,7 @@ export function parseYaml<T>(
     return {
       fault: {
         line: lines.linePos(error.pos[0]).line,
-        reason: say('is not YAML: {code}', { code: quote(error.code, error.code) }),
+        reason: say('is neither JSON nor YAML: {code}', { code: quote(error.code, error.code) }),
       },
     }
   let value: unknown
@@ -45,13 +47,14 @@ export function parseYaml<T>(
   } catch {
     return { fault: { line: 1, reason: 'refers to itself too often' } }
   }
+  value = complete(value)
   if (isRight(value)) return { value, lineAt }
   const [first] = isRight.errors ?? []
   const path = (first?.instancePath ?? '').split('/').slice(1).map(unescapePointer)
-  const unknown: unknown = first?.params?.['additionalProperty'] ?? first?.propertyName
-  const problem = tellSchemaFault(first, typeof unknown === 'string' ? unknown : undefined)
+  const unknown: string | undefined = first?.params?.['additionalProperty'] ?? first?.propertyName
+  const problem = tellSchemaFault(first, unknown)
   const reason = say('{path} {problem}', { path: path.join('/') || say('the file'), problem })
-  return { fault: { line: lineAt(path), reason } }
+  return { fault: { line: lineAt([...path, ...(unknown === undefined ? [] : [unknown])]), reason } }
 }
 
 /** A fault of a schema in ajv's words, and in Chinese by its keyword. @param name that it is about, such as an unknown one. */
@@ -69,24 +72,15 @@ export function tellYamlFault({ line, reason }: YamlFault): Sentence {
   return line === 0 ? tell(reason) : say('line {line}: {reason}', { line, reason: tell(reason) })
 }
 
-/**
- * The line of a key or an item in a JSON text, or of the nearest thing around it that the text has.
- * @param pointer JSON pointer (RFC 6901)
- */
-export function lineInJson(text: string, pointer: string): number {
-  return parse(text, { uniqueKeys: false }).lineAt(pointer.split('/').slice(1).map(unescapePointer))
-}
-
-function parse(text: string, options?: Yaml.ParseOptions & Yaml.DocumentOptions) {
+function parse(text: string) {
   const { isMap, isSeq, LineCounter, parseDocument } = require('yaml') as typeof Yaml
   const lines = new LineCounter()
-  const document = parseDocument(text, { ...options, lineCounter: lines })
+  const document = parseDocument(text, { lineCounter: lines })
   const lineAt = (path: readonly string[]): number => {
     let node: unknown = document.contents
     let offset = 0
     for (const step of path) {
-      // Of several members of one name JSON.parse takes the last.
-      const pair = isMap(node) ? node.items.findLast(({ key }) => String(key) === step) : undefined
+      const pair = isMap(node) ? node.items.find(({ key }) => String(key) === step) : undefined
       node = isSeq(node) ? node.items[Number(step)] : pair?.value
       const [start] = ((pair?.key ?? node) as Yaml.Node | undefined)?.range ?? []
       if (start === undefined) break

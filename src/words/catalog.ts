@@ -2,9 +2,9 @@ import { say } from '../language/sentence.ts'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { samples, withRequiredOnly } from '../messages/samples.ts'
 import { compileLanguage, type WordLanguage } from './language.ts'
-import { checkLanguage, type LanguageSource, mergeLanguage, parseJsonFile } from './language-file.ts'
+import { type LanguageSource, readLanguageFile, withWordsByName } from './language-file.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
-import { readTemplates, type TemplateFiles, type TemplateProblem } from './template-files.ts'
+import { readTemplates, type TemplateProblem } from './template-files.ts'
 import { type Brand, layoutVariables, scopeOf } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
@@ -37,7 +37,7 @@ interface Template {
 /** Finds the template of a kind: its own in this language, its own in all, or the layout. */
 type FindTemplate = (name: string, tag: string) => Template
 
-/** Takes the first text of a file that passes: as it is now, as it last was good, the built-in one. */
+/** Takes the operator's text of a file, when it passes, else the built-in one. */
 type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
 
 /**
@@ -46,7 +46,6 @@ type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
  */
 export function createCatalogLoader(builtIn: string, overrides: string | undefined, brand: Brand) {
   const ours = readTemplates(builtIn).texts
-  const beginLoad = createOverrides(ours)
 
   function loadLanguages(files: readonly string[], take: Take): ReadonlyMap<string, WordLanguage> {
     const engine = createEngine('none')
@@ -90,11 +89,24 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
   }
 
   return {
-    /** Reads everything again. A file that is broken now counts as it was when it last was good, or not at all. */
+    /** Reads everything again. A file that is broken is a problem, and counts as if it were not there. */
     load(): Loaded {
-      const read = overrides === undefined ? { texts: new Map(), problems: [] } : readTemplates(overrides)
-      const problems: TemplateProblem[] = [...read.problems]
-      const { take, listIn } = beginLoad(read, problems)
+      const read = overrides === undefined ? undefined : readTemplates(overrides)
+      const theirs = read?.texts ?? new Map<string, string>()
+      const problems: TemplateProblem[] = [...(read?.problems ?? [])]
+      const take: Take = (file, validate) => {
+        const [now, builtIn] = [theirs.get(file), ours.get(file)]
+        if (now !== undefined)
+          try {
+            return validate(now)
+          } catch (error) {
+            const { words: reason, line } = templateFaultOf(error)
+            problems.push({ file, line, reason, is: 'refused' })
+          }
+        return builtIn === undefined ? undefined : validate(builtIn)
+      }
+      const listIn = (folder: string) =>
+        [...new Set([...ours.keys(), ...theirs.keys()])].filter(file => file.startsWith(folder)).sort()
       const languages = loadLanguages(listIn('locales/'), take)
       const english = languages.get(FALLBACK)
       if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
@@ -109,43 +121,6 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       }
       return { catalog, problems }
     },
-  }
-}
-
-/** The operator's files before the built-in ones. One that is broken now counts as it was when it last was good. */
-function createOverrides(ours: ReadonlyMap<string, string>) {
-  /** Text of each override when it was last good. */
-  const lastGood = new Map<string, string>()
-
-  /** Forgets the overrides that were removed; one that cannot be read now was not. */
-  function forgetRemoved({ texts, problems }: TemplateFiles): void {
-    const unreadable = new Set(problems.filter(({ is }) => is === 'refused').map(({ file }) => file))
-    if (unreadable.has('.')) return
-    for (const file of lastGood.keys()) if (!texts.has(file) && !unreadable.has(file)) lastGood.delete(file)
-  }
-
-  /** @param read the operator's files as they are now. @param problems gets the faults of those that do not pass */
-  return (read: TemplateFiles, problems: TemplateProblem[]) => {
-    forgetRemoved(read)
-    const take: Take = (file, validate) => {
-      const [now, builtIn] = [read.texts.get(file), ours.get(file)]
-      for (const text of new Set([now, lastGood.get(file), builtIn])) {
-        if (text === undefined) continue
-        try {
-          const taken = validate(text)
-          if (text === now) lastGood.set(file, now)
-          return taken
-        } catch (error) {
-          if (text === builtIn) throw error
-          const { words: reason, line } = templateFaultOf(error)
-          // What was good beside another layout is not named: the fault of the file as it is now is the one to mend.
-          if (text === now) problems.push({ file, line, reason, is: 'refused' })
-        }
-      }
-      return undefined
-    }
-    const listIn = (folder: string) => listFiles(folder, ours, read.texts, lastGood)
-    return { take, listIn }
   }
 }
 
@@ -178,23 +153,14 @@ function createLayoutLookup(findHtml: FindTemplate, findTxt: FindTemplate): Cata
   }
 }
 
-/** The words and plural forms that a language lacks, as warnings. */
+/** The words that a language lacks, as a warning. */
 function findGaps(tag: string, language: WordLanguage, english: WordLanguage): readonly TemplateProblem[] {
-  const file = `locales/${tag}.json`
   const missing = [...english.kinds].filter(name => !language.kinds.has(name))
-  const noWords = say('has no words for {kinds}: they are said in {fallback}', {
+  const reason = say('has no words for {kinds}: they are said in {fallback}', {
     kinds: missing.join(', '),
     fallback: FALLBACK,
   })
-  const noForms = say('has no form for {forms}: other is used', { forms: language.missingForms.join(', ') })
-  return [
-    ...(missing.length > 0 ? [noWords] : []),
-    ...(language.missingForms.length > 0 ? [noForms] : []),
-  ].map(reason => ({ file, reason, is: 'warning' }))
-}
-
-function listFiles(folder: string, ...sets: readonly ReadonlyMap<string, string>[]): readonly string[] {
-  return [...new Set(sets.flatMap(set => [...set.keys()]))].filter(file => file.startsWith(folder)).sort()
+  return missing.length > 0 ? [{ file: `locales/${tag}.json`, reason, is: 'warning' }] : []
 }
 
 /**
@@ -210,16 +176,14 @@ export function readLanguage(
   engine: Engine,
   brand: Brand,
 ): WordLanguage {
-  const canonical = canonicalTag(tag)
-  if (canonical === null)
+  if (!isTag(tag))
     throw new Error(
       'the file should be called by the tag of a language (BCP 47), such as de.json or zh-HK.json',
     )
-  if (canonical !== tag) throw new Error(`the file should be called ${canonical}.json`)
-  const own = parseJsonFile(text)
-  if (text === base) return compileLanguage(tag, own as unknown as LanguageSource, text, engine, true)
-  const source = checkLanguage(base === undefined ? own : mergeLanguage(parseJsonFile(base), own), text)
-  const language = compileLanguage(tag, source, text, engine, false)
+  const builtIn: unknown = base && JSON.parse(base)
+  if (text === base) return compileLanguage(tag, withWordsByName(builtIn) as LanguageSource, engine)
+  const { value, lineAt } = readLanguageFile(text, builtIn)
+  const language = compileLanguage(tag, value, engine, lineAt)
   for (const { channel, name, scope } of sampleScopes(language, brand)) {
     if (channel === 'email') language.mailWords(name, scope)
     else
@@ -229,15 +193,13 @@ export function readLanguage(
   return language
 }
 
-/** A tag as BCP 47 writes it; null when it names no language, such as `english`: nobody would ever get those words. */
-function canonicalTag(tag: string): string | null {
+/** Says whether BCP 47 writes a tag so, and it names a language: nobody would ever get the words of `english`. */
+function isTag(tag: string): boolean {
   try {
-    const [canonical = tag] = Intl.getCanonicalLocales(tag.replaceAll('_', '-'))
     const names = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
-    return names.of(canonical) === undefined ? null : canonical
-  } catch (error) {
-    if (error instanceof RangeError) return null
-    throw error
+    return Intl.getCanonicalLocales(tag)[0] === tag && names.of(tag) !== undefined
+  } catch {
+    return false
   }
 }
 

@@ -1,8 +1,7 @@
-import { quote, say, withRemedy, wordsOf } from '../language/sentence.ts'
+import { quote, withRemedy, wordsOf } from '../language/sentence.ts'
 import { findKind, PLAIN_KIND } from '../messages/kinds.ts'
 import { transliterate } from '../messages/sms-segments.ts'
 import type { JsonObject } from '../runtime/json-object.ts'
-import { lineInJson } from '../runtime/yaml-text.ts'
 import { type LanguageSource, type MailWordsSource, toReadableDuration } from './language-file.ts'
 import { createPrerenderer, fillPieces, piecesOf } from './prerender.ts'
 import { type Compiled, type Engine, type Scope, TemplateFault } from './template-engine.ts'
@@ -12,8 +11,6 @@ import { type LocaleView, wordVariables } from './template-variables.ts'
 export interface WordLanguage extends LocaleView {
   /** Kinds that it has words for, `channel/name`. */
   readonly kinds: ReadonlySet<string>
-  /** Plural forms that its rules ask for and it has not: `validity/hour/two`. Not looked for in what comes with the service. */
-  readonly missingForms: readonly string[]
   /** "10 minutes"; null when it has words for longer units only. */
   readonly formatValidity: (ms: number) => string | null
   /** @param name a kind that it has, or `plain` */
@@ -27,26 +24,24 @@ const PREHEADER_MAX = 89
 
 /**
  * Compiles a language's words.
- * @param text the file, to name lines
- * @param isBuiltIn whether the words come with the service: its tests have tried them, and they are compiled when first
- *   said, since nobody needs all kinds in all languages
+ * @param lineAt gives the line of a key in the file; undefined: the words come with the service. Its tests have tried them, and they
+ *   are compiled when first said, since nobody needs all kinds in all languages
  * @throws TemplateFault for words that do not compile or name what their kind does not have
  */
 export function compileLanguage(
   tag: string,
   source: LanguageSource,
-  text: string,
   engine: Engine,
-  isBuiltIn: boolean,
+  lineAt?: LineAt,
 ): WordLanguage {
-  const phrase = createPhraseCompiler(text, engine, !isBuiltIn)
+  const phrase = createPhraseCompiler(engine, lineAt)
   const anyMail = wordVariables('email', undefined)
   const common = {
-    link: phrase(source.common.link, anyMail, '/common/link'),
-    footer: phrase(source.common.footer, anyMail, '/common/footer'),
+    link: phrase(source.common.link, anyMail, 'common/link'),
+    footer: phrase(source.common.footer, anyMail, 'common/footer'),
   }
   const mails = new Map(
-    Object.keys(source.mail).map(name => [name, compileMail(name, source.mail, common, phrase, text)]),
+    Object.entries(source.mail).map(([name, words]) => [name, compileMail(name, words, common, phrase)]),
   )
   const sms = new Map(
     Object.entries(source.sms).map(([name, words]) => [name, compileSms(name, words, phrase)]),
@@ -61,7 +56,6 @@ export function compileLanguage(
       ...[...mails.keys()].map(name => `email/${name}`),
       ...[...sms.keys()].map(name => `sms/${name}`),
     ]),
-    missingForms: isBuiltIn ? [] : findMissingForms(tag, source.validity),
     formatValidity: compileValidity(tag, source.validity, phrase),
     mailWords(name, scope) {
       const say = mails.get(name)
@@ -87,7 +81,7 @@ function compileValidity(
     Object.entries(source).flatMap(([unit, categories]) =>
       Object.entries(categories).map(([category, words]) => {
         const key = `${unit}/${category}`
-        return [key, phrase(words, known, `/validity/${key}`)] as const
+        return [key, phrase(words, known, `validity/${key}`)] as const
       }),
     ),
   )
@@ -98,15 +92,6 @@ function compileValidity(
     const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
     return form?.({ n }) ?? null
   }
-}
-
-/** The forms of its units that the numbers of a validity, 1 to a month in hours, ask for, and that are not there. */
-function findMissingForms(tag: string, source: LanguageSource['validity']): readonly string[] {
-  const plurals = new Intl.PluralRules(tag)
-  const needed = [...new Set(Array.from({ length: 720 }, (_, i) => plurals.select(i + 1)))]
-  return Object.entries(source).flatMap(([unit, forms]) =>
-    needed.filter(category => forms[category] === undefined).map(category => `validity/${unit}/${category}`),
-  )
 }
 
 /** A mail's words, ready for a layout: text that still has to be escaped. */
@@ -130,17 +115,13 @@ export interface MailWords {
 
 function compileMail(
   name: string,
-  source: LanguageSource['mail'],
+  words: MailWordsSource,
   common: { readonly link: Phrase; readonly footer: Phrase },
   phrase: CompilePhrase,
-  text: string,
 ): (scope: Scope) => MailWords {
-  const entry = source[name]
-  const from = typeof entry === 'string' ? entry : name
-  const words = source[from] as MailWordsSource
   const kind = findKind('email', name)
   const known = wordVariables('email', kind)
-  const at = `/mail/${from}`
+  const at = `mail/${name}`
   const paragraphs = (part: 'before' | 'after') => {
     const given = words[part] ?? []
     const all =
@@ -153,15 +134,10 @@ function compileMail(
   const preheader = phrase(words.preheader, known, `${at}/preheader`)
   const [before, after] = [paragraphs('before'), paragraphs('after')]
   const button = words.button === undefined ? null : phrase(words.button, known, `${at}/button`)
-  const details = Object.entries(words.details ?? {}).map(([key, label]) => {
-    const pointer = `${at}/details/${key}`
-    if (!known.has(key))
-      throw new TemplateFault(
-        say('{path}: unknown parameter: {key}', { path: `${at}/details`, key }),
-        lineInJson(text, pointer),
-      )
-    return { key, label: phrase(label, known, pointer) }
-  })
+  const details = Object.entries(words.details ?? {}).map(([key, label]) => ({
+    key,
+    label: phrase(label, known, `${at}/details/${key}`),
+  }))
   return scope => {
     const { code, plain_email: plain } = scope
     const length = typeof code === 'string' ? code.length : 0
@@ -192,10 +168,10 @@ function compileSms(
   const kind = findKind('sms', name)
   const known = wordVariables('sms', kind)
   const variants = [words].flat().map((text, at) => {
-    const pointer = typeof words === 'string' ? `/sms/${name}` : `/sms/${name}/${at}`
+    const path = typeof words === 'string' ? `sms/${name}` : `sms/${name}/${at}`
     const plain = transliterate(text)
-    const asWritten = phrase(text, known, pointer)
-    return { asWritten, inGsm7: plain === text ? asWritten : phrase(plain, known, pointer) }
+    const asWritten = phrase(text, known, path)
+    return { asWritten, inGsm7: plain === text ? asWritten : phrase(plain, known, path) }
   })
   /** What a device reports may be written in plainer letters; a code or a name of a person may not. */
   const isOurs = (parameter: string) => kind?.purpose === 'alarm' || parameter === 'validity'
@@ -228,34 +204,35 @@ function cutPreheader(text: string): string {
 /** Compiled words: plain text with Liquid in it. */
 type Phrase = (scope: Scope) => string
 
+type LineAt = (path: readonly string[]) => number
+
 /**
  * @param known the variables that it may name
- * @param pointer where it stands in the language file, to name the line of a fault
+ * @param path where it stands in the language file, such as `common/link`, to name the line of a fault
  * @throws TemplateFault for words that do not compile or name another variable; the phrase does, when it is compiled
  *   later
  */
-type CompilePhrase = (words: string, known: ReadonlySet<string>, pointer: string) => Phrase
+type CompilePhrase = (words: string, known: ReadonlySet<string>, path: string) => Phrase
 
 /**
  * Makes the compiler of a language file's phrases.
- * @param source the file's text
- * @param compileNow whether each phrase is compiled at once, so that a fault shows, or when it is first said
+ * @param lineAt see {@link compileLanguage}
  */
-function createPhraseCompiler(source: string, engine: Engine, compileNow: boolean): CompilePhrase {
-  const compile: CompilePhrase = (words, known, pointer) => {
+function createPhraseCompiler(engine: Engine, lineAt: LineAt | undefined): CompilePhrase {
+  const compile: CompilePhrase = (words, known, path) => {
     try {
       const compiled = engine.compile(words, known)
       return PRINTING.test(words) ? putTogether(compiled) : compiled
     } catch (error) {
-      throw new TemplateFault(withRemedy(quote(pointer), wordsOf(error)), lineInJson(source, pointer), {
+      throw new TemplateFault(withRemedy(quote(path), wordsOf(error)), lineAt?.(path.split('/')), {
         cause: error,
       })
     }
   }
-  return (words, known, pointer) => {
+  return (words, known, path) => {
     if (!/\{[{%]/.test(words)) return () => words
-    let compiled = compileNow ? compile(words, known, pointer) : undefined
-    return scope => (compiled ??= compile(words, known, pointer))(scope)
+    let compiled = lineAt && compile(words, known, path)
+    return scope => (compiled ??= compile(words, known, path))(scope)
   }
 }
 

@@ -101,16 +101,16 @@ t.test('the signature of a plugin comes before that of the template', async t =>
 t.test('a fault names its line, and quotes no value', async t => {
   const faults = (text: string) => parseSmsTemplates(text, KNOWN).faults
   const cases: readonly (readonly [string, number, RegExp])[] = [
-    ['aliyun: [', 1, /^is not YAML/],
+    ['aliyun: [', 1, /^is neither JSON nor YAML/],
     ['aliyun:\n  login-code: \uFFFD', 2, /^is not UTF-8: save the file as UTF-8$/],
-    ['aliyun:\n  login-code: {}\naliyun: {}', 3, /^is not YAML/],
+    ['aliyun:\n  login-code: {}\naliyun: {}', 3, /^is neither JSON nor YAML/],
     ['- a', 1, /the file must be object/],
     [
       'aliyun:\n  login-code:\n    mainland:\n      template: {}',
       4,
       /aliyun\/login-code\/mainland\/template/,
     ],
-    ['aliyun:\n  login-code:\n    china: { template: a }', 2, /additional propert/],
+    ['aliyun:\n  login-code:\n    china: { template: a }', 3, /additional propert/],
     ['aliyun:\n  login-code:\n    mainland: { template: a, secret: canary }', 3, /additional propert/],
     [
       'aliyun: {}\nvonage:\n  login-code:\n    abroad: { template: a }',
@@ -175,7 +175,7 @@ t.test('in Chinese a fault of a file says what is right there', async t => {
   for (const [text, chinese] of [
     [
       'aliyun：\n  a: 1',
-      '第 1 行：不是 YAML：这一行没有半角冒号加空格“: ”，可能写成了全角冒号“：”（MULTILINE_IMPLICIT_KEY）',
+      '第 1 行：既不是 JSON，也不是 YAML：这一行没有半角冒号加空格“: ”，可能写成了全角冒号“：”（MULTILINE_IMPLICIT_KEY）',
     ],
     ['- a', '第 1 行：整个文件：类型不对，应为一组“名称: 值”'],
     [login('{ template: a, extra: b }'), '第 3 行：aliyun/login-code/mainland：有未知的项“extra”'],

@@ -200,12 +200,12 @@ t.test(
 t.test('a file that cannot be used says which gateway, where and why, and quotes no value', async t => {
   const request = { url: 'https://sms.example.com/send', json: '{}' }
   const table: readonly [string, RegExp][] = [
-    ['g: [', /is not YAML/],
+    ['g: [', /is neither JSON nor YAML/],
     ['[]', /the file must be object/],
     ['{}', /must NOT have fewer/],
     [file({}), /g must have required property 'request'/],
     [stringify({ 'G h': { request } }), /the file must match pattern.*: G h$/],
-    [file({ request, anwser: {} }), /line 1.*anwser/],
+    [file({ request, anwser: {} }), /line 5.*anwser/],
     [file({ request: { ...request, form: {} } }), /g\/request must NOT be valid/],
     [file({ request: { ...request, json: '{{ txt }}' } }), /line 4: g\/request\/json unknown variable: txt/],
     [file({ request: { ...request, json: '{{ text | raw }}' } }), /undefined filter: raw/],
