@@ -429,7 +429,7 @@ export function explainAbsence({
   const { count, last } = refusals
   return [
     newestAt === null
-      ? say('No message of anybody is stored.')
+      ? say('No message of anybody is stored, or none came lately.')
       : say('The newest message to anybody came at {at}.', { at: clockTime(newestAt) }),
     last === null
       ? say('No caller was refused since the start.')

@@ -6,6 +6,7 @@ import type {
   EndedCount,
   FinalAnswer,
   ListFilter,
+  MessageList,
   MessageView,
   QueuedEvent,
   State,
@@ -150,34 +151,52 @@ export function partsOf(filter: ListFilter): readonly ListFilter[] {
   return (['email', 'sms'] as const).map(channel => ({ ...filter, channel }))
 }
 
-/** Puts the parts of a list together again. */
-export function joinParts(parts: readonly (readonly MessageView[])[], limit: number): readonly MessageView[] {
-  return parts
-    .flat()
+/** Puts the parts of a list together again: as far back as all of them were looked through. */
+export function joinParts(parts: readonly MessageList[], limit: number): MessageList {
+  const lookedFrom = Math.max(...parts.map(part => part.lookedFrom ?? 0))
+  const messages = parts
+    .flatMap(part => part.messages)
+    .filter(({ arrivedAt }) => arrivedAt >= lookedFrom)
     .sort((a, b) => b.arrivedAt - a.arrivedAt)
     .slice(0, limit)
+  return { messages, lookedFrom: lookedFrom === 0 || messages.length === limit ? null : lookedFrom }
+}
+
+/** A condition of a list of messages, with its value, which is `?` in it. */
+export interface ListCondition {
+  readonly sql: string
+  readonly value: string | number
+  /** The index has the messages of which it is true among others, which have to be looked through. */
+  readonly isSought: boolean
 }
 
 /**
- * Lists the conditions of a list of messages, each with its value, which is `?` in it.
- * @param isRecipient the condition on a recipient's hash.
+ * Lists the conditions of a list of messages.
+ * @param isRecipient the condition on a recipient's hash. What one recipient got is few: nothing is sought in it.
  */
 export function conditionsOf(
   { recipientHash, state, channel, kind, since, before }: Omit<ListFilter, 'limit'>,
   isRecipient: string,
-) {
+): ListCondition[] {
   const [ofReport, ofState] = state === 'undelivered' ? [state, undefined] : [undefined, state]
-  const conditions: (readonly [string, string | number | undefined])[] = [
+  const isExpired = ofState === 'expired' || ofState === 'held'
+  const conditions: [sql: string, value: string | number | undefined, isSought?: boolean][] = [
     [isRecipient, recipientHash],
     [`${UNDELIVERED} AND ? = 'undelivered'`, ofReport],
     ['state = ?', ofState === 'held' ? 'expired' : ofState],
-    [`(attempted_by IS NOT DISTINCT FROM '${HELD_BY}') = (? = 'held')`, ofState],
-    ['channel = ?', channel],
-    ['kind = ?', kind],
+    [
+      `(attempted_by IS NOT DISTINCT FROM '${HELD_BY}') = (? = 'held')`,
+      isExpired ? ofState : undefined,
+      true,
+    ],
+    ['channel = ?', channel, state === undefined],
+    ['kind = ?', kind, true],
     ['arrived_at >= ?', since],
     ['arrived_at < ?', before],
   ]
-  return conditions.filter((each): each is readonly [string, string | number] => each[1] !== undefined)
+  return conditions.flatMap(([sql, value, isSought = false]) =>
+    value === undefined ? [] : [{ sql, value, isSought: isSought && recipientHash === undefined }],
+  )
 }
 
 /** How many of the oldest events one step drops. */

@@ -9,6 +9,7 @@ import type {
   KeptReport,
   ListFilter,
   Memo,
+  MessageList,
   MessageView,
   NewEvent,
   Settled,
@@ -42,7 +43,7 @@ export interface Operations {
   readMemos: { takes: { names: readonly string[] }; gives: ReadonlyMap<string, string> }
   readSummary: { takes: { now: number; since: number }; gives: Omit<Summary, 'bounced'> }
   readWaiting: { takes: { channel: Channel; known: readonly string[] }; gives: readonly WaitingDestination[] }
-  listMessages: { takes: { filter: ListFilter }; gives: readonly MessageView[] }
+  listMessages: { takes: { filter: ListFilter }; gives: MessageList }
   readEnded: { takes: { dayBefore: number; today: number }; gives: readonly EndedCount[] }
   findMessage: { takes: { id: string }; gives: MessageView | null }
 }

@@ -496,6 +496,19 @@ export interface ListFilter {
   readonly limit: number
 }
 
+/** Messages, the newest first. */
+export interface MessageList {
+  readonly messages: readonly MessageView[]
+  /**
+   * When fewer were found than asked for among the newest LOOKED_THROUGH: the arrival of the oldest that was looked at, ms since the
+   * epoch; older ones may follow. Null: nothing was left out.
+   */
+  readonly lookedFrom: number | null
+}
+
+/** How many messages are looked through for those of a kind, or of a channel: the embedded store commits nothing meanwhile. */
+export const LOOKED_THROUGH = 10_000
+
 export interface Summary {
   /** Live messages by channel. */
   readonly backlog: Readonly<Record<Channel, number>>
@@ -559,7 +572,7 @@ export interface AdminQueries {
    */
   readWaiting(channel: Channel, known: readonly string[]): Promise<readonly WaitingDestination[]>
   readSummary(since: number): Promise<Summary>
-  listMessages(filter: ListFilter): Promise<readonly MessageView[]>
+  listMessages(filter: ListFilter): Promise<MessageList>
   /** Reads how the messages of two days ended. @param dayBefore when the first day began, and `today` the second one, ms since the epoch */
   readEnded(dayBefore: number, today: number): Promise<readonly EndedCount[]>
   findMessage(id: string): Promise<MessageView | null>

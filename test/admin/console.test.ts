@@ -134,7 +134,10 @@ t.test('a message’s page offers what can be done to it, and stays current whil
   }
   const show = async (path: string, more: object, query = {}) => {
     const found = { ...row, ...more }
-    const queries = { findMessage: async () => found, listMessages: async () => [found] }
+    const queries = {
+      findMessage: async () => found,
+      listMessages: async () => ({ messages: [found], lookedFrom: null }),
+    }
     const response = await messagePages
       .find(each => each.method === 'GET' && each.path === path)
       ?.handle({ language: 'en', operator: '', params: {}, fields: {}, query }, {

@@ -68,7 +68,10 @@ function serviceOf({ health, ...given }: Given, summary: Partial<Summary> | null
         if (summary === null) throw new StoreUnavailable('no answer')
         return { ...quiet, ...summary }
       },
-      listMessages: async ({ recipientHash }) => (recipientHash === 'hash of ann' ? [waiting as never] : []),
+      listMessages: async ({ recipientHash }) => ({
+        messages: recipientHash === 'hash of ann' ? [waiting as never] : [],
+        lookedFrom: null,
+      }),
     },
     ...given,
   })

@@ -6,7 +6,7 @@ import type { ListFilter } from '../../src/outbox/outbox.ts'
 import { sentMessage, viewOf } from '../rigs/view.ts'
 
 /** A store with so many messages of each callback, the newest callback first; each arrived a second after the last. */
-function storeOf(recipients: readonly number[]) {
+function storeOf(recipients: readonly number[], stepMs = Infinity) {
   const asked: ListFilter[] = []
   const rows = recipients.flatMap((count, at) =>
     Array.from({ length: count }, (_, n) => ({
@@ -18,7 +18,11 @@ function storeOf(recipients: readonly number[]) {
   const listMessages = async (filter: ListFilter) => {
     asked.push(filter)
     const { before = Infinity, limit } = filter
-    return rows.filter(({ arrivedAt }) => arrivedAt < before).slice(0, limit)
+    const lookedFrom = Math.min(before, 1_000_001) - stepMs
+    const messages = rows
+      .filter(({ arrivedAt }) => arrivedAt < before && arrivedAt >= lookedFrom)
+      .slice(0, limit)
+    return { messages, lookedFrom: messages.length === limit || lookedFrom < 0 ? null : lookedFrom }
   }
   return { asked, view: viewOf({ queries: { ...viewOf().queries, listMessages } }) }
 }
@@ -85,6 +89,16 @@ t.test('the first page says how many there are, up to five hundred', async t => 
     t.match(await askConsole('GET', {}, storeOf(recipients)), `<caption>${caption}</caption>`)
   const later = await askConsole('GET', { query: { before: '1000000' } }, storeOf(Array(120).fill(1)))
   t.match(later, '<caption>50 messages, newest first</caption>')
+})
+
+t.test('a page looks back in twenty steps, says how far, and the older page goes on there', async t => {
+  const store = storeOf([2, ...Array<number>(40).fill(1)], 1000)
+  const text = await askConsole('GET', { query: { kind: 'login-code' } }, store)
+  t.equal(store.asked.length, 20)
+  t.match(text, '<caption>21 messages, newest first</caption>')
+  t.match(text, 'Only what arrived since 1970-01-01 00:16:20 UTC was looked through')
+  t.match(text, '<a href="/console/messages?kind=login-code&amp;before=980001">Older</a>')
+  t.equal((await readPage(store.view, { before: 980_001 })).messages.length, 20)
 })
 
 t.test('a list is of days of the reader, in the zone that the browser says', async t => {

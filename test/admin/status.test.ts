@@ -308,8 +308,9 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
       did.push(`summary ${since}`)
       return { counts: [], backlog: { email: 0, sms: 0 }, oldest: { email: null, sms: null }, bytes: 0 }
     },
-    listMessages: async ({ state }: { state?: string }) =>
-      rows.slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
+    listMessages: async ({ state }: { state?: string }) => ({
+      messages: rows.slice(state === undefined ? 1 : 0).map(id => ({ id, channel: 'sms', kind: 'k' })),
+    }),
   }
   const actions = {
     cancelMessage: async (id: string) => id !== 'b',

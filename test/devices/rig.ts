@@ -91,7 +91,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
   async function stored() {
     await notifier.stop()
     notifier = make()
-    const list = await outbox.queries.listMessages({ limit: 1000 })
+    const { messages: list } = await outbox.queries.listMessages({ limit: 1000 })
     return [...list].reverse()
   }
 

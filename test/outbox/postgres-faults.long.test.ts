@@ -499,7 +499,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       await Promise.all(replicas.flatMap(each => [accept(each), accept(each), send(each), send(each)]))
       const [first] = replicas
       if (first === undefined) throw new Error('no replica')
-      const all = await first.queries.listMessages({ limit: 100_000 })
+      const { messages: all } = await first.queries.listMessages({ limit: 100_000 })
       t.comment(`${all.length} messages, ${sent.size} sent`)
       t.ok(
         [...sent.values()].every(times => times === 1),

@@ -58,7 +58,7 @@ async function useAll(t: Test, outbox: Outbox): Promise<void> {
   t.ok(await outbox.actions.cancelMessage(newer.message.id))
   t.same(await outbox.memos.readMemos(['n']), new Map([['n', 'v']]))
   t.ok(await outbox.queries.probeCommit())
-  t.equal((await outbox.queries.listMessages({ limit: 9 })).length, 3)
+  t.equal((await outbox.queries.listMessages({ limit: 9 })).messages.length, 3)
   t.match(await outbox.queries.readSummary(0), { backlog: { email: 0 } })
   if (outbox.memos.takeLeaderLease) t.ok(await outbox.memos.takeLeaderLease('l', 'me', 1000))
 }

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import type { MessageList } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { NOON, sample, testClock } from './samples.ts'
@@ -59,30 +60,76 @@ function watch(db: DatabaseSync) {
   }
 }
 
+/** Opens a store with so many messages that wait. @param row what each is, but for its number */
+function openWith(t: Test, rows: number, row: string) {
+  const clock = testClock(NOON + 1)
+  const path = join(t.testdir({}), 'outbox.db')
+  const db = openStore(path)
+  const watched = watch(db)
+  const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
+  const settings = { path, payloadKeys, maxBacklog: 9_999_999, keepsEvents: false, retentionDays: 30 }
+  let leases = 0
+  const store = createStore(
+    db,
+    { ...settings, emptyWalEveryMs: 60_000, now: clock.now() },
+    () => `${(leases += 1)}`,
+  )
+  t.teardown(() => {
+    store.close()
+    db.close()
+  })
+  db.exec(`WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${rows})
+    INSERT INTO messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at, dedupe_key,
+      recipient_hash, masked_recipient, ready, due_at, destination)
+    SELECT 'w' || n, 'email', 'activation-code', 'code', 0, 'queued', 1, 0, ${NOON} - n, ${NOON} + 36000000, 'd' || n, 'r' || n, 'm', ${row} FROM r`)
+  const run = (...calls: Parameters<typeof store.runCalls>[0]) =>
+    (store.runCalls(calls) as unknown as { values: unknown[] }).values
+  return { ...watched, clock, db, run }
+}
+
+t.test('a list of a rare kind looks through ten thousand messages, and goes on there', t => {
+  const { run, db, plans, forget } = openWith(t, 25_000, HIDING['all are due, for one destination'])
+  db.exec(`UPDATE messages SET kind = 'rare' WHERE seq = 24000;
+    UPDATE messages SET state = 'expired', ready = NULL WHERE seq <= 12000;
+    UPDATE messages SET attempted_by = 'ONLY_TO' WHERE seq = 11000`)
+  forget()
+  for (const [filter, pages] of [
+    [{ kind: 'rare' }, [10_001, 20_002, 'w24000']],
+    [{ kind: 'rare', before: NOON - 23_000 }, ['w24000']],
+    [{ kind: 'rare', state: 'queued' }, [22_001, 'w24000']],
+    [{ channel: 'sms' }, [10_001, 20_002, '']],
+    [{ state: 'held' }, [10_001, 'w11000']],
+    [{ kind: 'rare', recipientHash: 'r24000' }, ['w24000']],
+  ] as const) {
+    let before: number | undefined = 'before' in filter ? filter.before : undefined
+    for (const expected of pages) {
+      const given = { limit: 50, ...filter, ...(before !== undefined && { before }) }
+      const [list] = run(['listMessages', { filter: given }]) as [MessageList]
+      const { messages, lookedFrom } = list
+      t.same(
+        lookedFrom === null ? messages.map(({ id }) => id).join() : NOON - lookedFrom,
+        expected,
+        JSON.stringify(given),
+      )
+      before = lookedFrom ?? undefined
+    }
+  }
+  t.same(
+    plans().filter(
+      detail => !/USING (COVERING )?INDEX message_(arrival|state|recipient)|^USE TEMP/.test(detail),
+    ),
+    [],
+  )
+  t.end()
+})
+
 for (const [name, row] of Object.entries(HIDING)) {
   t.test(`a claim walks through nothing where a million messages wait: ${name}`, t => {
-    const clock = testClock(NOON + 1)
-    const path = join(t.testdir({}), 'outbox.db')
-    const db = openStore(path)
-    const { forget, steps, plans } = watch(db)
-    const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
-    const settings = { path, payloadKeys, maxBacklog: 9_999_999, keepsEvents: false, retentionDays: 30 }
-    let leases = 0
-    const store = createStore(
-      db,
-      { ...settings, emptyWalEveryMs: 60_000, now: clock.now() },
-      () => `${(leases += 1)}`,
-    )
-    db.exec(`WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${ROWS})
-      INSERT INTO messages (id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at, dedupe_key,
-        recipient_hash, masked_recipient, ready, due_at, destination)
-      SELECT 'w' || n, 'email', 'activation-code', 'code', 0, 'queued', 1, 0, ${NOON}, ${NOON} + 36000000, 'd' || n, 'r' || n, 'm', ${row} FROM r`)
+    const { clock, run, forget, steps, plans } = openWith(t, ROWS, row)
     const given = Array.from({ length: 3 }, (_, n) =>
       sample(clock, { recipient: `r${n}@example.com`, destination: `other${n}` }),
     )
     const call = { channel: 'email', limit: 9, leaseMs: 60_000, passOver: ['full'] } as const
-    const run = (...calls: Parameters<typeof store.runCalls>[0]) =>
-      (store.runCalls(calls) as unknown as { values: unknown[] }).values
     run(['accept', { now: clock.now(), messages: given }])
     clock.advance(2000)
     forget()
@@ -94,8 +141,6 @@ for (const [name, row] of Object.entries(HIDING)) {
       plans().filter(detail => /^SCAN (?!CONSTANT|json_each|chosen|\()|TEMP B-TREE/.test(detail)),
       [],
     )
-    store.close()
-    db.close()
     t.end()
   })
 }

@@ -18,7 +18,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
       probeCommit: async () => true,
       findMessage: async () => null,
       readWaiting: async () => [],
-      listMessages: async () => [],
+      listMessages: async () => ({ messages: [], lookedFrom: null }),
       readEnded: async () => [],
       readSummary: async () => ({
         counts: [],

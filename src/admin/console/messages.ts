@@ -115,7 +115,11 @@ function absence(calls: readonly ChannelCalls[]): Html {
 }
 
 /** The list of messages, with its filters; the recipient is typed in full and leaves as a hash. */
-function messageList({ messages: rows, before, found }: MessagePage, filter: Filter, now: number): Html {
+function messageList(
+  { messages: rows, before, found, lookedFrom }: MessagePage,
+  filter: Filter,
+  now: number,
+): Html {
   const option = (value: string, name: Sentence | string, current: string | undefined) =>
     html`<option value="${value}"${value === (current ?? '') ? html` selected` : ''}>${name}</option>`
   const query = queryOf(filter)
@@ -142,6 +146,7 @@ function messageList({ messages: rows, before, found }: MessagePage, filter: Fil
 <td data-l="${say('Last reply')}" class="small">${lastReply(row)}</td>
 <td data-l="${say('Took')}" class="n">${row.finalAt === null ? html`<span class="soft">${say('{time} so far', { time: formatDuration(now - row.arrivedAt) })}</span>` : formatDuration(row.finalAt - row.arrivedAt)}</td></tr>`,
   )}</tbody></table>
+${lookedFrom === null ? '' : html`<p class="small soft">${say('Only what arrived since {at} was looked through: “Older” goes on there, and days can be chosen.', { at: clockTime(lookedFrom) })}</p>`}
 <div class="pager">${filter.before === undefined ? '' : html`<a href="/console/messages?${newest}">${say('Newest')}</a>`}${before !== null ? html`<a href="/console/messages?${query.toString()}">${say('Older')}</a>` : ''}</div></section>`
 }
 

@@ -123,11 +123,11 @@ const OPERATIONS: readonly Operation[] = [
       const { listMessages } = view.queries
       const recipientHash = readHash((body as { readonly recipient: string }).recipient, options)
       const filter = { recipientHash, limit: MOST_WAITING }
-      for (const { id, channel, kind } of await listMessages({ ...filter, state: 'queued' }))
+      for (const { id, channel, kind } of (await listMessages({ ...filter, state: 'queued' })).messages)
         if (await actions.cancelMessage(id))
           emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
       const messages = await actions.forgetRecipient(recipientHash)
-      const live = (await listMessages(filter)).length
+      const live = (await listMessages(filter)).messages.length
       emit({ type: 'operator-forgot', operator, messages })
       return { messages, live }
     },

@@ -1,7 +1,14 @@
 import type { ChannelStatus } from '../../delivery/port.ts'
 import type { Words } from '../../language/sentence.ts'
 import type { Channel } from '../../messages/message.ts'
-import type { ListFilter, MessageView, Summary, WaitingDestination } from '../../outbox/outbox.ts'
+import type {
+  AdminQueries,
+  ListFilter,
+  MessageList,
+  MessageView,
+  Summary,
+  WaitingDestination,
+} from '../../outbox/outbox.ts'
 import { StoreUnavailable } from '../../outbox/outbox.ts'
 import type { ChannelHealth, ProviderStatus } from '../service-health.ts'
 import type { ServiceView } from '../service-view.ts'
@@ -53,6 +60,8 @@ export interface MessagePage {
   readonly before: number | null
   /** How many there are of this page and the next ones, as many as were looked at. */
   readonly found: number
+  /** Only what arrived since then was looked through, ms since the epoch; the next page goes on there. Null: nothing was left out. */
+  readonly lookedFrom: number | null
 }
 
 /** Reads what waits and what became of messages; null: the store does not answer. */
@@ -117,7 +126,7 @@ export function readCalls({ channels, health, queries }: ServiceView): Promise<r
   return Promise.all(
     channels.map(async channel => {
       const { refusals, heldBack, validation } = health.ofChannel(channel)
-      const [newest] = await queries.listMessages({ channel, limit: 1 })
+      const [newest] = (await readRows(queries, { channel }, 1)).messages
       return { channel, newestAt: newest?.arrivedAt ?? null, refusals, heldBack, validation }
     }),
   )
@@ -131,6 +140,24 @@ const PAGE_ROWS = 50
 /** More recipients than a callback may have (MAX_RECIPIENTS), and one row more. */
 const MOST_AT_ONCE = 1001
 
+/** For a page the store looks through what it has so many times, each time further back; between them it does other work. */
+const MOST_LOOKS = 20
+
+async function readRows(
+  queries: Pick<AdminQueries, 'listMessages'>,
+  question: Question,
+  most: number,
+): Promise<MessageList> {
+  const found: MessageView[] = []
+  let asked = question
+  for (let looks = 1; ; looks += 1) {
+    const { messages, lookedFrom } = await queries.listMessages({ ...asked, limit: most - found.length })
+    found.push(...messages)
+    if (lookedFrom === null || looks === MOST_LOOKS) return { messages: found, lookedFrom }
+    asked = { ...question, before: lookedFrom }
+  }
+}
+
 /**
  * Reads a page. The next page begins before the last row's arrival, and all messages of one callback arrived at once: so a page ends
  * between two callbacks, never within one.
@@ -141,15 +168,15 @@ export async function readPage(
   question: Question,
   most: number = PAGE_ROWS + 1,
 ): Promise<MessagePage> {
-  const rows = await view.queries.listMessages({ ...question, limit: most })
-  const found = rows.length
+  const { messages: rows, lookedFrom } = await readRows(view.queries, question, most)
+  const looked = { found: rows.length, lookedFrom }
   const edge = rows[PAGE_ROWS]?.arrivedAt
-  if (edge === undefined) return { messages: rows, before: null, found }
+  if (edge === undefined) return { messages: rows, before: lookedFrom, ...looked }
   const messages = rows.slice(0, PAGE_ROWS).filter(row => row.arrivedAt !== edge)
   const last = messages.at(-1)
-  if (last !== undefined) return { messages, before: last.arrivedAt, found }
+  if (last !== undefined) return { messages, before: last.arrivedAt, ...looked }
   // One callback fills the page: it is shown whole.
   if (most < MOST_AT_ONCE) return readPage(view, question, MOST_AT_ONCE)
   const end = rows.findIndex(row => row.arrivedAt !== edge)
-  return { messages: end < 0 ? rows : rows.slice(0, end), before: end < 0 ? null : edge, found }
+  return { messages: end < 0 ? rows : rows.slice(0, end), before: end < 0 ? lookedFrom : edge, ...looked }
 }

@@ -5,23 +5,25 @@ import {
   endedIn,
   endedOfRow,
   joinParts,
+  type ListCondition,
   partsOf,
   readEndedIn,
   VIEW_COLUMNS,
   viewOfRow,
 } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { ListFilter, MessageView, State, Summary } from '../outbox.ts'
+import type { ListFilter, MessageList, MessageView, State, Summary } from '../outbox.ts'
 import {
   COUNTED_DESTINATIONS,
   LISTED_DESTINATIONS,
   LOOKED_AT,
+  LOOKED_THROUGH,
   MOST_COUNTED,
   PROBE_BYTES,
   QUARTER_MS,
 } from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
-import type { Client, QueryResult } from './connect.ts'
+import type { Client } from './connect.ts'
 import { awaitStatements, beginTransaction, commitTransaction, runStatement, statement } from './connect.ts'
 import { END, isDueOf, isText, nameQueue, QUEUE, WITH_REPORTS } from './schema.ts'
 
@@ -30,20 +32,13 @@ export async function findMessage(client: Client, { id }: Takes<'findMessage'>):
   return rows[0] === undefined ? null : viewOfRow(rows[0])
 }
 
-export async function listMessages(
-  client: Client,
-  { filter }: Takes<'listMessages'>,
-): Promise<readonly MessageView[]> {
+export async function listMessages(client: Client, { filter }: Takes<'listMessages'>): Promise<MessageList> {
   // Without statistics the planner takes a list for few rows, and would rather sort all of them. What one recipient got is few.
   const sorts = filter.recipientHash === undefined ? 'off' : 'on'
-  const begun = client.query(`BEGIN; SET LOCAL enable_sort = ${sorts}`)
-  const pages = partsOf(filter).map(part => readPart(client, part))
-  await commitTransaction(client, begun, ...pages)
-  const read = await Promise.all(pages)
-  return joinParts(
-    read.map(({ rows }) => rows.map(viewOfRow)),
-    filter.limit,
-  )
+  await client.query(`BEGIN; SET LOCAL enable_sort = ${sorts}`)
+  const parts = await awaitStatements(...partsOf(filter).map(part => readPart(client, part)))
+  await commitTransaction(client)
+  return joinParts(parts, filter.limit)
 }
 
 /** The condition on a state and channel, with `?` for their value, and the order in which an index has what is in them. */
@@ -57,27 +52,54 @@ const OF_CHANNEL: Readonly<Partial<Record<State | 'undelivered', OfState>>> = {
 }
 const OF_END: OfState = [`part <> 'live' AND ${END} = ANY(ARRAY[?])`, `${END} DESC, arrived_at DESC`]
 
-/** Reads a list in the order of an index; its values begin with `$2`. What did not arrive is a list of ids, unless it is one person's. */
-function readPart(client: Client, { state, channel, limit, ...filter }: ListFilter): Promise<QueryResult> {
+/** Reads a list in the order of an index. What did not arrive is a list of ids, unless it is one person's. */
+async function readPart(
+  client: Client,
+  { state, channel, limit, ...filter }: ListFilter,
+): Promise<MessageList> {
   const isOfState = state !== undefined && filter.recipientHash === undefined
   const isListed = isOfState && state === 'undelivered'
   const ofChannel = isOfState ? OF_CHANNEL[state] : undefined
   const [condition, order] = isOfState ? (ofChannel ?? OF_END) : ['', 'arrived_at DESC']
+  const ofState = ofChannel === undefined ? `${state}${channel}` : `${channel}`
   const given = [
     ...conditionsOf(isOfState ? filter : { ...filter, state, channel }, isText(['recipient_hash', '?'])),
-    ...(isOfState ? [[condition, ofChannel === undefined ? `${state}${channel}` : channel] as const] : []),
+    ...(isOfState ? [{ sql: condition, value: ofState, isSought: false }] : []),
   ]
-  const where = ['true', ...given.map(([sql], at) => sql.replaceAll('?', `$${at + 2}`))].join(' AND ')
-  const first = (columns: string, table: string) =>
-    `(SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $1)`
+  const table = isListed ? 'courier_undelivered' : 'courier_messages'
+  /** @param page what is read of the first ones, which stand in it as `first`. */
+  const read = (
+    columns: string,
+    conditions: readonly ListCondition[],
+    most: number,
+    offset: number,
+    page: string,
+  ) => {
+    const where = ['true', ...conditions.map(({ sql }, at) => sql.replaceAll('?', `$${at + 3}`))].join(
+      ' AND ',
+    )
+    const first = `(SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $1 OFFSET $2) AS first`
+    const values = conditions.map(({ value }) => (typeof value === 'string' ? withoutNul(value) : value))
+    return client.query({ text: page.replace('first', first), values: [most, offset, ...values] })
+  }
+  const inFront = given.filter(({ isSought }) => !isSought)
+  const [last] =
+    inFront.length < given.length
+      ? (await read('arrived_at', inFront, 1, LOOKED_THROUGH, 'SELECT * FROM first')).rows
+      : []
+  const lookedFrom = last === undefined ? null : Number(last['arrived_at'])
+  const bound = lookedFrom === null ? [] : [{ sql: 'arrived_at >= ?', value: lookedFrom, isSought: false }]
   const page = isListed
-    ? `${first('id AS listed', 'courier_undelivered')} AS those
-        CROSS JOIN LATERAL (SELECT * FROM courier_messages WHERE id = listed OFFSET 0) AS m`
-    : `${first('*', 'courier_messages')} AS m`
-  return client.query({
-    text: `SELECT ${VIEW_COLUMNS} FROM ${page} ORDER BY arrived_at DESC, seq DESC`,
-    values: [limit, ...given.map(([, value]) => (typeof value === 'string' ? withoutNul(value) : value))],
-  })
+    ? 'first CROSS JOIN LATERAL (SELECT * FROM courier_messages WHERE id = listed OFFSET 0) AS m'
+    : 'first'
+  const { rows } = await read(
+    isListed ? 'id AS listed' : '*',
+    [...given, ...bound],
+    limit,
+    0,
+    `SELECT ${VIEW_COLUMNS} FROM ${page} ORDER BY arrived_at DESC, seq DESC`,
+  )
+  return { messages: rows.map(viewOfRow), lookedFrom }
 }
 
 export async function readEnded(

@@ -5,14 +5,22 @@ import {
   endedIn,
   endedOfRow,
   joinParts,
+  type ListCondition,
   partsOf,
   readEndedIn,
   VIEW_COLUMNS,
   viewOfRow,
 } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { ListFilter, LiveState, MessageView, Summary } from '../outbox.ts'
-import { COUNTED_DESTINATIONS, LISTED_DESTINATIONS, LOOKED_AT, MOST_COUNTED, QUARTER_MS } from '../outbox.ts'
+import type { ListFilter, LiveState, MessageList, Summary } from '../outbox.ts'
+import {
+  COUNTED_DESTINATIONS,
+  LISTED_DESTINATIONS,
+  LOOKED_AT,
+  LOOKED_THROUGH,
+  MOST_COUNTED,
+  QUARTER_MS,
+} from '../outbox.ts'
 import { leftOutAt } from '../rules.ts'
 import type { LiveMessages } from './side-tables.ts'
 
@@ -56,20 +64,26 @@ export function createAdminQueries(db: DatabaseSync) {
   }
 }
 
-/** Reads a list by the index that answers it: without statistics the planner must be told. The values begin with `?2`. */
-function readPart(db: DatabaseSync, part: ListFilter): MessageView[] {
-  const isRecipient = 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?'
-  const given = conditionsOf(part, isRecipient)
-  const conditions = given.map(([sql], at) => sql.replaceAll('?', `?${at + 2}`)).join(' AND ')
+/** Reads a list by the index that answers it: without statistics the planner must be told. */
+function readPart(db: DatabaseSync, part: ListFilter): MessageList {
   const by = part.state === undefined ? 'arrival' : part.state === 'undelivered' ? 'undelivered' : 'state'
   const index = part.recipientHash === undefined ? by : 'recipient'
-  const where = given.length === 0 ? '' : `WHERE ${conditions}`
-  return db
-    .prepare(
-      `SELECT ${VIEW_COLUMNS} FROM messages INDEXED BY message_${index} ${where} ORDER BY arrived_at DESC, seq DESC LIMIT ?1`,
-    )
-    .all(part.limit, ...given.map(([, value]) => value))
-    .map(viewOfRow)
+  /** The values begin with `?3`. */
+  const read = (columns: string, given: readonly ListCondition[], limit: number, offset = 0) => {
+    const where = ['true', ...given.map(({ sql }, at) => sql.replaceAll('?', `?${at + 3}`))].join(' AND ')
+    return db
+      .prepare(
+        `SELECT ${columns} FROM messages INDEXED BY message_${index} WHERE ${where}
+         ORDER BY arrived_at DESC, seq DESC LIMIT ?1 OFFSET ?2`,
+      )
+      .all(limit, offset, ...given.map(({ value }) => value))
+  }
+  const given = conditionsOf(part, 'substr(recipient_hash, 1, 8) = substr(?, 1, 8) AND recipient_hash = ?')
+  const inFront = given.filter(({ isSought }) => !isSought)
+  const [last] = inFront.length < given.length ? read('arrived_at', inFront, 1, LOOKED_THROUGH) : []
+  const lookedFrom = last === undefined ? null : Number(last['arrived_at'])
+  const bound = lookedFrom === null ? [] : [{ sql: 'arrived_at >= ?', value: lookedFrom, isSought: false }]
+  return { messages: read(VIEW_COLUMNS, [...given, ...bound], part.limit).map(viewOfRow), lookedFrom }
 }
 
 const MINUTE = 60_000

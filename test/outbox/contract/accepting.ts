@@ -46,7 +46,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const inProgress = ({ message: { id } }: typeof first) => ({ is: 'in-progress', id })
     const stored = { is: 'stored', superseded: [] }
     t.same(answers, [[stored], ...again.map(() => [inProgress(first)]), [stored, inProgress(other)]])
-    t.equal((await outbox.queries.listMessages({ limit: 10 })).length, 2)
+    t.equal((await outbox.queries.listMessages({ limit: 10 })).messages.length, 2)
   })
 
   await t.test('a backlog beyond a MAX_BACKLOG that was lowered: duplicates are answered still', async t => {
@@ -76,7 +76,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.match(await view(one.message.id), { ...ended, timeline })
     t.same((await rows()).filter(each => each.payload !== null).length, 1, 'no content of theirs is kept')
     const inState = async (state: 'held' | 'expired') =>
-      (await outbox.queries.listMessages({ state, limit: 9 })).map(({ id }) => id).toSorted()
+      (await outbox.queries.listMessages({ state, limit: 9 })).messages.map(({ id }) => id).toSorted()
     t.same(await inState('held'), [one.message.id, other.message.id].toSorted())
     t.same(await inState('expired'), [])
     const { backlog, counts, ended: latest } = await outbox.queries.readSummary(clock.now())
@@ -94,7 +94,7 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       'its duplicate, for 45 s',
     )
     await outbox.actions.cancelMessage(
-      (await outbox.queries.listMessages({ state: 'queued', limit: 1 }))[0]?.id ?? '',
+      (await outbox.queries.listMessages({ state: 'queued', limit: 1 })).messages[0]?.id ?? '',
     )
     const charges = [{ quota: 'recipient-day', bucket: 'eve', windowMs: 86_400_000, limit: 1 }]
     const eve = (code: string) => sample(clock, { recipient: 'eve@example.com', code, charges })

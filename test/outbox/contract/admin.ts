@@ -23,7 +23,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
       clock.advance(1000)
     }
     const list = async (filter: object) =>
-      (await outbox.queries.listMessages({ limit: 10, ...filter })).map(each => ids.indexOf(each.id))
+      (await outbox.queries.listMessages({ limit: 10, ...filter })).messages.map(each => ids.indexOf(each.id))
     t.same(await list({}), [5, 4, 3, 2, 1, 0])
     t.same(await list({ limit: 2 }), [5, 4])
     t.same(await list({ limit: 2, before: NOON + 4000 }), [3, 2])
@@ -75,7 +75,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
       }
       const list = async (filter: object) => {
         const asked = { limit: 2, state: 'undelivered', ...filter } as const
-        return (await outbox.queries.listMessages(asked)).map(each => ids.indexOf(each.id))
+        return (await outbox.queries.listMessages(asked)).messages.map(each => ids.indexOf(each.id))
       }
       t.same(await list({}), [3, 1])
       t.same(await list({ limit: 9 }), [3, 1, 0])
@@ -106,7 +106,10 @@ export async function admin(t: Test, create: Create): Promise<void> {
       await outbox.accept([
         { ...sample(clock, { recipient: `${end}@example.com` }), recipientHash: `beginning${end}` },
       ])
-    t.equal((await outbox.queries.listMessages({ limit: 10, recipientHash: 'beginning1' })).length, 1)
+    t.equal(
+      (await outbox.queries.listMessages({ limit: 10, recipientHash: 'beginning1' })).messages.length,
+      1,
+    )
   })
 
   await t.test('a summary tells one recipient who waits from many, whatever they wait for', async t => {
@@ -209,7 +212,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
     const kept = sample(clock)
     await outbox.accept([kept])
     for (let n = 0; n < 5; n += 1) await outbox.claim('sms', 1, 1000)
-    const left = await outbox.queries.listMessages({ limit: 1000 })
+    const { messages: left } = await outbox.queries.listMessages({ limit: 1000 })
     t.same(
       left.map(({ id }) => id),
       [kept.message.id],

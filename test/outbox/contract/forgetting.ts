@@ -44,8 +44,10 @@ export async function forgetting(t: Test, create: Create): Promise<void> {
     )
     t.equal(await forget(), 1)
     t.equal(await forget(), 0)
-    t.same(await outbox.queries.listMessages({ limit: 9, recipientHash: hash }), [])
-    t.match(await outbox.queries.listMessages({ limit: 9 }), [{ kind: 'member-alarm', state: 'sent' }])
+    t.same((await outbox.queries.listMessages({ limit: 9, recipientHash: hash })).messages, [])
+    t.match((await outbox.queries.listMessages({ limit: 9 })).messages, [
+      { kind: 'member-alarm', state: 'sent' },
+    ])
     t.same([...(await outbox.memos.readMemos(names)).keys()].sort(), names.slice(2).sort())
     // Postgres keeps removed rows until its vacuum, and its log of them for backups.
     if (outbox.backUp !== undefined)

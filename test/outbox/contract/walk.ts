@@ -268,7 +268,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
 
   async function compareAll(): Promise<void> {
     const kept = model.messages()
-    const views = await outbox.queries.listMessages({ limit: 1000 })
+    const { messages: views } = await outbox.queries.listMessages({ limit: 1000 })
     const seen = views.map(({ id, receipt, timeline, ...view }) => ({
       id,
       ...only(view, FIELDS),
