@@ -175,7 +175,7 @@ async function fill(url: string, statistics: string, rows: number): Promise<void
     INSERT INTO courier_live (id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at,
         expires_at, due_at, dedupe_key, recipient_hash, group_key, begun, masked_recipient, destination)
       SELECT 'w' || n, 'email', 'activation-code', 'code', n % 2, 'queued', CASE part WHEN 3 THEN 1 ELSE 0 END, 1, 0,
-        ${NOON}, ${NOON} + 36000000, ${NOON} + CASE WHEN part < 2 THEN 6000000 + n ELSE part END, 'd' || n, 'r' || n,
+        ${NOON} - n % 50000, ${NOON} + 36000000, ${NOON} + CASE WHEN part < 2 THEN 6000000 + n ELSE part END, 'd' || n, 'r' || n,
         'g' || n, false, 'm', CASE WHEN part < 2 THEN 'd' || n ELSE 'full' END
       FROM (SELECT n, n * 4 / (${rows} + 1) AS part FROM generate_series(1, ${rows}) AS n) AS r`,
   )
