@@ -1,9 +1,9 @@
-import { describeSetting } from '../config/pages.ts'
-import { groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
+import { allSettings, groups, type SettingName, settingNames, settingOf } from '../config/settings.ts'
 import { nearestName, replacementOf } from '../config/sources.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { say, tell, tellAll } from '../language/sentence.ts'
+import { type Sentence, say, tell, tellAll } from '../language/sentence.ts'
 import { fillLines } from '../runtime/terminal.ts'
+import type { Setting } from '../settings/setting.ts'
 import { type Command, readArguments, writeLine } from './command.ts'
 
 export const settings: Command = async (argv, io) => {
@@ -41,4 +41,35 @@ function nearestNames(name: string): readonly string[] {
     settingNames.filter(each => words.some(word => each.split('_').includes(word))),
   ]
   return [...new Set(near.flat())].slice(0, 8)
+}
+
+/**
+ * What an operator has to know of a setting: its effect, then its form. docs/settings.md says the same.
+ * @param code marks what is to be written as it stands.
+ */
+export function describeSetting(
+  name: SettingName,
+  code: (text: string) => string,
+): readonly (readonly Sentence[])[] {
+  const { meaning, schema, example, secret, parts = {}, ...setting }: Setting<unknown> = allSettings[name]
+  const { enum: choices, minimum, maximum } = schema
+  const usual = setting.default === '{}' ? '' : (setting.default ?? '')
+  return [
+    [tell(meaning)],
+    ...Object.entries(parts).map(([part, text]) => [
+      say('- {part}: {meaning}', { part: code(part), meaning: tell(text) }),
+    ]),
+    [
+      ...(setting.required === true ? [say('Has to be set.')] : []),
+      ...(usual === '' ? [] : [say('Default: {value}.', { value: code(String(usual)) })]),
+      ...(choices === undefined ? [] : [say('One of: {values}.', { values: choices.map(code).join(', ') })]),
+      ...(minimum === undefined || maximum === undefined
+        ? []
+        : [say('From {minimum} to {maximum}.', { minimum, maximum })]),
+      ...(secret === true
+        ? [say('Secret; may stand in a file that {name} names.', { name: code(`${name}_FILE`) })]
+        : []),
+      ...(example === undefined ? [] : [say('Example: {example}', { example: code(example) })]),
+    ],
+  ]
 }

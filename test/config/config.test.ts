@@ -10,9 +10,9 @@ import {
   jsonSchema,
   loadConfig,
 } from '../../src/config/config.ts'
-import { envExample, PAGES, settingsPage } from '../../src/config/pages.ts'
 import { allSettings, settingNames, settingOf } from '../../src/config/settings.ts'
 import { describeFault } from '../../src/settings/setting.ts'
+import { makePages } from '../docs/settings-pages.ts'
 import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -181,28 +181,19 @@ t.test('@fastify/env decorates the app with the same values', async t => {
   t.throws(() => envSchemaOptions({ ...config }), TypeError)
 })
 
-const LANGUAGES = [
-  ['en', '.env.example'],
-  ['zh-CN', '.env.example.zh-CN'],
-] as const
-
 t.test('the examples and the pages of settings say what the code says', async t => {
-  for (const [language, example] of LANGUAGES) {
-    t.equal(read(example), envExample(language), 'run: npm run env:example')
-    t.equal(read(PAGES[language]), settingsPage(language), 'run: npm run env:example')
-    t.ok(settingNames.length <= 98, `${settingNames.length} are more than one person keeps in mind`)
-    for (const name of settingNames) t.match(settingsPage(language), `\n### \`${name}\`\n`)
-  }
-})
-
-t.test('an example has at most 40 lines, and can be filled in without faults of its own', async t => {
-  for (const [language, example] of LANGUAGES) {
-    t.ok(read(example).split('\n').length <= 41, `${read(example).split('\n').length - 1} lines`)
-    const named = [...envExample(language).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
+  t.ok(settingNames.length <= 98, `${settingNames.length} are more than one person keeps in mind`)
+  for (const language of ['en', 'zh-CN'] as const) {
+    const { example, exampleText, page, pageText } = makePages(language)
+    t.equal(read(example), exampleText, 'run: npm run env:example')
+    t.equal(read(page), pageText, 'run: npm run env:example')
+    for (const name of settingNames) t.match(pageText, `\n### \`${name}\`\n`)
+    t.ok(exampleText.split('\n').length <= 41, 'an example has 40 lines at most')
+    const named = [...exampleText.matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
     const given = named.map(name => [name, String(settingOf(name)?.example)])
     const faults = faultsIn(Object.fromEntries(given)).filter(fault => !/everybody knows/.test(fault))
     t.same(faults, [], 'what stands there is enough')
-    t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }, { '.env': read(example) }).warnings, [])
+    t.same(load({ ...enough, ADMIN_TOKENS: 'a-password-of-my-own' }, { '.env': exampleText }).warnings, [])
   }
 })
 

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
-import { settingsPage } from '../../src/config/pages.ts'
 import { allSettings } from '../../src/config/settings.ts'
 import { longestAttemptMs, openProviders, providerModules } from '../../src/providers/list.ts'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../config/settings.ts'
+import { makePages } from '../docs/settings-pages.ts'
 import { type ContractRig, providerContract } from './contract.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -29,7 +29,7 @@ t.test('all that is a provider’s own is found by its name', async t => {
 })
 
 t.test('its settings are settings of the service, and stand on their page', async t => {
-  const page = settingsPage('en')
+  const page = makePages('en').pageText
   for (const module of providerModules)
     for (const [name, setting] of Object.entries(module.settings)) {
       t.equal(allSettings[name as keyof typeof allSettings], setting, name)
