@@ -10,19 +10,12 @@ import { quote, type ReaderLanguage, say, tell, term, type Words, wordsOf } from
 import type { MessageView } from '../outbox/outbox.ts'
 import { modulesOf } from '../providers/list.ts'
 import type { Outcome } from '../providers/provider.ts'
-import type { SmsTemplateFile } from '../providers/sms-template-file.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
 import { type CheckResult, checksOf } from '../runtime/check-result.ts'
 import { type Clock, createClock } from '../runtime/clock.ts'
 import { padColumn } from '../runtime/terminal.ts'
 import { callbackUrls, openReceiptSources } from '../service/callback-urls.ts'
-import {
-  openOutbox,
-  openRenderer,
-  openRobots,
-  openSmsTemplates,
-  openStoreKeys,
-} from '../service/factories.ts'
+import { openOutbox, openRenderer, openRobots, openStoreKeys } from '../service/factories.ts'
 import { findFileFaults } from '../service/files.ts'
 import { listProbes } from '../service/probe.ts'
 import { findUnsendable, withProviders } from '../service/sample-sms.ts'
@@ -31,6 +24,7 @@ import { trustAuthorities } from '../tls/certificate.ts'
 import type { Renderer } from '../words/render.ts'
 import { askService } from './ask-service.ts'
 import { createCallbackClient } from './callback-client.ts'
+import { checkAlerts } from './check/alerts.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
 import { checkMachine, checkStore, createMachineLimits, type MachineLimits } from './check/machine.ts'
 import { checkEventReceiver } from './check/receivers.ts'
@@ -74,49 +68,46 @@ export async function runChecks(
     return [...error.faults, ...files].map(failOf)
   }
   const faulty = new Set(files.map(({ name }) => String(name)))
+  // What a faulty file is for is left out of what is tried.
+  const usable: Config = {
+    ...config,
+    ...Object.fromEntries([...faulty].map(name => [name, undefined])),
+    DATABASE_URL: config.DATABASE_URL,
+  }
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
   const publicAuthorities = getCACertificates('default').join('\n')
-  if (!faulty.has('TLS_CA_FILE')) trustAuthorities(config.TLS_CA_FILE, io.readFile)
+  trustAuthorities(usable.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
-  const usable = withoutFiles(config, faulty)
   const machine = dependencies.machine ?? createMachineLimits()
+  const renderer = openRenderer(usable, silent)
   const checks: readonly (readonly [about: string, check: () => Results])[] = [
-    ['files', () => files.filter(({ name }) => !CHECKED_BESIDE.has(String(name))).map(failOf)],
+    ['files', () => files.map(failOf)],
     ['settings', () => checkSettings(config)],
-    ['certificate', () => checkCertificate(config, clock.now())],
-    ['providers', () => checkProviders(usable, clock)],
-    ['sender', () => checkSender(config, resolveTxt)],
-    ['DKIM', () => checkDkim(config, io.readFile, resolveTxt)],
-    ['kinds', () => checkKinds(usable)],
+    ['certificate', () => checkCertificate(usable, clock.now())],
+    ['providers', () => checkProviders(usable)],
+    ['sender', () => checkSender(usable, resolveTxt)],
+    ['DKIM', () => checkDkim(usable, io.readFile, resolveTxt)],
     ['PROBE_TO', () => checkProbes(usable)],
-    ['store', () => (faulty.has('DATABASE_URL') ? [] : checkStoreOrService(config, io, clock))],
-    ['machine', () => checkMachine(config, io.dotenvPath, machine)],
-    ['templates', () => (faulty.has('TEMPLATES_DIR') ? [] : withRenderer(config, checkTemplates))],
-    ['URLs', () => checkPublicUrls(config, publicAuthorities)],
+    ['store', () => (faulty.has('DATABASE_URL') ? [] : checkStoreOrService(usable, io, clock))],
+    ['machine', () => checkMachine(usable, io.dotenvPath, machine)],
+    ['templates', () => (faulty.has('TEMPLATES_DIR') ? [] : checkTemplates(renderer, usable))],
+    ['URLs', () => checkPublicUrls(usable, publicAuthorities)],
     ['service', () => askForFacts(io, dependencies.language ?? 'en')],
-    ['reports', async () => askForReports(io, clock.now(), await listAwaited(config))],
-    ['alerts', () => (config.DDQ_URL === undefined ? [] : withRenderer(config, checkDeviceAlerts))],
-    ['robots', () => (dependencies.robots === true ? withRenderer(config, checkRobots) : [])],
-    ['EVENTS_URL', () => checkEventReceiver(config, clock)],
-    ['BOUNCE_IMAP_URL', () => checkBounceMailbox(config, clock)],
+    ['reports', async () => askForReports(io, clock.now(), await listAwaited(usable))],
+    ['alerts', () => checkAlerts(usable, renderer.locales)],
+    ['robots', () => (dependencies.robots === true ? checkRobots(renderer, usable) : [])],
+    ['EVENTS_URL', () => checkEventReceiver(usable, clock)],
+    ['BOUNCE_IMAP_URL', () => checkBounceMailbox(usable, clock)],
   ]
-  return (await Promise.all(checks.map(([about, check]) => attempt(about, check)))).flat()
-}
-
-/** Gives the settings that providers are opened by, without those whose files they could not use. */
-function withoutFiles(config: Config, faulty: ReadonlySet<string>): Config {
-  return {
-    ...config,
-    ...(faulty.has('DKIM_KEY_FILE') && { DKIM_KEY_FILE: undefined }),
-    ...(faulty.has('SMTP_CLIENT_CERT_FILE') && { SMTP_CLIENT_CERT_FILE: undefined }),
+  try {
+    return (await Promise.all(checks.map(([about, check]) => attempt(about, check)))).flat()
+  } finally {
+    renderer.close()
   }
 }
 
 type Results = Iterable<CheckResult> | Promise<Iterable<CheckResult>>
-
-/** Settings whose files have a check of their own, which says what is wrong with them. */
-const CHECKED_BESIDE = new Set(['TLS_CERT_FILE', 'TLS_KEY_FILE', 'DKIM_KEY_FILE'])
 
 const failOf = (fault: SettingFault) => resultOfFault('fail', fault)
 
@@ -131,37 +122,29 @@ async function attempt(about: string, check: () => Results): Promise<readonly Ch
 
 const silent = pino({ level: 'silent' })
 
-async function checkProviders(config: Config, clock: Clock): Promise<readonly CheckResult[]> {
-  let templates: SmsTemplateFile
+/** Tries each provider, and names the kinds that no carrier of a route can send. */
+async function checkProviders(config: Config): Promise<readonly CheckResult[]> {
   try {
-    templates = await openSmsTemplates(config, silent)
+    return await withProviders(config, async opened => {
+      const checks = modulesOf(config).flatMap(module =>
+        opened.providers
+          // A second mail server has a name of its own.
+          .filter(
+            ({ channel, name }) =>
+              name === module.name || (channel === 'email' && channel === module.channel),
+          )
+          .map(each => module.check(config, each, opened.templates)),
+      )
+      const unsendable = config.SMS_TEMPLATES_FILE === undefined ? [] : findUnsendable(config, opened)
+      return [
+        ...(await Promise.all(checks)).flat(),
+        ...unsendable.map(what => checksOf('SMS_TEMPLATES_FILE').warn(what, MAP_THEM)),
+      ]
+    })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.faults.map(fault => failOf({ remedy: 'see docs/sms.md', ...fault }))
   }
-  const checks = modulesOf(config).map(async module => {
-    const providers = await module.open(config, { clock, templates, limits: module.limits })
-    try {
-      return (await Promise.all(providers.map(each => module.check(config, each, templates)))).flat()
-    } finally {
-      await Promise.all(providers.map(each => each.close()))
-    }
-  })
-  try {
-    return (await Promise.all(checks)).flat()
-  } finally {
-    templates.close()
-  }
-}
-
-/** Templates that cannot be read are what `checkProviders` tells of. */
-async function checkKinds(config: Config): Promise<readonly CheckResult[]> {
-  if (config.SMS_TEMPLATES_FILE === undefined) return []
-  const unsendable = await withProviders(config, opened => findUnsendable(config, opened)).catch(error => {
-    if (!(error instanceof ConfigError)) throw error
-    return []
-  })
-  return unsendable.map(what => checksOf('SMS_TEMPLATES_FILE').warn(what, MAP_THEM))
 }
 
 /** Names the channels by which no code goes to PROBE_TO. */
@@ -238,18 +221,6 @@ export async function askForReports(
 const SWITCH_ON = say('switch its delivery reports on, here and at the carrier: docs/sms.md')
 const FROM_SERVICE = say('the running service says so; its console has the rest')
 
-async function withRenderer(
-  config: Config,
-  check: (renderer: Renderer, config: Config) => Results,
-): Promise<Iterable<CheckResult>> {
-  const renderer = openRenderer(config, silent)
-  try {
-    return await check(renderer, config)
-  } finally {
-    renderer.close()
-  }
-}
-
 /** @param ca PEM of the authorities that the platform trusts. */
 async function checkPublicUrls(config: Config, ca: string): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
@@ -261,12 +232,6 @@ async function checkPublicUrls(config: Config, ca: string): Promise<readonly Che
   } finally {
     await Promise.all([client.close(), own?.close()])
   }
-}
-
-/** Checks device alerts, whose module is loaded only when they are on. */
-async function checkDeviceAlerts({ locales }: Renderer, config: Config): Promise<readonly CheckResult[]> {
-  const { checkAlerts } = await import('./check/alerts.ts')
-  return await checkAlerts(config, locales)
 }
 
 /** Posts a text to each group that says that it is a test. */

@@ -21,14 +21,14 @@ interface Opened {
 /** Opens words, templates and providers for as long as they are looked at; nothing is connected to. @throws ConfigError */
 export async function withProviders<T>(
   config: Config,
-  use: (opened: Opened & { readonly templates: SmsTemplates }) => T,
+  use: (opened: Opened & { readonly templates: SmsTemplates }) => T | Promise<T>,
 ): Promise<T> {
   const silent = pino({ level: 'silent' })
   const templates = await openSmsTemplates(config, silent)
   const renderer = openRenderer(config, silent)
   const providers = await openProviders(config, { clock: createClock(), templates })
   try {
-    return use({ renderer, providers, templates })
+    return await use({ renderer, providers, templates })
   } finally {
     templates.close()
     renderer.close()

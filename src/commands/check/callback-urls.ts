@@ -2,8 +2,8 @@ import { SOURCE_REFUSED } from '../../callback/authenticate.ts'
 import type { Config } from '../../config/config.ts'
 import { quote, say, tell } from '../../language/sentence.ts'
 import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
-import type { CallbackUrl } from '../../service/callback-urls.ts'
-import { CertificateUnusable, loadCertificate } from '../../tls/certificate.ts'
+import { type CallbackUrl, hostNameOf } from '../../service/callback-urls.ts'
+import { dayOf, loadCertificate } from '../../tls/certificate.ts'
 import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
 
 /**
@@ -70,31 +70,19 @@ function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
 const certificate = checksOf('certificate')
 
 /**
- * Checks the certificate that is served: its key, names, chain and expiry.
+ * Checks the certificate that is served: its names, chain and expiry. Without files that are a pair there is nothing to look at.
  * @param now ms since the epoch.
  */
-export function checkCertificate(config: Config, now: number): readonly CheckResult[] {
+export function* checkCertificate(config: Config, now: number): Generator<CheckResult> {
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config
   if (!config.TLS)
-    return [certificate.ok('TLS=off: a proxy in front has to end TLS, the platform calls https only')]
-  try {
-    return [...checkFiles(config, now)]
-  } catch (error) {
-    if (!(error instanceof CertificateUnusable)) throw error
-    const { name, problem, remedy } = error.fault
-    const next = remedy ?? 'the service does not start without a certificate and its key'
-    return [certificate.fail(say('{name} {problem}', { name, problem: tell(problem) }), next)]
-  }
-}
-
-function* checkFiles(config: Config, now: number): Generator<CheckResult> {
-  const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
-  const loaded = loadCertificate(files, now)
-  const until = new Date(loaded.expiresAt).toISOString().slice(0, 10)
-  yield certificate.ok(
-    say('for {names}, until {until}', { names: loaded.names.join(', ') || say('nobody'), until }),
-  )
-  const host = config.PUBLIC_URL === undefined ? undefined : new URL(config.PUBLIC_URL).hostname
-  if (host !== undefined && !loaded.covers(host.replace(/^\[|\]$/g, '')))
+    return yield certificate.ok('TLS=off: a proxy in front has to end TLS, the platform calls https only')
+  if (certFile === undefined || keyFile === undefined) return
+  const loaded = loadCertificate({ certFile, keyFile }, now)
+  const names = loaded.names.join(', ') || say('nobody')
+  yield certificate.ok(say('for {names}, until {until}', { names, until: dayOf(loaded.expiresAt) }))
+  const host = config.PUBLIC_URL && hostNameOf(config.PUBLIC_URL)
+  if (host !== undefined && !loaded.covers(host))
     yield certificate.fail(
       say('is not for {host}, the host in PUBLIC_URL', { host }),
       'get one for that name, or correct PUBLIC_URL',

@@ -1,9 +1,8 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../config/config.ts'
-import { type Sentence, say, tell, term } from '../../language/sentence.ts'
+import { type Sentence, say, term } from '../../language/sentence.ts'
 import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
-import { judgeUnreadable } from '../../runtime/fault.ts'
 
 /** Reserved names, which are in no DNS: RFC 2606, RFC 6762, and ICANN's `internal`. */
 const RESERVED = /(?:^|\.)(?:example|invalid|test|localhost|local|internal)$/
@@ -151,43 +150,22 @@ export async function readTxt(resolveTxt: ResolveTxt, name: string): Promise<Txt
   }
 }
 
-/** Checks that the DKIM key can be read and that the DNS has its public half. */
+/** Checks that the DNS has the public half of the DKIM key. @param readFile reads a text file that holds an RSA key */
 export async function checkDkim(
-  config: Config,
+  { DKIM_KEY_FILE: path, DKIM_NAME: signer }: Config,
   readFile: (path: string) => string,
   resolveTxt: ResolveTxt,
 ): Promise<readonly CheckResult[]> {
-  const { DKIM_KEY_FILE: path, DKIM_NAME: name } = config
-  if (path === undefined || name === undefined) return []
-  let pem: string
-  try {
-    pem = readFile(path)
-  } catch (error) {
-    const { problem, remedy } = judgeUnreadable(error)
-    return [dkim.fail(say('{path} {problem}', { path, problem: tell(problem) }), remedy)]
-  }
-  return [await judgeKey(pem, path, name, resolveTxt)]
+  if (path === undefined || signer === undefined) return []
+  return [await comparePublicKey(createPublicKey(readFile(path)), signer, resolveTxt)]
 }
 
-async function judgeKey(
-  pem: string,
-  path: string,
+async function comparePublicKey(
+  key: KeyObject,
   { selector, domain }: NonNullable<Config['DKIM_NAME']>,
   resolveTxt: ResolveTxt,
 ): Promise<CheckResult> {
-  let published: string
-  try {
-    const key = createPublicKey(createPrivateKey(pem))
-    if (key.asymmetricKeyType !== 'rsa') {
-      const next = 'give an RSA key of 2048 bits: receivers check nothing else reliably'
-      return dkim.fail(say('{path} is no RSA key', { path }), next)
-    }
-    published = key.export({ type: 'spki', format: 'der' }).toString('base64')
-  } catch {
-    // Without the cause: nobody knows what an OpenSSL message quotes.
-    const next = 'give a PEM file without a passphrase'
-    return dkim.fail(say('{path} cannot be read as a private key', { path }), next)
-  }
+  const published = key.export({ type: 'spki', format: 'der' }).toString('base64')
   const name = `${selector}._domainkey.${domain}`
   const looked = await readTxt(resolveTxt, name)
   if ('why' in looked) return warnLookupFailed(dkim, name, looked.why)
