@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { loadSomeSettings } from '../config/config.ts'
 import { type Sentence, say } from '../language/sentence.ts'
-import { callService, SILENT } from './ask-service.ts'
+import { callService } from './ask-service.ts'
 import { type Command, failWith, readArguments, writeLine } from './command.ts'
 
 export const backup: Command = async (argv, io) => {
@@ -20,20 +20,11 @@ export const backup: Command = async (argv, io) => {
     )
   const exists = say('{file} exists: name a new file', { file })
   if (existsSync(file)) return fail(exists)
-  const { url, response } = await callService(io, '/backup', { method: 'POST' })
-  if (response === 'silent') return fail(SILENT)
-  if (response === 'away')
-    return fail(
-      say(
-        'nobody answers at {url}: start the service; while it does not run, the store’s files can be copied as they are',
-        { url },
-      ),
-    )
-  const { status, body } = response
-  if (status !== 200 || body === null)
-    return fail(say('{url} says {status}: {text}', { url, status, text: (await response.text()).trim() }))
+  const called = await callService(io, '/backup', { method: 'POST' })
+  if ('why' in called) return fail(called.why)
   try {
-    await pipeline(Readable.fromWeb(body), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
+    const copy = Readable.fromWeb(called.response.body ?? new Blob([]).stream())
+    await pipeline(copy, createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     // Somebody else made it meanwhile: it is theirs, and stays.
