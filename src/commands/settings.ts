@@ -51,8 +51,15 @@ export function describeSetting(
   name: SettingName,
   code: (text: string) => string,
 ): readonly (readonly Sentence[])[] {
-  const { meaning, schema, example, secret, parts = {}, ...setting }: Setting<unknown> = allSettings[name]
-  const { enum: choices, minimum, maximum } = schema
+  const {
+    meaning,
+    choices,
+    range,
+    example,
+    secret,
+    parts = {},
+    ...setting
+  }: Setting<unknown> = allSettings[name]
   const usual = setting.default === '{}' ? '' : (setting.default ?? '')
   return [
     [tell(meaning)],
@@ -63,9 +70,9 @@ export function describeSetting(
       ...(setting.required === true ? [say('Has to be set.')] : []),
       ...(usual === '' ? [] : [say('Default: {value}.', { value: code(String(usual)) })]),
       ...(choices === undefined ? [] : [say('One of: {values}.', { values: choices.map(code).join(', ') })]),
-      ...(minimum === undefined || maximum === undefined
+      ...(range === undefined
         ? []
-        : [say('From {minimum} to {maximum}.', { minimum, maximum })]),
+        : [say('From {minimum} to {maximum}.', { minimum: range[0], maximum: range[1] })]),
       ...(secret === true
         ? [say('Secret; may stand in a file that {name} names.', { name: code(`${name}_FILE`) })]
         : []),

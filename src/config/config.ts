@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
-import type { FastifyEnvOptions } from '@fastify/env'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { ReaderLanguage, Words } from '../language/sentence.ts'
 import { say, tell, tellAll } from '../language/sentence.ts'
-import { describeFault, type Setting, type SettingFault } from '../settings/setting.ts'
+import { describeFault, type ParsedSetting, type Setting, type SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
@@ -49,15 +48,12 @@ function listFaults(faults: readonly SettingFault[], language: ReaderLanguage): 
   return `${title.in(language)}\n${lines.join('\n')}`
 }
 
-/** The text each configuration was read from, for {@link envSchemaOptions}. */
-const texts = new WeakMap<Config, Readonly<Record<string, string>>>()
-
 /**
  * Reads all settings from environment, dotenv file and secret files (`NAME_FILE`); the environment wins.
  *
  * The certificate's files are needed to make the HTTPS server, so before there is a Fastify instance that
- * @fastify/env could be registered on: the settings are read here, and the same text is handed to the plugin afterwards,
- * with the same schema (see {@link envSchemaOptions}).
+ * @fastify/env could be registered on: the settings are read here, and the plugin is given their values afterwards
+ * (see {@link envSchemaOptions}).
  *
  * @param findMore faults of settings that can be read, such as files that cannot.
  * @throws ConfigError with all faults at once.
@@ -83,19 +79,14 @@ export function loadConfig(
 
   const values = read.values as SettingValues
   const warnings = [...merged.strayLines, ...merged.warnings, ...listAdvice(values)]
-  const config: Config = { ...values, warnings }
-  texts.set(config, merged.given)
-  return config
+  return { ...values, warnings }
 }
 
-/**
- * Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the same values that
- * {@link loadConfig} gave, without looking at the environment again.
- */
-export function envSchemaOptions(config: Config): FastifyEnvOptions & { readonly confKey: 'config' } {
-  const given = texts.get(config)
-  if (given === undefined) throw new TypeError('this configuration was not made by loadConfig')
-  return { confKey: 'config', ...schemaOptions(given) }
+/** Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the values, which were read and found right. */
+export function envSchemaOptions({ warnings: _, ...values }: Config) {
+  const properties = Object.fromEntries(settingNames.map(name => [name, true]))
+  const schema = { type: 'object', properties }
+  return { confKey: 'config', schema, data: values, env: false, dotenv: false, ajv } as const
 }
 
 /**
@@ -120,32 +111,29 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
 }
 
-/**
- * The JSON schema of settings, for @fastify/env, too: of those that are given, since compiling it takes a start
- * ten times as long as all that is done with it. The others are what they are by default, which needs no look.
- */
-export function jsonSchema(given: readonly SettingName[]) {
-  const properties = given.map(name => [name, allSettings[name].schema])
-  const required = settingNames.filter(name => 'required' in allSettings[name])
-  return { type: 'object', required, properties: Object.fromEntries(properties), defaults }
-}
-
 /** The value of each setting that has one when nothing is given. */
 const defaults = Object.fromEntries(
   settingNames.flatMap(name => {
-    const { default: text, reader } = settingOf(name) ?? {}
+    const { default: text, reader }: Setting<unknown> = allSettings[name]
     if (text === undefined) return []
-    const reading = reader?.(String(text)) ?? { value: text }
+    const reading = reader(String(text))
     if ('fault' in reading) throw new Error(`the default of ${name} ${String(reading.fault)}`)
     return [[name, reading.value]]
   }),
 )
 
+/** The JSON schema of the settings that are given, by name; the others are what they are by default. */
+export const jsonSchema = {
+  type: 'object',
+  required: settingNames.filter(name => 'required' in allSettings[name]),
+  additionalProperties: { type: 'string', reads: true },
+  defaults,
+}
+
 /** Puts what a setting's reader made of its text in the place of the text. */
 const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) => {
-  const name = String(place?.parentDataProperty)
-  const reading = settingOf(name)?.reader?.(text)
-  if (reading === undefined) throw new Error(`${name} has no reader`)
+  const name = place?.parentDataProperty as SettingName
+  const reading: ParsedSetting<unknown> = allSettings[name].reader(text)
   if ('fault' in reading) {
     reads.errors = [{ keyword: 'reads', message: String(reading.fault), params: reading }]
     return false
@@ -186,33 +174,12 @@ function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
   for (const error of errors) {
     const name =
       error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)
-    if (!faults.has(name)) faults.set(name, { name, problem: problemOf(error, name as SettingName) })
+    const { fault = tellAll([say('is missing.'), tell(settingOf(name)?.meaning ?? '')]) } = error.params as {
+      readonly fault?: Words
+    }
+    if (!faults.has(name)) faults.set(name, { name, problem: fault })
   }
   return [...faults.values()]
-}
-
-function problemOf(error: ErrorObject, name: SettingName): Words {
-  const { schema, meaning, form, example, default: usual = '' }: Setting<unknown> = allSettings[name]
-  const must = say('must be {form}', {
-    form: form === undefined ? say('such as {example}', { example: example ?? usual }) : tell(form),
-  })
-  switch (error.keyword) {
-    case 'required':
-      return tellAll([say('is missing.'), tell(meaning)])
-    case 'reads':
-      return (error.params as { readonly fault?: Words }).fault ?? must
-    case 'enum':
-      return say('must be one of {words}', { words: (schema.enum ?? []).join(', ') })
-    case 'type':
-    case 'minimum':
-    case 'maximum':
-      return say('must be a whole number from {minimum} to {maximum}', {
-        minimum: schema.minimum ?? 0,
-        maximum: schema.maximum ?? 0,
-      })
-    default:
-      return must
-  }
 }
 
 /**
@@ -226,17 +193,10 @@ export const fastifyEnv = createRequire(import.meta.url)(
 ) as typeof import('@fastify/env').fastifyEnv
 delete spared.compile
 
-/** The schemas by the names of what is given: ajv compiles each of them once. */
-const schemas = new Map<string, object>()
-
 /** Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. */
 const ajv = withReaders(
   new Ajv({
     allErrors: true,
-    removeAdditional: true,
-    useDefaults: true,
-    coerceTypes: true,
-    allowUnionTypes: true,
     addUsedSchema: false,
     validateSchema: false,
     // Faults have words of their own, and the code is run once: neither pays for what it takes to make.
@@ -245,18 +205,10 @@ const ajv = withReaders(
   }),
 )
 
-function schemaOptions(given: Readonly<Record<string, string>>) {
-  const names = settingNames.filter(name => Object.hasOwn(given, name))
-  const key = names.join(' ')
-  const schema = schemas.get(key) ?? jsonSchema(names)
-  schemas.set(key, schema)
-  return { schema, data: { ...given }, env: false, dotenv: false, ajv }
-}
-
 /** @returns the values of all settings but those that have a fault */
 function validate(given: Readonly<Record<string, string>>) {
-  const { schema, data } = schemaOptions(given)
-  ajv.validate(schema, data)
+  const data = { ...given }
+  ajv.validate(jsonSchema, data)
   const faults = faultsOf(ajv.errors ?? [])
   return { values: without(data as Partly, new Set(faults.map(({ name }) => String(name)))), faults }
 }

@@ -30,12 +30,10 @@ const DAY = 24 * HOUR
 /** The key of the enterprise's Aliyun (Alibaba Cloud) account. */
 export const aliyunKeySettings = {
   ALIYUN_ACCESS_KEY_ID: textSetting({
-    minLength: 1,
     meaning: 'Your Aliyun key, of a RAM user that may only send SMS (docs/sms.md).',
     example: 'LTAI5tExampleExampleExam',
   }),
   ALIYUN_ACCESS_KEY_SECRET: textSetting({
-    minLength: 1,
     secret: true,
     meaning: 'The secret of ALIYUN_ACCESS_KEY_ID.',
     example: 'the-secret-of-the-access-key',
@@ -45,7 +43,7 @@ export const aliyunKeySettings = {
 const aliyunSettings = {
   ...aliyunKeySettings,
   ALIYUN_SMS_SIGN_NAME: textSetting({
-    pattern: '^[^【】\\s]{2,64}$',
+    pattern: /^[^【】\s]{2,64}$/u,
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature, unless a template or plugin_id has its own.',
     example: '示例科技',

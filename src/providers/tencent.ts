@@ -30,30 +30,28 @@ const WEEK = 7 * 24 * HOUR
 /** Settings of the enterprise's Tencent Cloud account. */
 const tencentSettings = {
   TENCENT_SECRET_ID: textSetting({
-    minLength: 1,
     meaning: 'Your Tencent Cloud key, of a CAM user that may only send SMS (docs/sms.md).',
     example: 'AKIDexampleexampleexampleexample',
   }),
   TENCENT_SECRET_KEY: textSetting({
-    minLength: 1,
     secret: true,
     meaning: 'The secret of TENCENT_SECRET_ID.',
     example: 'the-secret-of-the-tencent-key',
   }),
   TENCENT_SMS_APP_ID: textSetting({
-    pattern: '^\\d{6,20}$',
+    pattern: /^\d{6,20}$/u,
     form: 'the SdkAppId, digits only',
     meaning: "The SMS application's SdkAppId.",
     example: '1400006666',
   }),
   TENCENT_SMS_SIGN_NAME: textSetting({
-    pattern: '^[^【】\\s]{2,64}$',
+    pattern: /^[^【】\s]{2,64}$/u,
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature for the mainland, unless a template or plugin_id has its own.',
     example: '示例科技',
   }),
   TENCENT_SMS_REGION: textSetting({
-    pattern: '^[a-z]+-[a-z]+$',
+    pattern: /^[a-z]+-[a-z]+$/u,
     form: 'a region such as ap-guangzhou',
     default: 'ap-guangzhou',
     meaning: 'Region that requests name, which has nothing to do with the recipients.',

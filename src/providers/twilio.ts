@@ -23,13 +23,12 @@ import type { TwilioApi, TwilioSdk } from './twilio-sdk.ts'
 /** Settings of the enterprise's Twilio account. */
 const twilioSettings = {
   TWILIO_ACCOUNT_SID: textSetting({
-    pattern: '^AC[0-9a-fA-F]{32}$',
+    pattern: /^AC[0-9a-fA-F]{32}$/u,
     form: 'AC and 32 hex digits',
     meaning: "Your Twilio account, as Twilio's console shows it.",
     example: 'AC00000000000000000000000000000000',
   }),
   TWILIO_AUTH_TOKEN: textSetting({
-    minLength: 1,
     secret: true,
     meaning: "The account's Auth Token. Also proves that a delivery report really comes from Twilio.",
     example: 'the-auth-token-of-the-account',

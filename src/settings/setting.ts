@@ -1,16 +1,5 @@
 import { type Sentence, say, tell, type Words, withRemedy } from '../language/sentence.ts'
 
-/** The JSON schema of one setting. `reads`: its reader turns its text into its value. */
-export interface SettingSchema {
-  readonly type: 'string' | 'integer'
-  readonly pattern?: string
-  readonly enum?: readonly string[]
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly minLength?: number
-  readonly reads?: true
-}
-
 interface SettingDescription {
   /** Its effect, in an operator's words. */
   readonly meaning: Words
@@ -32,10 +21,12 @@ interface SettingDescription {
 
 /** One setting. `T` is the type of its value, once read. */
 export interface Setting<T> extends SettingDescription {
-  readonly schema: SettingSchema
-  readonly reader?: (text: string) => ParsedSetting<unknown>
-  /** Carries the type of the value; never there at run time. */
-  readonly value?: T
+  /** Turns its text into its value. */
+  readonly reader: (text: string) => ParsedSetting<T>
+  /** The words that it can be. */
+  readonly choices?: readonly string[]
+  /** The whole numbers that it can be. */
+  readonly range?: readonly [minimum: number, maximum: number]
 }
 
 export type Settings = Readonly<Record<string, Setting<unknown>>>
@@ -90,24 +81,30 @@ type Given<T, A extends SettingDescription> = A extends { default: unknown } | {
   ? T
   : T | undefined
 
-export function textSetting<
-  A extends SettingDescription & { readonly pattern?: string; readonly minLength?: number },
->(about: A): Setting<Given<string, A>> {
-  const { pattern, minLength } = about
-  const schema: SettingSchema = {
-    type: 'string',
-    ...(pattern === undefined ? {} : { pattern }),
-    ...(minLength === undefined ? {} : { minLength }),
-  }
-  return { ...about, schema }
+/** Describes a setting that is read as it stands. @param about `pattern`: what it has to match */
+export function textSetting<A extends SettingDescription & { readonly pattern?: RegExp }>({
+  pattern,
+  ...about
+}: A): Setting<Given<string, A>> {
+  const { form, example = '' } = about
+  const fault = say('must be {form}', {
+    form: form === undefined ? say('such as {example}', { example }) : tell(form),
+  })
+  return { ...about, reader: text => (pattern?.test(text) === false ? { fault } : { value: text }) }
 }
 
 /** Describes a setting that is a whole number of a range. */
 export function integerSetting<A extends SettingDescription>(
-  [minimum, maximum]: readonly [minimum: number, maximum: number],
+  range: readonly [minimum: number, maximum: number],
   about: A,
 ): Setting<Given<number, A>> {
-  return { ...about, schema: { type: 'integer', minimum, maximum } }
+  const [minimum, maximum] = range
+  const fault = say('must be a whole number from {minimum} to {maximum}', { minimum, maximum })
+  const reader = (text: string) => {
+    const value = /^\d+$/.test(text.trim()) ? Number(text) : -1
+    return value < minimum || value > maximum ? { fault } : { value }
+  }
+  return { ...about, reader, range }
 }
 
 /** Describes a setting that is one of a few words. */
@@ -115,7 +112,12 @@ export function choiceSetting<const C extends string, A extends SettingDescripti
   choices: readonly C[],
   about: A,
 ): Setting<Given<C, A>> {
-  return { ...about, schema: { type: 'string', enum: choices } }
+  const fault = say('must be one of {words}', { words: choices.join(', ') })
+  const reader = (text: string): ParsedSetting<C> => {
+    const value = choices.find(each => each === text)
+    return value === undefined ? { fault } : { value }
+  }
+  return { ...about, reader, choices }
 }
 
 /** Describes a setting whose text a reader turns into its value. */
@@ -123,7 +125,7 @@ export function settingWithReader<T, A extends SettingDescription>(
   reader: (text: string) => ParsedSetting<T>,
   about: A,
 ): Setting<Given<T, A>> {
-  return { ...about, reader, schema: { type: 'string', reads: true } }
+  return { ...about, reader }
 }
 
 /** The result of reading a setting's text: its value, or what is wrong with it. The fault never repeats the text. */

@@ -18,7 +18,7 @@ import { enough, faultsIn, load, sourcesOf } from './settings.ts'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 t.test('the schema of the settings is a schema, which no start proves again', async t => {
-  t.equal(new Ajv().validateSchema(jsonSchema(settingNames)), true)
+  t.equal(new Ajv().validateSchema(jsonSchema), true)
 })
 
 t.test('the least that is needed gives every other setting its default, in its own type', async t => {
@@ -178,7 +178,6 @@ t.test('@fastify/env decorates the app with the same values', async t => {
   const { warnings: _, ...values } = config
   t.same(decorated, values)
   await app.close()
-  t.throws(() => envSchemaOptions({ ...config }), TypeError)
 })
 
 t.test('the examples and the pages of settings say what the code says', async t => {

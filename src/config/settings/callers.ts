@@ -14,38 +14,36 @@ import type { Group, Settings } from '../../settings/setting.ts'
 import { choiceSetting, integerSetting, settingWithReader, textSetting } from '../../settings/setting.ts'
 import { readDatabase, readPublicUrl } from '../../settings/urls.ts'
 
-const TOKEN = { minLength: 1, secret: true } as const
-
 /** Settings that the platform's console and this service have in common. */
 export const platform = {
   title: 'Connect the platform',
   about: 'CORP_ID and at least one Token are needed.',
   settings: {
     CORP_ID: textSetting({
-      pattern: '^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$',
+      pattern: /^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$/u,
       form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
       required: true,
       meaning: "Your enterprise's identifier on the platform, as its console shows it.",
       example: '100fa4b2c3d4e5f6',
     }),
     EMAIL_TOKEN: textSetting({
-      ...TOKEN,
+      secret: true,
       meaning:
         'The Token entered in the console beside the e-mail URL. E-mail is off without it. `callback-courier token` makes a good one.',
       example: 'bVq3xGm7RzKp2wTnYh8LdJfs',
     }),
     SMS_TOKEN: textSetting({
-      ...TOKEN,
+      secret: true,
       meaning: 'The Token entered in the console beside the SMS URL. SMS is off without it.',
       example: 'sWt9cNk4HvXr6zQmPg3BjDyf',
     }),
     EMAIL_TOKEN_PREVIOUS: textSetting({
-      ...TOKEN,
+      secret: true,
       meaning: 'While the e-mail Token is being replaced: the old one, accepted as well.',
       example: 'the-old-token-of-e-mail-x',
     }),
     SMS_TOKEN_PREVIOUS: textSetting({
-      ...TOKEN,
+      secret: true,
       meaning: 'While the SMS Token is being replaced: the old one, accepted as well.',
       example: 'the-old-token-of-sms-x',
     }),
@@ -191,7 +189,7 @@ export const probe = {
       example: '+8613800138000, bounces@example.com',
     }),
     PROBE_AT: textSetting({
-      pattern: '^([01]\\d|2[0-3]):[0-5]\\d$',
+      pattern: /^([01]\d|2[0-3]):[0-5]\d$/u,
       form: 'a time of the day such as 09:00',
       default: '09:00',
       meaning: 'When that is, by TZ.',
@@ -213,7 +211,7 @@ export const store = {
       example: 'postgres://courier:password@db.example.com:5432/courier?sslmode=verify-full',
     }),
     STORE_SECRET: textSetting({
-      minLength: 22,
+      pattern: /^[^]{22,}$/,
       form: 'at least 22 characters',
       secret: true,
       meaning:

@@ -26,18 +26,15 @@ export const alerts = {
       example: 'https://api.example.com',
     }),
     DDQ_APP_ID: textSetting({
-      minLength: 1,
       meaning: "The application's identifier, as the platform's console shows it under application details.",
       example: '2e07d2b0c4e84f21',
     }),
     DDQ_APP_SECRET: textSetting({
-      minLength: 1,
       secret: true,
       meaning: 'The secret of the application DDQ_APP_ID.',
       example: 'the-secret-of-the-application',
     }),
     ALERTS: textSetting({
-      minLength: 1,
       secret: true,
       meaning:
         'Who is told of what: rows of TOPIC (alert, state or event), PRODUCT (* any), MINUTES (at most once in so many per device and rule), LANGUAGE (- usual), RECIPIENTS; rows parted by ; or, in a file (ALERTS_FILE), one a line.',

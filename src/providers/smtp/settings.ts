@@ -31,30 +31,25 @@ export const smtpSettings = {
     example: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/v2.0/token',
   }),
   SMTP_OAUTH2_CLIENT_ID: textSetting({
-    minLength: 1,
     meaning: 'OAuth2: the application (client) that asks.',
     example: '11111111-1111-1111-1111-111111111111',
   }),
   SMTP_OAUTH2_CLIENT_SECRET: textSetting({
-    minLength: 1,
     secret: true,
     meaning:
       "OAuth2: the client's secret. Without a refresh token the client asks for itself (client credentials).",
     example: 'the-secret-of-the-client',
   }),
   SMTP_OAUTH2_REFRESH_TOKEN: textSetting({
-    minLength: 1,
     secret: true,
     meaning: 'OAuth2: the refresh token that the mailbox has consented to, as Google needs it.',
     example: 'the-refresh-token-of-the-mailbox',
   }),
   SMTP_OAUTH2_SCOPE: textSetting({
-    minLength: 1,
     meaning: 'OAuth2: what is asked for. Microsoft 365 with client credentials needs the one of the example.',
     example: 'https://outlook.office365.com/.default',
   }),
   SMTP_CLIENT_CERT_FILE: textSetting({
-    minLength: 1,
     meaning:
       'For a mail server that knows us by a certificate: the file with ours, its chain, and its key (PEM, without a passphrase). Read at start.',
     example: '/etc/courier/client.pem',
