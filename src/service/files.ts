@@ -70,7 +70,7 @@ function unreadable(name: string, path: string, error: unknown): SettingFault {
 
 function certificateFaults(cert: string, key: string): SettingFault[] {
   try {
-    parseCertificate(cert, key, 0)
+    parseCertificate(cert, key)
     return []
   } catch (error) {
     if (!(error instanceof CertificateUnusable)) throw error

@@ -4,10 +4,11 @@ import { Server } from 'node:net'
 import type { DestinationStream, Logger } from 'pino'
 import { findShortcomings } from '../commands/check/machine.ts'
 import { type Config, loadConfig } from '../config/config.ts'
+import { withRemedy } from '../language/sentence.ts'
 import { build } from '../runtime/build.ts'
 import { createClock, withTimeout } from '../runtime/clock.ts'
 import { describeFault } from '../settings/setting.ts'
-import { loadCertificate, trustAuthorities } from '../tls/certificate.ts'
+import { loadCertificate, trustAuthorities, whyRefused } from '../tls/certificate.ts'
 import { type CertificateWatch, tlsServerOptions, watchCertificate } from '../tls/watch.ts'
 import { type CallbackUrls, hostNameOf, urlOf, urlsByChannel } from './callback-urls.ts'
 import { findFileFaults } from './files.ts'
@@ -68,12 +69,9 @@ export async function startService(
     log.warn({ event: 'setting' }, `${String(about)}: ${String(what)}: ${String(next)}`)
 
   const files = { certFile: config.TLS_CERT_FILE ?? '', keyFile: config.TLS_KEY_FILE ?? '' }
-  const certificate = config.TLS ? loadCertificate(files, wall()) : undefined
-  if (certificate !== undefined && certificate.expiresAt <= wall())
-    log.error(
-      { event: 'certificate' },
-      'the certificate of TLS_CERT_FILE has expired: the platform refuses it; renew it',
-    )
+  const certificate = config.TLS ? loadCertificate(files) : undefined
+  const refused = certificate && whyRefused(certificate, undefined, wall())
+  if (refused) log.error({ event: 'certificate' }, String(withRemedy(refused.sentence, refused.remedy)))
   let watch: CertificateWatch | undefined
   const parts = await createServiceParts({
     ...options,

@@ -2,11 +2,11 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates, rootCertificates, setDefaultCACertificates } from 'node:tls'
-import { type Sentence, say, ToldError, tell, type Words, withRemedy } from '../language/sentence.ts'
+import { say, ToldError, tell, type Words, withRemedy } from '../language/sentence.ts'
 import { judgeUnreadable } from '../runtime/fault.ts'
 
 /** A certificate and its key, ready to be served, and what is to be said about it. */
-export interface Certificate extends ChainFound {
+export interface Certificate {
   /** PEM, with whatever intermediates the file has. */
   readonly cert: string
   /** PEM. */
@@ -16,7 +16,8 @@ export interface Certificate extends ChainFound {
   /** Valid from and until, ms since the epoch. */
   readonly startsAt: number
   readonly expiresAt: number
-  /** The problems that do not follow from the certificate's own dates, and so are the same tomorrow. */
+  readonly chain: Chain
+  /** Reasons why some clients may refuse it, whatever the date; it can be served nevertheless. */
   readonly flaws: readonly CertificateFlaw[]
   /** @returns whether a client that asks for this host name or address accepts it. */
   covers(host: string): boolean
@@ -30,7 +31,7 @@ export interface CertificateFiles {
 /** What is wrong with a certificate that can be served, and what to do. */
 export interface CertificateFlaw {
   readonly sentence: Words
-  readonly remedy?: Words
+  readonly remedy: Words
 }
 
 /** The setting of a file, its fault as it goes on behind that, and what to do. */
@@ -51,19 +52,14 @@ export class CertificateUnusable extends ToldError {
   }
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000
-/** Certificates of 90 days are usually renewed 30 days before their end: two weeks before it something is wrong. */
-const RENEWAL_OVERDUE_DAYS = 14
-
 /**
  * Reads a certificate (PEM, leaf first) and its private key (PEM, without passphrase).
- * @param now ms since the epoch.
  * @throws CertificateUnusable when a file cannot be read, is not PEM, is too weak to be served, or key and certificate are
  *   not a pair.
  */
-export function loadCertificate(files: CertificateFiles, now: number = Date.now()): Certificate {
+export function loadCertificate(files: CertificateFiles): Certificate {
   const { cert, key } = readPair(files)
-  return parseCertificate(cert, key, now)
+  return parseCertificate(cert, key)
 }
 
 /** The two files' texts. @throws CertificateUnusable when one cannot be read. */
@@ -72,7 +68,7 @@ export function readPair(files: CertificateFiles): { readonly cert: string; read
 }
 
 /** Reads a certificate and its key from PEM texts. @throws CertificateUnusable as loadCertificate does */
-export function parseCertificate(cert: string, key: string, now: number): Certificate {
+export function parseCertificate(cert: string, key: string): Certificate {
   const [leaf, ...others] = certificatesOf(cert)
   if (leaf === undefined)
     throw new CertificateUnusable('TLS_CERT_FILE', 'holds no certificate (-----BEGIN CERTIFICATE-----)')
@@ -87,23 +83,44 @@ export function parseCertificate(cert: string, key: string, now: number): Certif
     const remedy = 'get one with a P-256 key, or an RSA key of 2048 bits or more'
     throw new CertificateUnusable('TLS_CERT_FILE', problem, remedy, { cause: error })
   }
-  const { chain, problems } = followChain(leaf, others)
-  const flaws = [
-    ...timeProblems(say('a certificate of the chain'), others, now),
-    ...(namesOf(leaf).length === 0 ? [NAMELESS] : []),
-    ...problems,
-  ]
+  const names = namesOf(leaf)
+  const { chain, flaw } = followChain(leaf, others)
   return {
     cert,
     key,
-    names: namesOf(leaf),
+    names,
     startsAt: leaf.validFromDate.getTime(),
     expiresAt: leaf.validToDate.getTime(),
     chain,
-    problems: [...timeProblems(say('the certificate'), [leaf], now), ...flaws],
-    flaws,
+    flaws: [...(names.length === 0 ? [NAMELESS] : []), ...(flaw === null ? [] : [flaw])],
     covers: host => (isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host)) !== undefined,
   }
+}
+
+/**
+ * Says why clients refuse a certificate now; null: they do not, unless its chain is wrong.
+ * @param host the name or address that they call; undefined: nobody knows. @param now ms since the epoch.
+ */
+export function whyRefused(
+  { names, startsAt, expiresAt, covers }: Certificate,
+  host: string | undefined,
+  now: number,
+): CertificateFlaw | null {
+  if (now >= expiresAt) {
+    const sentence = say('the certificate in TLS_CERT_FILE expired on {until}', { until: dayOf(expiresAt) })
+    return { sentence, remedy: 'renew it' }
+  }
+  if (now < startsAt) {
+    const from = dayOf(startsAt)
+    const sentence = say('the certificate in TLS_CERT_FILE is valid only from {from}', { from })
+    return { sentence, remedy: "look at this machine's clock" }
+  }
+  if (host === undefined || covers(host)) return null
+  const sentence = say(
+    'the certificate in TLS_CERT_FILE is for {names}, not for {host}, the host in PUBLIC_URL',
+    { names: names.join(', ') || say('no name'), host },
+  )
+  return { sentence, remedy: 'get one for that name, or correct PUBLIC_URL' }
 }
 
 function textOf(path: string, setting: string): string {
@@ -111,8 +128,8 @@ function textOf(path: string, setting: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const { problem, remedy } = judgeUnreadable(error)
-    const unreadable = say('{path} {problem}', { path, problem: tell(problem) })
-    throw new CertificateUnusable(`${setting}:`, unreadable, remedy, { cause: error })
+    const unreadable = say('names {path}, which {problem}', { path, problem: tell(problem) })
+    throw new CertificateUnusable(setting, unreadable, remedy, { cause: error })
   }
 }
 
@@ -141,29 +158,9 @@ function namesOf(leaf: X509Certificate): readonly string[] {
   return names.flatMap(name => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? [])
 }
 
-const NAMELESS: CertificateFlaw = { sentence: 'it names no host (subjectAltName), so no client accepts it' }
-
-function timeProblems(
-  which: Sentence,
-  certificates: readonly X509Certificate[],
-  now: number,
-): readonly CertificateFlaw[] {
-  return certificates.flatMap(({ validFromDate, validToDate }): CertificateFlaw | readonly [] => {
-    const from = validFromDate.getTime()
-    const end = validToDate.getTime()
-    const days = Math.floor((end - now) / DAY_MS)
-    const until = dayOf(end)
-    const remedy = 'renew it'
-    if (now >= end) return { sentence: say('{which} expired on {until}', { which, until }), remedy }
-    if (now < from) {
-      const sentence = say('{which} is valid only from {from}', { which, from: dayOf(from) })
-      return { sentence, remedy: "look at this machine's clock" }
-    }
-    if (days < 2) return { sentence: say('{which} expires on {until}', { which, until }), remedy }
-    return days < RENEWAL_OVERDUE_DAYS
-      ? { sentence: say('{which} expires in {days} days, on {until}', { which, days, until }), remedy }
-      : []
-  })
+const NAMELESS: CertificateFlaw = {
+  sentence: 'it names no host (subjectAltName), so no client accepts it',
+  remedy: 'see that a certificate of a public authority is served',
 }
 
 /** `2026-11-21`, UTC. */
@@ -182,8 +179,7 @@ export type Chain = 'complete' | 'incomplete' | 'self-signed'
 
 interface ChainFound {
   readonly chain: Chain
-  /** Reasons why some clients may refuse it, a sentence each; it can be served nevertheless. */
-  readonly problems: readonly CertificateFlaw[]
+  readonly flaw: CertificateFlaw | null
 }
 
 /** Every certificate of a PEM file, in its order. @throws when one of them cannot be read. */
@@ -203,52 +199,32 @@ export function followChain(
   authorities: readonly X509Certificate[] = publicAuthorities(),
   own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
 ): ChainFound {
-  if (isSelfSigned(leaf)) return { chain: 'self-signed', problems: [SELF_SIGNED] }
-  const followed = [leaf]
-  for (let top = leaf; ; ) {
-    const isPublic = authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top))
-    const issuer = others.find(other => !followed.includes(other) && signs(other, top))
-    if (isPublic || issuer === undefined)
-      return endOfChain(top, isPublic, own, orderProblems(followed, others))
-    followed.push(issuer)
+  if (isSelfSigned(leaf)) return { chain: 'self-signed', flaw: SELF_SIGNED }
+  const left = new Set(others)
+  let top = leaf
+  for (let issuer: X509Certificate | undefined = leaf; issuer !== undefined; ) {
     top = issuer
+    left.delete(top)
+    if (authorities.some(root => root.fingerprint256 === top.fingerprint256 || signs(root, top)))
+      return { chain: 'complete', flaw: null }
+    issuer = [...left].find(other => signs(other, top))
   }
+  const authority = nameOf(top.issuer)
+  if (isSelfSigned(top) || own.some(root => signs(root, top))) {
+    const sentence = say('its authority ({authority}) is not a public one', { authority })
+    return { chain: 'complete', flaw: { sentence, remedy: 'the platform has to be told to trust it' } }
+  }
+  const sentence = say(
+    'the certificate of its issuer ({issuer}) is missing in the file, so Java clients will refuse the URL',
+    { issuer: authority },
+  )
+  const remedy = 'use the full chain, such as fullchain.pem instead of cert.pem'
+  return { chain: 'incomplete', flaw: { sentence, remedy } }
 }
 
 const SELF_SIGNED: CertificateFlaw = {
   sentence: 'the certificate is self-signed',
   remedy: 'get one of a public authority, since only clients that are told to trust this one do',
-}
-
-/** @param top the last certificate that the file leads to. */
-function endOfChain(
-  top: X509Certificate,
-  isPublic: boolean,
-  own: readonly X509Certificate[],
-  problems: readonly CertificateFlaw[],
-): ChainFound {
-  if (isPublic) return { chain: 'complete', problems }
-  if (isSelfSigned(top) || own.some(root => signs(root, top))) {
-    const sentence = say('its authority ({authority}) is not a public one', { authority: nameOf(top.issuer) })
-    const remedy = 'the platform has to be told to trust it'
-    return { chain: 'complete', problems: [{ sentence, remedy }, ...problems] }
-  }
-  const sentence = say(
-    'the certificate of its issuer ({issuer}) is missing in the file, so Java clients will refuse the URL',
-    { issuer: nameOf(top.issuer) },
-  )
-  const remedy = 'use the full chain, such as fullchain.pem instead of cert.pem'
-  return { chain: 'incomplete', problems: [{ sentence, remedy }] }
-}
-
-/** Finds what is wrong with the order: TLS 1.2 wants each certificate to certify the one before it (RFC 5246 7.4.2), and strict clients insist. */
-function orderProblems(
-  followed: readonly X509Certificate[],
-  others: readonly X509Certificate[],
-): readonly CertificateFlaw[] {
-  if (followed.slice(1).every((certificate, at) => certificate === others[at])) return []
-  const remedy = 'first your own, then each one followed by its issuer'
-  return [{ sentence: 'the certificates of the file are not in order', remedy }]
 }
 
 let publicOnes: readonly X509Certificate[] | undefined

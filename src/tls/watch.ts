@@ -1,8 +1,8 @@
 import { constants } from 'node:crypto'
 import type { SecureContextOptions } from 'node:tls'
-import { say, type Words, withRemedy } from '../language/sentence.ts'
+import { type Words, withRemedy } from '../language/sentence.ts'
 import type { Certificate, CertificateFiles } from './certificate.ts'
-import { CertificateUnusable, dayOf, parseCertificate, readPair } from './certificate.ts'
+import { CertificateUnusable, parseCertificate, readPair, whyRefused } from './certificate.ts'
 
 /**
  * The options of the HTTPS server: TLS 1.2 and 1.3, forward-secret suites with authenticated encryption only (Mozilla's
@@ -86,9 +86,10 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
     try {
       const { cert, key } = readPair(options)
       const isSame = cert === current.cert && key === current.key
-      const found = isSame ? current : parseCertificate(cert, key, now())
-      const worse = isSame ? null : worseThan(current, found, options.host, now())
-      if (worse !== null) return refuse(worse)
+      const found = isSame ? current : parseCertificate(cert, key)
+      const worse = whyRefused(found, options.host, now())
+      // While clients refuse what is served, too, nothing is worse.
+      if (worse !== null && whyRefused(current, options.host, now()) === null) return refuse(worse.sentence)
       refused = null
       if (!isSame) serve(found)
     } catch (error) {
@@ -102,30 +103,10 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
     server.setSecureContext({ ...tlsServerOptions, cert: found.cert, key: found.key })
     const expires = new Date(found.expiresAt).toISOString()
     log.info({ event: 'certificate', expires, names: found.names }, 'a renewed certificate is served')
-    for (const problem of found.problems)
-      log.warn({ event: 'certificate' }, String(withRemedy(problem.sentence, problem.remedy)))
+    for (const { sentence, remedy } of found.flaws)
+      log.warn({ event: 'certificate' }, String(withRemedy(sentence, remedy)))
   }
 
   const timer = setInterval(check, options.everyMs).unref()
   return { check, current: () => current, refused: () => refused, close: () => clearInterval(timer) }
-}
-
-/** Says why clients would refuse the found certificate though they accept the served one; null: they would not. */
-function worseThan(
-  served: Certificate,
-  found: Certificate,
-  host: string | undefined,
-  now: number,
-): Words | null {
-  const inTime = ({ startsAt, expiresAt }: Certificate) => startsAt <= now && now < expiresAt
-  if (inTime(served) && found.expiresAt <= now)
-    return say('the certificate in TLS_CERT_FILE expired on {until}', { until: dayOf(found.expiresAt) })
-  if (inTime(served) && found.startsAt > now)
-    return say('the certificate in TLS_CERT_FILE is valid only from {from}', { from: dayOf(found.startsAt) })
-  if (host !== undefined && served.covers(host) && !found.covers(host))
-    return say('the certificate in TLS_CERT_FILE is for {names}, not for {host}, the host in PUBLIC_URL', {
-      names: found.names.join(', ') || say('no name'),
-      host,
-    })
-  return null
 }

@@ -88,7 +88,7 @@ const carrier = (more: Partial<ChannelStatus>): Given => ({
 const serving = (
   left: number,
   more: Given = {},
-  flaws: readonly { readonly sentence: Sentence }[] = [],
+  flaws: readonly { readonly sentence: Sentence; readonly remedy: Sentence }[] = [],
 ): Given => ({
   certificate: () => ({ expiresAt: NOW + left, flaws, chain: 'complete', names: [] }),
   ...more,
@@ -174,7 +174,9 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   'certificate-expired': [serving(0)],
   'certificate-ends': [serving(14 * DAY - 1)],
   'renewal-refused': [serving(15 * DAY, { renewalRefused })],
-  'certificate-flaw': [serving(15 * DAY, {}, [{ sentence: quote('it is for www.example.com') }])],
+  'certificate-flaw': [
+    serving(15 * DAY, {}, [{ sentence: quote('it is for www.example.com'), remedy: quote('get one') }]),
+  ],
   'alerts-away': [{ deviceAlerts: () => ({ ...devices, subscribed: false }) }],
   'topic-refused': [
     { deviceAlerts: () => ({ ...devices, refused: [{ topic: '/alert', why: quote('HTTP 404') }] }) },

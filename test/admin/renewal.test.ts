@@ -44,7 +44,7 @@ t.test('a renewed certificate that is refused stands on the first page until it 
   const elsewhere = await makeCertificate('x', { host: 'www.example.com' })
   for (const [files, why] of [
     [{ cert: renewed.cert, key: old.key }, 'TLS_KEY_FILE is not the key of the first certificate'],
-    [{ cert: renewed.cert }, /TLS_KEY_FILE: \S+key\.pem cannot be read \(ENOENT\)/],
+    [{ cert: renewed.cert }, /TLS_KEY_FILE names \S+key\.pem, which cannot be read \(ENOENT\)/],
     [expired, 'the certificate in TLS_CERT_FILE expired on'],
     [elsewhere, `is for www.example.com, 127.0.0.1, not for ${host}, the host in PUBLIC_URL`],
   ] as const) {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import { quote, say, tell } from '../../language/sentence.ts'
 import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { type CallbackUrl, hostNameOf } from '../../service/callback-urls.ts'
-import { dayOf, loadCertificate } from '../../tls/certificate.ts'
+import { dayOf, loadCertificate, whyRefused } from '../../tls/certificate.ts'
 import type { CallbackAnswer, CallbackClient } from '../callback-client.ts'
 
 /**
@@ -68,6 +68,8 @@ function judgeValidation(about: string, answer: CallbackAnswer): CheckResult {
 }
 
 const certificate = checksOf('certificate')
+/** Certificates of 90 days are usually renewed 30 days before their end: two weeks before it something is wrong. */
+const RENEWAL_OVERDUE_MS = 14 * 86_400_000
 
 /**
  * Checks the certificate that is served: its names, chain and expiry. Without files that are a pair there is nothing to look at.
@@ -78,19 +80,15 @@ export function* checkCertificate(config: Config, now: number): Generator<CheckR
   if (!config.TLS)
     return yield certificate.ok('TLS=off: a proxy in front has to end TLS, the platform calls https only')
   if (certFile === undefined || keyFile === undefined) return
-  const loaded = loadCertificate({ certFile, keyFile }, now)
+  const loaded = loadCertificate({ certFile, keyFile })
   const names = loaded.names.join(', ') || say('nobody')
-  yield certificate.ok(say('for {names}, until {until}', { names, until: dayOf(loaded.expiresAt) }))
-  const host = config.PUBLIC_URL && hostNameOf(config.PUBLIC_URL)
-  if (host !== undefined && !loaded.covers(host))
-    yield certificate.fail(
-      say('is not for {host}, the host in PUBLIC_URL', { host }),
-      'get one for that name, or correct PUBLIC_URL',
-    )
-  const broken = loaded.chain === 'incomplete' || loaded.expiresAt <= now
-  for (const {
-    sentence,
-    remedy = 'see that a certificate of a public authority is served',
-  } of loaded.problems)
-    yield broken ? certificate.fail(sentence, remedy) : certificate.warn(sentence, remedy)
+  const until = dayOf(loaded.expiresAt)
+  yield certificate.ok(say('for {names}, until {until}', { names, until }))
+  const refused = whyRefused(loaded, config.PUBLIC_URL && hostNameOf(config.PUBLIC_URL), now)
+  const isOverdue = loaded.expiresAt - now < RENEWAL_OVERDUE_MS
+  if (refused !== null) yield certificate.fail(refused.sentence, refused.remedy)
+  else if (isOverdue)
+    yield certificate.warn(say('the certificate in TLS_CERT_FILE expires on {until}', { until }), 'renew it')
+  for (const { sentence, remedy } of loaded.flaws)
+    yield certificate[loaded.chain === 'incomplete' ? 'fail' : 'warn'](sentence, remedy)
 }
