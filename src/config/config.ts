@@ -83,7 +83,8 @@ export function loadConfig(
 }
 
 /** Options for `app.register(fastifyEnv, …)`: decorates `fastify.config` with the values, which were read and found right. */
-export function envSchemaOptions({ warnings: _, ...values }: Config) {
+export function envSchemaOptions(config: Config) {
+  const { warnings: _, ...values } = config
   const properties = Object.fromEntries(settingNames.map(name => [name, true]))
   const schema = { type: 'object', properties }
   return { confKey: 'config', schema, data: values, env: false, dotenv: false, ajv } as const
