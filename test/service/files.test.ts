@@ -92,7 +92,7 @@ t.test('a certificate that has expired is served all the same, and the log names
   t.notOk(trusted.includes(cert.trim()))
   t.match(
     log.filter(line => line.includes('"event":"certificate"')),
-    [/"level":50.*the certificate of TLS_CERT_FILE has expired/],
+    [/"level":50.*the certificate in TLS_CERT_FILE expired on/],
   )
 })
 
