@@ -36,7 +36,7 @@ export interface TwilioStandInOptions extends MessageServerOptions<TwilioRequest
 /**
  * Twilio's API as far as sending an SMS needs it, for trying and testing without an account: creates messages
  * (`POST /2010-04-01/Accounts/{Sid}/Messages.json`: 201 with a Message resource, or an error with Twilio's code) and
- * shows the account (`GET /2010-04-01/Accounts/{Sid}.json`). Numbers behave as with Twilio's test credentials:
+ * lists them. Numbers behave as with Twilio's test credentials:
  * to +15005550001 is invalid (21211), …0002 unroutable (21612), …0003 not permitted (21408), …0004 blocked (21610),
  * …0009 no mobile (21614); from …0001 is invalid (21212), …0007 not owned (21606), …0008 has a full queue (21611).
  */
@@ -46,7 +46,7 @@ export function createTwilioStandIn(options: TwilioStandInOptions): TwilioStandI
   const messages: TwilioMessage[] = []
 
   function route(request: TwilioRequest): { status: number; body: string } {
-    const account = /^\/2010-04-01\/Accounts\/([^/?]+?)(\/Messages)?\.json(?:\?|$)/.exec(request.url)
+    const account = /^\/2010-04-01\/Accounts\/([^/?]+?)\/Messages\.json(?:\?|$)/.exec(request.url)
     if (!account)
       return failure({ status: 404, code: 20404, message: 'The requested resource was not found' })
     if (!request.authorized) return failure({ status: 401, code: 20003, message: 'Authenticate' })
@@ -56,7 +56,6 @@ export function createTwilioStandIn(options: TwilioStandInOptions): TwilioStandI
         code: 20404,
         message: `The requested resource ${request.url} was not found`,
       })
-    if (!account[2]) return { status: 200, body: JSON.stringify(accountResource(accountSid, request.at)) }
     if (request.method === 'GET')
       return {
         status: 200,
@@ -257,13 +256,6 @@ export function messagePage(
     next_page_uri: found.length > pageSize ? `${uri.slice(0, -1)}1` : null,
     previous_page_uri: null,
   }
-}
-
-export function accountResource(sid: string, at: number): Record<string, unknown> {
-  const uri = `/2010-04-01/Accounts/${sid}.json`
-  const date = rfc2822(at)
-  const account = { sid, status: 'active', type: 'Trial', friendly_name: 'Stand-in account' }
-  return { ...account, owner_account_sid: sid, date_created: date, date_updated: date, uri }
 }
 
 /** Segments of a text: 160 or 153 septets, 70 or 67 UTF-16 units (3GPP TS 23.038, 23.040). */

@@ -142,8 +142,6 @@ export interface Provider {
   findHindrance?(scope: 'template' | 'sender', name: string): Promise<Words | null | undefined>
   /** Looks whether the account works, without sending: for `check`, the console and a breaker's curiosity. */
   verify(): Promise<Verification>
-  /** Loads what takes long to load and is needed to send: once the service listens, so that the first message finds it. */
-  load?(): Promise<void>
   /** Ends its connections; what is in flight was aborted before. */
   close(): Promise<void>
 }

@@ -10,8 +10,6 @@ import { createHttpApi } from './http-client.ts'
 /** The parts of Twilio's SDK that are used. */
 export interface TwilioSdk {
   readonly messages: MessageListInstance
-  /** The parent of a resource that is loaded by itself. */
-  readonly version: Parameters<typeof MessageListInstance>[0]
 }
 
 interface SdkResponse {
@@ -69,8 +67,8 @@ export function createTwilioApi(
   /** The SDK over `ask`. */
   function sdkOver(ask: (request: SdkRequest) => Promise<SdkResponse>): TwilioSdk {
     const domain = new domains.default({ request: ask } as unknown as Client, options.baseUrl)
-    const version = new versions.default(domain, '2010-04-01') as TwilioSdk['version']
-    return { messages: MessageListInstance(version, accountSid), version }
+    const version = new versions.default(domain, '2010-04-01') as Parameters<typeof MessageListInstance>[0]
+    return { messages: MessageListInstance(version, accountSid) }
   }
 
   return {

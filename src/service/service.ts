@@ -46,8 +46,6 @@ const ABORT_MS = 2000
 /** The time from the last accepted connection until its request is there, ms. */
 const LAST_REQUESTS_MS = 300
 const CERTIFICATE_CHECK_MS = 30_000
-/** The time from the start until the modules are loaded that the first message needs, ms. */
-const LOAD_AFTER_MS = 1000
 
 /**
  * Starts the service.
@@ -89,8 +87,6 @@ export async function startService(
   parts.delivery.start()
   for (const part of parts.bringing) part.start()
   parts.webhooks?.start()
-  // The modules are not loaded at once: if the service starts under load, the first callbacks come sooner than this, and load them.
-  const loading = setTimeout(() => void parts.loadModules().catch(() => undefined), LOAD_AFTER_MS).unref()
 
   const host = config.PUBLIC_URL === undefined ? undefined : hostNameOf(config.PUBLIC_URL)
   // With a certificate it is one of HTTPS.
@@ -110,7 +106,6 @@ export async function startService(
     log,
     reloadCertificate: () => watch?.check(),
     close(drainMs = 0) {
-      clearTimeout(loading)
       watch?.close()
       closed ??= drain(parts, drainMs, log)
       return closed

@@ -95,8 +95,6 @@ export interface ServiceParts {
   readonly webhooks: StartedPart | null
   /** Begins to drain: from now on `/readyz` is 503, and every answer closes its connection. */
   beginDraining(): void
-  /** Loads modules in advance, for which the first message would have to wait. */
-  loadModules(): Promise<unknown>
   /** Closes providers and store, once delivery has stopped and the public listener is closed. */
   close(): Promise<void>
 }
@@ -471,7 +469,6 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     beginDraining() {
       isDraining = true
     },
-    loadModules: () => Promise.all(providers.flatMap(provider => provider.load?.() ?? [])),
     async close() {
       for (const each of resources) await each.close()
     },

@@ -48,7 +48,7 @@ t.test('a running service is well from end to end', async t => {
   for (const good of [
     'ok settings: read; email is on, sms is on',
     'ok smtp: ',
-    'ok twilio: the account is active',
+    'ok twilio: the login works',
     'ok receipts: Twilio reports what becomes of each SMS to https://127.0.0.1:',
     'ok SPF: ',
     'ok DMARC: ',

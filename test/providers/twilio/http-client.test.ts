@@ -45,7 +45,8 @@ await t.test('what the SDK makes of host, region or port does not change where t
   const server = await startTwilioServer()
   t.teardown(async () => server.close())
   await open(t, server.url).call(async sdk => {
-    sdk.version.domain.baseUrl = 'http://collector.example:1'
+    const { _version: version } = sdk.messages as unknown as { _version: { domain: { baseUrl: string } } }
+    version.domain.baseUrl = 'http://collector.example:1'
     await create(sdk)
   })
   t.equal(server.requests.length, 1)
