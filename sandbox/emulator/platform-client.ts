@@ -8,9 +8,9 @@ import {
   type PlatformOptions,
   type PlatformResult,
   readLogin,
+  refused,
   refusesCredential,
   type GrantedToken as UsedToken,
-  unreadableFailure,
 } from '../../src/devices/platform-api.ts'
 import { type Int, intOf, stringifyExactly } from '../../src/runtime/exact-json.ts'
 import { filledTextOf } from '../../src/runtime/json-object.ts'
@@ -30,7 +30,7 @@ export function resultIn(form: AnswerForm, answer: PlatformResult<PlatformBody>)
   if (!answer.ok || form === 'top-level') return answer
   const { value } = answer
   if (intOf(value['code']) === undefined || !('msg' in value || 'data' in value || 'status' in value))
-    return unreadableFailure(200, 'not an envelope of code, msg and data')
+    return refused(200, 'not an envelope of code, msg and data')
   return { ok: true, value: value['data'] ?? {} }
 }
 
@@ -204,9 +204,7 @@ function readLoginOf<T>(
   const read = readLogin(body)
   if (!read.ok) return read
   const login = more(body, { ...read.value, refreshToken: filledTextOf(body['refresh_token']) ?? '' })
-  return typeof login === 'string'
-    ? unreadableFailure(200, `a login without ${login}`)
-    : { ok: true, value: login }
+  return typeof login === 'string' ? refused(200, `a login without ${login}`) : { ok: true, value: login }
 }
 
 /** POST /v2/corp-auth: an enterprise member. */

@@ -1,6 +1,6 @@
 import { say, tell, type Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
-import { type DdqMessage, type KnownTopic, topicFor } from './message.ts'
+import { type KnownTopic, topicFor } from './message.ts'
 import { type Occurrence, SOURCES, type Source } from './occurrence.ts'
 
 export interface AlertRecipient {
@@ -146,40 +146,25 @@ export interface Notification {
 }
 
 /**
- * Decides which occurrences go to which recipients.
+ * Decides who is told of an occurrence. The first row that names a recipient counts: two rows must not send the same thing twice.
  * @param memoName HMAC that names the memo about a recipient, device and rule.
  */
-export function createRouting(rows: readonly AlertRow[], memoName: (fields: readonly string[]) => string) {
-  const bySource = new Map<Source, readonly AlertRow[]>()
-  const products = new Map<DdqMessage['kind'], ReadonlySet<string> | 'any'>()
-  for (const { source } of rows) {
-    const own = rows.filter(row => row.source === source)
-    const named = own.flatMap(({ product }) => product ?? [])
-    bySource.set(source, own)
-    products.set(TOPICS[source], named.length < own.length ? 'any' : new Set(named))
+export function notificationsFor(
+  occurrence: Occurrence,
+  rows: readonly AlertRow[],
+  memoName: (fields: readonly string[]) => string,
+): readonly Notification[] {
+  const { source, product, device, rule } = occurrence
+  const found = new Map<string, Notification>()
+  for (const row of rows) {
+    if (row.source !== source || (row.product !== null && row.product !== product)) continue
+    for (const recipient of row.recipients) {
+      const { channel, to } = recipient
+      const key = `${channel} ${to}`
+      if (found.has(key)) continue
+      const fields = [channel, to, source, product, device, rule]
+      found.set(key, { occurrence, recipient, row, memoName: memoName(fields) })
+    }
   }
-  return {
-    /** Says whether any row is about the message's topic and product. Most messages are about none, so this is cheap. */
-    isRouted({ kind, product, payload }: DdqMessage): boolean {
-      const wanted = products.get(kind)
-      if (wanted === undefined || wanted === 'any') return wanted === 'any'
-      return wanted.has(product ?? String((payload as { readonly product_id?: unknown }).product_id))
-    },
-    /** The first row that names a recipient counts: two rows must not send the same thing twice. */
-    notificationsFor(occurrence: Occurrence): readonly Notification[] {
-      const { source, product, device, rule } = occurrence
-      const found = new Map<string, Notification>()
-      for (const row of bySource.get(source) ?? []) {
-        if (row.product !== null && row.product !== product) continue
-        for (const recipient of row.recipients) {
-          const { channel, to } = recipient
-          const key = `${channel} ${to}`
-          if (found.has(key)) continue
-          const fields = [channel, to, source, product, device, rule]
-          found.set(key, { occurrence, recipient, row, memoName: memoName(fields) })
-        }
-      }
-      return [...found.values()]
-    },
-  }
+  return [...found.values()]
 }

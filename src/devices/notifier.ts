@@ -6,7 +6,7 @@ import { BacklogFull, StoreUnavailable } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { retry } from '../runtime/retry.ts'
 import { showLocalTimes } from '../runtime/terminal.ts'
-import { type AlertRow, createRouting, type Notification } from './alert-table.ts'
+import { type AlertRow, type Notification, notificationsFor } from './alert-table.ts'
 import type { DdqMessage } from './message.ts'
 import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
 import type { AlertMemory, SuppressionReason } from './suppression.ts'
@@ -38,7 +38,7 @@ const MAX_WAITING = 500
  */
 export function createNotifier(options: NotifierOptions) {
   const { rows, storeKeys } = options
-  const routing = createRouting(rows, fields => storeKeys.bucketHash('alarmed', ...fields))
+  const memoName = (fields: readonly string[]) => storeKeys.bucketHash('alarmed', ...fields)
   const stopping = new AbortController()
   const dispatch = createDispatch(options, stopping.signal)
   let waiting: readonly Notification[] = []
@@ -74,8 +74,9 @@ export function createNotifier(options: NotifierOptions) {
      * come until it is settled.
      */
     take(message: DdqMessage): void | Promise<void> {
-      if (stopping.signal.aborted || !routing.isRouted(message)) return
-      waiting = [...waiting, ...occurrencesOf(message).flatMap(routing.notificationsFor)]
+      if (stopping.signal.aborted) return
+      const notifications = occurrencesOf(message).flatMap(each => notificationsFor(each, rows, memoName))
+      waiting = [...waiting, ...notifications]
       if (waiting.length > 0) draining ??= drain()
       if (waiting.length < MAX_WAITING) return
       backpressure ??= Promise.withResolvers<void>()

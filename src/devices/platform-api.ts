@@ -11,7 +11,7 @@ export type PlatformResult<T> =
   | { readonly ok: false; readonly failure: PlatformFailure }
 
 export type PlatformFailure =
-  /** The platform said no. */
+  /** The platform said no, or something that the contract does not describe. */
   | {
       readonly is: 'refused'
       readonly httpStatus: number
@@ -22,8 +22,6 @@ export type PlatformFailure =
       /** The platform's words, as they may be logged. */
       readonly message: string
     }
-  /** It answered something that the contract does not describe. */
-  | { readonly is: 'unreadable'; readonly httpStatus: number; readonly message: string }
   /** No answer: refused, reset, timed out. */
   | { readonly is: 'unreachable'; readonly message: Words }
 
@@ -40,22 +38,12 @@ export function refusesCredential(failure: PlatformFailure): boolean {
 
 /** A failure as a log line may have it. */
 export function describeFailure(failure: PlatformFailure): Words {
-  switch (failure.is) {
-    case 'refused': {
-      const { httpStatus: status, message } = failure
-      const code = failure.code === null ? say('none') : String(failure.code)
-      return message === ''
-        ? say('refused: HTTP {status}, code {code}', { status, code })
-        : say('refused: HTTP {status}, code {code}, {message}', { status, code, message })
-    }
-    case 'unreadable':
-      return say('answered HTTP {status}, {message}', {
-        status: failure.httpStatus,
-        message: failure.message,
-      })
-    case 'unreachable':
-      return failure.message
-  }
+  if (failure.is === 'unreachable') return failure.message
+  const { httpStatus: status, message } = failure
+  const code = failure.code === null ? say('none') : String(failure.code)
+  return message === ''
+    ? say('refused: HTTP {status}, code {code}', { status, code })
+    : say('refused: HTTP {status}, code {code}, {message}', { status, code, message })
 }
 
 /**
@@ -68,32 +56,25 @@ export function describeFailure(failure: PlatformFailure): Words {
 export function readAnswer(httpStatus: number, text: string): PlatformResult<PlatformBody> {
   const body = parseJson(text)
   const good = httpStatus >= 200 && httpStatus < 300
-  if (body === undefined) return good ? unreadableFailure(httpStatus, 'not JSON') : refused(httpStatus)
-  if (!isObject(body)) return good ? unreadableFailure(httpStatus, 'not a JSON object') : refused(httpStatus)
-
+  if (!isObject(body)) return refused(httpStatus, good ? 'the answer is no JSON object' : '')
   const { error } = body
-  if (isObject(error)) return refused(httpStatus, httpStatus, intOf(error['code']), error['msg'])
+  if (isObject(error)) return refused(httpStatus, error['msg'], intOf(error['code']))
   const code = intOf(body['code'])
   const enveloped = code !== undefined && ('msg' in body || 'data' in body || 'status' in body)
   if (!good || (enveloped && Number(code) !== 200))
-    return refused(httpStatus, Number(intOf(body['status']) ?? httpStatus), code, body['msg'])
+    return refused(httpStatus, body['msg'], code, Number(intOf(body['status']) ?? httpStatus))
   return { ok: true, value: body }
 }
 
 export type PlatformBody = Readonly<Record<string, unknown>>
 
-type Failed = Extract<PlatformResult<unknown>, { readonly ok: false }>
-
-export function unreadableFailure(httpStatus: number, message: string): Failed {
-  return { ok: false, failure: { is: 'unreadable', httpStatus, message } }
-}
-
-function refused(
+/** Makes a refusal. @param message the platform's words, or ours. */
+export function refused(
   httpStatus: number,
-  status: number = httpStatus,
+  message: unknown,
   code: Int | null = null,
-  message: unknown = '',
-): Failed {
+  status: number = httpStatus,
+): { readonly ok: false; readonly failure: PlatformFailure } {
   const words = typeof message === 'string' ? createRedactor(NO_MESSAGE).reply(message) : ''
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: words } }
 }
@@ -185,7 +166,7 @@ export function openPlatform({ baseUrl, timeoutMs = 10_000 }: PlatformOptions) {
 /** Reads the answer to a login. Only fields that are used are required: a login without refresh_token is a login all the same. */
 export function readLogin(body: PlatformBody): PlatformResult<GrantedToken> {
   const accessToken = filledTextOf(body['access_token'])
-  if (accessToken === undefined) return unreadableFailure(200, 'a login without access_token')
+  if (accessToken === undefined) return refused(200, 'a login without access_token')
   const expireIn = intOf(body['expire_in'])
   return { ok: true, value: { accessToken, expireIn: expireIn === undefined ? null : Number(expireIn) } }
 }

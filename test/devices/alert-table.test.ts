@@ -1,12 +1,6 @@
 import t from 'tap'
 import { createPhoneParser, createRecipientReader } from '../../src/callback/recipients.ts'
-import {
-  type AlertTableDeps,
-  createRouting,
-  parseAlertTable,
-  topicsOf,
-} from '../../src/devices/alert-table.ts'
-import type { DdqMessage } from '../../src/devices/message.ts'
+import { type AlertTableDeps, parseAlertTable, topicsOf } from '../../src/devices/alert-table.ts'
 import { quote } from '../../src/language/sentence.ts'
 
 const reader = createRecipientReader(createPhoneParser({ countries: new Set(['CN']) }))
@@ -101,7 +95,7 @@ t.test('a row may be quiet for a week, and a # within a word begins no remark', 
   t.match(problems('alert * 10081 - ops@example.com'), [/the minutes must be a whole number from 0/])
 })
 
-t.test('the rows say which topics are subscribed to, and which products are of interest', async t => {
+t.test('the rows say which topics are subscribed to', async t => {
   const { rows } = parseAlertTable(
     'state p1 5 - a@b.com; state 7 5 - b@b.com; alert p1 5 - a@b.com; alert p1 9 en b@b.com; alert * 9 - c@b.com',
     deps,
@@ -111,12 +105,6 @@ t.test('the rows say which topics are subscribed to, and which products are of i
     '/device/alert/product/p1',
     '/device/alert/product/ANY',
   ])
-  const { isRouted } = createRouting(rows, fields => fields.join())
-  const of = (kind: DdqMessage['kind'], product: string | null, product_id: unknown) =>
-    isRouted({ kind, topic: '', id: null, product, payload: { product_id } } as DdqMessage)
-  const states = ['p1', 7, 'p2'].map(product => of('online-state', null, product))
-  t.same(states, [true, true, false], 'the topic of states names no product')
-  t.same([of('alert', 'p1', 'p1'), of('alert', 'p2', 'p2'), of('event', 'p1', 'p1')], [true, true, false])
 })
 
 t.test('an empty table is a fault: nobody would be notified', async t => {

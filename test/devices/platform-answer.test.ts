@@ -43,10 +43,11 @@ t.test('a result of a top-level endpoint may have a field called code', async t 
   t.same(readAnswer(200, '{"code":7,"name":"x"}', 'top-level'), { ok: true, value: { code: 7, name: 'x' } })
 })
 
-t.test('an answer that the contract does not describe is unreadable', async t => {
-  t.match(readAnswer(200, '<html>', 'envelope'), { failure: { is: 'unreadable', message: 'not JSON' } })
-  t.match(readAnswer(200, '[]', 'top-level'), { failure: { is: 'unreadable', message: 'not a JSON object' } })
-  t.match(readAnswer(200, '{"a":1}', 'envelope'), { failure: { is: 'unreadable' } })
+t.test('an answer that the contract does not describe is a failure that says so', async t => {
+  const message = 'the answer is no JSON object'
+  for (const text of ['<html>', '[]'])
+    t.match(readAnswer(200, text, 'envelope'), { failure: { is: 'refused', httpStatus: 200, message } })
+  t.match(readAnswer(200, '{"a":1}', 'envelope'), { failure: { is: 'refused', message: /not an envelope/ } })
   t.match(readAnswer(502, '<html>bad gateway</html>', 'envelope'), {
     failure: { is: 'refused', httpStatus: 502, status: 502, code: null, message: '' },
   })
@@ -75,7 +76,6 @@ t.test('a failure is described in a log line', async t => {
     [{ ...refused, code: 4_031_003, message: 'no' }, 'refused: HTTP 403, code 4031003, no'],
     [{ ...refused, code: null, message: '' }, 'refused: HTTP 403, code none'],
     [{ is: 'unreachable', message: quote('ECONNREFUSED') }, 'ECONNREFUSED'],
-    [{ is: 'unreadable', httpStatus: 200, message: 'not JSON' }, 'answered HTTP 200, not JSON'],
   ] as const)
     t.equal(String(describeFailure(failure)), words)
 })

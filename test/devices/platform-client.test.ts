@@ -140,11 +140,11 @@ t.test('a missing answer is a failure with its reason', async t => {
   await slow.close()
 })
 
-t.test('a login without a token is unreadable', async t => {
+t.test('a login without a token is a failure', async t => {
   const bodies = ['{"user_id":5}', '{"access_token":"","user_id":5}', '{"access_token":"x"}', '"x"', 'x']
   const odd = createServer((_request, response) => response.end(bodies[0]))
   const client = createPlatformClient({ baseUrl: `http://127.0.0.1:${await listen(t, odd)}` })
   for (; bodies.length > 0; bodies.shift())
-    t.match(await client.userAuth(byEmail), { ok: false, failure: { is: 'unreadable' } }, bodies[0] ?? '')
+    t.match(await client.userAuth(byEmail), { ok: false, failure: { is: 'refused' } }, bodies[0] ?? '')
   await client.close()
 })
