@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type Sentence, say } from '../language/sentence.ts'
 import { type Int, parseExactly } from '../runtime/exact-json.ts'
-import { filledTextOf, objectOf } from '../runtime/json-object.ts'
+import { filledTextOf, isObject, type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { tellSchemaFault } from '../runtime/yaml-text.ts'
 import { BrokenStream } from './splitter.ts'
 
@@ -161,31 +161,24 @@ export function isOnline(flag: TopicPayload<'online-state'>['is_online']): boole
   return flag === true || ['1', 'true', 'online'].includes(String(flag))
 }
 
-const MOST_KEYS = 12
-const MOST_SHAPE_DEPTH = 3
+/** A shape is cut at so many characters. */
+const LONGEST_SHAPE = 500
 
 /**
- * The form of a value without what is in it, for logs: `{topic: string, payload: {device: {id: null}}}`. Keys that are
- * no plain names are not repeated, since they may be data, too.
+ * The form of a value without what is in it, for logs: `{"topic":"string","payload":{"device":{"id":null}}}`, of a list its first
+ * item. Keys that are no plain names are not repeated, since they may be data, too.
  */
-export function describeShape(value: unknown, depth = 0): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) {
-    if (value.length === 0) return '[]'
-    return depth >= MOST_SHAPE_DEPTH
-      ? '[…]'
-      : `[${describeShape(value[0], depth + 1)}${value.length > 1 ? ', …' : ''}]`
-  }
-  if (typeof value !== 'object') return typeof value
-  if (depth >= MOST_SHAPE_DEPTH) return '{…}'
-  const keys = Object.keys(value)
-  const members = keys
-    .slice(0, MOST_KEYS)
-    .map(
-      key =>
-        `${/^[A-Za-z_]\w{0,31}$/.test(key) ? key : '?'}: ${describeShape(Reflect.get(value, key), depth + 1)}`,
-    )
-  return `{${members.join(', ')}${keys.length > MOST_KEYS ? ', …' : ''}}`
+function describeShape(value: unknown): string {
+  const shape = JSON.stringify(value, (_key, each: unknown) => {
+    if (Array.isArray(each)) return each.slice(0, 1) as readonly unknown[]
+    if (!isObject(each)) return each === null ? null : typeof each
+    const names = Object.entries(each).map(([name, of]) => [
+      /^[A-Za-z_]\w{0,31}$/.test(name) ? name : '?',
+      of,
+    ])
+    return Object.fromEntries(names) as JsonObject
+  })
+  return shape.length > LONGEST_SHAPE ? `${shape.slice(0, LONGEST_SHAPE)}…` : shape
 }
 
 interface Received<K, P> {

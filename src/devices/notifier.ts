@@ -8,7 +8,7 @@ import { retry } from '../runtime/retry.ts'
 import { showLocalTimes } from '../runtime/terminal.ts'
 import { type AlertRow, type Notification, notificationsFor } from './alert-table.ts'
 import type { DdqMessage } from './message.ts'
-import { createRecoveryTimes, occurrencesOf } from './occurrence.ts'
+import { occurrencesOf } from './occurrence.ts'
 import type { AlertMemory, SuppressionReason } from './suppression.ts'
 import { decideSuppression, parseMemory, serializeMemory, updateMemory } from './suppression.ts'
 
@@ -115,7 +115,6 @@ interface Prepared {
  */
 function createDispatch(options: NotifierOptions, signal: AbortSignal) {
   const { outbox, clock, emit, retryMs = 1000 } = options
-  const recoveries = createRecoveryTimes()
 
   /** Calls the store until it takes it: an alert is not given up because a disk is full. */
   function callStore<T>(doing: string, call: () => Promise<T>): Promise<T> {
@@ -137,7 +136,6 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
       if (prepared.has(memoName)) break
       const memory = parseMemory(memos.get(memoName))
       const decision = await decide(notification, memory)
-      recoveries.record(occurrence)
       done += 1
       if (decision !== 'send') {
         emit({ type: 'alert-suppressed', why: decision, channel: recipient.channel, kind: occurrence.kind })
@@ -154,7 +152,6 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
     { occurrence, row }: Notification,
     memory: AlertMemory | null,
   ): Promise<SuppressionReason | 'send'> {
-    if (recoveries.isAlreadyOver(occurrence)) return 'outdated'
     const decision = decideSuppression(memory, occurrence, row.everyMs, clock.now())
     if (decision !== 'send' || occurrence.is === 'alarm' || memory === null) return decision
     const alarm = await callStore('find', () => outbox.queries.findMessage(memory.messageId))

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Publication } from '../../sandbox/emulator/ddq-broker.ts'
 import { createDeviceReporter, DEVICES, RULES } from '../../sandbox/emulator/device-simulator.ts'
 import { parseMessage } from '../../src/devices/message.ts'
-import { createRecoveryTimes, type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
+import { type Occurrence, occurrencesOf } from '../../src/devices/occurrence.ts'
 import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 
 const at = Date.UTC(2026, 10, 20, 14, 32, 5, 120)
@@ -149,35 +149,6 @@ t.test('messages without an id have the same identity when they have the same co
     only(read({ topic: each.topic, payload: each.payload })),
   )
   t.notSame(gone?.identity, back?.identity, 'of the same moment')
-})
-
-t.test('an alarm from before the newest recovery of its rule is over', async t => {
-  const of = (is: Occurrence['is'], time: number | null, more: Partial<Occurrence> = {}) => ({
-    ...only(read(reporter.online(device, is === 'recovery'))),
-    at: time,
-    ...more,
-  })
-  const recoveries = createRecoveryTimes()
-  recoveries.record(of('alarm', 50))
-  t.notOk(recoveries.isAlreadyOver(of('alarm', 10)), 'nothing has recovered')
-  recoveries.record(of('recovery', 30))
-  recoveries.record(of('recovery', 20))
-  t.ok(recoveries.isAlreadyOver(of('alarm', 29)))
-  for (const not of [
-    of('alarm', 30),
-    of('alarm', null),
-    of('recovery', 10),
-    of('alarm', 10, { product: 'p2' }),
-    of('alarm', 10, { device: '2' }),
-    of('alarm', 10, { rule: 'r' }),
-  ])
-    t.notOk(recoveries.isAlreadyOver(not))
-  recoveries.record(of('recovery', 30, { rule: 'second' }))
-  recoveries.record(of('recovery', 30))
-  const other = of('recovery', 30)
-  for (let n = 0; n < 9999; n += 1) recoveries.record({ ...other, rule: `r${n}` })
-  t.notOk(recoveries.isAlreadyOver(of('alarm', 10, { rule: 'second' })), 'the oldest is forgotten')
-  t.ok(recoveries.isAlreadyOver(of('alarm', 10)), 'and not one that recovered again')
 })
 
 t.test('attribute reports and unknown topics are no occurrence', async t => {
