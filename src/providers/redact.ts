@@ -110,7 +110,7 @@ const MOST_LAYERS = 3
 
 /**
  * Removes from a line everything that the message says: whole parameters, subject and plain text, their words, the pieces of the
- * finished text, and tokens that hold any of it in percent encoding, quoted-printable, HTML entities or base64. A code may be a
+ * finished text, and tokens that hold any of it in base64 or may hold it in another encoding. A code may be a
  * plain word, and a name always is one.
  */
 function hideMessage(line: string, message: RepeatedMessage): string {
@@ -167,18 +167,22 @@ function isPartOfWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}]/u.test(character)
 }
 
-/** Tokens that may be encoded: in any encoding three characters become four or more. */
+/** Percent encoding, quoted-printable and HTML entities: what may have them goes, whatever it says. */
+const ENCODED = /%[\da-f]{2}|=[\da-f]{2}|&#\w+;/i
+
+/** Tokens that may be base64: in it three characters become four. */
 const ENCODABLE = /\S{4,}/g
 
-/** Says whether a token says something of the message once it is decoded. @param values in lower case. */
+/** Says whether a token may say something of the message once it is decoded. @param values in lower case. */
 function holdsEncodedMessage(
   token: string,
   values: readonly string[],
   messageText: string,
   depth: number,
 ): boolean {
+  if (ENCODED.test(token)) return true
   if (depth === 0) return false
-  return decodeToken(token).some(decoded => {
+  return decodeBase64(token).some(decoded => {
     const lower = decoded.toLowerCase()
     if (values.some(value => lower.includes(value))) return true
     if (decoded.length < SHORTEST_WORD) return false
@@ -190,18 +194,9 @@ function holdsEncodedMessage(
   })
 }
 
-/** Decodes a token in every encoding that it may be in. */
-function decodeToken(token: string): readonly string[] {
+/** Decodes what may be base64 in a token. */
+function decodeBase64(token: string): readonly string[] {
   const found: string[] = []
-  if (/%[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('+', ' '), /(?:%[\da-f]{2})+/gi))
-  if (/=[\da-f]{2}/i.test(token)) found.push(decodeHex(token.replaceAll('_', ' '), /(?:=[\da-f]{2})+/gi))
-  if (/&#\w+;/.test(token))
-    found.push(
-      token.replace(/&#(?:x([\da-f]{1,6})|(\d{1,7}));/gi, (whole, hex, decimal) => {
-        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
-        return code <= 0x10ffff ? String.fromCodePoint(code) : whole
-      }),
-    )
   for (const [run] of token.matchAll(/[a-z\d+/_-]{4,}={0,2}/gi)) {
     // A piece of it may begin anywhere in a group of four.
     for (let from = 0; from < 4; from += 1) {
@@ -210,8 +205,4 @@ function decodeToken(token: string): readonly string[] {
     }
   }
   return found
-}
-
-function decodeHex(text: string, runs: RegExp): string {
-  return text.replace(runs, run => Buffer.from(run.replace(/[%=]/g, ''), 'hex').toString('utf8'))
 }
