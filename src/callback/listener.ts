@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import https from 'node:https'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
 import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -26,13 +26,6 @@ const KEEP_ALIVE_MS = 75_000
 const LAST_OCTETS_MS = 2000
 /** The time that a turn of the event loop spends on beginning handshakes, ms: each takes about one, and leads to a callback of its own. */
 const HANDSHAKES_MS = 5
-/**
- * A handshake that begins so soon did not wait, ms. When none has begun so soon for `STANDS_AFTER_MS`, and more come than begin,
- * whoever has waited longer than `LONG_MS` is given up. A burst of hundreds, after which nobody comes, is begun to its end.
- */
-const SOON_MS = 200
-const LONG_MS = 1000
-const STANDS_AFTER_MS = 2000
 /** A key of session tickets is used for so long, ms. */
 const TICKET_KEY_MS = 60 * 60_000
 /** Octets of all headers: the platform's have some 300. Node's default is twice as much. */
@@ -184,22 +177,16 @@ function endOurSide(socket: Socket): void {
  * one when all has come, when the caller closes it, or after a while.
  */
 function closeInSteps(handler: RequestListener): RequestListener {
-  const latest = new WeakMap<Socket, IncomingMessage>()
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request
     // It came behind the request whose answer was the last.
     if (socket.writableEnded) return
-    if (!latest.has(socket)) {
-      const destroySoon = socket.destroySoon.bind(socket)
-      // Node calls this once the last answer is handed over.
-      socket.destroySoon = () => {
-        const last = latest.get(socket)
-        if (last === undefined || last.complete) return destroySoon()
-        last.once('end', destroySoon)
-        endOurSide(socket)
-      }
+    // Node calls this once the last answer is handed over; of several requests it is the latest one's.
+    socket.destroySoon = () => {
+      if (request.complete) return Socket.prototype.destroySoon.call(socket)
+      request.once('end', () => Socket.prototype.destroySoon.call(socket))
+      endOurSide(socket)
     }
-    latest.set(socket, request)
     handler(request, response)
   }
 }
@@ -287,8 +274,7 @@ function destroyWithoutStacks(socket: Socket): void {
 /**
  * Begins TLS at a connection's first bytes only: its objects take 50 KB and most of the time that a connection costs,
  * and strangers who connect by ten thousands a second and say nothing would have them made. Handshakes begin in short slices of
- * the event loop, so that connections are accepted and requests are answered meanwhile. Whose caller has left has none, and when
- * more come than can be begun, those that waited are closed: the next ones are in time.
+ * the event loop, so that connections are accepted and requests are answered meanwhile. Whose caller has left has none.
  *
  * @param limitMs how long the first bytes may take; the handshake has its own limit from then on.
  */
@@ -296,7 +282,6 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
   const [beginTls] = server.listeners('connection')
   if (beginTls === undefined) throw new Error('the TLS server does not listen to its connections')
   const inSlices = createTimeSlices(HANDSHAKES_MS, monotonic, isAccepting)
-  const queue = createStandingQueue(monotonic)
   server.removeAllListeners('connection')
   server.on('connection', (socket: Socket) => {
     const giveUp = () => void socket.destroy()
@@ -306,7 +291,6 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
     socket.once('readable', () => {
       const { readableLength } = socket
       if (readableLength === 0) return giveUp()
-      const readAt = queue.enter()
       // The stream says so, too, when it ends, and then there is no more to read.
       const noteMore = () => {
         if (socket.readableLength === readableLength) giveUp()
@@ -314,7 +298,6 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
       socket.on('readable', noteMore)
       inSlices(() => {
         if (socket.destroyed) return
-        if (queue.waitsInVain(readAt)) return giveUp()
         socket.off('readable', noteMore)
         socket.setTimeout(0, giveUp)
         socket.off('error', giveUp)
@@ -322,41 +305,6 @@ function delayHandshake(server: TlsServer, limitMs: number, isAccepting: () => b
       })
     })
   })
-}
-
-/**
- * Tells of each in a queue, when its turn comes, whether it has waited in vain: the queue has been long for a while, it grows, and
- * its own wait was long. A queue that drains is good, see admission.ts.
- * @param clock ms since any origin, never going back.
- */
-export function createStandingQueue(clock: () => number) {
-  let longSince = Number.POSITIVE_INFINITY
-  let countedSince = 0
-  /** How many more have come than were begun: in this second, and in the one before. */
-  let surplus = 0
-  let lastSurplus = 0
-  const count = (step: 1 | -1): number => {
-    const now = clock()
-    if (now - countedSince >= 1000) {
-      lastSurplus = now - countedSince < 2000 ? surplus : 0
-      surplus = 0
-      countedSince = now
-    }
-    surplus += step
-    return now
-  }
-  return {
-    /** @returns when it entered */
-    enter: (): number => count(1),
-    waitsInVain(enteredAt: number): boolean {
-      const now = clock()
-      const waitedMs = now - enteredAt
-      longSince = waitedMs < SOON_MS ? Number.POSITIVE_INFINITY : Math.min(longSince, now)
-      if (waitedMs >= LONG_MS && now - longSince >= STANDS_AFTER_MS && lastSurplus + surplus > 0) return true
-      count(-1)
-      return false
-    },
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
-import { createPublicListener, createStandingQueue, renewTicketKeys } from '../../src/callback/listener.ts'
+import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { until } from '../rigs/until.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
@@ -120,30 +120,3 @@ t.test('a caller that goes on sending after its answer is hung up on', async t =
   await until(() => !socket.write(' ') || socket.destroyed, 'a write fails')
   await closed
 })
-
-t.test(
-  'one waits in vain in a queue that stands and grows, and not in one that drains after a pause',
-  async t => {
-    let now = 100_000
-    const queue = createStandingQueue(() => now)
-    const enter = (count: number) => Array.from({ length: count }, queue.enter)
-    const waitInVain = (entered: readonly number[]) => entered.filter(at => queue.waitsInVain(at)).length
-    const burst = enter(10)
-    now += 9000
-    t.equal(waitInVain(burst), 0)
-    now += 500
-    const others = enter(3)
-    now += 1600
-    t.equal(waitInVain(others), 0, 'ten have begun, and three have come')
-
-    now += 60_000
-    t.equal(waitInVain(enter(1)), 0)
-    const many = enter(10)
-    now += 1100
-    t.equal(waitInVain(many.slice(0, 1)), 0, 'it has been long for a moment only')
-    now += 2000
-    t.equal(waitInVain(many.slice(1)), 9)
-    t.equal(waitInVain(enter(1)), 0)
-    t.equal(waitInVain(many), 0, 'since one has begun at once')
-  },
-)
