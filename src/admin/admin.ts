@@ -126,7 +126,7 @@ function backupRoute(
     closeSync(openSync(copy, 'wx', 0o600))
     try {
       await backUp(copy)
-      emit({ type: 'operator-backup', operator })
+      emit({ type: 'operator', operator, did: 'backup' })
       const handle = await open(copy)
       const { size } = await handle.stat()
       return await reply

@@ -17,8 +17,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
   // A condition is logged once a minute, or sixty times a minute.
   const rarely = createThrottledLog(log, now)
   const often = createThrottledLog(log, now, OFTEN_A_MINUTE)
-  const logStore = (condition: string, doing: string, error: Error, text: string) =>
-    rarely.error(condition, () => ({ event: 'store', doing, err: describeFault(error) }), text)
   return {
     // The public listener: callbacks, what they bring, and delivery reports.
     callback({ channel, method, kind, answer, refusal, isCheck, signature, outdated, ids, tookMs }) {
@@ -77,8 +75,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         { event: 'twin', channel, kind, is: DUPLICATE_LABELS[is] },
         'the same message again: nothing new is sent',
       ),
-    superseded: ({ id, channel, kind }) =>
-      log.info({ event: 'final', id, channel, kind, state: 'superseded' }, 'superseded by a newer code'),
     unrenderable({ channel, kind, error }) {
       const line = () => ({ event: 'unrenderable', channel, kind, err: describeFault(error) })
       rarely.error(`unrenderable/${channel}/${kind}`, line, 'look at the templates')
@@ -189,8 +185,10 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       if (isSecond) log.warn(line, 'asked second: its delivery reports are late or bad, or have stopped')
       else log.info(line, 'asked in its order again')
     },
-    'store-failed': ({ doing, error }) =>
-      logStore(`store/${doing}`, doing, error, 'the store cannot take it now'),
+    'store-failed'({ doing, error }) {
+      const line = () => ({ event: 'store', doing, err: describeFault(error) })
+      rarely.error(`store/${doing}`, line, 'the store cannot take it now')
+    },
     'store-loss'({ messages, from, until }) {
       const [after, last] = [from, until].map(at => (at === null ? null : new Date(at).toISOString()))
       log.error(
@@ -226,21 +224,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
       log.info({ event: 'alert', id, channel, kind, to, device }, 'an alert is queued'),
     'alert-suppressed': ({ why, channel, kind }) =>
       log.debug({ event: 'alert', channel, kind, why }, 'an alert is suppressed'),
-    'alert-over-quota'({ channel, kind, quota }) {
-      const line = { event: 'over-quota', channel, kind, quota }
-      rarely.warn(`alert-quota/${channel}/${quota}`, line, 'a quota holds alerts back')
-    },
-    'alert-unrenderable'({ channel, kind, error }) {
-      const line = { event: 'unrenderable', channel, kind, err: error.name }
-      rarely.error(`alert-unrenderable/${channel}/${kind}`, line, 'look at the templates')
-    },
-    'alert-store-failed': ({ doing, error }) =>
-      logStore(
-        `alert-store/${doing}`,
-        doing,
-        error,
-        'the store cannot take alerts now: device messages wait',
-      ),
 
     // How other machines are told; never the URL, which may hold a key.
     'webhooks-posted'({ result, events, reason }) {
@@ -256,8 +239,6 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         { event: 'webhooks', result: 'dropped', events: count },
         'events were dropped untold: the oldest of too many, or too old',
       ),
-    'webhooks-store-failed': ({ error }) =>
-      logStore('webhooks/store', 'webhooks', error, 'the store cannot be asked for events now'),
 
     'robot-posted'({ robot, alarms, outcome, isDropped }) {
       const line = { event: 'robot', robot, alarms, outcome: outcome.is }
@@ -278,12 +259,8 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         'somebody was not let in to the private listener',
       )
     },
-    'operator-backup': ({ operator }) =>
-      log.info({ event: 'operator', operator, did: 'backup' }, 'a copy of the store was taken'),
-    'operator-forgot': ({ operator, messages }) =>
-      log.info({ event: 'operator', operator, did: 'forget', messages }, 'a recipient was forgotten'),
-    'operator-action': ({ operator, action, channel, kind, ids }) =>
-      log.info({ event: 'operator', operator, did: action, channel, kind, ids }, `${action} in the console`),
+    operator: ({ type: _type, ...line }) =>
+      log.info({ event: 'operator', ...line }, `${line.did} by an operator`),
   }
 }
 

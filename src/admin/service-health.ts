@@ -160,7 +160,6 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       providers.set(event.provider, statusAfter(providers.get(event.provider), event, now()))
     },
     'over-quota': countIn('heldBack'),
-    'alert-over-quota': countIn('heldBack'),
     'near-quota': countIn('nearing'),
     newcomer({ callingCode, use }) {
       const { newcomers } = channels.sms
@@ -178,6 +177,8 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }
     },
     'store-failed'({ doing, error }) {
+      // Callbacks are taken without these.
+      if (doing === 'alerts' || doing === 'webhooks') return
       storeFailure = { at: now(), doing, message: wordsOf(error) }
     },
   }

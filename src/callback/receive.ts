@@ -148,7 +148,7 @@ function handOver(
   if (result.is === 'stored') {
     for (const older of result.superseded) {
       options.verdicts.announce(older, { is: 'final', state: 'superseded', answer: null })
-      emit({ type: 'superseded', id: older, channel, kind })
+      emit({ type: 'final', id: older, channel, kind, state: 'superseded', answer: null })
     }
     for (const quota of result.nearing ?? []) emit({ type: 'near-quota', channel, quota, to: message.masked })
     const { newcomers: use } = result

@@ -38,7 +38,7 @@ export function createAlerts(options: AlertsOptions) {
     takeLease,
     ...LEASE_TIMINGS,
     now: ddq.now,
-    onError: error => emit({ type: 'alert-store-failed', doing: 'lead', error }),
+    onError: error => emit({ type: 'store-failed', doing: 'alerts', error }),
     onChange(isLeader) {
       emit({ type: 'ddq-leader', leads: isLeader })
       if (isLeader) client.start()

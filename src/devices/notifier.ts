@@ -117,10 +117,10 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
   const { outbox, clock, emit, retryMs = 1000 } = options
 
   /** Calls the store until it takes it: an alert is not given up because a disk is full. */
-  function callStore<T>(doing: string, call: () => Promise<T>): Promise<T> {
+  function callStore<T>(call: () => Promise<T>): Promise<T> {
     const waitAfter = (error: unknown) => {
       if (!isPassing(error)) return null
-      emit({ type: 'alert-store-failed', doing, error })
+      emit({ type: 'store-failed', doing: 'alerts', error })
       return retryMs
     }
     return retry(call, waitAfter, signal)
@@ -128,7 +128,7 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
 
   async function dispatch(batch: readonly Notification[]): Promise<number> {
     const names = [...new Set(batch.map(({ memoName }) => memoName))]
-    const memos = await callStore('read notes', () => outbox.memos.readMemos(names))
+    const memos = await callStore(() => outbox.memos.readMemos(names))
     const prepared = new Map<string, Prepared>()
     let done = 0
     for (const notification of batch) {
@@ -154,14 +154,12 @@ function createDispatch(options: NotifierOptions, signal: AbortSignal) {
   ): Promise<SuppressionReason | 'send'> {
     const decision = decideSuppression(memory, occurrence, row.everyMs, clock.now())
     if (decision !== 'send' || occurrence.is === 'alarm' || memory === null) return decision
-    const alarm = await callStore('find', () => outbox.queries.findMessage(memory.messageId))
+    const alarm = await callStore(() => outbox.queries.findMessage(memory.messageId))
     return alarm !== null && UNDELIVERED.includes(alarm.state) ? 'not-alarmed' : 'send'
   }
 
   async function store(prepared: readonly Prepared[]): Promise<void> {
-    const answers = await callStore('accept', () =>
-      outbox.accept(prepared.map(({ acceptance }) => acceptance)),
-    )
+    const answers = await callStore(() => outbox.accept(prepared.map(({ acceptance }) => acceptance)))
     prepared.forEach((each, at) => reportOutcome(each, answers[at], emit))
     const channels = new Set(prepared.map(({ notification }) => notification.recipient.channel))
     for (const channel of channels) options.wake(channel)
@@ -202,12 +200,8 @@ function prepare(
   try {
     render(message)
   } catch (error) {
-    emit({
-      type: 'alert-unrenderable',
-      channel,
-      kind,
-      error: error instanceof Error ? error : new Error('unknown fault'),
-    })
+    const fault = error instanceof Error ? error : new Error('unknown fault')
+    emit({ type: 'unrenderable', channel, kind, error: fault })
     return null
   }
   const updated = updateMemory(memory, occurrence, row.everyMs, now, message.id)
@@ -230,7 +224,7 @@ function reportOutcome(
   const { channel, masked: to } = notification.recipient
   const { kind, device } = notification.occurrence
   const { id } = acceptance.message
-  if (accepted?.is === 'over-quota') emit({ type: 'alert-over-quota', channel, kind, quota: accepted.quota })
+  if (accepted?.is === 'over-quota') emit({ type: 'over-quota', channel, kind, quota: accepted.quota, to })
   // A message that an earlier try stored, whose commit was not confirmed to us, is its own duplicate.
   else if (accepted?.is === 'stored' || (accepted?.is === 'in-progress' && accepted.id === id))
     emit({ type: 'alert-sent', id, channel, kind, to, device })

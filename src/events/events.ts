@@ -46,7 +46,7 @@ type CallbackEvent =
   /** Something else was asked for: no such path, no such method, or bytes that are not HTTP. */
   | { readonly type: 'stray-request'; readonly answer: Answered }
   | (MessageKind & { readonly type: 'unrenderable'; readonly error: Error })
-  /** A quota refused a message. */
+  /** A quota refused a message, or a device alert. */
   | (MessageKind & {
       readonly type: 'over-quota'
       readonly quota: string
@@ -58,8 +58,6 @@ type CallbackEvent =
   /** An SMS is for a number to which nothing was delivered on an earlier day. `use`: how many are, of its calling code and an hour. */
   | { readonly type: 'newcomer'; readonly callingCode: string; readonly use: number }
   | (MessageKind & { readonly type: 'duplicate'; readonly is: 'in-progress' | 'finished' })
-  /** A newer code ended a message. */
-  | (MessageName & { readonly type: 'superseded' })
   /** The fate of a provider's delivery report; `forged`: its signature was wrong, and nothing else of it was read. */
   | (Pick<DeliveryReport, 'channel' | 'id' | 'status' | 'errorCode' | 'fault' | 'reply'> & {
       readonly type: 'receipt'
@@ -174,9 +172,6 @@ type AlertEvent =
       readonly type: 'alert-suppressed'
       readonly why: 'quiet' | 'not-alarmed' | 'outdated' | 'repeated' | 'bounced' | 'held'
     })
-  | (MessageKind & { readonly type: 'alert-over-quota'; readonly quota: string })
-  | (MessageKind & { readonly type: 'alert-unrenderable'; readonly error: Error })
-  | { readonly type: 'alert-store-failed'; readonly doing: string; readonly error: Error }
 
 /** The mailbox that mails come back to. */
 type BounceEvent =
@@ -195,7 +190,6 @@ type WebhookEvent =
     }
   /** Events were dropped, because they had waited too long or too many waited. */
   | { readonly type: 'webhooks-dropped'; readonly count: number }
-  | { readonly type: 'webhooks-store-failed'; readonly error: Error }
 
 /** Robots of groups, which are told of alarms. */
 interface RobotEvent {
@@ -212,7 +206,8 @@ type SystemEvent =
   /** The store could not take something. */
   | {
       readonly type: 'store-failed'
-      readonly doing: 'accept' | 'claim' | 'begin' | 'settle'
+      /** `alerts`, `webhooks`: what device alerts and events need of it. */
+      readonly doing: 'accept' | 'claim' | 'begin' | 'settle' | 'alerts' | 'webhooks'
       readonly error: Error
     }
   /** Something began that somebody should know, or is over: src/admin/facts.ts has all of them, and their sentences. */
@@ -249,20 +244,18 @@ export type AdminRefusal = (typeof ADMIN_REFUSALS)[number]
 type AdminEvent =
   /** A request to the private listener was refused. */
   | { readonly type: 'admin-refused'; readonly reason: AdminRefusal }
-  /** An operator took a copy of the store. */
-  | { readonly type: 'operator-backup'; readonly operator: string }
-  /** An operator had so many messages of a recipient forgotten. */
-  | { readonly type: 'operator-forgot'; readonly operator: string; readonly messages: number }
-  /** An operator did something in the console. */
+  /** An operator did something: took a copy of the store, had a recipient forgotten, or pressed a button of the console. */
   | {
-      readonly type: 'operator-action'
+      readonly type: 'operator'
       /** A name of ADMIN_TOKENS, with `/` and the user for whom it asked; `admin` has the password without a name, and `local` needed none. */
       readonly operator: string
-      readonly action: 'retry' | 'cancel' | 'test-send' | 'allow-again'
-      readonly channel: Channel
-      readonly kind: string
+      readonly did: 'backup' | 'forget' | 'retry' | 'cancel' | 'test-send' | 'allow-again'
+      /** How many messages were forgotten. */
+      readonly messages?: number
       /** The messages it was done to, or that it made. */
-      readonly ids: readonly string[]
+      readonly channel?: Channel
+      readonly kind?: string
+      readonly ids?: readonly string[]
     }
 
 /**

@@ -66,7 +66,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       for (const { provider, channel, breaker } of isLeader ? options.providers() : [])
         changes.note(provider, channel, breaker === 'closed')
     },
-    onError: error => emit({ type: 'webhooks-store-failed', error }),
+    onError: error => emit({ type: 'store-failed', doing: 'webhooks', error }),
   })
 
   /** @returns after how long to go on, ms. */
@@ -80,7 +80,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       return (await dispatcher.dispatchNext()) ? 0 : POLL_MS
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      emit({ type: 'webhooks-store-failed', error })
+      emit({ type: 'store-failed', doing: 'webhooks', error })
       return STORE_RETRY_MS
     }
   }

@@ -103,17 +103,17 @@ t.test(
         },
         actions: { retryMessage: act, allowAgain: act, cancelMessage: act },
         tryNow: (channel: string) => events.push(`try ${channel}`),
-        emit: (event: { type: string; action?: string; state?: string }) =>
-          events.push(`${event.type} ${event.action ?? event.state}`),
+        emit: (event: { type: string; did?: string; state?: string }) =>
+          events.push(`${event.type} ${event.did ?? event.state}`),
       } as unknown as ConsoleOptions
       const asked = { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {} } as const
       const response = await page?.handle({ ...asked, fields: { do: action } }, options)
       t.same(response, { is: 'redirect', to: '/console/messages/a1' })
       return events
     }
-    t.same(await done(true, 'retry'), ['try sms', 'operator-action retry'])
-    t.same(await done(true, 'allow'), ['operator-action allow-again'])
-    t.same(await done(true, 'cancel'), ['operator-action cancel', 'final superseded'])
+    t.same(await done(true, 'retry'), ['try sms', 'operator retry'])
+    t.same(await done(true, 'allow'), ['operator allow-again'])
+    t.same(await done(true, 'cancel'), ['operator cancel', 'final superseded'])
     for (const action of ['retry', 'allow', 'cancel']) t.same(await done(false, action), [], action)
     t.same(await done(true, 'delete'), [])
   },

@@ -60,9 +60,13 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   ],
   'stray-request': [{ type: 'stray-request', answer: { err_code: 4041000, err_msg: 'no such path' } }],
   unreadable: [{ type: 'unreadable', id: 'a1', channel: 'sms', kind: 'login-code' }],
-  unrenderable: [{ type: 'unrenderable', channel: 'email', kind: 'activation-code', error }],
+  unrenderable: [
+    { type: 'unrenderable', channel: 'email', kind: 'activation-code', error },
+    { type: 'unrenderable', channel: 'email', kind: 'device-offline', error },
+  ],
   'over-quota': [
     { type: 'over-quota', channel: 'sms', kind: 'login-code', quota: 'recipient-day', to: '+86*******8000' },
+    { type: 'over-quota', channel: 'email', kind: 'device-alert', quota: 'email-minute', to: 'a***' },
   ],
   fact: [
     {
@@ -90,7 +94,6 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'duplicate', channel: 'email', kind: 'activation-code', is: 'in-progress' },
     { type: 'duplicate', channel: 'sms', kind: 'login-code', is: 'finished' },
   ],
-  superseded: [{ type: 'superseded', id: 'a1', channel: 'email', kind: 'activation-code' }],
   'receipt-state': [{ type: 'receipt-state', path: '/receipt/g', state: 'HELD' }],
   receipt: [
     { ...receipt, status: 'delivered', result: 'recorded' },
@@ -188,7 +191,6 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     },
   ],
   'webhooks-dropped': [{ type: 'webhooks-dropped', count: 500 }],
-  'webhooks-store-failed': [{ type: 'webhooks-store-failed', error: new Error('no room') }],
   'bounce-mailbox': [
     { type: 'bounce-mailbox', is: 'open' },
     { type: 'bounce-mailbox', is: 'failed', reason: 'the login is refused' },
@@ -200,27 +202,18 @@ const EVERY_EVENT: { readonly [T in EventType]: readonly EventOf<T>[] } = {
     { type: 'alert-suppressed', why: 'quiet', channel: 'sms', kind: 'device-alert' },
     { type: 'alert-suppressed', why: 'repeated', channel: 'sms', kind: 'device-alert' },
   ],
-  'alert-over-quota': [
-    { type: 'alert-over-quota', channel: 'email', kind: 'device-alert', quota: 'email-minute' },
+  'store-failed': [
+    { type: 'store-failed', doing: 'settle', error },
+    { type: 'store-failed', doing: 'alerts', error },
   ],
-  'alert-unrenderable': [{ type: 'alert-unrenderable', channel: 'email', kind: 'device-offline', error }],
-  'alert-store-failed': [{ type: 'alert-store-failed', doing: 'accept', error }],
-  'store-failed': [{ type: 'store-failed', doing: 'settle', error }],
   'store-loss': [{ type: 'store-loss', messages: 12, from: 0, until: 1000, noticedAt: 61_000 }],
   'store-commit': [{ type: 'store-commit', ms: 4, calls: 3 }],
   fault: [{ type: 'fault', error }],
   'admin-refused': [{ type: 'admin-refused', reason: 'wrong-token' }],
-  'operator-backup': [{ type: 'operator-backup', operator: 'ann' }],
-  'operator-forgot': [{ type: 'operator-forgot', operator: 'ann', messages: 3 }],
-  'operator-action': [
-    {
-      type: 'operator-action',
-      operator: 'ann',
-      action: 'retry',
-      channel: 'sms',
-      kind: 'login-code',
-      ids: ['a1'],
-    },
+  operator: [
+    { type: 'operator', operator: 'ann', did: 'backup' },
+    { type: 'operator', operator: 'ann', did: 'forget', messages: 3 },
+    { type: 'operator', operator: 'ann', did: 'retry', channel: 'sms', kind: 'login-code', ids: ['a1'] },
   ],
 }
 

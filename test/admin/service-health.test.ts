@@ -128,10 +128,10 @@ t.test('what quotas hold back is counted for each, in their order, and so is wha
   let now = 0
   const health = createServiceHealth(() => (now += 1000))
   for (const quota of ['sms-minute', 'sms-day', 'sms-minute'])
-    health.handlers['alert-over-quota']?.({ type: 'alert-over-quota', channel: 'sms', kind: 'k', quota })
+    health.handlers['over-quota']?.({ type: 'over-quota', channel: 'sms', kind: 'k', quota, to: '+86****' })
   t.same(health.ofChannel('sms').heldBack, [
-    { quota: 'sms-minute', count: 2, lastAt: 3000 },
-    { quota: 'sms-day', count: 1, lastAt: 2000 },
+    { quota: 'sms-minute', to: '+86****', count: 2, lastAt: 3000 },
+    { quota: 'sms-day', to: '+86****', count: 1, lastAt: 2000 },
   ])
   t.same(health.ofChannel('email').heldBack, [])
   t.equal(health.unreadable(), null)

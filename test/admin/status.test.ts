@@ -338,7 +338,7 @@ t.test('counts cover whole minutes; somebody is forgotten, what waits first', as
   t.match(await call('forgetRecipient', { token, body: { recipient: 'x' } }), {
     body: { messages: 2, live: 1 },
   })
-  t.same(did, ['summary 420000', 'final a sms k superseded ', 'forget one', 'operator-forgot ann 2'])
+  t.same(did, ['summary 420000', 'final a sms k superseded ', 'forget one', 'operator ann forget 2'])
 })
 
 t.test(

@@ -109,7 +109,7 @@ function open(given: Given = {}) {
         'over-quota': () => void calls.push('over-quota'),
         'near-quota': () => void calls.push('near-quota'),
         duplicate: ({ is }) => void calls.push(is),
-        superseded: ({ id }) => void calls.push(`superseded ${id}`),
+        final: ({ id, state }) => void calls.push(`${state} ${id}`),
         'store-failed': ({ error }) => void calls.push(error.name),
         unrenderable: () => void calls.push('unrenderable'),
       },

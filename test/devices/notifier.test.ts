@@ -203,7 +203,7 @@ t.test('an alert over a quota counts as not sent', async t => {
   const { take, notifications, reporter, events, clock } = await rig(t, { charges: () => [charge] })
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
   t.equal((await notifications()).length, 1)
-  t.match(events, [{ type: 'alert-sent' }, { type: 'alert-over-quota', quota: 'email-minute' }])
+  t.match(events, [{ type: 'alert-sent' }, { type: 'over-quota', quota: 'email-minute' }])
   await take(reporter.alert(second, false, { rule }))
   t.equal((await notifications()).length, 1, 'no recovery')
   clock.advance(2 * MINUTE)
@@ -251,7 +251,7 @@ t.test('an alert that cannot be rendered is reported, and holds nothing up', asy
   })
   await take(reporter.alert(device, true, { rule }))
   t.same(await notifications(), [])
-  t.match(events, [{ type: 'alert-unrenderable', kind: 'device-alert', error: TypeError }])
+  t.match(events, [{ type: 'unrenderable', kind: 'device-alert', error: TypeError }])
 })
 
 t.test('alerts wait while the store cannot take them; then each is sent once', async t => {
@@ -270,7 +270,7 @@ t.test('alerts wait while the store cannot take them; then each is sent once', a
   await take(reporter.alert(device, true, { rule }), reporter.alert(second, true, { rule }))
   await until(() => events.some(({ type }) => type === 'alert-sent'), 'they are stored')
   t.equal((await notifications()).length, 2)
-  t.equal(events.filter(({ type }) => type === 'alert-store-failed').length, 5)
+  t.equal(events.filter(({ type }) => type === 'store-failed').length, 5)
 })
 
 t.test('a storm slows the platform down instead of filling memory', async t => {

@@ -79,7 +79,7 @@ t.test('a store that fails is asked again, and a change of a provider is not for
   await until(() => bodies.length === 1, 'how smtp is at the start')
   state.fails = true
   webhooks.noteBreaker({ ...BREAKER, state: 'closed' })
-  await until(() => emitted.some(({ type }) => type === 'webhooks-store-failed'), 'it failed')
+  await until(() => emitted.some(({ type }) => type === 'store-failed'), 'it failed')
   state.fails = false
   await until(() => bodies.length === 2, 'told after all')
   t.match(bodies[1], 'provider.up')

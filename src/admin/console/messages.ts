@@ -1,3 +1,4 @@
+import type { EventOf } from '../../events/events.ts'
 import { type Sentence, say, tellAll, term, unpackWords } from '../../language/sentence.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
 import { FINAL_STATES, LIVE_STATES, type MessageView } from '../../outbox/outbox.ts'
@@ -182,6 +183,18 @@ async function showMessage({ params }: PageRequest, { view }: ConsoleOptions): P
   }
 }
 
+interface Button {
+  readonly action: 'retryMessage' | 'allowAgain' | 'cancelMessage'
+  readonly did: EventOf<'operator'>['did']
+}
+
+/** What a message's page has buttons for. */
+const BUTTONS = new Map<string, Button>([
+  ['retry', { action: 'retryMessage', did: 'retry' }],
+  ['allow', { action: 'allowAgain', did: 'allow-again' }],
+  ['cancel', { action: 'cancelMessage', did: 'cancel' }],
+])
+
 async function actOnMessage(
   { operator, params, fields }: PageRequest,
   { view, actions, emit, tryNow }: ConsoleOptions,
@@ -189,16 +202,12 @@ async function actOnMessage(
   const row = await view.queries.findMessage(params['id'] ?? '')
   if (row === null) return NOT_FOUND
   const { id, channel, kind } = row
-  const action = fields['do']
-  if (action === 'retry' && (await actions.retryMessage(id))) {
-    tryNow(channel)
-    emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
-  }
-  if (action === 'allow' && (await actions.allowAgain(id)))
-    emit({ type: 'operator-action', operator, action: 'allow-again', channel, kind, ids: [id] })
-  if (action === 'cancel' && (await actions.cancelMessage(id))) {
-    emit({ type: 'operator-action', operator, action, channel, kind, ids: [id] })
-    emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
+  const button = BUTTONS.get(fields['do'] ?? '')
+  if (button !== undefined && (await actions[button.action](id))) {
+    const { did } = button
+    if (did === 'retry') tryNow(channel)
+    emit({ type: 'operator', operator, did, channel, kind, ids: [id] })
+    if (did === 'cancel') emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
   }
   return { is: 'redirect', to: `${PLACE}/${id}` }
 }

@@ -37,7 +37,7 @@ async function sendTest({ operator, fields }: PageRequest, options: ConsoleOptio
     testBody(kind, to, options.view.now(), options.sampleLanguage),
   )
   const { ids } = answer
-  options.emit({ type: 'operator-action', operator, action: 'test-send', channel, kind: name, ids })
+  options.emit({ type: 'operator', operator, did: 'test-send', channel, kind: name, ids })
   return sendPage(options, resultLine(name, answer))
 }
 

@@ -1,5 +1,6 @@
 import { ADMIN_REFUSALS, type EventOf, type EventType } from '../../events/events.ts'
 import { messageKinds, PLAIN_KIND } from '../../messages/kinds.ts'
+import type { NewMessage } from '../../messages/message.ts'
 import { quotasOf } from '../../messages/quotas.ts'
 import { FAULT_VERDICTS, FINAL_STATES } from '../../outbox/outbox.ts'
 import { RECEIPT_STATUSES } from '../../outbox/receipt-order.ts'
@@ -41,7 +42,8 @@ const KINDS: readonly Labels[] = [
   ...messageKinds.map(({ channel, name }) => ({ channel, kind: name })),
   ...CHANNELS.map(channel => ({ channel, kind: PLAIN_KIND })),
 ]
-const DEVICE_KINDS = KINDS.filter(({ kind }) => kind?.startsWith('device-'))
+const isOfDevice = (kind = '') => kind.startsWith('device-')
+const DEVICE_KINDS = KINDS.filter(({ kind }) => isOfDevice(kind))
 
 /** Every combination of the values of these labels. */
 function combine(values: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
@@ -123,10 +125,7 @@ export const COUNTERS: readonly CounterRow[] = [
     help: 'Messages by their final state.',
     labels: ['channel', 'kind', 'state'],
     initial: extend(KINDS, 'state', FINAL_STATES),
-    count: {
-      final: ({ channel, kind, state }) => ({ channel, kind, state }),
-      superseded: ({ channel, kind }) => ({ channel, kind, state: 'superseded' }),
-    },
+    count: { final: ({ channel, kind, state }) => ({ channel, kind, state }) },
   },
   {
     name: 'unreadable_total',
@@ -144,7 +143,7 @@ export const COUNTERS: readonly CounterRow[] = [
   },
   {
     name: 'over_quota_total',
-    help: 'Messages that a quota held back.',
+    help: 'Messages and device alerts that a quota held back.',
     labels: ['channel', 'quota'],
     initial: CHANNELS.flatMap(channel => combine({ channel: [channel], quota: quotasOf(channel) })),
     count: { 'over-quota': ({ channel, quota }) => ({ channel, quota }) },
@@ -175,7 +174,7 @@ export const COUNTERS: readonly CounterRow[] = [
     name: 'store_failures_total',
     help: 'Times the store could not take something.',
     labels: ['doing'],
-    initial: combine({ doing: ['accept', 'claim', 'begin', 'settle'] }),
+    initial: combine({ doing: ['accept', 'claim', 'begin', 'settle', 'alerts', 'webhooks'] }),
     count: { 'store-failed': ({ doing }) => ({ doing }) },
   },
   {
@@ -267,6 +266,11 @@ export const HISTOGRAMS: readonly HistogramRow[] = [
   },
 ]
 
+/** The labels of a device alert; null: it is another message. */
+function ofDevice({ channel, kind }: Pick<NewMessage, 'channel' | 'kind'>, result: string): Labels | null {
+  return isOfDevice(kind) ? { channel, kind, result } : null
+}
+
 /** Metrics of device alerts: present only when these are on. */
 export const ALERT_COUNTERS: readonly CounterRow[] = [
   {
@@ -305,8 +309,8 @@ export const ALERT_COUNTERS: readonly CounterRow[] = [
     count: {
       'alert-sent': ({ channel, kind }) => ({ channel, kind, result: 'told' }),
       'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),
-      'alert-over-quota': ({ channel, kind }) => ({ channel, kind, result: 'over-quota' }),
-      'alert-unrenderable': ({ channel, kind }) => ({ channel, kind, result: 'unrenderable' }),
+      'over-quota': message => ofDevice(message, 'over-quota'),
+      unrenderable: message => ofDevice(message, 'unrenderable'),
     },
   },
 ]

@@ -128,7 +128,7 @@ const OPERATIONS: readonly Operation[] = [
           emit({ type: 'final', id, channel, kind, state: 'superseded', answer: null })
       const messages = await actions.forgetRecipient(recipientHash)
       const live = (await listMessages(filter)).messages.length
-      emit({ type: 'operator-forgot', operator, messages })
+      emit({ type: 'operator', operator, did: 'forget', messages })
       return { messages, live }
     },
   },
