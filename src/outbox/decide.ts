@@ -207,7 +207,7 @@ function takeLease(work: UnitOfWork, row: Row, lease: Lease): void {
   changeState(work, row, stateAtClaim(row))
   row.leaseToken = lease.token
   row.leaseUntil = lease.until
-  row.begun = !work.marksAttempts
+  row.begun = false
   row.attemptedBy = null
 }
 

@@ -28,6 +28,10 @@ export interface Operations {
     takes: { now: number; channel: Channel; limit: number; leaseMs: number; passOver: readonly string[] }
     gives: Claim
   }
+  beginAttempt: {
+    takes: { id: string; token: string; provider?: string | undefined }
+    gives: 'outdated' | undefined
+  }
   settle: { takes: { now: number; id: string; token: string; settlement: Settlement }; gives: Settled }
   writeReceipt: { takes: DeliveryReport; gives: KeptReport }
   retryMessage: { takes: { now: number; id: string }; gives: boolean }
@@ -79,5 +83,5 @@ export function isWriting(name: OperationName): boolean {
 }
 
 /** The operations of which calls of one kind share a commit on a shared store; the others are rare. */
-export type SharedName = 'accept' | 'claim' | 'settle' | 'writeReceipt'
+export type SharedName = 'accept' | 'beginAttempt' | 'claim' | 'settle' | 'writeReceipt'
 export type OwnName = Exclude<OperationName, SharedName>

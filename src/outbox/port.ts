@@ -9,7 +9,7 @@ import { BOUNCED, StoreUnavailable } from './outbox.ts'
 export function createPort(
   call: CallStore,
   { clock, log = () => {}, keepsEvents = false }: Pick<StoreOptions, 'clock' | 'log' | 'keepsEvents'>,
-): Omit<Outbox, 'beginAttempt' | 'close'> {
+): Omit<Outbox, 'close'> {
   /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
   async function accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]> {
     try {
@@ -53,6 +53,9 @@ export function createPort(
     accept,
     claim: (channel, limit, leaseMs, passOver = []) =>
       call('claim', { now: clock.now(), channel, limit, leaseMs, passOver }),
+    // A message whose attempt began when it was accepted has its mark already.
+    beginAttempt: (id, { token, begins: hasBegun }, provider) =>
+      hasBegun === true && provider === undefined ? undefined : call('beginAttempt', { id, token, provider }),
     settle,
     writeReceipt,
     memos: { readMemos: names => call('readMemos', { names }), writeMemo: memo => call('writeMemo', memo) },

@@ -33,8 +33,6 @@ export type Receipt = NonNullable<MessageView['receipt']>
 interface StoreTraits {
   /** Whether the store queues events for webhooks. */
   readonly keepsEvents: boolean
-  /** Whether the store marks in the row that an attempt begins; otherwise each message that is being sent counts as begun. */
-  readonly marksAttempts: boolean
   /** Messages that ended, until a claim of their channel reports them to the delivery. */
   readonly ended: SettledByStore[]
   readonly counts: CountChanges
@@ -124,7 +122,7 @@ export function storeMessage(work: UnitOfWork, acceptance: Acceptance, windows: 
     groupKey: groupKey ?? null,
     country: acceptance.country ?? null,
     outdated: false,
-    begun: !work.marksAttempts || lease?.begins === true,
+    begun: lease?.begins === true,
     attemptedBy: null,
     finalAt: null,
     leaseUntil: lease?.until ?? null,

@@ -1,6 +1,7 @@
+import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { journalPath, readAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
 import { judge, readRows } from '../faults/checker.ts'
 import { backlogOf, pause } from '../faults/stage.ts'
 import { atRest } from './chaos.ts'
@@ -17,6 +18,27 @@ const EARLY = 0.12
 const START_MS = 1000
 const SECRET = 'crash-run-store-secret-0123456789'
 
+/** The messages whose attempts had begun when the process was killed. They are read from a copy: it is being started again. */
+function readMarked(store: string): ReadonlySet<string> {
+  for (const end of ['', '-wal'])
+    if (existsSync(`${store}${end}`)) copyFileSync(`${store}${end}`, `${store}-copy${end}`)
+  const db = new DatabaseSync(`${store}-copy`)
+  try {
+    const marked = "SELECT id FROM messages WHERE state = 'sending' AND begun = 1 AND lease_until > 0"
+    const isMade = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'messages'").get() !== undefined
+    return new Set(
+      isMade
+        ? db
+            .prepare(marked)
+            .all()
+            .map(({ id }) => String(id))
+        : [],
+    )
+  } finally {
+    db.close()
+  }
+}
+
 /** A service on SQLite that is killed so many times under load and started again; then rest, and a judgement like that of chaos. */
 export async function runCrashes(loops: number, random: () => number, say: (line: string) => void) {
   const ground = await openGround(SECRET, () => random() * 25)
@@ -24,7 +46,7 @@ export async function runCrashes(loops: number, random: () => number, say: (line
   const env = { ...ground.settings(`file:${store}`), DRAIN_SECONDS: '0' }
   const service = startReplica({ env, heard: () => {} })
   let early = 0
-  let journal: ReadonlyMap<string, string> | null = null
+  let marked: ReadonlySet<string> = new Set()
   /** At how many kills each message was being sent. */
   const begun = new Map<string, number>()
   try {
@@ -47,11 +69,10 @@ export async function runCrashes(loops: number, random: () => number, say: (line
       if (!listened) early += 1
       service.kill('SIGKILL')
       await service.exited()
-      // A life that ended early may have left the journal as it was.
-      const before: typeof journal = listened ? null : journal
-      journal = readAttemptJournal(journalPath(store))
-      for (const id of journal?.keys() ?? [])
-        if (before?.has(id) !== true) begun.set(id, (begun.get(id) ?? 0) + 1)
+      // A life that ended early may have left the marks as they were.
+      const before: typeof marked = listened ? new Set() : marked
+      marked = readMarked(store)
+      for (const id of marked) if (!before.has(id)) begun.set(id, (begun.get(id) ?? 0) + 1)
     }
     await untilReady([service])
     await platform.stop()

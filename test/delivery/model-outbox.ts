@@ -38,7 +38,7 @@ export function createModelOutbox(
       begun.add(token)
       const begin = (): void => {
         const m = model.find(id)
-        if (m?.lease?.token === token) model.begin(m, token, by)
+        if (m?.lease?.token === token) model.begin(m, by)
       }
       return beginsAtOnce ? begin() : call(begin)
     },

@@ -24,7 +24,7 @@ const SENT = { to: 'final', state: 'sent', answer: null } as const
 
 function begin(now = NOON): UnitOfWork & { readonly ended: SettledByStore[] } {
   const counters = { counts: createCountChanges(), quotas: createQuotaLedger(() => undefined) }
-  return beginWork(now, { keepsEvents: true, marksAttempts: true, ended: [], ...counters })
+  return beginWork(now, { keepsEvents: true, ended: [], ...counters })
 }
 
 /** A message that an earlier transaction has stored, as claimed. */

@@ -9,8 +9,6 @@ type Given = ReturnType<typeof sample>
 type Charge = Given['charges'][number]
 type Line = { readonly outcome: string; readonly provider: string }
 type Counter = { readonly start: number; readonly current: number; readonly previous: number }
-/** Under which lease an attempt was noted to begin, and whom it goes to. */
-type Note = { readonly token: string; readonly by: string }
 /** The end of an attempt: the message ends as `state`, or waits until `dueAt`. */
 interface End {
   readonly to: 'final' | 'queued'
@@ -39,9 +37,8 @@ export interface Kept extends Record<'attempts' | 'ambiguous' | 'arrivedAt' | 'e
   /** It was found to be due: then it stays so, whatever becomes of the clock. */
   ready: boolean
   lease: { token: string; until: number } | null
-  note: Note | null
-  /** What was noted of it when its process died; undefined: nobody has died that held it. */
-  death: Note | null | undefined
+  /** Whom its attempt goes to, where that was said; null: none was noted to begin. */
+  note: string | null
   /** A newer code came while it was being sent. */
   outdated: boolean
   /** The windows of quotas that it was counted in. */
@@ -59,7 +56,7 @@ const STAGES = [
 const stageOf = (status: string | null) => STAGES.findIndex(each => status !== null && each.includes(status))
 export const isAlive = ({ state }: Pick<Kept, 'state'>) => state === 'queued' || state === 'sending'
 
-/** @param isShared several processes may have the store: whether an attempt has begun is in the row, and no start corrects anything. */
+/** @param isShared several processes may have the store: no start corrects anything. */
 export function createModel(isShared: boolean, mostAlive: number) {
   let messages: Kept[] = []
   let counters = new Map<string, Counter>()
@@ -191,7 +188,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
             dueAt: null,
             ready: false,
             lease: { ...lease },
-            note: lease.begins === true ? { token: lease.token, by: '' } : null,
+            note: lease.begins === true ? '' : null,
           }
     const { arrivedAt, expiresAt } = message
     const added: Kept = {
@@ -204,7 +201,6 @@ export function createModel(isShared: boolean, mostAlive: number) {
       providerId: null,
       status: null,
       lines: [],
-      death: undefined,
       outdated: false,
       uses,
       ...fresh,
@@ -245,9 +241,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
       const ended = (m: Kept) => isAlive(m) || untold.push(m)
       for (const m of mine) {
         if (m.lease === null || m.lease.until > now) continue
-        // A process that has the store for itself, and lives, does not say which of its attempts have begun.
-        const note = isShared ? m.note : m.death === undefined ? { by: '' } : m.death
-        m.lines.push({ outcome: note === null ? 'released' : 'lease-lost', provider: note?.by ?? '' })
+        const { note } = m
+        m.lines.push({ outcome: note === null ? 'released' : 'lease-lost', provider: note ?? '' })
         if (note === null) m.attempts -= 1
         else m.ambiguous += 1
         const isOver = note !== null && channel === 'email' && m.ambiguous >= 4
@@ -270,9 +265,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
           dueAt: null,
           ready: false,
           lease: { token: '', until },
-          death: undefined,
+          note: null,
         })
-        if (isShared) m.note = null
       }
       const settled = untold.filter(m => m.given.message.channel === channel)
       untold = untold.filter(m => m.given.message.channel !== channel)
@@ -281,13 +275,12 @@ export function createModel(isShared: boolean, mostAlive: number) {
         due.length > claimed.length ? now : times.length === 0 ? null : Math.max(now, Math.min(...times))
       return { claimed, settled, nextDueAt }
     },
-    begin(m: Kept, token: string, by: string) {
-      if (isShared && m.outdated) return 'outdated'
-      m.note = { token, by }
+    begin(m: Kept, by: string) {
+      if (m.outdated) return 'outdated'
+      m.note = by
       return undefined
     },
     settle(m: Kept, token: string, end: End, now: number): object {
-      if (m.note?.token === token && !isShared) m.note = null
       if (m.lease?.token !== token) return { state: 'lost' }
       for (const { outcome, provider } of end.records ?? []) m.lines.push({ outcome, provider })
       m.providerId = end.providerId ?? m.providerId
@@ -329,9 +322,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
     restart(now: number): void {
       untold = []
       for (const m of isShared ? [] : messages.filter(isAlive)) {
-        // What ended at an earlier start stays as it was found then.
-        if (m.lease !== null && m.lease.until > 0)
-          Object.assign(m, { death: m.note, lease: { ...m.lease, until: 0 } })
+        if (m.lease !== null) m.lease = { ...m.lease, until: 0 }
         if (m.arrivedAt > now) {
           Object.assign(m, { arrivedAt: now, expiresAt: now + m.expiresAt - m.arrivedAt })
           if (m.dueAt !== null) m.dueAt = now
@@ -339,7 +330,6 @@ export function createModel(isShared: boolean, mostAlive: number) {
         // No wait is longer than an hour: the clock was set back.
         if (m.dueAt !== null && !m.ready && m.dueAt > now + 3_600_000) m.dueAt = now
       }
-      if (!isShared) for (const m of messages) m.note = null
     },
     prune(before: number): void {
       messages = messages.filter(({ finalAt }) => finalAt === null || finalAt >= before)

@@ -111,16 +111,6 @@ t.test('a file that is no store refuses the start', async t => {
   await t.rejects(openAt(path), { name: 'StoreUnusable', message: /is damaged/ })
 })
 
-t.test('a journal that cannot be written refuses the start, and the store is let go of', async t => {
-  const path = pathIn(t)
-  await mkdir(`${path}-attempts`)
-  await t.rejects(openAt(path), { name: 'StoreUnusable', message: /outbox\.db-attempts cannot be written/ })
-  await rm(`${path}-attempts`, { recursive: true })
-  const outbox = await openAt(path)
-  t.ok(await outbox.queries.probeCommit())
-  await outbox.close()
-})
-
 t.test('a start that ends while it notes a new secret has noted nothing', async t => {
   const path = pathIn(t)
   const first = await openAt(path)

@@ -1,11 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { backup } from 'node:sqlite'
+import { backup, DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance } from '../../src/outbox/outbox.ts'
-import { journalPath, openAttemptJournal } from '../../src/outbox/sqlite/attempt-journal.ts'
 import { openStore, readMeta, writeMeta } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { readWatermark } from '../../src/outbox/sqlite/watermark.ts'
@@ -131,11 +130,9 @@ t.test('two losses within a day are told together', async t => {
 })
 
 t.test('ends that are lost are told, and an attempt that had begun then counts as ambiguous', async t => {
-  const path = await killed(t, ({ accept, send, store }, own) => {
+  const path = await killed(t, ({ accept, send, store }) => {
     const given = accept(1)
     store.maintenance.emptyWal()
-    // Its attempt began and ended: the journal is empty again.
-    openAttemptJournal(journalPath(own)).close()
     send(given)
   })
   await rm(`${path}-wal`)
@@ -147,6 +144,44 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
   clock.advance(5000)
   t.match(claim(), { values: [{ messages: [{ attempts: 2, ambiguous: 1 }] }] })
   close()
+})
+
+t.test('attempts that began are known after a death; after a power cut all that was claimed', async t => {
+  for (const [what, ambiguous] of [
+    ['a death', [0, 1]],
+    ['a power cut', [1, 1]],
+    ['a power cut that took the mark', [1, 1]],
+  ] as const) {
+    let size = 0
+    const path = await killed(t, ({ accept, run }, own) => {
+      const [, sent] = accept(2)
+      size = statSync(`${own}-wal`).size
+      const { message, lease: held } = sent ?? sample(clock)
+      const begin = { id: message.id, token: held?.token ?? '', provider: 'smtp' }
+      t.same(run(['beginAttempt', begin]), { values: [undefined], failures: [] })
+      t.match(run(['beginAttempt', { ...begin, token: 'of nobody' }]), {
+        failures: [[0, { is: 'unavailable' }]],
+      })
+    })
+    if (what.endsWith('mark')) truncateSync(`${path}-wal`, size)
+    if (what !== 'a death') {
+      const db = new DatabaseSync(path)
+      db.exec("UPDATE meta SET value = 'another' WHERE key = 'boot'")
+      db.close()
+    }
+    const { store, run, close } = openAt(path)
+    t.equal(store.loss, null, `${what}: what is not synced may be gone`)
+    const claim = () =>
+      run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 60_000, passOver: [] }])
+    const first = claim()
+    clock.advance(5000)
+    const claimed = [first, claim()].flatMap(
+      each =>
+        (each as unknown as { values: { messages: { ambiguous: number }[] }[] }).values[0]?.messages ?? [],
+    )
+    t.same(claimed.map(each => each.ambiguous).toSorted(), ambiguous, what)
+    close()
+  }
 })
 
 t.test('a database that is deleted, with what waited in it', async t => {

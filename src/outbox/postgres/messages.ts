@@ -119,14 +119,7 @@ function answersFor(messages: readonly Acceptance[]): number {
   return Math.max(...lives, ...windows) + SKEW_MS
 }
 
-/** Under which lease a message is, and whom its attempt goes to; see Outbox.beginAttempt. */
-export interface BegunAttempt {
-  readonly id: string
-  readonly token: string
-  readonly provider?: string | undefined
-}
-
-function idsAndTokens(calls: readonly BegunAttempt[]): readonly (readonly string[])[] {
+function idsAndTokens(calls: readonly Takes<'beginAttempt'>[]): readonly (readonly string[])[] {
   return [calls.map(({ id }) => id), calls.map(({ token }) => token)]
 }
 
@@ -135,7 +128,7 @@ function idsAndTokens(calls: readonly BegunAttempt[]): readonly (readonly string
  * of the server loses is lost together with whatever the attempt wrote after it. There may be one for each message, so no more of
  * the rows is read and written than that takes.
  */
-export async function beginAttempts(client: Client, calls: readonly BegunAttempt[]) {
+export async function beginAttempts(client: Client, calls: readonly Takes<'beginAttempt'>[]) {
   const [, { rows }] = await awaitStatements(
     beginTransaction(client, false),
     runStatement(client, ABOUT_TO_BEGIN, ...idsAndTokens(calls)),

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import type { Gives, OperationName, OwnName, SharedName, Takes } from '../operations.ts'
-import { type Lease, type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
 import type { Client, Connections } from './connect.ts'
@@ -17,7 +17,6 @@ import type { HeartbeatLimits, ReplicaHeartbeats } from './heartbeats.ts'
 import { createClockWatch, HEARTBEAT_LIMITS, startHeartbeats } from './heartbeats.ts'
 import { createPruning } from './maintenance.ts'
 import {
-  type BegunAttempt,
   beginAttempts,
   createAccept,
   createOperatorActions,
@@ -84,11 +83,10 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
   const parts = { connections, heartbeats, statementTimeoutMs, monotonic, log }
-  const { call, beginAttempt, takeLeaderLease, idle } = createCalls(options, parts)
+  const { call, takeLeaderLease, idle } = createCalls(options, parts)
   const port = createPort(call, options)
   return {
     ...port,
-    beginAttempt,
     memos: { ...port.memos, takeLeaderLease },
     sharedLeases: heartbeats,
     async close() {
@@ -111,7 +109,7 @@ interface CallParts {
   readonly log: StoreLog
 }
 
-/** Makes the calls of the operations, and the two that only this store has. */
+/** Makes the calls of the operations, and the one that only this store has. */
 function createCalls(
   { clock, storeKeys, maxBacklog, onCommit, retentionDays, keepsEvents = false }: PostgresOutboxOptions,
   { connections, heartbeats, statementTimeoutMs, monotonic, log }: CallParts,
@@ -194,13 +192,13 @@ function createCalls(
     })
   }
 
-  const begins = gather<BegunAttempt, 'outdated' | undefined>(beginAttempts)
   const commits: { readonly [N in SharedName]: GroupCommit<Takes<N>, Gives<N>> } = {
     accept: gather<Takes<'accept'>, Gives<'accept'>>(
       createAccept(writer, maxBacklog, uncertain),
       ({ messages }) => messages.length,
       onCommit,
     ),
+    beginAttempt: gather<Takes<'beginAttempt'>, Gives<'beginAttempt'>>(beginAttempts),
     settle: gather(createSettle(writer), undefined, onCommit),
     writeReceipt: gather(createWriteReceipts(writer)),
     claim: createGroupCommit({
@@ -229,14 +227,11 @@ function createCalls(
         throw error
       }
     },
-    // A message whose attempt began when it was accepted has its mark already.
-    beginAttempt: (id: string, { token, begins: hasBegun }: Lease, provider?: string) =>
-      hasBegun === true && provider === undefined ? undefined : begins.call({ id, token, provider }),
     takeLeaderLease: (name: string, owner: string, ttlMs: number) =>
       lend(client => takeLeaderLease(client, name, owner, ttlMs)).catch(fail),
     /** Resolves when nothing is under way. */
     async idle() {
-      await Promise.all([begins, ...Object.values(commits)].map(each => each.idle()))
+      await Promise.all(Object.values(commits).map(each => each.idle()))
     },
   }
 }

@@ -43,7 +43,6 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
 
   const work = beginWork(now, {
     keepsEvents: options.keepsEvents,
-    marksAttempts: true,
     ended: [],
     counts,
     quotas: {

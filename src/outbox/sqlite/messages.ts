@@ -6,6 +6,7 @@ import {
   claimMessages,
   duplicateKey,
   endOutlived,
+  judgeBegin,
   type KnownMessages,
   keepReport,
   recipientsToLookUp,
@@ -48,6 +49,7 @@ export function createMessages(deps: MessageDeps) {
   const apply = createApply(deps)
   const loadKnown = createLoadKnown(deps)
   const claimed = db.prepare(`${BY_ID} AND m.state = 'sending' AND m.lease_token = ?2`)
+  const begin = db.prepare('UPDATE messages SET begun = 1, attempted_by = ? WHERE seq = ?')
   const waiting = db.prepare(`${BY_ID} AND m.state = 'queued' AND m.expires_at > ?2`)
   const findReported = createFindReported(db)
   return {
@@ -56,6 +58,12 @@ export function createMessages(deps: MessageDeps) {
       accept: ({ messages }: Takes<'accept'>, work: UnitOfWork) =>
         acceptMessages(work, loadKnown(messages, work.now), messages, maxBacklog),
       claim: createClaim(deps, apply),
+      beginAttempt({ id, token, provider }: Takes<'beginAttempt'>) {
+        const row = rowFrom(claimed.get(id, token))
+        const judged = judgeBegin(row)
+        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row.seq ?? null)
+        return judged
+      },
       settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>
         settleMessage(work, rowFrom(claimed.get(id, token)), settlement),
       writeReceipt(report: Takes<'writeReceipt'>, work: UnitOfWork) {

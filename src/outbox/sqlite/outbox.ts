@@ -1,12 +1,11 @@
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { say, unpackWords } from '../../language/sentence.ts'
 import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { syncDirectory } from '../store-secret.ts'
-import { type AttemptJournal, journalPath, openAttemptJournal } from './attempt-journal.ts'
 import type { StoreSettings } from './store.ts'
 import { createThreadCalls, type MessageFromWorker, type StoreThread } from './thread.ts'
 import { LOSS_SHOWN_MS } from './watermark.ts'
@@ -56,34 +55,13 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   const worker = startThread(settings)
   const { loss } = await awaitOpen(worker)
   const thread = createThreadCalls(worker, options)
-  let journal: AttemptJournal
-  try {
-    journal = openAttemptJournal(journalPath(path))
-  } catch (cause) {
-    await thread.close()
-    throw new StoreUnusable(
-      say("{path} cannot be written: make its directory writable for the service's user", {
-        path: journalPath(path),
-      }),
-      { cause },
-    )
-  }
-  const port = createPort(thread.call, options)
-
+  // 1.1.0 has noted there which attempts had begun. If it is started again, it must not believe what was noted before.
+  await rm(`${path}-attempts`, { force: true })
   return {
-    ...port,
-    beginAttempt: journal.begin,
-    async settle(id, lease, given) {
-      const settled = await port.settle(id, lease, given)
-      journal.end(id, lease.token)
-      return settled
-    },
+    ...createPort(thread.call, options),
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),
     backUp: thread.backUp,
-    async close() {
-      await thread.close()
-      journal.close()
-    },
+    close: thread.close,
   }
 }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { say } from '../../language/sentence.ts'
 import {
@@ -52,19 +53,30 @@ function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
   return count
 }
 
+/** The kernel's random name for this run of the machine. */
+const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
+
 /**
- * Ends the leases of the process that ran before. Those that ended at an earlier start stay as they are: the journal
- * says nothing of them any more.
- * @param begun ids of the messages whose attempt had begun, and whom it went to; null: all of them may have.
+ * Ends the leases of the process that ran before: only one can hold the file, so the one that was sending is dead.
+ * @param isWhole nothing that it had committed was lost. The marks of attempts that begin are not synced: after a loss, or in another
+ *   run of the machine, each that was claimed may have begun.
  */
-export function endLeases(db: DatabaseSync, begun: ReadonlyMap<string, string> | null): void {
-  const endLease = db.prepare(
-    'UPDATE messages SET lease_until = 0, begun = ?, attempted_by = ? WHERE seq = ?',
-  )
-  for (const { seq, id } of db
-    .prepare("SELECT seq, id FROM messages WHERE state = 'sending' AND lease_until > 0")
-    .all())
-    endLease.run(begun === null || begun.has(String(id)) ? 1 : 0, begun?.get(String(id)) || null, Number(seq))
+export function endLeases(db: DatabaseSync, isWhole: boolean): void {
+  const boot = readBootId()
+  const areMarked = isWhole && boot !== '' && readMeta(db, 'boot') === boot
+  writeMeta(db, 'boot', boot)
+  db.prepare(
+    "UPDATE messages SET lease_until = 0, begun = max(begun, ?) WHERE state = 'sending' AND lease_until > 0",
+  ).run(areMarked ? 0 : 1)
+}
+
+/** Empty where there is none. */
+function readBootId(): string {
+  try {
+    return readFileSync(BOOT_ID_FILE, 'latin1').trim()
+  } catch {
+    return ''
+  }
 }
 
 /** No wait between two attempts is longer, ms. */

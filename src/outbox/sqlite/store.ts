@@ -4,9 +4,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import { packWords, say, wordsOf } from '../../language/sentence.ts'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, isWriting, type OperationName, type Takes } from '../operations.ts'
-import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreOptions } from '../outbox.ts'
+import {
+  BacklogFull,
+  PROBE_BYTES,
+  type SettledByStore,
+  type StoreOptions,
+  StoreUnavailable,
+} from '../outbox.ts'
 import { beginWork, type UnitOfWork } from '../unit-of-work.ts'
-import { journalPath, readAttemptJournal } from './attempt-journal.ts'
 import { createMaintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
 import { adviseOnDamage, classifySqliteError, writeMeta } from './open.ts'
@@ -31,7 +36,10 @@ export interface StoreSettings extends Pick<StoreOptions, 'enterprise' | 'maxBac
 const DAY_MS = 24 * 3600_000
 
 type Handlers = {
-  readonly [N in OperationName]: (call: Takes<N>, work: UnitOfWork) => Gives<N> | BacklogFull
+  readonly [N in OperationName]: (
+    call: Takes<N>,
+    work: UnitOfWork,
+  ) => Gives<N> | BacklogFull | StoreUnavailable
 }
 
 /**
@@ -44,15 +52,15 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   const { path, payloadKeys, maxBacklog, keepsEvents, retentionDays } = settings
   const maintenance = createMaintenance(db, retentionDays * DAY_MS)
   const transaction = prepareTransaction(db)
+  const unsynced = db.prepare('PRAGMA synchronous = NORMAL')
+  const synced = db.prepare('PRAGMA synchronous = FULL')
   const counters = createCounters(db)
   /** Live messages, committed ones only. */
   const live = counters.countLive()
   transaction(() => keepSecretChecks(db, settings, live.email + live.sms))
   const loss = transaction(() => {
     const noted = recordLoss(db, path, settings.now)
-    // Only one process can hold the file, so the one that was sending is dead, and its leases are over. After a loss the journal
-    // is not used: an attempt that it does not name may have ended in a commit that was lost.
-    endLeases(db, noted.isNew ? null : readAttemptJournal(journalPath(path)))
+    endLeases(db, !noted.isNew)
     return noted.loss
   })
   transaction(() => {
@@ -101,6 +109,19 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   /** Set once damage was met: what is written into a damaged file may be lost with it, so nothing is written any more. */
   let damage: CallFailure | undefined
 
+  /**
+   * Marks attempts that begin. What is written survives the death of the process, and a power cut shows in the machine's boot id
+   * (start.ts): nobody waits for the disk.
+   */
+  function markBegun(calls: readonly StoreCall[]): readonly unknown[] {
+    unsynced.run()
+    try {
+      return transaction(() => calls.map(([name, call]) => handle(name, call, reading)))
+    } finally {
+      synced.run()
+    }
+  }
+
   /** Runs calls with one commit. What they count is theirs until then: nothing of it need be undone when they are. */
   function runWrites(calls: readonly StoreCall[]): readonly unknown[] {
     const counted = counters.begin()
@@ -110,7 +131,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
       const handled = calls.map(([name, call]) => {
         if ('now' in call) now = call.now
         const at = 'at' in call ? call.at : now
-        const work = beginWork(at, { keepsEvents, marksAttempts: false, ended, ...counted })
+        const work = beginWork(at, { keepsEvents, ended, ...counted })
         const value = handle(name, call, work)
         stored += work.stored.length
         apply(work)
@@ -129,7 +150,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   }
 
   /** Reads change nothing. */
-  const reading = beginWork(0, { keepsEvents, marksAttempts: false, ended: [], ...counters.begin() })
+  const reading = beginWork(0, { keepsEvents, ended: [], ...counters.begin() })
   function handle<N extends OperationName>(name: N, call: Takes<N>, work: UnitOfWork): unknown {
     return handlers[name](call, work)
   }
@@ -152,10 +173,15 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
       if (damage !== undefined) failAll(damage)
       else if (writing.length > 0) {
         try {
-          const written = runWrites(writing.map(at => calls[at] as StoreCall))
+          const asked = writing.map(at => calls[at] as StoreCall)
+          const written = asked.every(([name]) => name === 'beginAttempt')
+            ? markBegun(asked)
+            : runWrites(asked)
           for (const [n, at] of writing.entries()) {
             const value = written[n]
             if (value instanceof BacklogFull) failures.push([at, { is: 'backlog', message: value.message }])
+            else if (value instanceof StoreUnavailable)
+              failures.push([at, { is: 'unavailable', message: packWords(value.words) }])
             else values[at] = value
           }
         } catch (error) {

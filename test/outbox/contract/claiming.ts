@@ -94,8 +94,6 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     async t => {
       const { outbox, peer, clock, view } = await fresh(t, create)
       const other = await peer()
-      // What waits in the memory of the only process of a store is known there.
-      if (outbox.sharedLeases === undefined) return
       await outbox.accept([sample(clock, { code: '1' })])
       const waiting = await claimOne(outbox, 5000)
       await other.accept([sample(clock, { code: '2' })])

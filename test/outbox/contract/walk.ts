@@ -145,7 +145,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         // Also where the lease says so already, the delivery notes it.
         if (m.lease === null || own.begins !== true) continue
         await outbox.beginAttempt(message.id, own)
-        model.begin(m, own.token, '')
+        model.begin(m, '')
       }
     },
     claim(pick) {
@@ -158,7 +158,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       if (claim === undefined) return
       const by = pick([undefined, 'tencent', 'twilio'])
       const noted = await outbox.beginAttempt(idOf(claim.m), { ...claim.lease, begins: false }, by)
-      same(noted, model.begin(claim.m, claim.lease.token, by ?? ''), 'what is noted')
+      same(noted, model.begin(claim.m, by ?? ''), 'what is noted')
     },
     async settle(pick, pickLate, now) {
       const claim = pickLate(held)
