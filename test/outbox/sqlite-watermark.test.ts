@@ -179,7 +179,11 @@ t.test('attempts that began are known after a death; after a power cut all that 
       each =>
         (each as unknown as { values: { messages: { ambiguous: number }[] }[] }).values[0]?.messages ?? [],
     )
-    t.same(claimed.map(each => each.ambiguous).toSorted((a, b) => a - b), ambiguous, what)
+    t.same(
+      claimed.map(each => each.ambiguous).toSorted((a, b) => a - b),
+      ambiguous,
+      what,
+    )
     close()
   }
 })
