@@ -2,12 +2,7 @@ import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import {
-  adviseOnFailure,
-  classifyPostgresError,
-  passesByItself,
-  toError,
-} from '../../src/outbox/postgres/connect.ts'
+import { adviseOnFailure, classifyPostgresError, toError } from '../../src/outbox/postgres/connect.ts'
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error('in words'), { code, ...more })
 
@@ -36,60 +31,51 @@ t.test('its words are told, but not those that would quote a value', async t => 
   t.match(away, { constructor: StoreUnavailable, message: 'the store cannot commit now: in words' })
 })
 
-t.test('a start waits for what passes by itself, and for nothing else', async t => {
-  for (const code of [
-    'ECONNREFUSED',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'ETIMEDOUT',
-    'EHOSTUNREACH',
-    '57P03',
-    '08006',
-  ])
-    t.equal(passesByItself(failure(code)), true, code)
-  for (const code of ['28P01', '3D000', '42501', '57014', 'SELF_SIGNED_CERT_IN_CHAIN'])
-    t.equal(passesByItself(failure(code)), false, code)
-  t.equal(passesByItself(failure('ENOENT', { syscall: 'connect' })), true, 'a socket that is not there yet')
-  t.equal(passesByItself(failure('ENOENT', { syscall: 'open' })), false, 'a file of certificates')
-  t.equal(passesByItself(new Error('timeout expired')), true)
-  t.equal(passesByItself(new Error('The server does not support SSL connections')), false)
-})
-
-t.test('a start that failed: what the operator can do', async t => {
+t.test('a start that failed: what the operator can do, and whether it is waited for', async t => {
   const login =
     'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
   const notPostgres =
     'the database does not know what Postgres 15 knows: name a Postgres 15 or later (docs/replicas.md says what is used of it)'
   const trust = (code: string) =>
     `the database's certificate is not trusted (${code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate`
-  for (const [code, advice] of [
-    ['28P01', login],
-    ['28000', login],
-    ['3D000', 'the database named in DATABASE_URL does not exist: create it'],
-    ['42501', 'the user of DATABASE_URL may not create tables: make it the owner of its database or schema'],
-    ['0A000', notPostgres],
-    ['42601', notPostgres],
-    ['42704', notPostgres],
-    ['42883', notPostgres],
+  const noAnswer = 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
+  for (const [error, advice, passes] of [
+    [failure('28P01'), login, false],
+    [new Error('SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string'), login, false],
+    [failure('3D000'), 'the database named in DATABASE_URL does not exist: create it', false],
     [
-      '53300',
+      failure('42501'),
+      'the user of DATABASE_URL may not create tables: make it the owner of its database or schema',
+      false,
+    ],
+    [failure('0A000'), notPostgres, false],
+    [failure('42883'), notPostgres, false],
+    [
+      failure('53300'),
       'the database has no connection left: a replica needs 7; raise max_connections, or end what holds them',
+      false,
     ],
     [
-      '25006',
+      failure('25006'),
       'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write',
+      false,
     ],
-    ['SELF_SIGNED_CERT_IN_CHAIN', trust('SELF_SIGNED_CERT_IN_CHAIN')],
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', trust('UNABLE_TO_VERIFY_LEAF_SIGNATURE')],
-    ['57P03', 'the database cannot be used now (57P03): look at its log'],
+    [failure('SELF_SIGNED_CERT_IN_CHAIN'), trust('SELF_SIGNED_CERT_IN_CHAIN'), false],
+    [failure('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), trust('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), false],
+    [failure('ENOENT', { syscall: 'open' }), trust('ENOENT'), false],
     [
-      'ECONNREFUSED',
-      'the database does not answer: look at host and port in DATABASE_URL, and whether it runs',
+      new Error('The server does not support SSL connections'),
+      'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',
+      false,
     ],
+    [failure('57P03'), 'the database cannot be used now (57P03): look at its log', true],
+    [failure('08006'), 'the database cannot be used now (08006): look at its log', true],
+    [failure('42703'), 'the database cannot be used now (42703): look at its log', false],
+    [failure('ECONNREFUSED'), noAnswer, true],
+    [failure('ENOENT', { syscall: 'connect' }), noAnswer, true],
+    [new Error('timeout expired'), noAnswer, true],
+    [new StoreUnavailable(quote('away')), noAnswer, true],
+    [new TypeError('a bug'), noAnswer, false],
   ] as const)
-    t.equal(String(adviseOnFailure(failure(code))), advice, code)
-  t.equal(
-    adviseOnFailure(new Error('The server does not support SSL connections')),
-    'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',
-  )
+    t.match(adviseOnFailure(error), { name: 'StoreUnusable', message: advice, passes, cause: error }, advice)
 })

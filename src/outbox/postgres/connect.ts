@@ -5,8 +5,11 @@ import { createBackoff } from '../../runtime/backoff.ts'
 import { lookUpName } from '../../runtime/name-lookup.ts'
 import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
-import { StoreUnavailable } from '../outbox.ts'
+import { StoreUnavailable, StoreUnusable } from '../outbox.ts'
 import { QUOTA_COUNTERS } from './schema.ts'
+
+// Ours are milliseconds and counts. With the text that the driver gives otherwise, `at + 1` would append a digit.
+pg.defaults.parseInt8 = true
 
 export type Client = pg.PoolClient
 export type QueryResult = pg.QueryResult<Record<string, unknown>>
@@ -41,8 +44,7 @@ export interface Connections {
  */
 export function createConnections(options: ConnectOptions): Connections {
   const { statementTimeoutMs, random, log } = options
-  const { hosts = [], target } = readPostgresUrl(options.url) ?? {}
-  const mustWrite = hosts.length > 1 || (target !== undefined && target !== 'any')
+  const { hosts = [] } = readPostgresUrl(options.url) ?? {}
   /** The host that connections are made to; the next one's turn comes when it cannot be reached, or not be written. */
   let host = 0
 
@@ -62,12 +64,8 @@ export function createConnections(options: ConnectOptions): Connections {
     connectionTimeoutMillis: options.connectTimeoutMs,
     // This limit is for a database that does not answer at all: one that answers ends the statement itself, and sooner.
     query_timeout: statementTimeoutMs * 1.5,
-    types: bigintAsNumber,
     // The pool awaits this before it lends the connection.
-    async onConnect(client) {
-      await client.query(sessionSettings(statementTimeoutMs))
-      if (mustWrite) await requirePrimary(client)
-    },
+    onConnect: client => client.query(sessionSettings(statementTimeoutMs)),
   })
   // A connection that breaks emits an error event too, and one without a listener would end the process. While the
   // connection is lent, its statements fail as well, and so do their callers.
@@ -130,6 +128,8 @@ export function createConnections(options: ConnectOptions): Connections {
  * - `enable_…`, `jit`: every statement has its index, whose rows it asks for one by one, and most a LIMIT; a plan made while
  *   the table was empty must not walk through a million rows later, nor be compiled for looking expensive
  * - `plan_cache_mode`: a statement is planned once for a session: with partitions, planning takes longer than most of them run
+ *
+ * The last statement fails on a standby, as one that writes would.
  */
 export function sessionSettings(statementTimeoutMs: number): string {
   return `
@@ -145,7 +145,8 @@ export function sessionSettings(statementTimeoutMs: number): string {
     SET enable_mergejoin = off;
     SET enable_hashjoin = off;
     SET jit = off;
-    SET plan_cache_mode = force_generic_plan`
+    SET plan_cache_mode = force_generic_plan;
+    SELECT pg_current_xact_id()`
 }
 
 /** Makes a socket for pg, which takes no look-up of its own: it calls `connect` with a port and a host, or with the path of a socket. */
@@ -155,21 +156,6 @@ function createSocket(): Socket {
   const connectByName = (port: number | string, host: string): Socket =>
     typeof port === 'number' ? connect({ port, host, lookup: lookUpName }) : connect(port)
   return Object.assign(socket, { connect: connectByName })
-}
-
-/** Keeps a session only on a server that can be written. @throws like a statement that would write on a standby */
-async function requirePrimary(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
-  if (rows[0]?.standby === true)
-    throw Object.assign(new Error('a standby can only be read'), { code: '25006' })
-}
-
-/** Has pg read bigint as a number: ours are milliseconds and counts. With the text that pg gives, `at + 1` would append a digit. */
-const bigintAsNumber: pg.CustomTypesConfig = {
-  getTypeParser: ((...asked: Parameters<typeof pg.types.getTypeParser>) =>
-    asked[0] === pg.types.builtins.INT8
-      ? Number
-      : pg.types.getTypeParser(...asked)) as typeof pg.types.getTypeParser,
 }
 
 /** A statement that each session prepares once, by its name. */
@@ -284,19 +270,6 @@ function verifyFully(url: string): string {
   return url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
 }
 
-/** Codes of a name that is not found, and of a way or a server that is not there. */
-const NOT_THERE =
-  /^(ECONN\w+|ENOTFOUND|ENODATA|EAI_\w+|ETIMEOUT|ETIMEDOUT|EHOST\w+|ENET\w+|EPIPE|57P0[123]|08\w{3})$/
-
-/** Says whether a start may wait until this is over: a host, a connection or a database that is coming up. */
-export function passesByItself(error: unknown): boolean {
-  if (error instanceof StoreUnavailable) return true
-  const { code, syscall, message } = error as NodeJS.ErrnoException
-  // A socket that is not there yet; a file of certificates is not waited for.
-  if (code === 'ENOENT') return syscall === 'connect'
-  return code === undefined ? /timeout|terminated/i.test(message) : NOT_THERE.test(code)
-}
-
 const LOGIN_REFUSED =
   'the database refuses our login: look at user and password in DATABASE_URL, and at pg_hba.conf'
 export const MAY_NOT_CREATE =
@@ -320,19 +293,30 @@ const ADVICE: Readonly<Record<string, Words>> = {
     'DATABASE_URL leads to a standby, which can only be read: name the primary, or all hosts with target_session_attrs=read-write',
 }
 
-/** Tells an operator what to do when the store cannot be opened. Never shows the URL, which holds a password. */
-export function adviseOnFailure(error: unknown): Words {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  const advice = ADVICE[String(code)]
-  if (advice !== undefined) return advice
-  if (typeof code === 'string' && /CERT|UNABLE_TO_/.test(code))
-    return say(
-      "the database's certificate is not trusted ({code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate",
-      { code },
+/** Says what an operator can do about a failed start, and whether it may be over by itself. Never shows the URL, which holds a password. */
+export function adviseOnFailure(error: unknown): StoreUnusable {
+  const { code = '', syscall, message = '' } = error as Partial<NodeJS.ErrnoException>
+  const refuse = (words: Words, passes = false) => new StoreUnusable(words, { cause: error, passes })
+  // The driver's own words, when the URL has no password.
+  const advice = message.startsWith('SASL') ? LOGIN_REFUSED : ADVICE[code]
+  if (advice !== undefined) return refuse(advice)
+  // Nothing else is opened than the files of certificates.
+  if (syscall === 'open' || /CERT|UNABLE_TO_/.test(code))
+    return refuse(
+      say(
+        "the database's certificate is not trusted ({code}): add sslmode=verify-full&sslrootcert=FILE to DATABASE_URL, with its authority's certificate",
+        { code },
+      ),
     )
-  if (typeof message === 'string' && message.includes('does not support SSL'))
-    return 'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own'
-  if (typeof code === 'string' && SQLSTATE.test(code))
-    return say('the database cannot be used now ({code}): look at its log', { code })
-  return 'the database does not answer: look at host and port in DATABASE_URL, and whether it runs'
+  if (message.includes('does not support SSL'))
+    return refuse(
+      'the database does not speak TLS: set ssl = on there, or sslmode=disable in DATABASE_URL on a network of your own',
+    )
+  const passes = classifyPostgresError(error) !== null
+  return SQLSTATE.test(code)
+    ? refuse(say('the database cannot be used now ({code}): look at its log', { code }), passes)
+    : refuse(
+        'the database does not answer: look at host and port in DATABASE_URL, and whether it runs',
+        passes,
+      )
 }

@@ -5,13 +5,7 @@ import { type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '..
 import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
 import type { Client, Connections } from './connect.ts'
-import {
-  adviseOnFailure,
-  classifyPostgresError,
-  createConnections,
-  passesByItself,
-  toError,
-} from './connect.ts'
+import { adviseOnFailure, classifyPostgresError, createConnections, toError } from './connect.ts'
 import { makeDays, missingDay, moveEarlier } from './days.ts'
 import type { HeartbeatLimits, ReplicaHeartbeats } from './heartbeats.ts'
 import { createClockWatch, HEARTBEAT_LIMITS, startHeartbeats } from './heartbeats.ts'
@@ -257,5 +251,5 @@ async function prepareDatabase(
 async function failStart(reason: unknown, ...open: readonly Connections[]): Promise<never> {
   await Promise.all(open.map(each => each.close()))
   if (reason instanceof StoreUnusable) throw reason
-  throw new StoreUnusable(adviseOnFailure(reason), { cause: reason, passes: passesByItself(reason) })
+  throw adviseOnFailure(reason)
 }
