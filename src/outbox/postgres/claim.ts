@@ -40,7 +40,8 @@ export function createClaim(
     const { channel, limit, now, leaseMs } = call
     const beat = heartbeats.heartbeats()
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
-    if (!uncertain.areGivenUp() && dead.length === 0) {
+    const givenUp = uncertain.givenUp()
+    if (givenUp.length === 0 && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
       const { nextDueAt, nextChangeAt } = await lookAt(client, call)
       if ((nextDueAt ?? Infinity) > now && nextChangeAt > now)
@@ -52,7 +53,7 @@ export function createClaim(
       lockClaimedByDead(client, channel, dead),
       runStatement(client, LOST, channel, now),
       runStatement(client, OUTLIVED, channel, now),
-      lockOrphans(client, channel, uncertain),
+      givenUp.length === 0 ? NOTHING : runStatement(client, ORPHANS, channel, givenUp),
       promote(client, call),
     )
     const found = [...ofDead.rows, ...lost.rows].map(rowOf)
@@ -186,20 +187,6 @@ interface Found {
 }
 const NOTHING: Promise<Found> = Promise.resolve({ rows: [] })
 
-/** Locks the messages that are stored under leases whose commits were given up. */
-async function lockOrphans(
-  client: Client,
-  channel: Channel,
-  { areGivenUp, findGivenUp }: UncertainCommits,
-): Promise<Found> {
-  if (!areGivenUp()) return NOTHING
-  const { rows } = await runStatement(client, HELD, channel)
-  const orphans = new Set(findGivenUp(rows.map(row => row['lease_token'] as string)))
-  if (orphans.size === 0) return NOTHING
-  const seqs = rows.filter(row => orphans.has(row['lease_token'] as string)).map(row => row['seq'])
-  return runStatement(client, UNCOMMITTED, seqs, [...orphans])
-}
-
 async function lockClaimedByDead(
   client: Client,
   channel: Channel,
@@ -223,9 +210,10 @@ const CLAIMED_BY_DEAD = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHER
 const OUTLIVED = statement`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2
     ORDER BY m.expires_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
-const UNCOMMITTED = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.seq = ANY($1::bigint[])
-    AND m.lease_token = ANY($2::text[]) AND m.lease_until IS NOT NULL ORDER BY m.seq FOR UPDATE SKIP LOCKED`
-const HELD = statement`SELECT seq, lease_token FROM courier_live WHERE channel = $1 AND lease_until IS NOT NULL`
+/** Those that are stored under leases whose commits were given up, each by its token or by how it begins. */
+const ORPHANS = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+    AND (m.lease_token = ANY($2::text[]) OR regexp_replace(m.lease_token, '[.][^.]+$', '') = ANY($2::text[]))
+    ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
 const PROMOTE = statement`UPDATE courier_live SET ready = 1 WHERE seq IN
     (SELECT seq FROM courier_live WHERE ready = 0 AND channel = $1 AND rank = $2::smallint AND due_at <= $3
      ORDER BY due_at LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`

@@ -12,10 +12,8 @@ export interface UncertainCommits {
   confirm(token: string): void
   /** Nobody waits for the commit any more. Does nothing if it never was under way. */
   giveUp(token: string): void
-  /** Finds those of the tokens that belong to commits which were given up. */
-  findGivenUp(tokens: readonly string[]): readonly string[]
-  /** Says whether commits were given up that may turn up yet: one that hangs may happen minutes later. */
-  areGivenUp(): boolean
+  /** Lists the tokens of commits that were given up and may turn up yet: one that hangs may happen minutes later. */
+  givenUp(): readonly string[]
 }
 
 export function createUncertainCommits(monotonic: () => number): UncertainCommits {
@@ -31,12 +29,10 @@ export function createUncertainCommits(monotonic: () => number): UncertainCommit
       underWay.delete(token)
       givenUp.set(token, until)
     },
-    findGivenUp: tokens =>
-      tokens.filter(token => givenUp.has(token) || givenUp.has(token.slice(0, token.lastIndexOf('.')))),
-    areGivenUp() {
+    givenUp() {
       const now = monotonic()
       for (const [token, until] of givenUp) if (now > until) givenUp.delete(token)
-      return givenUp.size > 0
+      return [...givenUp.keys()]
     },
   }
 }
