@@ -6,7 +6,6 @@ import { lookUpName } from '../../runtime/name-lookup.ts'
 import { readPostgresUrl } from '../../runtime/postgres-url.ts'
 import { ValuesRefused } from '../operations.ts'
 import { StoreUnavailable, StoreUnusable } from '../outbox.ts'
-import { QUOTA_COUNTERS } from './schema.ts'
 
 // Ours are milliseconds and counts. With the text that the driver gives otherwise, `at + 1` would append a digit.
 pg.defaults.parseInt8 = true
@@ -243,8 +242,6 @@ export function classifyPostgresError(error: unknown): 'again' | 'unavailable' |
     return 'again'
   // This code stands both for a right that was taken away and for a read-only file system of the server.
   if (code === '42501') return 'unavailable'
-  // Two transactions were the first to write a counter (transaction.ts).
-  if (code === '23505' && (error as { table?: unknown }).table === QUOTA_COUNTERS) return 'again'
   // A key that is there already, or bad SQL, is a bug of ours.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'

@@ -47,11 +47,8 @@ export function createAccept(options: WriterOptions, maxBacklog: number, uncerta
     const { locked, ...found } = await lockKnown(client, all, now, backlog.refresh(client, now, all.length))
     const known = { ...found, backlog: backlog.live(), again, mayEnd: (row: Row) => locked.has(row) }
     const added = all.filter(each => isNew(known, each, now))
-    await lockCounters(
-      added.flatMap(each => dueCharges(found.reached, each)),
-      [...locked],
-      again,
-    )
+    const charges = added.flatMap(each => dueCharges(found.reached, each))
+    await lockCounters(charges, [...locked])
     const answers = calls.map(call => acceptMessages(work, known, call.messages, maxBacklog))
     const leases = all.flatMap(each => each.lease ?? [])
     for (const { token, until } of leases) uncertain.begin(token, until - now)

@@ -53,9 +53,6 @@ export function finishFrom(source: string): string {
   return `INSERT INTO courier_finished (${columns}) SELECT ${columns} FROM ${source}`
 }
 
-/** Two transactions that both write a counter for the first time make one of them fail by its key; connect.ts knows it by this name. */
-export const QUOTA_COUNTERS = 'courier_quota_counters'
-
 /**
  * The shared store's tables. The columns mean what they mean in the embedded store (sqlite/schema.ts), which also
  * says what `ready` is for; what differs is what several writers and many rows need:

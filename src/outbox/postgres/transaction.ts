@@ -1,12 +1,12 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import { chargesOf, type Row } from '../message-row.ts'
 import type { Charge, ChargedWindows, SettledByStore } from '../outbox.ts'
-import { counterName, createQuotaLedger, type QuotaCounter, rotateCounter, toCounter } from '../quota.ts'
+import { counterName, createQuotaLedger, type QuotaCounter, toCounter } from '../quota.ts'
 import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
 import { writeCounts } from './backlog.ts'
 import type { Client, QueryResult, Statement } from './connect.ts'
 import { awaitStatements, commitTransaction, runStatement, statement } from './connect.ts'
-import { finishFrom, KEPT_COLUMNS, QUOTA_COUNTERS } from './schema.ts'
+import { finishFrom, KEPT_COLUMNS } from './schema.ts'
 import { addEvents, writeKnown, writeMemos } from './side-tables.ts'
 
 export interface WriterOptions {
@@ -28,7 +28,7 @@ export interface WriterOptions {
  * @param now ms since the epoch.
  */
 export function openTransaction(client: Client, options: WriterOptions, now: number) {
-  const counters = createQuotas(client, now)
+  const counters = createQuotas(client)
   const counts = createCountChanges()
   let isLocked = false
   /** They are given back once their counters are locked. */
@@ -53,8 +53,8 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
   return {
     work,
     /** Locks the counters of charges, and of all rows that the unit of work may end, before it decides about any. */
-    async lockCounters(charges: readonly Charge[], endable: readonly Row[], create: boolean): Promise<void> {
-      await counters.lock(charges, endable.map(chargesOf), create)
+    async lockCounters(charges: readonly Charge[], endable: readonly Row[]): Promise<void> {
+      await counters.lock(charges, endable.map(chargesOf))
       isLocked = true
     },
     /** Writes what has changed so far, so that the statements after it find it. */
@@ -162,58 +162,43 @@ const KEEP_RECEIPTS = statement`WITH given AS MATERIALIZED (
     ON CONFLICT (id, final_at) DO UPDATE SET receipt = excluded.receipt, provider_id = coalesce(kept.provider_id, excluded.provider_id)`
 
 /** The quotas' counters of one transaction: locked, counted in memory, written back. */
-function createQuotas(client: Client, now: number) {
+function createQuotas(client: Client) {
   /** As they are stored. */
   const locked = new Map<string, QuotaCounter>()
   const ledger = createQuotaLedger(name => locked.get(name))
 
   return {
     ledger,
-    /**
-     * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
-     * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
-     * @param create writes those that are not there at once, empty: then no other transaction can be the first.
-     */
-    async lock(
-      charges: readonly Charge[],
-      refunds: readonly ChargedWindows[],
-      create = false,
-    ): Promise<void> {
-      const charged = new Map(
-        charges.map(charge => [counterName(charge), rotateCounter(undefined, charge.windowMs, now)]),
-      )
-      const names = new Set([...charged.keys(), ...refunds.flat().map(([name]) => name)])
+    /** Reads and locks the counters of charges, and those that refunds would touch. */
+    async lock(charges: readonly Charge[], refunds: readonly ChargedWindows[]): Promise<void> {
+      const names = new Set([...charges.map(counterName), ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
-      const results = await awaitStatements(
-        ...(create ? [runStatement(client, CREATE, countersAsJson(charged))] : []),
-        runStatement(client, LOCK, [...names]),
-      )
-      for (const row of results.at(-1)?.rows ?? []) locked.set(row['name'] as string, toCounter(row))
+      const { rows } = await runStatement(client, LOCK, [...names])
+      for (const row of rows) locked.set(row['name'] as string, toCounter(row))
     },
-    /** Writes what has changed. The first one may wait for another transaction that writes the same new counter. */
+    /**
+     * Writes what has changed. A counter that was not there may wait for another transaction that counts there for the first time,
+     * too: then it has what both have counted, which may be more than its limit.
+     */
     write(): Promise<QueryResult>[] {
       const write = (into: Statement, isStored: boolean) => {
         const counters = [...ledger.changed].filter(([name]) => locked.has(name) === isStored)
-        return counters.length === 0 ? [] : [runStatement(client, into, countersAsJson(counters))]
+        const rows = counters.map(([name, counter]) => ({ name, ...counter }))
+        return rows.length === 0 ? [] : [runStatement(client, into, JSON.stringify(rows))]
       }
       return [...write(INSERT, false), ...write(UPDATE, true)]
     },
   }
 }
 
-function countersAsJson(counters: Iterable<readonly [string, QuotaCounter]>): string {
-  return JSON.stringify([...counters].map(([name, counter]) => ({ name, ...counter })))
-}
-
-const COLUMNS = '(name, window_start, current, previous, expires_at)'
 const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
   FROM json_to_recordset($1::json)
     AS r(name text, "windowStart" bigint, current integer, previous integer, "expiresAt" bigint)
   ORDER BY name`
 
-const CREATE = statement`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS} ON CONFLICT DO NOTHING`
-const LOCK = statement`SELECT * FROM ${QUOTA_COUNTERS} WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
-const INSERT = statement`INSERT INTO ${QUOTA_COUNTERS} ${COLUMNS} ${RECORDS}`
-const UPDATE = statement`UPDATE ${QUOTA_COUNTERS} c SET window_start = r."windowStart", current = r.current, previous = r.previous,
+const LOCK = statement`SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
+const INSERT = statement`INSERT INTO courier_quota_counters AS c (name, window_start, current, previous, expires_at) ${RECORDS}
+    ON CONFLICT (name) DO UPDATE SET current = c.current + excluded.current`
+const UPDATE = statement`UPDATE courier_quota_counters c SET window_start = r."windowStart", current = r.current, previous = r.previous,
       expires_at = r."expiresAt"
     FROM (${RECORDS}) AS r WHERE c.name = r.name`
