@@ -132,8 +132,6 @@ export interface DueEntry {
   readonly dueAt: number
 }
 
-/** How many messages are looked at to take so many, before destinations are looked for one by one. */
-export const dueSeen = (limit: number) => limit + SEEN_LATER
 /** How many of those that become due are looked at for the first one that is not passed over. */
 export const SEEN_LATER = 100
 
@@ -154,7 +152,8 @@ export function* chooseDue(
   passOver: ReadonlySet<string>,
 ): Generator<DueQuestion, readonly DueEntry[], readonly DueEntry[]> {
   const isFree = ({ destination }: DueEntry) => !passOver.has(destination)
-  const most = dueSeen(limit)
+  // So many are looked at before destinations are looked for one by one.
+  const most = limit + SEEN_LATER
   const oldest = yield { order: 'oldest-first', most: passOver.size === 0 ? 1 : most }
   if (oldest.length === 0) return []
   const order = claimOrder(oldest.find(isFree)?.dueAt ?? 0, now)

@@ -261,7 +261,8 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const count = `INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)
       VALUES ('ann q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`
     const charges = [{ quota: 'q', bucket: 'ann', windowMs, limit: 2 }]
-    const charged = (code?: string) => outbox.accept([sample(clock, { charges, code })])
+    const charged = (code?: string) =>
+      outbox.accept([sample(clock, { charges, code, recipient: 'charged@example.com' })])
     t.match(await callBehind(url, count, 'INSERT INTO courier_quota_counters', charged), [{ is: 'stored' }])
     t.match(await charged('2'), [{ is: 'over-quota', quota: 'q' }], 'what both counted first is counted')
 

@@ -2,7 +2,7 @@ import type { Channel } from '../../messages/message.ts'
 import { claimMessages, endOutlived, giveBack, takeOver } from '../decide.ts'
 import { DUE_COLUMNS, dueMessageOf, ROW_COLUMNS, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import { chooseDue, type DueEntry, type DueQuestion, dueSeen, SEEN_LATER } from '../rules.ts'
+import { chooseDue, type DueEntry, type DueQuestion, SEEN_LATER } from '../rules.ts'
 import { takeEnded } from '../unit-of-work.ts'
 import type { Client, QueryResult } from './connect.ts'
 import { awaitStatements, beginTransaction, runStatement, statement } from './connect.ts'
@@ -37,7 +37,7 @@ export function createClaim(
   const lockDue = createLockDue()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
-    const { channel, limit, now, leaseMs } = call
+    const { channel, now, leaseMs } = call
     const beat = heartbeats.heartbeats()
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
     const givenUp = uncertain.givenUp()
@@ -61,10 +61,8 @@ export function createClaim(
     for (const row of taken.values()) takeOver(work, row)
     for (const row of outlived.rows.map(rowOf)) endOutlived(work, row)
     for (const row of orphans.rows.map(rowOf)) if (!taken.has(row.seq)) giveBack(work, row)
-    const oldest = (rank: number) =>
-      runStatement(client, FIRST_DUE['oldest-first'], channel, rank, dueSeen(limit))
-    const [, ...read] = await Promise.all([writeChanges(), oldest(0), oldest(1)])
-    const due = (await lockDue(client, call, read)).map(read => dueMessageOf(read, payloadKeys))
+    await writeChanges()
+    const due = (await lockDue(client, call)).map(read => dueMessageOf(read, payloadKeys))
     const token = heartbeats.newLeaseToken()
     let leases = 0
     const messages = claimMessages(work, due, () => {
@@ -141,24 +139,18 @@ function createLockDue() {
     return runStatement(client, DUE_OF_DESTINATIONS[order], queue, found, each)
   }
 
-  /** @param oldest of each rank, codes first: none, or more than are asked for. */
   return async (
     client: Client,
     { channel, limit, now, passOver }: Takes<'claim'>,
-    oldest: readonly QueryResult[],
   ): Promise<QueryResult['rows']> => {
     const seqs: number[] = []
-    for (const [rank, known] of oldest.entries()) {
+    for (const rank of [0, 1]) {
       if (seqs.length === limit) break
       const choice = chooseDue(limit - seqs.length, now, new Set(passOver))
       let step = choice.next()
       while (step.done !== true) {
-        const { order, butOf } = step.value
-        const isOldest = order === 'oldest-first'
-        const isKnown = butOf === undefined && (isOldest || known.rows.length < dueSeen(limit))
-        const { rows } = isKnown ? known : await answer(client, channel, rank, step.value)
-        const entries = rows as unknown as readonly DueEntry[]
-        step = choice.next(isKnown && !isOldest ? entries.toReversed() : entries)
+        const { rows } = await answer(client, channel, rank, step.value)
+        step = choice.next(rows as unknown as readonly DueEntry[])
       }
       seqs.push(...step.value.map(({ seq }) => seq))
     }
