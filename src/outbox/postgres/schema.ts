@@ -201,8 +201,6 @@ CREATE TABLE courier_events (
   `
 ALTER TABLE courier_live ADD COLUMN destination text COLLATE "C" NOT NULL DEFAULT '';
 CREATE INDEX courier_live_destination ON courier_live (${QUEUE}, destination, due_at) WHERE ${QUEUE} IS NOT NULL;
-`,
-  `
 ALTER TABLE courier_live ADD COLUMN country text;
 ALTER TABLE courier_finished ADD COLUMN country text;
 ALTER TABLE courier_earlier ADD COLUMN country text;
@@ -210,12 +208,9 @@ CREATE OR REPLACE VIEW courier_rows AS
   SELECT 'live' AS part, ${COLUMNS}, country FROM courier_live
   UNION ALL SELECT 'finished', ${COLUMNS}, country FROM courier_finished
   UNION ALL SELECT 'earlier', ${COLUMNS}, country FROM courier_earlier;
-CREATE OR REPLACE VIEW courier_messages AS SELECT ${WITH_REPORTS}, country FROM courier_rows m;
 CREATE TABLE courier_figures (quarter bigint, channel text, name text, shard smallint, count bigint NOT NULL,
   PRIMARY KEY (quarter, channel, name, shard)) WITH (fillfactor = 70);
 CREATE TABLE courier_undelivered (arrived_at bigint, id text, channel text NOT NULL, kind text NOT NULL, PRIMARY KEY (arrived_at, id));
-`,
-  `
 CREATE TABLE courier_known_numbers (
   recipient_hash text PRIMARY KEY,
   since bigint NOT NULL,
@@ -224,8 +219,6 @@ CREATE TABLE courier_known_numbers (
 INSERT INTO courier_known_numbers SELECT recipient_hash, min(final_at), max(final_at) + ${KNOWN_MS} FROM courier_finished
   WHERE state = 'sent' AND channel = 'sms' GROUP BY recipient_hash;
 CREATE INDEX courier_known_number_expiry ON courier_known_numbers (expires_at);
-`,
-  `
 CREATE INDEX courier_finished_end ON courier_finished (${END}, arrived_at, kind);
 CREATE OR REPLACE VIEW courier_messages AS SELECT ${WITH_REPORTS}, country, part FROM courier_rows m;
 `,

@@ -112,15 +112,11 @@ CREATE TABLE events (
 ALTER TABLE messages ADD COLUMN destination TEXT NOT NULL DEFAULT '';
 -- what waits for a destination, now or later
 CREATE INDEX message_destination ON messages (channel, rank, ready, destination, due_at) WHERE ready IS NOT NULL;
-`,
-  `
 ALTER TABLE messages ADD COLUMN country TEXT;
 -- lists of what did not arrive
 CREATE INDEX message_undelivered ON messages (channel, arrived_at, kind) WHERE ${UNDELIVERED};
 -- How many messages that arrived in a quarter of an hour ended how; the name is kind, carrier, country and outcome.
 CREATE TABLE figures (quarter INTEGER, channel TEXT, name TEXT, count INTEGER NOT NULL, PRIMARY KEY (quarter, channel, name)) STRICT, WITHOUT ROWID;
-`,
-  `
 -- Numbers to which something was delivered, first and until when that is known. From the start those to which something was sent.
 CREATE TABLE known_numbers (
   recipient_hash TEXT PRIMARY KEY,
@@ -131,8 +127,6 @@ INSERT INTO known_numbers SELECT recipient_hash, min(final_at), max(final_at) + 
   WHERE state = 'sent' AND channel = 'sms' GROUP BY recipient_hash;
 CREATE INDEX known_number_expiry ON known_numbers (expires_at);
 `,
-  // Postgres alone has an index more.
-  '',
 ]
 
 export const SQLITE_SCHEMA: Schema = { migrations: MIGRATIONS, minWriter: 4 }
