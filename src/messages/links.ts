@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net'
 import { domainToUnicode } from 'node:url'
 import { LinkifyIt } from 'linkify-it'
 import tlds from 'tlds' with { type: 'json' }
@@ -101,25 +100,32 @@ const PERHAPS = /[.\u3002\uff0e\uff61\u2024][^\s]|\/\//
 const LONGEST = 512
 /** Reserved names (RFC 2606, RFC 6761) that no registry has, but a network may. */
 const RESERVED = ['example', 'test', 'invalid', 'local', 'internal', 'onion']
-/** A run of what names of hosts are made of. */
-const HOST_CHARACTERS = /[\p{L}\p{N}.-]+/gu
-/** The end of an app's own scheme, in front of its `://`, with the character before it. */
-const SCHEME_AT_END = /(?:^|[^a-z\d])([a-z][a-z\d+.-]{1,30})$/i
-const LONGEST_SCHEME = 31
-const WWW = /www\./gi
-const AFTER_SCHEME = /:\/\/[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
-const AFTER_WWW = /[^\s<>"/.]{1,63}\.[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/uy
-/** What follows a name that is the first half of a person's address. */
-const REST_OF_ADDRESS = /[\w.+%-]{0,64}@[\p{L}\p{N}]/uy
-const PORT_AND_PATH = /(?::\d{2,5}(?!\d))?(?:\/[^\s<>"]{0,512})?/uy
-/** Longest label of a host's name, and longest name (RFC 1035). */
-const LONGEST_LABEL = 63
-const LONGEST_NAME = 253
+const TOP_LEVELS = new Set([...tlds, ...RESERVED])
+/** Links that linkify-it does not know: `www.` in front of anything, and an app's own scheme. */
+const WWW_OR_SCHEME =
+  /(?<![a-z\d])(?:www\.[^\s<>"/.]{1,63}\.|([a-z][a-z\d+.-]{1,30}:\/\/))[^\s<>"\u3000-\u303f\uff00-\uff20]{1,512}/giu
+/** What stands between names of hosts, where it is no part of a person's address: `lin.me+news@example.com` is one. */
+const BETWEEN_NAMES = new RegExp(
+  [
+    /[^\p{L}\p{M}\p{N}.+%@-]/u,
+    /[+%](?![\w.+%-]{0,64}@)/u,
+    /(?<![\w.+%-])@|@(?![\p{L}\p{N}])/u,
+    /(?<![\p{L}\p{N}-])-+|-+(?![\p{L}\p{N}@-])/u,
+    // linkify-it reads no name of more labels.
+    /(?<![\p{L}\p{N}])\.|\.(?=(?:[\p{L}\p{N}-]{1,63}\.){5})/u,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'gu',
+)
+/** A label that is too long for a name (RFC 1035), up to its last dash: what stands behind that may be one. */
+const LABEL_TOO_LONG = /(?=[^\s.]{64})(?:[^\s.]*-|[^\s.]*)/gu
 const IDEOGRAPHIC_DOT = /[\u3002\uff61]/
 /** Scripts that are written without blanks, or whose particles follow a word at once: a name of another script may stand in them. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const ALL_UNSPACED = new RegExp(UNSPACED, 'gu')
+const WORDS_BEFORE_WWW = new RegExp(`${UNSPACED.source}www\\.`, 'iu')
 
 let linkify: LinkifyIt | undefined
 
@@ -131,7 +137,7 @@ function openLinkify(): LinkifyIt {
     fuzzyEmail: true,
     urlAuth: true,
     maxLength: LONGEST,
-    tlds: [...tlds, ...RESERVED],
+    tlds: [...TOP_LEVELS],
   }))
 }
 
@@ -148,14 +154,24 @@ export function findLinksInText(text: string): readonly FoundLink[] {
   const found = read(mapped)
   if (!UNSPACED.test(mapped.text)) return found
   const others = mapped.text.replace(ALL_UNSPACED, letter => ' '.repeat(letter.length))
-  const alone = read({ ...mapped, text: others })
-    .filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
-    .sort((one, other) => one.from - other.from)
+  const alone = read({ ...mapped, text: others }).filter(({ url }) => /^[a-z]+:\/\/[^/?#]*\./i.test(url))
+  const starts = new Set(alone.map(({ from }) => from))
+  const begun = alone.filter(({ url }) => /^http:\/\/www\./i.test(url))
+  /** Nobody would take the words for a part of it: in front of `www.`, or behind a top-level domain, where none is left with them. */
+  const hasWordsAround = ({ from, to, url }: FoundLink) =>
+    (starts.has(from) && endsInWords(url)) ||
+    (WORDS_BEFORE_WWW.test(url) && begun.some(www => from < www.from && www.from < to))
   const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
   return [
-    ...found.filter(link => !hasWordsAround(link, alone)),
+    ...found.filter(link => !hasWordsAround(link)),
     ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`)),
   ]
+}
+
+function endsInWords(url: string): boolean {
+  const host = URL.parse(url)?.hostname ?? ''
+  const last = host.slice(host.lastIndexOf('.') + 1)
+  return last.startsWith('xn--') && !TOP_LEVELS.has(domainToUnicode(last))
 }
 
 const DOT_OR_SCHEME = /[.\u3002\uff0e\uff61\u2024](?=\S)|:(?=\/\/)/gu
@@ -238,40 +254,57 @@ function mapCharacter(character: string): string {
   return /^[\p{L}\p{N}.-]$/u.test(compatible) ? compatible : character
 }
 
+interface Found {
+  readonly index: number
+  readonly raw: string
+  readonly url: string
+  readonly hasScheme: boolean
+}
+
+/** Reads a text three times, each time without what was found before: as it is, for what linkify-it does not know, and for bare names. */
 function read({ text, places }: Mapped): readonly FoundLink[] {
   const place = (at: number) => (places === null ? at : (places[at] ?? at))
-  /** The matches of linkify-it, in the order of the text. */
-  const seen: { readonly from: number; readonly to: number }[] = []
   const links: FoundLink[] = []
+  let rest = text
+  for (const find of [findPlain, findUnknown, findNames]) {
+    let left = ''
+    let done = 0
+    for (const { index, raw, url, hasScheme } of find(rest)) {
+      const end = index + raw.length
+      links.push({ from: place(index), to: place(end), url, hasScheme })
+      left += rest.slice(done, index) + ' '.repeat(raw.length)
+      done = end
+    }
+    rest = left + rest.slice(done)
+  }
+  return links
+}
+
+function* findPlain(text: string): Iterable<Found> {
   // No registry has names with an underscore, but many a network, and clients do not mind it.
   const readable = withFewSigns(text.replaceAll('_', '-'))
   for (const { schema, index, lastIndex, raw } of openLinkify().match(readable) ?? []) {
-    seen.push({ from: index, to: lastIndex })
-    const bare = raw.replace(/^\/\/|^mailto:/i, '')
-    // An address of a person, unless a path follows it, or it begins as a link does.
-    if (
-      schema === 'mailto:' &&
-      !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2)) &&
-      !beginsWithHost(bare)
-    )
-      continue
+    // An address of a person, unless a path follows it. What stands in it may be a link by itself.
+    if (schema === 'mailto:' && !/^[/:?#]\S/.test(text.slice(lastIndex, lastIndex + 2))) continue
     const hasScheme = schema !== '' && schema !== '//' && schema !== 'mailto:'
-    links.push({
-      from: place(index),
-      to: place(lastIndex),
-      url: hasScheme ? raw : `http://${bare}`,
-      hasScheme,
-    })
+    yield { index, raw, url: hasScheme ? raw : `http://${raw.replace(/^\/\/|^mailto:/i, '')}`, hasScheme }
   }
-  let next = 0
-  for (const { index, raw, is } of findOthers(text)) {
-    while ((seen[next]?.to ?? text.length) <= index) next += 1
-    if ((seen[next]?.from ?? text.length) < index + raw.length) continue
-    const hasScheme = is === 'scheme' && !/^www\./i.test(raw)
-    const url = hasScheme ? raw : `http://${raw}`
-    links.push({ from: place(index), to: place(index + raw.length), url, hasScheme })
+}
+
+function* findUnknown(text: string): Iterable<Found> {
+  for (const { 0: raw, 1: scheme, index } of text.matchAll(WWW_OR_SCHEME)) {
+    const hasScheme = scheme !== undefined
+    yield { index, raw, url: hasScheme ? raw : `http://${raw}`, hasScheme }
   }
-  return links
+}
+
+/** Finds bare names with anything around them: a port, a sign (`Site:evil.com`, `evil.com|`), a part of an address in front of its @. */
+function* findNames(text: string): Iterable<Found> {
+  const names = text
+    .replace(BETWEEN_NAMES, between => ' '.repeat(between.length))
+    .replace(LABEL_TOO_LONG, label => ' '.repeat(label.length))
+  for (const { schema, index, raw } of openLinkify().match(names) ?? [])
+    if (schema === '') yield { index, raw, url: `http://${raw}`, hasScheme: false }
 }
 
 /** Signs at which linkify-it begins to look for a name, and which it reads over within one. */
@@ -290,135 +323,4 @@ function withFewSigns(text: string): string {
     if (count > MOST_SIGNS) return text.replace(SIGNS, ' ')
   }
   return text
-}
-
-/** A place at which a link may begin, and where its first part ends. */
-interface Beginning {
-  readonly is: 'scheme' | 'www' | 'name'
-  readonly from: number
-  readonly to: number
-}
-
-/**
- * Finds the links that linkify-it does not know: an app's own scheme, `www.` in front of anything, and a bare name that has a
- * port, or stands behind a sign (`Site:evil.com`) or in front of one (`evil.com|`). Neither half of a person's address is one.
- *
- * The text is gone through once, forward: strangers choose it, and an expression that looks back at each place took half a second
- * for 32 KB of dots.
- */
-function* findOthers(
-  text: string,
-): Iterable<{ readonly is: Beginning['is']; readonly index: number; readonly raw: string }> {
-  let done = 0
-  for (const { is, from: begins, to } of beginningsOf(text)) {
-    let from = begins
-    if (from < done) {
-      // Of a name whose first label belongs to the link before it, the others may be one.
-      const dot = is === 'name' ? text.slice(done, to).indexOf('.') : -1
-      from = done + dot + 1
-      if (dot < 0 || !text.slice(from, to).includes('.')) continue
-    }
-    const following = is === 'scheme' ? AFTER_SCHEME : is === 'www' ? AFTER_WWW : PORT_AND_PATH
-    following.lastIndex = to
-    if (!following.test(text)) continue
-    done = following.lastIndex
-    if (is === 'name' && !isHost(text.slice(from, to))) continue
-    yield { is, index: from, raw: text.slice(from, done) }
-  }
-}
-
-function beginningsOf(text: string): readonly Beginning[] {
-  const found: Beginning[] = []
-  for (const { 0: run, index } of text.matchAll(HOST_CHARACTERS)) {
-    if (!run.includes('.')) continue
-    // A run that is too long for a domain makes no address.
-    if (run.length <= LONGEST_NAME && /[\w.+%-]@$/.test(text.slice(Math.max(0, index - 2), index))) continue
-    for (const { from, to } of namesIn(run)) {
-      const end = endOfName(text, index + from, index + to)
-      if (end > index + from) found.push({ is: 'name', from: index + from, to: end })
-    }
-  }
-  for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 1)) {
-    const scheme = SCHEME_AT_END.exec(text.slice(Math.max(0, at - LONGEST_SCHEME - 1), at))?.[1]
-    if (scheme !== undefined) found.push({ is: 'scheme', from: at - scheme.length, to: at })
-  }
-  for (const { index } of text.matchAll(WWW))
-    if (!/[a-z\d]/i.test(text[index - 1] ?? '')) found.push({ is: 'www', from: index, to: index + 4 })
-  const order = { scheme: 0, www: 1, name: 2 }
-  return found.sort((one, other) => one.from - other.from || order[one.is] - order[other.is])
-}
-
-/** Finds the names of two or more labels in a run of characters of hosts: no label is empty, and none too long. */
-function* namesIn(run: string): Iterable<{ from: number; to: number }> {
-  let from = 0
-  let labels = 0
-  let at = 0
-  for (const label of run.split('.')) {
-    const end = at + label.length
-    if (label === '' || label.length > LONGEST_LABEL) {
-      if (labels > 1) yield { from, to: at - 1 }
-      // What stands behind a dash of a label that is too long may be the first one of a name.
-      const dash = label.indexOf('-', label.length - LONGEST_LABEL - 1)
-      labels = label.length > LONGEST_LABEL && dash >= 0 && dash < label.length - 1 ? 1 : 0
-      from = labels === 1 ? at + dash + 1 : end + 1
-    } else labels += 1
-    at = end + 1
-  }
-  if (labels > 1) yield { from, to: run.length }
-}
-
-/** Finds where a name ends that is not the first half of a person's address; `from` when none is left. */
-function endOfName(text: string, from: number, to: number): number {
-  for (let end = to; end > from; end = text.lastIndexOf('.', end - 1)) {
-    REST_OF_ADDRESS.lastIndex = end
-    if (!REST_OF_ADDRESS.test(text)) return text.slice(from, end).includes('.') ? end : from
-  }
-  return from
-}
-
-/**
- * Says whether clients may take the local part of an address for a link: `evil.com/login@example.com`. What is common in people's
- * addresses (letters, digits, dots and `_+%-`) separates no host from the rest: `lin.me+news@example.com` is an address.
- */
-function beginsWithHost(address: string): boolean {
-  const parts = address.slice(0, address.lastIndexOf('@')).split(/[^\p{L}\p{M}\p{N}.+%-]/u)
-  return parts.slice(0, -1).some(part => (part.includes('.') && isHost(part)) || /^www\.[^.]+\./i.test(part))
-}
-
-/** Says whether a bare name is a host's, without the dashes behind it. */
-function isHost(name: string): boolean {
-  const bare = name.endsWith('-') ? name.replace(/-+$/, '') : name
-  return isTopLevel(bare.slice(bare.lastIndexOf('.') + 1)) || isIPv4(name)
-}
-
-/**
- * Says whether `link` is one of `others` with words of an unspaced script around it, which nobody would take for a part of it: in
- * front of `www.` (whoever owns what follows owns that name, too), or behind a top-level domain, where none is left with them.
- * @param others in the order of the text.
- */
-function hasWordsAround(link: FoundLink, others: readonly FoundLink[]): boolean {
-  let first = 0
-  for (let last = others.length; first < last; ) {
-    const middle = (first + last) >> 1
-    if ((others[middle]?.from ?? 0) < link.from) first = middle + 1
-    else last = middle
-  }
-  for (let at = first; (others[at]?.from ?? Number.POSITIVE_INFINITY) < link.to; at += 1) {
-    const other = others[at]
-    if (other !== undefined && other.to <= link.to && isWithWordsAround(link, other)) return true
-  }
-  return false
-}
-
-function isWithWordsAround(link: FoundLink, other: FoundLink): boolean {
-  if (other.from > link.from) return /^http:\/\/www\./i.test(other.url)
-  const host = URL.parse(link.url)?.hostname ?? ''
-  const last = host.slice(host.lastIndexOf('.') + 1)
-  return last.startsWith('xn--') && !isTopLevel(domainToUnicode(last))
-}
-
-const TOP_LEVELS = new Set([...tlds, ...RESERVED])
-
-function isTopLevel(label: string): boolean {
-  return TOP_LEVELS.has(label.toLowerCase())
 }
