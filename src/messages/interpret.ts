@@ -59,10 +59,7 @@ const MAX_LINKS = 100
 export function createInterpreter(options: InterpreterOptions): Interpret {
   return (channel, body) => {
     const keys = KEYS[channel]
-    const given = readOwn(body, keys.param)
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      return invalid(`/${keys.param}`, 'is not an object')
-    }
+    const given = readOwn(body, keys.param) as object
     const subject = channel === 'email' ? readName(readOwn(body, 'subject')) : null
     if (channel === 'email' && subject === null) return invalid('/subject', 'is missing or blank')
     if (subject && 'fault' in subject) return invalid('/subject', subject.fault)

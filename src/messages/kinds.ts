@@ -214,13 +214,6 @@ export const UNIT_MS: Readonly<Record<ValidityUnit, number>> = { hour: 3_600_000
 const MAX_MS = 30 * 24 * UNIT_MS.hour
 /** No shorter one can be kept: Twilio counts a validity in whole seconds from 1 on. */
 const MIN_MS = 1000
-const DEFAULT_MS: Readonly<Record<Purpose, number>> = {
-  code: 10 * UNIT_MS.minute,
-  link: 24 * UNIT_MS.hour,
-  file: 24 * UNIT_MS.hour,
-  alarm: 24 * UNIT_MS.hour,
-  plain: 24 * UNIT_MS.hour,
-}
 
 /**
  * The validity that the platform stated, in ms: a decimal number of hours or minutes.
@@ -238,5 +231,6 @@ export function parseValidity(unit: ValidityUnit, text: string | undefined): num
  * for codes. An unknown type that carries a `code` is taken for one: a code that comes hours late only confuses.
  */
 export function defaultValidity(purpose: Purpose, carriesCode: boolean): number {
-  return DEFAULT_MS[purpose === 'plain' && carriesCode ? 'code' : purpose]
+  const isCode = purpose === 'code' || (purpose === 'plain' && carriesCode)
+  return isCode ? 10 * UNIT_MS.minute : 24 * UNIT_MS.hour
 }

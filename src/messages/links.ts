@@ -195,22 +195,9 @@ export function defuseLinks(text: string): string {
 }
 
 function withBlanks(text: string, links: readonly FoundLink[], before: RegExp): string {
-  let defused = ''
-  let done = 0
-  for (const { from, to } of links.toSorted((one, other) => one.from - other.from)) {
-    if (to <= done) continue
-    // The next character is included, or a dot at the link's end would seem to end the text.
-    const end = to + (text[to] === undefined ? 0 : 1)
-    const start = Math.max(from, done)
-    defused +=
-      text.slice(done, start) +
-      text
-        .slice(start, end)
-        .replace(before, '$& ')
-        .slice(0, end > to ? -1 : undefined)
-    done = to
-  }
-  return defused + text.slice(done)
+  const isInLink = new Uint8Array(text.length)
+  for (const { from, to } of links) isInLink.fill(1, from, to)
+  return text.replace(before, (sign, at: number) => (isInLink[at] === 1 ? `${sign} ` : sign))
 }
 
 interface Mapped {

@@ -4,7 +4,7 @@ import { samples, withRequiredOnly } from '../messages/samples.ts'
 import { compileLanguage, type WordLanguage } from './language.ts'
 import { type LanguageSource, readLanguageFile, withWordsByName } from './language-file.ts'
 import { type Compiled, createEngine, type Engine, templateFaultOf } from './template-engine.ts'
-import { readTemplates, type TemplateProblem } from './template-files.ts'
+import { NO_FILES, readTemplates, type TemplateProblem } from './template-files.ts'
 import { type Brand, layoutVariables, scopeOf } from './template-variables.ts'
 
 /** Everything compiled, as it stands at one moment. Never changes; a reload makes another. */
@@ -37,35 +37,43 @@ interface Template {
 /** Finds the template of a kind: its own in this language, its own in all, or the layout. */
 type FindTemplate = (name: string, tag: string) => Template
 
-/** Takes the operator's text of a file, when it passes, else the built-in one. */
-type Take = <T>(file: string, validate: (text: string) => T) => T | undefined
-
 /**
+ * Reads and compiles everything. A file of the operator's that is broken is a problem, and counts as if it were not there.
  * @param builtIn directory of the words and layouts that come with the service; a fault in it throws
  * @param overrides the operator's directory, laid out the same way; undefined: none
  */
-export function createCatalogLoader(builtIn: string, overrides: string | undefined, brand: Brand) {
+export function loadCatalog(builtIn: string, overrides: string | undefined, brand: Brand): Loaded {
   const ours = readTemplates(builtIn).texts
+  const theirs = overrides === undefined ? NO_FILES : readTemplates(overrides)
+  const problems: TemplateProblem[] = [...theirs.problems]
+  const files = [...new Set([...ours.keys(), ...theirs.texts.keys()])].sort()
 
-  function loadLanguages(files: readonly string[], take: Take): ReadonlyMap<string, WordLanguage> {
-    const engine = createEngine('none')
-    const languages = new Map<string, WordLanguage>()
-    for (const file of files) {
-      const tag = file.slice('locales/'.length, -'.json'.length)
-      const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
-      if (language) languages.set(language.tag, language)
-    }
-    return languages
+  /** Takes the operator's text of a file, when it passes, else the built-in one. */
+  function take<T>(file: string, validate: (text: string) => T): T | undefined {
+    const [text, base] = [theirs.texts.get(file), ours.get(file)]
+    if (text !== undefined)
+      try {
+        return validate(text)
+      } catch (error) {
+        const { words: reason, line } = templateFaultOf(error)
+        problems.push({ file, line, reason, is: 'refused' })
+      }
+    return base === undefined ? undefined : validate(base)
   }
 
-  /** Loads one part of all mails: the layout, and the kinds' own templates among `files`. */
-  function loadTemplates(
-    part: Part,
-    files: readonly string[],
-    take: Take,
-    languages: ReadonlyMap<string, WordLanguage>,
-    english: WordLanguage,
-  ): FindTemplate {
+  const languages = new Map<string, WordLanguage>()
+  const engine = createEngine('none')
+  for (const file of files.filter(each => each.startsWith('locales/'))) {
+    const tag = file.slice('locales/'.length, -'.json'.length)
+    const language = take(file, text => readLanguage(tag, text, ours.get(file), engine, brand))
+    if (language) languages.set(tag, language)
+  }
+  const english = languages.get(FALLBACK)
+  if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
+  for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
+
+  /** Loads one part of all mails: the layout, and the kinds' own templates. */
+  function loadTemplates(part: Part, english: WordLanguage): FindTemplate {
     const escape = part === 'html' ? 'html' : 'none'
     const file = `layout.${part}`
     const layout = take(file, text => {
@@ -79,7 +87,7 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
     // A template of a kind may extend the layout.
     const engine = createEngine(escape, { [file]: layout.text })
     const own = new Map<string, Template>()
-    for (const file of files.filter(each => each.endsWith(`.${part}`))) {
+    for (const file of files.filter(each => each.startsWith('messages/') && each.endsWith(`.${part}`))) {
       const [name = '', tag] = file.slice('messages/'.length, -part.length - 1).split('.')
       const compiled = take(file, text => compileOwnTemplate(text, name, tag, engine, languages, brand))
       if (compiled !== undefined) own.set(file, { compiled, isBuiltIn: false })
@@ -88,40 +96,12 @@ export function createCatalogLoader(builtIn: string, overrides: string | undefin
       own.get(`messages/${name}.${tag}.${part}`) ?? own.get(`messages/${name}.${part}`) ?? layout
   }
 
-  return {
-    /** Reads everything again. A file that is broken is a problem, and counts as if it were not there. */
-    load(): Loaded {
-      const read = overrides === undefined ? undefined : readTemplates(overrides)
-      const theirs = read?.texts ?? new Map<string, string>()
-      const problems: TemplateProblem[] = [...(read?.problems ?? [])]
-      const take: Take = (file, validate) => {
-        const [now, builtIn] = [theirs.get(file), ours.get(file)]
-        if (now !== undefined)
-          try {
-            return validate(now)
-          } catch (error) {
-            const { words: reason, line } = templateFaultOf(error)
-            problems.push({ file, line, reason, is: 'refused' })
-          }
-        return builtIn === undefined ? undefined : validate(builtIn)
-      }
-      const listIn = (folder: string) =>
-        [...new Set([...ours.keys(), ...theirs.keys()])].filter(file => file.startsWith(folder)).sort()
-      const languages = loadLanguages(listIn('locales/'), take)
-      const english = languages.get(FALLBACK)
-      if (!english) throw new Error(`the built-in words for ${FALLBACK} are missing`)
-      for (const [tag, language] of languages) problems.push(...findGaps(tag, language, english))
-      const files = listIn('messages/')
-      const html = loadTemplates('html', files, take, languages, english)
-      const txt = loadTemplates('txt', files, take, languages, english)
-      const catalog = {
-        languages,
-        languageFor: createLanguageLookup(languages, english),
-        layoutsFor: createLayoutLookup(html, txt),
-      }
-      return { catalog, problems }
-    },
+  const catalog = {
+    languages,
+    languageFor: createLanguageLookup(languages, english),
+    layoutsFor: createLayoutLookup(loadTemplates('html', english), loadTemplates('txt', english)),
   }
+  return { catalog, problems }
 }
 
 /** Caches the language of each tag: matching tags takes longer than rendering a message. */

@@ -208,20 +208,15 @@ type RenderCache<T> = (content: Content, words: object, key: string, make: () =>
  */
 export function createRenderCache<T>(): RenderCache<T> {
   let latest: { readonly content: Content; readonly words: object; readonly made: Map<string, T> } | undefined
-  const forget = () => {
-    latest = undefined
-  }
   return (content, words, key, make) => {
     if (latest?.content !== content || latest.words !== words) {
       latest = { content, words, made: new Map() }
-      queueMicrotask(forget)
+      queueMicrotask(() => {
+        latest = undefined
+      })
     }
-    const { made } = latest
-    let value = made.get(key)
-    if (value === undefined) {
-      value = make()
-      made.set(key, value)
-    }
+    const value = latest.made.get(key) ?? make()
+    latest.made.set(key, value)
     return value
   }
 }

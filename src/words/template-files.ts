@@ -28,6 +28,8 @@ export interface TemplateFiles {
   readonly problems: readonly TemplateProblem[]
 }
 
+export const NO_FILES: TemplateFiles = { texts: new Map(), problems: [] }
+
 /** Reads a directory of templates, whole. A file that cannot be read is a problem, not an error. */
 export function readTemplates(dir: string): TemplateFiles {
   const texts = new Map<string, string>()

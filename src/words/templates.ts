@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { say } from '../language/sentence.ts'
 import { watchFiles } from '../runtime/file-watch.ts'
-import { type Catalog, createCatalogLoader, FALLBACK, type Loaded, matchLocale } from './catalog.ts'
+import { type Catalog, FALLBACK, type Loaded, loadCatalog, matchLocale } from './catalog.ts'
 import { templateFaultOf } from './template-engine.ts'
 import { describeTemplates, type TemplateProblem } from './template-files.ts'
 import type { Brand } from './template-variables.ts'
@@ -15,7 +15,7 @@ export interface TemplatesOptions {
   readonly brand: Brand
   /** Languages that the settings ask for. */
   readonly wantedLocales: readonly string[]
-  /** Each problem is logged when it is new, and that problems are gone. */
+  /** Each problem is logged when the files are read, and that there is none any more. */
   readonly log:
     | { warn(fields: object, text: string): void; info(fields: object, text: string): void }
     | undefined
@@ -40,8 +40,8 @@ export interface Templates {
 /** Keeps the templates as the operator's directory has them, and never without a working one. */
 export function createTemplates(options: TemplatesOptions): Templates {
   const { dir, brand, wantedLocales, log, pollEveryMs } = options
-  const loader = createCatalogLoader(BUILT_IN, dir, brand)
-  const first = loader.load()
+  const load = () => loadCatalog(BUILT_IN, dir, brand)
+  const first = load()
   let { catalog } = first
   /** Loaded when the operator's templates fail for the first time. */
   let ours: Catalog | undefined = dir === undefined ? catalog : undefined
@@ -49,24 +49,20 @@ export function createTemplates(options: TemplatesOptions): Templates {
   /** Problems that showed on a message only, by its kind. */
   let failures = new Map<string, TemplateProblem>()
   take(first)
-  const reload = () => take(loader.load())
+  const reload = () => take(load())
   const stopWatching =
     dir === undefined
       ? () => {}
       : watchFiles({ fingerprint: () => describeTemplates(dir), everyMs: pollEveryMs, onChange: reload })
 
   function take(loaded: Loaded): readonly TemplateProblem[] {
-    const before = new Set(problems.map(problemKey))
     // While a file is broken, all stay as they last were good: they may belong together.
     if (loaded === first || !loaded.problems.some(({ is }) => is === 'refused')) catalog = loaded.catalog
     failures = new Map()
     const missing = wantedLocales.filter(tag => matchLocale(tag, catalog.languages.keys()) === null)
     problems = [...loaded.problems, ...[...new Set(missing)].map(noWordsProblem)]
-    for (const problem of problems)
-      if (!before.has(problemKey(problem))) log?.warn({ ...problem }, 'template problem')
-    const now = new Set(problems.map(problemKey))
-    if ([...before].some(problem => !now.has(problem)))
-      log?.info({ problems: problems.length }, 'templates read again')
+    for (const problem of problems) log?.warn({ ...problem }, 'template problem')
+    if (problems.length === 0 && loaded !== first) log?.info({}, 'templates read again')
     return problems
   }
 
@@ -86,7 +82,7 @@ export function createTemplates(options: TemplatesOptions): Templates {
       } catch (error) {
         if (catalog === ours) throw error
         recordFailure(name, error)
-        ours ??= createCatalogLoader(BUILT_IN, undefined, brand).load().catalog
+        ours ??= loadCatalog(BUILT_IN, undefined, brand).catalog
         return render(ours)
       }
     },
@@ -99,8 +95,4 @@ export function createTemplates(options: TemplatesOptions): Templates {
 function noWordsProblem(tag: string): TemplateProblem {
   const reason = say('there are no words for {tag}: {fallback} is used', { tag, fallback: FALLBACK })
   return { file: `locales/${tag}.json`, reason, is: 'warning' }
-}
-
-function problemKey({ file, line, reason }: TemplateProblem): string {
-  return `${file}:${line ?? ''}:${String(reason)}`
 }
