@@ -67,9 +67,8 @@ export interface SmtpServerOptions {
   readonly secure?: boolean
   /** Offers AUTH PLAIN and LOGIN, and insists on it. */
   readonly login?: { readonly user: string; readonly pass: string }
-  /** Offers AUTH XOAUTH2, or `method`, beside LOGIN, and insists on it. */
+  /** Offers AUTH XOAUTH2 beside LOGIN, and insists on it. */
   readonly xoauth2?: {
-    readonly method?: 'OAUTHBEARER'
     /** Whether it takes the token for the user. */
     readonly takes: (user: string, token: string) => boolean
     /** Says why it does not before it refuses, as Google does; else it refuses at once, as Microsoft does. */
@@ -181,7 +180,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}) {
 
   async function authenticate(session: Session, line: string, input: Input): Promise<void> {
     const [, method = '', initial = ''] = line.split(' ')
-    if (method === (xoauth2?.method ?? 'XOAUTH2')) return authenticateByToken(session, line, initial, input)
+    if (method === 'XOAUTH2') return authenticateByToken(session, line, initial, input)
     let user = ''
     let pass = ''
     if (method.toUpperCase() === 'LOGIN') {
@@ -221,7 +220,7 @@ export function createSmtpServer(options: SmtpServerOptions = {}) {
     if (dsn) extensions.push('DSN')
     if (context && !session.secured) extensions.push('STARTTLS')
     if (login) extensions.push('AUTH PLAIN LOGIN')
-    if (xoauth2) extensions.push(`AUTH LOGIN ${xoauth2.method ?? 'XOAUTH2'}`)
+    if (xoauth2) extensions.push('AUTH LOGIN XOAUTH2')
     return extensions.map((word, i) => `250${i === extensions.length - 1 ? ' ' : '-'}${word}`).join('\r\n')
   }
 
@@ -320,12 +319,7 @@ async function trickle(session: Session, line: string, ms: number): Promise<true
 /** Reads `user=…^Aauth=Bearer …^A^A`, in base64; empty texts when it is something else. */
 export function tokenLoginOf(initial: string): { readonly user: string; readonly token: string } {
   const fields = Buffer.from(initial, 'base64').toString().split('\x01')
-  const [first = '', token = '', ...rest] = fields
-  // OAUTHBEARER has GS2's header, in which = and , are written otherwise (RFC 7628, 3.1; RFC 5801, 4).
-  const user = first.replace(
-    /^n,a=(.*),$/,
-    (_, name: string) => `user=${name.replaceAll('=2C', ',').replaceAll('=3D', '=')}`,
-  )
+  const [user = '', token = '', ...rest] = fields
   const isWhole = user.startsWith('user=') && token.startsWith('auth=Bearer ') && rest.join() === ','
   return isWhole ? { user: user.slice(5), token: token.slice(12) } : { user: '', token: '' }
 }

@@ -212,9 +212,8 @@ export const TOKEN_COMMAND = `AUTH ${METHOD}`
 const NOT_OFFERED: LoginFailure = {
   whose: 'ours',
   code: 'no-xoauth2',
-  reply:
-    'the mail server offers neither XOAUTH2 nor OAUTHBEARER, one of which a login with an access token needs',
-  what: 'the mail server offers neither XOAUTH2 nor OAUTHBEARER',
+  reply: 'the mail server offers no XOAUTH2, which a login with an access token needs',
+  what: 'the mail server offers no XOAUTH2',
   next: 'look at the host in SMTP_URL; a server that takes a password needs it there, and no SMTP_OAUTH2_TOKEN_URL',
 }
 
@@ -223,36 +222,19 @@ export function tokenAuth({ user }: TokenLogin): { readonly user: string; readon
   return { user, method: METHOD }
 }
 
-/** How a token is sent, and what is answered when the server says why it is wrong, upon which it refuses. */
-const TOKEN_METHODS = [
-  // https://developers.google.com/workspace/gmail/imap/xoauth2-protocol
-  {
-    name: 'XOAUTH2',
-    fields: (user: string, token: string) => `user=${user}\x01auth=Bearer ${token}\x01\x01`,
-    answer: '',
-  },
-  // RFC 7628, 3.1 and 3.2.3
-  {
-    name: 'OAUTHBEARER',
-    fields: (user: string, token: string) =>
-      `n,a=${user.replaceAll('=', '=3D').replaceAll(',', '=2C')},\x01auth=Bearer ${token}\x01\x01`,
-    answer: Buffer.from('\x01').toString('base64'),
-  },
-]
-
 /**
- * Lets a session log in by a token. nodemailer's own XOAUTH2 asks for a new token only after a challenge (334), as Google has it;
- * Microsoft refuses an old one with 535 at once. Here a token that should be good and is refused is replaced once, however it is
- * refused.
+ * Lets a session log in by a token (https://developers.google.com/workspace/gmail/imap/xoauth2-protocol). nodemailer's own XOAUTH2 asks
+ * for a new token only after a challenge (334), as Google has it; Microsoft refuses an old one with 535 at once. Here a token that should
+ * be good and is refused is replaced once, however it is refused.
  */
-export function addTokenLogin(session: TokenSession, { user, tokens }: TokenLogin): void {
-  session.customAuth.set(METHOD, async ({ sendCommand }) => {
-    const method = TOKEN_METHODS.find(({ name }) => session.logins.includes(name))
-    if (method === undefined) throw new LoginError(NOT_OFFERED)
+export function addTokenLogin({ customAuth }: SMTPConnection, { user, tokens }: TokenLogin): void {
+  customAuth.set(METHOD, async ({ authMethods, sendCommand }) => {
+    if (!authMethods.includes('XOAUTH2')) throw new LoginError(NOT_OFFERED)
     const logIn = async (token: string): Promise<string> => {
-      const fields = Buffer.from(method.fields(user, token)).toString('base64')
-      const { response } = await sendCommand(`AUTH ${method.name} ${fields}`)
-      return response.startsWith('334') ? (await sendCommand(method.answer)).response : response
+      const fields = Buffer.from(`user=${user}\x01auth=Bearer ${token}\x01\x01`).toString('base64')
+      const { response } = await sendCommand(`AUTH XOAUTH2 ${fields}`)
+      // The server says why the token is wrong, and refuses it when that is answered.
+      return response.startsWith('334') ? (await sendCommand('')).response : response
     }
     const first = await requireToken(tokens.getToken())
     let response = await logIn(first.token)
@@ -264,9 +246,6 @@ export function addTokenLogin(session: TokenSession, { user, tokens }: TokenLogi
     if (!response.startsWith('2')) throw new Error('Invalid login')
   })
 }
-
-/** A dialogue that may log in by a token. `logins`: the ways to log in that the server offers. */
-type TokenSession = Pick<SMTPConnection, 'customAuth'> & { readonly logins: readonly string[] }
 
 /** Waits for a token. @throws LoginError when there is none. */
 export async function requireToken(asked: Promise<AccessToken | LoginFailure>): Promise<AccessToken> {

@@ -27,7 +27,7 @@ export const smtpSettings = {
   }),
   SMTP_OAUTH2_TOKEN_URL: settingWithReader(readApiUrl, {
     meaning:
-      'For a mail server that wants OAuth2 (XOAUTH2 or OAUTHBEARER) instead of a password, as Microsoft 365 and Google do: where access tokens are asked for (docs/operations.md). A URL with a user and no password then logs in so.',
+      'For a mail server that wants OAuth2 (XOAUTH2) instead of a password, as Microsoft 365 and Google do: where access tokens are asked for (docs/operations.md). A URL with a user and no password then logs in so.',
     example: 'https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/v2.0/token',
   }),
   SMTP_OAUTH2_CLIENT_ID: textSetting({

@@ -59,7 +59,11 @@ async function startFlooder(t: Test, moment: Moment, unit: string, { key, cert }
         if (command === moment) flood(socket)
         else
           socket.write(
-            command === 'DATA' ? '354 go on\r\n' : command === 'EHLO' ? '250 AUTH PLAIN\r\n' : '250 ok\r\n',
+            command === 'DATA'
+              ? '354 go on\r\n'
+              : command === 'EHLO'
+                ? '250-rig\r\n250 AUTH PLAIN\r\n'
+                : '250 ok\r\n',
           )
       }
     })

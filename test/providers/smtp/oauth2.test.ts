@@ -24,24 +24,6 @@ t.test('the client asks for itself, and the token is the login', async t => {
   t.equal(server.connections[0]?.user(), USER)
 })
 
-t.test('a server that offers OAUTHBEARER alone is logged in to by that', async t => {
-  const user = 'a=b,c@example.com'
-  for (const challenges of [false, true]) {
-    const options = { method: 'OAUTHBEARER', user, challenges } as const
-    const { endpoint, server, provider, revoked, tokens, shown } = await startOauth2(t, options)
-    const first = await tokens.getToken()
-    if ('whose' in first) return t.fail('a token')
-    revoked.add(first.token)
-    t.match(await provider.send(mail(), signal), { is: 'sent' })
-    t.same(shown(), endpoint.issued, 'a token that was refused is replaced')
-    const line = `n,a=a=3Db=2Cc@example.com,\x01auth=Bearer ${first.token}\x01\x01`
-    const [, login] = server.connections[0]?.commands ?? []
-    t.equal(login, `AUTH OAUTHBEARER ${Buffer.from(line).toString('base64')}`)
-    const bytes = Buffer.concat(server.connections[0]?.bytes ?? []).toString()
-    t.equal(bytes.includes('\r\nAQ==\r\n'), challenges, 'the answer to a challenge (RFC 7628, 3.2.3)')
-  }
-})
-
 t.test('all connections share one token, however many ask at once', async t => {
   const { endpoint, server, provider } = await startOauth2(t, { connections: 10 })
   endpoint.act = { is: 'wait', ms: 100 }

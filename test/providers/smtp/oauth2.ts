@@ -28,15 +28,11 @@ export async function startOauth2(
   t: Test,
   {
     challenges = false,
-    method,
-    user = USER,
     connections = 1,
     query = '?ignoreTLS=true',
     ...options
   }: TokenEndpointOptions & {
     readonly challenges?: boolean
-    readonly method?: 'OAUTHBEARER'
-    readonly user?: string
     readonly connections?: number
     readonly query?: string
   } = {},
@@ -44,12 +40,12 @@ export async function startOauth2(
   const endpoint = await startTokenEndpoint({ expiresIn: 3600, ...options })
   const revoked = new Set<string>()
   const takes = (who: string, token: string) =>
-    who === user && endpoint.issued.includes(token) && !revoked.has(token)
-  const server = createSmtpServer({ xoauth2: { takes, challenges, ...(method && { method }) } })
+    who === USER && endpoint.issued.includes(token) && !revoked.has(token)
+  const server = createSmtpServer({ xoauth2: { takes, challenges } })
   const { port } = await server.listen()
   const tokens = openTokens(endpoint)
   const provider = openSmtp({
-    url: `smtp://${encodeURIComponent(user)}@127.0.0.1:${port}${query}`,
+    url: `smtp://${encodeURIComponent(USER)}@127.0.0.1:${port}${query}`,
     connections,
     bounceTo: USER,
     accessTokens: tokens,
@@ -59,7 +55,7 @@ export async function startOauth2(
   const shown = () =>
     server.connections
       .flatMap(({ commands }) => commands)
-      .flatMap(line => /^AUTH (?:XOAUTH2|OAUTHBEARER) (.*)$/.exec(line)?.[1] ?? [])
+      .flatMap(line => /^AUTH XOAUTH2 (.*)$/.exec(line)?.[1] ?? [])
       .map(initial => tokenLoginOf(initial).token)
   return { endpoint, server, provider, tokens, revoked, shown, port }
 }
