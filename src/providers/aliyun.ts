@@ -304,20 +304,24 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
       read: row => ({
         name: textOf(row['SignName']),
         ...reviewOf(row),
-        codesOnly: textOf(row['BusinessType']).includes('验证码'),
       }),
     },
     templates: {
       action: 'QuerySmsTemplateList',
       field: 'SmsTemplateList',
       read: row => ({
-        id: textOf(row['TemplateCode']),
+        name: textOf(row['TemplateCode']),
         ...reviewOf(row),
-        region:
-          textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
-            ? 'abroad'
-            : 'mainland',
-        variables: [...textOf(row['TemplateContent']).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name),
+        template: {
+          region:
+            textOf(row['TemplateType']) === '6' || textOf(row['OuterTemplateType']) === '3'
+              ? 'abroad'
+              : 'mainland',
+          variables: Array.from(
+            textOf(row['TemplateContent']).matchAll(/\$\{(\w+)\}/g),
+            ([, name = '']) => name,
+          ),
+        },
       }),
     },
     pages: [(page, size) => ({ PageIndex: String(page + 1), PageSize: String(size) })],

@@ -21,26 +21,22 @@ import type { MappedTemplate, SmsTemplates, TemplateChoice, TemplateUse } from '
 /** The state of a signature or template at its carrier. */
 export type Approval = 'approved' | 'in-review' | 'not-in-force' | 'refused' | 'cancelled'
 
-export interface ListedSignature {
+/** A signature or a template as its carrier lists it. */
+export interface Listed {
+  /** The signature itself, or the template's id. */
   readonly name: string
   readonly approval: Approval
   /** Why it was refused, in the carrier's words, redacted. */
   readonly reason?: string | undefined
-  /** It may stand before verification codes only. */
-  readonly codesOnly?: boolean
-}
-
-export interface ListedTemplate {
-  readonly id: string
-  readonly approval: Approval
-  readonly reason?: string | undefined
-  readonly region: 'mainland' | 'abroad' | 'both'
-  /** Names of the variables in its text; numbers from 1 where they are numbered. */
-  readonly variables: readonly string[]
+  /** What is known of a template alone: the numbers that it is for, and the variables in its text, from 1 where they are numbered. */
+  readonly template?: {
+    readonly region: 'mainland' | 'abroad' | 'both'
+    readonly variables: readonly string[]
+  }
 }
 
 /** A carrier's list of its templates or signatures; `cannotKnow`: why there is none. */
-export type Listed<T> = { readonly items: readonly T[] } | { readonly cannotKnow: Words }
+type List = { readonly items: readonly Listed[] } | { readonly cannotKnow: Words }
 
 /** What every carrier is given that sends by approved templates. */
 export interface TemplateCarrierSettings extends HttpApiSettings {
@@ -82,17 +78,17 @@ export interface TemplateParcel {
 }
 
 /** One of the lists of all that an account has. */
-interface AccountList<T> {
+interface AccountList {
   readonly action: string
   /** The field of the answer that holds the rows. */
   readonly field: string
-  read(row: JsonObject): T
+  read(row: JsonObject): Listed
 }
 
 /** The lists of what an account may use. */
 export interface AccountLists {
-  readonly signatures: AccountList<ListedSignature>
-  readonly templates: AccountList<ListedTemplate>
+  readonly signatures: AccountList
+  readonly templates: AccountList
   /** The parameters that ask for a page, the first is 0; of each part that the lists have. */
   readonly pages: readonly [PageParams, ...PageParams[]]
   /** The codes of a key that may not list them, and so has proved itself as well. */
@@ -206,8 +202,8 @@ export function defineTemplateCarrier<
   async function listAccount(settings: P, { signatures, templates, pages }: AccountLists) {
     const api = createApi(settings, 2)
     const ask = api.askFor(createRedactor(NO_MESSAGE, [settings.secret]))
-    async function listAll<T>({ action, field, read }: AccountList<T>): Promise<Listed<T>> {
-      const items: T[] = []
+    async function listAll({ action, field, read }: AccountList): Promise<List> {
+      const items: Listed[] = []
       for (const paramsOf of pages)
         for (let page = 0; page < MOST_PAGES; page += 1) {
           const asked = await ask(action, paramsOf(page, PAGE_SIZE))
@@ -263,8 +259,7 @@ export function defineTemplateCarrier<
       async findHindrance(scope, name) {
         if (lists === undefined) return undefined
         const [signatures, templates] = await listAccount(settings, lists)
-        const listed: Listed<ListedSignature | ListedTemplate> = scope === 'sender' ? signatures : templates
-        const found = 'items' in listed ? findListed(listed.items, name) : undefined
+        const found = findListed(scope === 'sender' ? signatures : templates, name)
         if (found === undefined) return undefined
         return found.approval === 'approved' ? null : hindranceOf(found.approval, found.reason)[0]
       },
@@ -370,12 +365,13 @@ export function defineTemplateCarrier<
       if (lists === undefined) return [login, ...notes, unsigned]
       const ofTemplates = templates.signatures(name)
       const { signName } = settings
-      const signatures = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
+      const used = new Set(signName === undefined ? ofTemplates : [signName, ...ofTemplates])
+      const signatures = [...used].map(each => ({ signature: each }))
       const [listedSignatures, listedTemplates] = await listAccount(settings, lists)
       return [
         login,
-        ...checkEach(name, 'signatures', [...signatures], listedSignatures, checkSignature),
-        ...checkEach(name, 'templates', templates.mapped(name), listedTemplates, checkTemplate),
+        ...checkEach(name, 'signatures', signatures, listedSignatures),
+        ...checkEach(name, 'templates', templates.mapped(name), listedTemplates),
         ...notes,
         unsigned,
       ]
@@ -418,15 +414,17 @@ function hindranceOf(approval: keyof typeof STATE, reason: string | undefined): 
   return [withRemedy(what, reason === undefined ? undefined : quote(reason)), next]
 }
 
+/** What messages are sent with: a template as it is mapped, or a signature. */
+type InUse = MappedTemplate | { readonly signature: string }
+
 /** Compares what is in use with what the carrier approved, a line each. */
-function checkEach<U, T>(
+function checkEach(
   carrier: string,
   what: 'signatures' | 'templates',
-  used: readonly U[],
-  listed: Listed<T>,
-  check: (carrier: string, used: U, items: readonly T[]) => CheckResult,
+  used: readonly InUse[],
+  listed: List,
 ): readonly CheckResult[] {
-  if ('items' in listed) return used.map(each => check(carrier, each, listed.items))
+  if ('items' in listed) return used.map(each => checkOne(carrier, each, listed))
   const [about, count] = [say(what), used.length]
   return [
     checksOf(carrier).warn(
@@ -442,49 +440,38 @@ function checkEach<U, T>(
   ]
 }
 
-function checkSignature(carrier: string, name: string, items: readonly ListedSignature[]): CheckResult {
-  const about = `${carrier} signature ${name}`
-  const found = findListed(items, name)
+function checkOne(carrier: string, used: InUse, listed: List): CheckResult {
+  const mapped = 'template' in used ? used : undefined
+  const name = 'template' in used ? used.template : used.signature
+  const checks = checksOf(`${carrier} ${mapped ? 'template' : 'signature'} ${name}`)
+  const found = findListed(listed, name)
   if (found === undefined)
-    return checksOf(about).fail(
-      'the account has no such signature',
-      'apply for it, without 【】, or correct its name',
-    )
-  if (found.approval !== 'approved') return checksOf(about).fail(...hindranceOf(found.approval, found.reason))
-  return checksOf(about).ok(found.codesOnly === true ? 'approved, for verification codes only' : 'approved')
-}
-
-function checkTemplate(
-  carrier: string,
-  { kind, region, template, params }: MappedTemplate,
-  items: readonly ListedTemplate[],
-): CheckResult {
-  const about = `${carrier} template ${template}`
-  const found = findListed(items, template)
-  if (found === undefined)
-    return checksOf(about).fail(
-      say('the account has no such template, and {kind} uses it', { kind }),
-      'apply for it, or correct it',
-    )
-  if (found.approval !== 'approved') return checksOf(about).fail(...hindranceOf(found.approval, found.reason))
-  if (found.region !== 'both' && found.region !== region)
-    return checksOf(about).fail(
-      say('it is for numbers {place}', { place: PLACE[found.region] }),
+    return mapped
+      ? checks.fail(
+          say('the account has no such template, and {kind} uses it', { kind: mapped.kind }),
+          'apply for it, or correct it',
+        )
+      : checks.fail('the account has no such signature', 'apply for it, without 【】, or correct its name')
+  const { approval, reason, template } = found
+  if (approval !== 'approved') return checks.fail(...hindranceOf(approval, reason))
+  if (mapped === undefined || template === undefined) return checks.ok('approved')
+  const { kind, region, params } = mapped
+  if (template.region !== 'both' && template.region !== region)
+    return checks.fail(
+      say('it is for numbers {place}', { place: PLACE[template.region] }),
       say('map {kind} {place} to another one', { kind, place: PLACE[region] }),
     )
   const given = Object.keys(params).map(key => (Array.isArray(params) ? String(Number(key) + 1) : key))
-  const missing = found.variables.filter(name => !given.includes(name))
-  const needless = given.filter(name => !found.variables.includes(name))
-  if (missing.length + needless.length > 0) {
-    return checksOf(about).fail(
+  const { variables } = template
+  if (new Set(variables).symmetricDifference(new Set(given)).size > 0)
+    return checks.fail(
       say('its text has the variables {variables}, the mapping gives {given}', {
-        variables: words(found.variables),
+        variables: words(variables),
         given: words(given),
       }),
       say('make them the same for {kind} in SMS_TEMPLATES_FILE', { kind }),
     )
-  }
-  return checksOf(about).ok(say('approved, for {kind} {place}', { kind, place: PLACE[region] }))
+  return checks.ok(say('approved, for {kind} {place}', { kind, place: PLACE[region] }))
 }
 
 const PLACE = { mainland: say('on the mainland'), abroad: say('abroad') } as const
@@ -494,10 +481,7 @@ function words(names: readonly string[]): string | Sentence {
 }
 
 /** Finds a signature or a template: the one that works, where mainland and abroad have one each of the same name. */
-function findListed<T extends ListedSignature | ListedTemplate>(
-  items: readonly T[],
-  name: string,
-): T | undefined {
-  const found = items.filter(item => ('id' in item ? item.id : item.name) === name)
+function findListed(listed: List, name: string): Listed | undefined {
+  const found = 'items' in listed ? listed.items.filter(each => each.name === name) : []
   return found.find(({ approval }) => approval === 'approved') ?? found[0]
 }

@@ -14,7 +14,6 @@ import {
   type Approval,
   type Ask,
   defineTemplateCarrier,
-  type ListedTemplate,
   type Reading,
   type SentMessage,
   type TemplateCarrierSettings,
@@ -231,7 +230,7 @@ function readReport(report: JsonObject): CarrierReport | null {
 // Check
 
 /** 0 is the mainland. */
-const REGIONS: Readonly<Record<string, ListedTemplate['region']>> = { '1': 'abroad', '3': 'both' }
+const REGIONS: Readonly<Record<string, 'abroad' | 'both'>> = { '1': 'abroad', '3': 'both' }
 
 /** What is none of these was refused, or the signature is not filed with the phone networks. */
 const STATES: Readonly<Record<string, Approval>> = { '0': 'approved', '1': 'in-review', '2': 'not-in-force' }
@@ -309,12 +308,15 @@ export const { module: tencent, createProvider: createTencentProvider } = define
       action: 'DescribeSmsTemplateList',
       field: 'DescribeTemplateStatusSet',
       read: row => ({
-        id: textOf(row['TemplateId']),
+        name: textOf(row['TemplateId']),
         ...reviewOf(row),
-        region: REGIONS[textOf(row['International'])] ?? 'mainland',
-        variables: [...textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g)].map(
-          ([, number = '']) => number,
-        ),
+        template: {
+          region: REGIONS[textOf(row['International'])] ?? 'mainland',
+          variables: Array.from(
+            textOf(row['TemplateContent']).matchAll(/\{(\d+)\}/g),
+            ([, number = '']) => number,
+          ),
+        },
       }),
     },
     // Those of the mainland, and those for abroad.
