@@ -54,8 +54,7 @@ export interface Call extends HeaderOptions {
  * The platform's API, as its contract describes it.
  * @throws TypeError for a base URL that is none.
  */
-export function createPlatformClient(options: PlatformOptions & { readonly now?: () => number }) {
-  const { now = () => performance.now() } = options
+export function createPlatformClient(options: PlatformOptions) {
   const { send, close } = openPlatform(options)
 
   /** Posts a login. @param read reads the body of one that succeeded */
@@ -82,8 +81,7 @@ export function createPlatformClient(options: PlatformOptions & { readonly now?:
         readLoginOf(body, (_body, granted) => granted),
       ),
     /** Keeps the credential of a login. */
-    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential =>
-      createCredential(login, now),
+    credential: (login: () => Promise<PlatformResult<GrantedToken>>): Credential => createCredential(login),
     /** Any other call. One that is refused for its token logs in once more and is repeated once. */
     async call(call: Call): Promise<PlatformResult<unknown>> {
       if (!/^\/v\d+\//.test(call.path)) throw new TypeError('a path begins with its version, such as /v2/')

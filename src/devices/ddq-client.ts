@@ -47,14 +47,31 @@ const JITTER = 0.2
  */
 export function createDdqClient(options: DdqClientOptions) {
   const { timings, random, now } = options
-  const subscription = createSubscriptionTracker(now)
+  let subscribed = false
+  let since = now()
+  let lastEnd: ConnectionEnd | null = null
+  let refused: readonly RefusedTopic[] = []
   let received = 0
   let malformed = 0
   let justLoggedIn = false
   let running: AbortController | undefined
 
+  function enter(next: boolean): void {
+    if (next !== subscribed) since = now()
+    subscribed = next
+  }
+
+  /** Connecting begins, for the first time or after another process did it, or has ended: nothing is known any more. */
+  function forget(): void {
+    subscribed = false
+    since = now()
+    lastEnd = null
+    refused = []
+  }
+
   /** Connects, and is done when the connection has ended. @returns how long to wait before the next one, ms */
   async function connect(signal: AbortSignal): Promise<number> {
+    const refusedNow: RefusedTopic[] = []
     const told: ConnectionOptions = {
       ...options,
       onMessage(message) {
@@ -66,13 +83,14 @@ export function createDdqClient(options: DdqClientOptions) {
         options.onMalformed(fault)
       },
       onRefused(topic, why) {
-        subscription.recordRefusal(topic, why)
+        refusedNow.push({ topic, why })
         options.onRefused(topic, why)
       },
       onSubscribed(topics) {
         if (signal.aborted) return
         justLoggedIn = false
-        subscription.recordSubscription()
+        refused = refusedNow
+        enter(true)
         options.onSubscribed(topics)
       },
     }
@@ -81,7 +99,8 @@ export function createDdqClient(options: DdqClientOptions) {
     const atOnce = end.logInAgain === true && !justLoggedIn
     justLoggedIn = atOnce
     const waitMs = atOnce ? 0 : Math.round(timings.reconnectMs * (1 - JITTER + random() * 2 * JITTER))
-    subscription.recordEnd(end)
+    lastEnd = end
+    enter(false)
     options.onEnd(end, waitMs)
     return waitMs
   }
@@ -89,7 +108,7 @@ export function createDdqClient(options: DdqClientOptions) {
   return {
     start(): void {
       if (running !== undefined) return
-      subscription.recordStart()
+      forget()
       justLoggedIn = false
       running = new AbortController()
       const { signal } = running
@@ -99,48 +118,9 @@ export function createDdqClient(options: DdqClientOptions) {
     stop(): void {
       running?.abort()
       running = undefined
-      subscription.recordStart()
+      forget()
     },
-    status: (): DdqStatus => ({ ...subscription.status(), received, malformed }),
-  }
-}
-
-/**
- * Follows the subscription over its connections: the time without one counts from its end on, however many tries to
- * connect fail meanwhile.
- * @param now ms since any origin, never going back.
- */
-export function createSubscriptionTracker(now: () => number) {
-  let subscribed = false
-  let since = now()
-  let lastEnd: ConnectionEnd | null = null
-  let refusedNow: RefusedTopic[] = []
-  let refused: readonly RefusedTopic[] = []
-
-  const enter = (next: boolean) => {
-    if (next !== subscribed) since = now()
-    subscribed = next
-    refusedNow = []
-  }
-  return {
-    /** Nothing is known any more: connecting begins, for the first time or after another process did it, or has ended. */
-    recordStart(): void {
-      enter(false)
-      since = now()
-      lastEnd = null
-      refused = []
-    },
-    /** A topic is refused; comes before `recordSubscription`. */
-    recordRefusal: (topic: string, why: Words): void => void refusedNow.push({ topic, why }),
-    recordSubscription(): void {
-      refused = refusedNow
-      enter(true)
-    },
-    recordEnd(end: ConnectionEnd): void {
-      lastEnd = end
-      enter(false)
-    },
-    status: () => ({ subscribed, forMs: now() - since, lastEnd, refused }),
+    status: (): DdqStatus => ({ subscribed, forMs: now() - since, lastEnd, refused, received, malformed }),
   }
 }
 
@@ -298,7 +278,8 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   const { token } = login
   const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
-    if (logInAgain) credential.refused(token)
+    // A token that has ended may be refused by any code.
+    if (failure.is === 'refused') credential.refused(token)
     const is = failure.is === 'unreachable' ? 'closed' : 'refused'
     return { is, why: withRemedy(doing, describeFailure(failure)), logInAgain }
   }

@@ -3,7 +3,7 @@ import { type Sentence, say } from '../language/sentence.ts'
 import { type Int, parseExactly } from '../runtime/exact-json.ts'
 import { filledTextOf, isObject, type JsonObject, objectOf } from '../runtime/json-object.ts'
 import { tellSchemaFault } from '../runtime/yaml-text.ts'
-import { BrokenStream } from './splitter.ts'
+import { BrokenStream, createSplitter } from './splitter.ts'
 
 /** The subject of a topic; `unknown` for one that the contract does not have. */
 export type TopicKind = 'online-state' | 'attributes' | 'event' | 'alert' | 'unknown'
@@ -249,31 +249,18 @@ export function parseMessage(text: string): ParsedMessage {
   return { is: 'message', message }
 }
 
-/** The depth that the splitter allows a message; it does not see the brackets inside a text. */
-const MOST_DEPTH = 64
-
 /**
- * A payload may come as JSON text within the JSON. One too deep stays the text that it is: to keep its digits it is read
- * recursively, and a few thousand levels would be more than the stack holds.
+ * A payload may come as JSON text within the JSON. One that is too deep for the splitter stays the text that it is: to keep its digits it
+ * is read recursively, and a few thousand levels would be more than the stack holds.
  */
 function unpackPayload(payload: unknown, parse: (text: string) => unknown): unknown {
-  if (typeof payload !== 'string' || !payload.startsWith('{') || depthOf(payload) > MOST_DEPTH) return payload
+  if (typeof payload !== 'string') return payload
   try {
-    return parse(payload)
+    const objects = [...createSplitter(Date.now).push(Buffer.from(payload))]
+    return objects.length === 1 ? parse(payload) : payload
   } catch {
     return payload
   }
-}
-
-/** Counts how deep a JSON text is at most: brackets within strings are counted as well. */
-function depthOf(json: string): number {
-  let depth = 0
-  let deepest = 0
-  for (const [bracket] of json.matchAll(/[[\]{}]/g)) {
-    depth += bracket === '{' || bracket === '[' ? 1 : -1
-    if (depth > deepest) deepest = depth
-  }
-  return deepest
 }
 
 function malformed(topic: string, fault: Sentence, body: unknown): ParsedMessage {

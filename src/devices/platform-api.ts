@@ -79,49 +79,21 @@ export function refused(
   return { ok: false, failure: { is: 'refused', httpStatus, status, code, message: words } }
 }
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-const DAY = 24 * 60 * MINUTE
-/** Bounds of a sensible lifetime of a token. */
-const SHORTEST_IN_SECONDS = MINUTE
-const SHORTEST_IN_MS = 10 * MINUTE
-const LONGEST = 90 * DAY
-
-/**
- * The lifetime that `expire_in` states, in ms; Infinity when it is not known.
- *
- * The contract gives it no unit. A value that makes sense as milliseconds (10 minutes to 90 days) is taken for that,
- * else one that makes sense as seconds (a minute to 90 days). Where both do (600,000 to 7,776,000) milliseconds are
- * the shorter one: a login too early costs one request, one too late a refusal.
- */
-export function lifetimeMs(expireIn: number | null): number {
-  if (expireIn === null) return Number.POSITIVE_INFINITY
-  if (expireIn >= SHORTEST_IN_MS && expireIn <= LONGEST) return expireIn
-  const seconds = expireIn * SECOND
-  return seconds >= SHORTEST_IN_SECONDS && seconds <= LONGEST ? seconds : Number.POSITIVE_INFINITY
-}
-
 /** The access token of an application. */
 export type Credential = TokenCache<PlatformFailure>
 
-/** Keeps one credential, by logging in. @param now ms since any origin, never going back. */
-export function createCredential(
-  login: () => Promise<PlatformResult<GrantedToken>>,
-  now: () => number,
-): Credential {
+/** Keeps one credential, by logging in. It is used until it is refused: the contract gives `expire_in` no unit. */
+export function createCredential(login: () => Promise<PlatformResult<GrantedToken>>): Credential {
   return createTokenCache<PlatformFailure>(async () => {
     const result = await login()
     if (!result.ok) return result.failure
-    const { accessToken: token, expireIn } = result.value
-    return { token, livesMs: lifetimeMs(expireIn) }
-  }, now)
+    return { token: result.value.accessToken, livesMs: Number.POSITIVE_INFINITY }
+  }, Date.now)
 }
 
 /** The result of every login. */
 export interface GrantedToken {
   readonly accessToken: string
-  /** Validity as the platform states it, in a unit that it does not name (`lifetimeMs` reads it); null: none. */
-  readonly expireIn: number | null
 }
 
 export interface PlatformOptions {
@@ -167,6 +139,5 @@ export function openPlatform({ baseUrl, timeoutMs = 10_000 }: PlatformOptions) {
 export function readLogin(body: PlatformBody): PlatformResult<GrantedToken> {
   const accessToken = filledTextOf(body['access_token'])
   if (accessToken === undefined) return refused(200, 'a login without access_token')
-  const expireIn = intOf(body['expire_in'])
-  return { ok: true, value: { accessToken, expireIn: expireIn === undefined ? null : Number(expireIn) } }
+  return { ok: true, value: { accessToken } }
 }

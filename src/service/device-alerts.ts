@@ -28,7 +28,7 @@ export function openDdq(settings: Pick<Config, Extract<keyof Config, `DDQ_${stri
   } = settings
   if (endpoint === undefined || baseUrl === undefined) throw new Error('DDQ_URL and DDQ_AUTH_URL are needed')
   const platform = openPlatform({ baseUrl })
-  const credential = createCredential(() => platform.logInAsApp({ appId, appSecret }), monotonic)
+  const credential = createCredential(() => platform.logInAsApp({ appId, appSecret }))
   return { endpoint, appId, credential, close: platform.close }
 }
 

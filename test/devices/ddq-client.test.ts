@@ -107,6 +107,23 @@ t.test('the client tries to connect until it succeeds', async t => {
   await until(() => ids().length === 1)
 })
 
+t.test('the time without a subscription counts over all the tries that fail meanwhile', async t => {
+  let now = 0
+  const { server, ready, until, ends, client } = await subscribed(t, { now: () => now })
+  await ready()
+  now += 700
+  t.match(client.status(), { subscribed: true, forMs: 700, lastEnd: null })
+  server.proxy.setDown(true)
+  await until(() => ends.length > 0)
+  now += 5000
+  await until(() => ends.length > 2)
+  t.match(client.status(), { subscribed: false, forMs: 5000, lastEnd: { is: 'closed' } })
+  client.stop()
+  now += 100
+  const nothing = { subscribed: false, forMs: 100, lastEnd: null, refused: [] }
+  t.match(client.status(), nothing, 'another process watches meanwhile: its troubles are not this one’s')
+})
+
 t.test('a silent connection is ended though it stays open', async t => {
   const { server, ready, until, ends } = await subscribed(t)
   await ready()
@@ -148,15 +165,16 @@ t.test('an application that stays refused logs in at once only once', async t =>
 })
 
 t.test('a wrong path is reported, and tried again', async t => {
-  const { until, ends } = await subscribed(t, { paths: ['/auth', '/wrong'] })
+  const { until, ends, logins } = await subscribed(t, { paths: ['/auth', '/wrong'] })
   await until(() => ends.length >= 2)
   t.match(ends[0], /^refused: subscribe to .*: refused: HTTP 404, code 4041001/)
+  t.equal(logins(), 2, 'by another token: one that has ended may be refused by any code')
 })
 
 t.test('a topic that is refused does not end the others', async t => {
   const refused: string[] = []
   const counts: number[] = []
-  const { server, reporter, ids, ready, until, ends } = await subscribed(t, {
+  const { server, reporter, ids, ready, until, ends, client } = await subscribed(t, {
     topics: ['/device-biz/state/product', ''],
     onRefused: (topic, why) => refused.push(`${topic}: ${String(why)}`),
     onSubscribed: count => counts.push(count),
@@ -166,6 +184,7 @@ t.test('a topic that is refused does not end the others', async t => {
   await until(() => ids().length === 1)
   t.match(refused, [/^: refused: HTTP 400/])
   t.same(counts, [1])
+  t.match(client.status().refused, [{ topic: '' }])
   t.same(ends, [])
 })
 

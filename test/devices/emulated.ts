@@ -55,7 +55,7 @@ export async function emulated(
   const server = createPlatformServer(api)
   const baseUrl = await server.listen(0)
   t.teardown(() => server.close())
-  const client = createPlatformClient({ baseUrl, now: clock.now, ...options.client })
+  const client = createPlatformClient({ baseUrl, ...options.client })
   t.teardown(() => client.close())
   return { api, tokens, contract, exchanges, signatures, client, clock, baseUrl }
 }

@@ -64,9 +64,8 @@ export async function subscribed(
     appId: APP,
     credential: createCredential(async () => {
       logins += 1
-      const { access_token, expire_in } = tokens.issue('app')
-      return { ok: true, value: { accessToken: access_token, expireIn: expire_in } }
-    }, now),
+      return { ok: true, value: { accessToken: tokens.issue('app').access_token } }
+    }),
     topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
     random: Math.random,
     now,
