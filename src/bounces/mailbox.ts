@@ -5,8 +5,8 @@ import { ID_HEADER } from '../messages/message.ts'
 import { type MemoStore, StoreUnavailable } from '../outbox/outbox.ts'
 import { type Diagnosis, diagnoseConnection } from '../providers/diagnosis.ts'
 import { createRedactor, NO_MESSAGE } from '../providers/redact.ts'
-import { createBackoff } from '../runtime/backoff.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
+import { leaveAlone, newHealthRecord, recover } from '../runtime/health-record.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { lookUpName } from '../runtime/name-lookup.ts'
 import { repeat } from '../runtime/retry.ts'
@@ -64,7 +64,8 @@ const MOST_UNASKED_OCTETS = 64 * 1024
 /** How long the server may take for an answer, whatever else it says meanwhile, ms. */
 const ANSWER_MS = 60_000
 const LEASE = { ttlMs: 30_000, renewEveryMs: 10_000 }
-const RETRY_MS = { first: 5_000, most: 300_000 }
+/** The pause after a connection that the server has ended, ms. */
+const RECONNECT_MS = 2000
 const LIMITS = { connectionTimeout: 15_000, greetingTimeout: 10_000, socketTimeout: 120_000 }
 /** What a server may say at once, octets: a mailbox of a hundred thousand mails fits. */
 const MOST_OCTETS = 4 * 1024 * 1024
@@ -72,9 +73,8 @@ const MOST_OCTETS = 4 * 1024 * 1024
 /** Reads the reports that come to a mailbox, one replica at a time, for as long as it is started. */
 export function createBounceMailbox(options: BounceMailboxOptions) {
   const { address, tokens, take, memos, memoName, clock, emit, random } = options
-  /** Since the last look that was completed. */
-  const backoff = createBackoff(RETRY_MS, random)
-  let failing: BounceMailboxStatus['failing'] = null
+  /** It fails with the first look that is not completed: nothing else waits that could show that the server answers. */
+  const health = newHealthRecord<{ readonly reason: Words }>()
   let reading: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
   /** The last mail that was looked at, of the mailbox that has this validity; null: the store knows. */
   let looked: { readonly validity: string; readonly uid: number } | null = null
@@ -111,8 +111,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       for (let looks = 0; client.usable; looks += 1) {
         mayHaveMore = false
         await readNew(client, pause)
-        backoff.succeeded()
-        failing = null
+        recover(health)
         if (looks === 0) emit({ type: 'bounce-mailbox', is: 'open' })
         for (let ms = 0; ms < LOOK_EVERY_MS && client.usable; ms += PAUSE_MS.afterLook) {
           client.stats(true)
@@ -190,6 +189,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     underWay = []
     try {
       await read(signal)
+      await options.pause(RECONNECT_MS, signal)
     } catch (error) {
       if (signal.aborted) return 0
       // What the store cannot take now is read again.
@@ -204,10 +204,11 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
         if (looked !== null) looked = { ...looked, uid: Math.max(looked.uid, ...underWay) }
       }
       const reason = diagnose(error, address).what
-      failing = { since: failing?.since ?? clock.now(), reason }
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
+      const isForOperator = (error as Partial<ImapFlowError>).authenticationFailed === true
+      const restMs = leaveAlone(health, { reason }, { now: clock.now(), random, isForOperator })
+      await options.pause(restMs, signal)
     }
-    await options.pause(backoff.failed(), signal)
     return 0
   }
 
@@ -218,7 +219,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
     onError: () => {},
     onChange(isLeader) {
       // Another replica may read meanwhile: what failed before is not for how long it has failed.
-      failing = null
+      recover(health)
       if (isLeader) {
         looked = null
         failed.clear()
@@ -235,7 +236,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       await tokens?.close()
       await reading?.ended
     },
-    status: (): BounceMailboxStatus => ({ leads: leadership.isLeader(), failing }),
+    status: (): BounceMailboxStatus => ({ leads: leadership.isLeader(), failing: health.fault }),
   }
 }
 

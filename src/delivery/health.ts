@@ -8,7 +8,7 @@ import {
   type Outcome,
   type ScopeNames,
 } from '../providers/provider.ts'
-import { restAfter } from '../runtime/backoff.ts'
+import { type HealthRecord, leaveAlone, newHealthRecord, recover } from '../runtime/health-record.ts'
 
 /** The parts of a carrier with a health of their own. What is wider is the carrier's, and what is narrower its message's alone. */
 type PartNames = ScopeNames & { readonly domain?: string | undefined }
@@ -61,23 +61,18 @@ export interface HealthAttempt {
   readonly nth: number
 }
 
-/** How one thing that can fail is: a carrier, or a part of it. It is well, rests, or is being tried. Moments are ms since the epoch. */
-export interface HealthRecord {
+/** How a carrier is, or a part of it. It is well, rests, or is being tried. Moments are ms since the epoch. */
+export interface CarrierRecord extends HealthRecord<PartialFault> {
   readonly scope: 'carrier' | Part
   readonly name: string
   /** Of the latest that began, the oldest first, whether each failed. */
   latest: { readonly nth: number; readonly place: string; failed: boolean }[]
-  /** What it rests for; null: it is well. */
-  fault: PartialFault | null
   /** The provider named this part when it refused a message, so that only a message that is taken in it ends the fault. */
   isNamed: boolean
   /** The fault was told. While the whole carrier rests, that one of its parts does is no news. */
   isTold: boolean
   /** When it began to rest last. What began before says nothing of what came after. */
   restedAt: number
-  until: number
-  /** How often in a row it was left alone; each rest is longer. */
-  rests: number
   /** Which attempt tries it. */
   triedBy: number | null
   /** The provider was asked in this rest whether it approves. */
@@ -86,9 +81,6 @@ export interface HealthRecord {
 
 /** So many of those that began last count; it rests when so many of them failed, or so many in a row. */
 const LATEST = { count: 10, mostFailed: 9, inARow: 5 }
-/** Rests, ms, of which the jitter gives or takes a quarter: 10 s at most, and a minute where the operator has to mend something: repeated logins lock accounts. */
-const REST_MS = { first: 2000, most: 8000 }
-const REPAIR_REST_MS = { first: 2000, most: 48_000 }
 /** How long the others wait while one message tries what rested, ms. */
 const TRIAL_WAIT_MS = 1000
 /** For so long a place that was answered shows that what fails elsewhere is not the carrier's, ms. */
@@ -130,21 +122,20 @@ export const OVERDUE = {
 
 const UNCHANGED: HealthChange = { circuit: null, faults: [] }
 
-function newRecord(scope: HealthRecord['scope'], name: string): HealthRecord {
-  const never = Number.NEGATIVE_INFINITY
-  const well = { latest: [], fault: null, isNamed: false, isTold: false, rests: 0, triedBy: null }
-  return { scope, name, ...well, restedAt: never, until: never, isAsked: false }
+function newRecord(scope: CarrierRecord['scope'], name: string): CarrierRecord {
+  const known = { latest: [], isNamed: false, isTold: false, triedBy: null, isAsked: false }
+  return { scope, name, ...newHealthRecord(), ...known, restedAt: Number.NEGATIVE_INFINITY }
 }
 
 /** Says until when nothing may begin; null: it is well, or may be tried now. */
-function restsUntil({ fault, triedBy, until }: HealthRecord, now: number): number | null {
+function restsUntil({ fault, triedBy, until }: CarrierRecord, now: number): number | null {
   if (fault === null) return null
   if (triedBy !== null) return now + TRIAL_WAIT_MS
   return now < until ? until : null
 }
 
 /** Notes how an attempt ended, or that it is overdue; what it comes to in the end takes the place of that. */
-function note({ latest }: HealthRecord, { nth, place }: HealthAttempt, failed: boolean): void {
+function note({ latest }: CarrierRecord, { nth, place }: HealthAttempt, failed: boolean): void {
   const before = latest.findLastIndex(each => each.nth <= nth)
   const found = latest[before]
   if (found?.nth === nth) found.failed = failed
@@ -170,10 +161,10 @@ export type CircuitState = 'closed' | 'open' | 'half-open'
  */
 export function createHealth(
   random: () => number,
-  { inARow = LATEST.inARow, firstRestMs = REST_MS.first }: HealthOptions = {},
+  { inARow = LATEST.inARow, firstRestMs }: HealthOptions = {},
 ) {
   const whole = newRecord('carrier', '')
-  const parts = new Map<string, HealthRecord>()
+  const parts = new Map<string, CarrierRecord>()
   /** The latest attempt that was answered. */
   let latestAnswered = 0
   /** The two places that were answered last, and when, ms since the epoch. */
@@ -181,7 +172,7 @@ export function createHealth(
   /** Where a value did not fit a template of the operator's own, by the kind of the message. Nothing waits for it: the next value may fit. */
   const misfits = new Map<string, PartialFault>()
 
-  function* partsOf(names: HealthAttempt['names']): Generator<HealthRecord> {
+  function* partsOf(names: HealthAttempt['names']): Generator<CarrierRecord> {
     if (parts.size === 0) return
     const used = names()
     for (const scope of PARTS) {
@@ -190,7 +181,7 @@ export function createHealth(
     }
   }
 
-  function partOf(scope: Part, { names }: HealthAttempt): HealthRecord {
+  function partOf(scope: Part, { names }: HealthAttempt): CarrierRecord {
     const name = names()[scope] ?? ''
     const record = parts.get(`${scope} ${name}`) ?? newRecord(scope, name)
     parts.set(`${scope} ${name}`, record)
@@ -200,29 +191,24 @@ export function createHealth(
     return record
   }
 
-  function forgetPart({ scope, name }: HealthRecord): void {
+  function forgetPart({ scope, name }: CarrierRecord): void {
     parts.delete(`${scope} ${name}`)
   }
 
-  function leaveAlone(
-    record: HealthRecord,
+  function rest(
+    record: CarrierRecord,
+    fault: PartialFault,
     isForOperator: boolean,
     now: number,
     leastMs = 0,
-    mostMs = Infinity,
   ): void {
-    const bounds = isForOperator ? REPAIR_REST_MS : REST_MS
-    record.rests += 1
-    const ms = restAfter(record.rests, { ...bounds, first: firstRestMs }, random)
-    record.until = now + Math.max(Math.min(ms, mostMs), leastMs)
-    record.restedAt = now
-    record.triedBy = null
-    record.isAsked = false
+    leaveAlone(record, fault, { now, random, isForOperator, leastMs, firstMs: firstRestMs })
+    Object.assign(record, { restedAt: now, triedBy: null, isAsked: false })
   }
 
   /** It failed. @returns whether it rests since this moment, or again */
   function fail(
-    record: HealthRecord,
+    record: CarrierRecord,
     outcome: Fault,
     attempt: HealthAttempt,
     now: number,
@@ -239,13 +225,19 @@ export function createHealth(
       if (!areInARow && failed < LATEST.mostFailed) return false
     } else if (fault !== null && record.triedBy !== attempt.nth) return false
     record.isNamed ||= isNamed
-    record.fault ??= { scope, name, kind: attempt.kind, since: now, until: null, code, reply }
-    leaveAlone(record, isOperatorFault(outcome), now, outcome.is === 'limit' ? outcome.retryAfterMs : 0)
+    const met = fault ?? { scope, name, kind: attempt.kind, since: now, until: null }
+    rest(
+      record,
+      { ...met, code, reply },
+      isOperatorFault(outcome),
+      now,
+      outcome.is === 'limit' ? outcome.retryAfterMs : 0,
+    )
     return true
   }
 
   /** A part rests now, or again: that is told once, and not while its carrier rests, unless the provider named it. */
-  function* tellPart(record: HealthRecord): Generator<PartialFaultChange> {
+  function* tellPart(record: CarrierRecord): Generator<PartialFaultChange> {
     if (record.fault === null || record.isTold || (whole.fault !== null && !record.isNamed)) return
     record.isTold = true
     yield { is: 'begun', fault: { ...record.fault, until: record.until } }
@@ -276,14 +268,15 @@ export function createHealth(
       note(whole, attempt, false)
       return null
     }
-    Object.assign(whole, { latest: [], fault: null, rests: 0, triedBy: null })
+    recover(whole)
+    Object.assign(whole, { latest: [], triedBy: null })
     // What failed with the carrier is tried now, too.
     for (const record of parts.values()) if (!record.isNamed) record.until = Math.min(record.until, now)
     return 'closed'
   }
 
   /** Finds where an attempt failed; null: what could not be connected, or logged in to, says nothing of where its message goes. */
-  function placeRecordOf(outcome: Fault, attempt: HealthAttempt): HealthRecord | null {
+  function placeRecordOf(outcome: Fault, attempt: HealthAttempt): CarrierRecord | null {
     const isUntouched = outcome.is === 'retry' && outcome.untouched === true
     if (isUntouched || faultScopeOf(outcome) !== 'transport') return null
     const scope = PLACES.find(each => attempt.names()[each] !== undefined)
@@ -343,7 +336,7 @@ export function createHealth(
 
   return {
     /** The records of all that is not well, or has failed of late; the carrier's own is the first. */
-    records: (): readonly HealthRecord[] => [whole, ...parts.values()],
+    records: (): readonly CarrierRecord[] => [whole, ...parts.values()],
     /** Says until when the carrier is left alone; null: it may be asked. */
     restsUntil: (now: number): number | null => restsUntil(whole, now),
     state: (): CircuitState =>
@@ -391,8 +384,8 @@ export function createHealth(
       if (found === undefined || found.fault === null) return false
       if (hindrance === null) found.until = Math.min(found.until, now)
       else {
-        found.fault = { ...found.fault, reply: hindrance }
-        leaveAlone(found, true, now, 0, LONGEST_LOOK_MS)
+        rest(found, { ...found.fault, reply: hindrance }, true, now)
+        found.until = Math.min(found.until, now + LONGEST_LOOK_MS)
       }
       return hindrance === null
     },

@@ -1,7 +1,7 @@
 import type { Emit } from '../events/events.ts'
 import type { EventQueue } from '../outbox/outbox.ts'
-import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { leaveAlone, newHealthRecord, recover } from '../runtime/health-record.ts'
 import { type Batch, batchOf, type Poster, type PostResult, signPayload } from './post.ts'
 
 export interface DispatcherOptions {
@@ -88,7 +88,6 @@ export function createDispatcher(options: DispatcherOptions) {
   }
 }
 
-const RETRY_MS = { first: 1000, most: 60_000 }
 /** A receiver may ask for a longer pause, ms. */
 const LONGEST_PAUSE_MS = 3_600_000
 
@@ -112,23 +111,22 @@ export interface ReceiverState {
  */
 export function createReceiverState(now: () => number, random: () => number): ReceiverState {
   let isGone = false
-  let failing: ReceiverStatus['failing'] = null
-  const backoff = createBackoff(RETRY_MS, random)
-  let dueAt = 0
+  const record = newHealthRecord<{ readonly reason: string }>()
 
   return {
-    isDue: () => !isGone && now() >= dueAt,
+    isDue: () => !isGone && now() >= record.until,
     record(result) {
-      if (result.is === 'delivered') {
-        failing = null
-        backoff.succeeded()
-        return
-      }
-      isGone = result.is === 'gone'
-      failing = { since: failing?.since ?? now(), reason: result.reason }
-      const asked = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
-      dueAt = now() + Math.max(backoff.failed(), asked)
+      if (result.is === 'delivered') return recover(record)
+      const { is, reason } = result
+      isGone = is === 'gone'
+      const leastMs = is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
+      // What it refuses has to be mended here: its URL or its secret.
+      leaveAlone(
+        record,
+        { reason },
+        { now: now(), random, isForOperator: reason.startsWith('http-4'), leastMs },
+      )
     },
-    status: () => ({ isGone, failing }),
+    status: () => ({ isGone, failing: record.fault }),
   }
 }

@@ -107,8 +107,8 @@ t.test(
     t.same(server.moved, [1, 2, 4, 5])
     t.equal(server.count(/FETCH (\d+,)*3[ ,]/), 3)
     t.same(
-      rests.filter(ms => ms >= 5000),
-      [5000, 10_000, 20_000],
+      rests.filter(ms => ms >= 2000),
+      [2000, 4000, 8000],
     )
     t.equal(stored.get('n'), '{"validity":"7","uid":5}')
     server.mails.set(6, REPORT)
@@ -178,34 +178,43 @@ t.test('a mail that is alone is asked for until another one is read', async t =>
   t.same(server.moved, [2])
 })
 
-t.test('the pauses grow until a look is completed, and it is said since when none was', async t => {
-  let refuses = true
-  let now = 1000
-  const server = await startImap(t, mailsOf([1], LETTER), (verb, tag) =>
-    verb === 'FETCH' && refuses ? `${tag} NO x\r\n` : undefined,
-  )
-  // One mail that cannot be read is stepped over; here all of them cannot.
-  const add = () => server.mails.set(server.mails.size + 1, LETTER)
-  const { mailbox, events, rests } = startMailbox(t, server.port, {
-    clock: {
-      now() {
-        add()
-        return (now += 1)
+for (const [what, verbs, pausesMs] of [
+  ['the folder: it rests for 10 s at most', ['FETCH'], [2000, 4000, 8000, 8000, 8000, 8000, 8000]],
+  [
+    'the login: for a minute, since repeated ones lock accounts',
+    ['LOGIN', 'AUTHENTICATE'],
+    [2000, 4000, 8000, 16_000, 32_000, 48_000, 48_000],
+  ],
+] as const)
+  t.test(`the server refuses ${what}, until a look is completed`, async t => {
+    let refuses = true
+    let now = 1000
+    const server = await startImap(t, mailsOf([1], LETTER), (verb, tag) =>
+      refuses && verbs.some(each => each === verb) ? `${tag} NO [AUTHENTICATIONFAILED] x\r\n` : undefined,
+    )
+    // One mail that cannot be read is stepped over; here all of them cannot.
+    const add = () => server.mails.set(server.mails.size + 1, LETTER)
+    const { mailbox, events, rests } = startMailbox(t, server.port, {
+      clock: {
+        now() {
+          add()
+          return (now += 1)
+        },
       },
-    },
+    })
+    const pauses = () => rests.filter(ms => ms >= 2000)
+    await until(() => pauses().length >= 7, 'it is tried again and again')
+    t.same(pauses().slice(0, 7), pausesMs)
+    t.ok((mailbox.status().failing?.since ?? 0) < 1010, 'that it connects in between says nothing')
+    refuses = false
+    await until(() => events.some(({ is }) => is === 'open'), 'it is read')
+    t.equal(mailbox.status().failing, null)
+    const before = pauses().length
+    refuses = true
+    server.hangUp()
+    await until(() => pauses().length > before, 'it fails once more')
+    t.equal(pauses()[before], 2000)
   })
-  const pauses = () => rests.filter(ms => ms >= 5000)
-  await until(() => pauses().length >= 8, 'it is tried again and again')
-  t.same(pauses().slice(0, 8), [5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000])
-  t.ok((mailbox.status().failing?.since ?? 0) < 1010, 'that it connects in between says nothing')
-  refuses = false
-  await until(() => events.some(({ is }) => is === 'open'), 'it is read')
-  t.equal(mailbox.status().failing, null)
-  const before = pauses().length
-  refuses = true
-  await until(() => pauses().length > before, 'it fails once more')
-  t.equal(pauses()[before], 5000)
-})
 
 t.test(
   'another process goes on where the last one ended, and reads again what could not be stored',

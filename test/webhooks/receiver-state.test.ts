@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createReceiverState } from '../../src/webhooks/dispatcher.ts'
 
-const failed = (retryAfterMs?: number) => ({ is: 'failed', reason: 'http-503', retryAfterMs }) as const
+const failed = (retryAfterMs?: number, reason = 'http-503') =>
+  ({ is: 'failed', reason, retryAfterMs }) as const
 
 function create() {
   let now = 1_000_000
@@ -18,21 +19,25 @@ function create() {
   return { receiver, pauseAfter, wait }
 }
 
-t.test('the pause after a failure doubles up to a minute, and a delivery ends that', async t => {
-  const { receiver, pauseAfter } = create()
-  t.equal(receiver.isDue(), true)
-  const pauses = Array.from({ length: 8 }, () => pauseAfter(failed()))
-  t.same(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000])
-  t.same(receiver.status().failing, { since: 1_000_000, reason: 'http-503' }, 'since the first of them')
-  t.equal(pauseAfter({ is: 'delivered' }), 0)
-  t.equal(receiver.status().failing, null)
-  t.equal(pauseAfter(failed()), 1000)
-})
+for (const [what, reason, rests] of [
+  ['is down: 10 s at most', 'http-503', [2000, 4000, 8000, 8000, 8000, 8000, 8000]],
+  ['refuses: a minute', 'http-401', [2000, 4000, 8000, 16_000, 32_000, 48_000, 48_000]],
+] as const)
+  t.test(`the rest of a receiver doubles that ${what}; a delivery ends it`, async t => {
+    const { receiver, pauseAfter } = create()
+    t.equal(receiver.isDue(), true)
+    const pauses = Array.from({ length: 7 }, () => pauseAfter(failed(undefined, reason)))
+    t.same(pauses, rests)
+    t.same(receiver.status().failing, { since: 1_000_000, reason }, 'since the first of them')
+    t.equal(pauseAfter({ is: 'delivered' }), 0)
+    t.equal(receiver.status().failing, null)
+    t.equal(pauseAfter(failed()), 2000)
+  })
 
 t.test('a receiver may ask for a longer pause, of an hour at most', async t => {
   const { pauseAfter } = create()
   t.equal(pauseAfter(failed(20_000)), 20_000)
-  t.equal(pauseAfter(failed(500)), 2000, 'not for a shorter one')
+  t.equal(pauseAfter(failed(500)), 4000, 'not for a shorter one')
   t.equal(pauseAfter(failed(86_400_000)), 3_600_000)
 })
 
