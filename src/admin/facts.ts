@@ -282,13 +282,13 @@ function* findFacts(view: ServiceView, summary: Summary | null | undefined, now:
   yield* deviceFacts(view.deviceAlerts(), now)
   yield* webhookFacts(view.webhooks())
   // What is refused is told at once; a group that takes too many posts takes them again soon; and after a day without an alarm nobody knows.
-  for (const { robot, since, lastAt, code, reply, isRefused } of view.health.failingRobots())
-    if (now - lastAt <= DAY && (isRefused || now - since >= LONG_MS))
+  for (const { robot, fault, until } of view.robots())
+    if (fault !== null && now - until <= DAY && (fault.isRefused || now - fault.since >= LONG_MS))
       yield {
         kind: 'group-not-told',
         scope: { robot },
-        since,
-        values: { reply: describeReply({ code, reply }) },
+        since: fault.since,
+        values: { reply: describeReply(fault) },
       }
   yield* mailFacts(view.bounceMailbox(), summary ?? null)
   for (const problem of view.templateProblems()) yield { kind: 'words', values: { problem: tell(problem) } }

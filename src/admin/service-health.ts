@@ -74,18 +74,6 @@ const unusedChannel = (): Mutable<ChannelHealth> => ({
   outdatedAt: null,
 })
 
-/** A robot whose group is not told of alarms now. */
-export interface FailingRobot {
-  readonly robot: string
-  /** The first post that was not taken since one was, ms since the epoch. */
-  readonly since: number
-  readonly lastAt: number
-  /** It does not pass by itself. */
-  readonly isRefused: boolean
-  readonly code: string
-  readonly reply: Words
-}
-
 /** The store's last failure. */
 interface StoreFailure {
   /** ms since the epoch. */
@@ -99,8 +87,6 @@ export interface ServiceHealth {
   readonly handlers: EventHandlers
   providers(): readonly ProviderStatus[]
   ofChannel(channel: Channel): ChannelHealth
-  /** Lists the robots whose last post was not taken. */
-  failingRobots(): readonly FailingRobot[]
   /** The messages of which the store could not read what it has; null: none. */
   unreadable(): Happened | null
   /** It is null when the store has not failed, or has worked since. */
@@ -111,7 +97,6 @@ export interface ServiceHealth {
 export function createServiceHealth(now: () => number): ServiceHealth {
   const providers = new Map<string, ProviderStatus>()
   const channels = { email: unusedChannel(), sms: unusedChannel() }
-  const robots = new Map<string, FailingRobot>()
   let unreadable: Happened | null = null
   let storeFailure: StoreFailure | null = null
 
@@ -166,13 +151,6 @@ export function createServiceHealth(now: () => number): ServiceHealth {
       const most = Math.max(newcomers.get(callingCode) ?? 0, Math.ceil(use))
       channels.sms.newcomers = new Map([...newcomers, [callingCode, most]])
     },
-    'robot-posted'({ robot, outcome }) {
-      if (outcome.is === 'sent') return void robots.delete(robot)
-      const { code, reply } = outcome
-      const isRefused = outcome.is === 'rejected' || (outcome.is === 'retry' && outcome.whose === 'ours')
-      const since = robots.get(robot)?.since ?? now()
-      robots.set(robot, { robot, since, lastAt: now(), isRefused, code, reply })
-    },
     unreadable() {
       unreadable = { count: (unreadable?.count ?? 0) + 1, lastAt: now() }
     },
@@ -187,7 +165,6 @@ export function createServiceHealth(now: () => number): ServiceHealth {
     handlers,
     providers: () => [...providers.values()],
     ofChannel: channel => channels[channel],
-    failingRobots: () => [...robots.values()],
     unreadable: () => unreadable,
     storeFailure: () => storeFailure,
   }

@@ -7,6 +7,7 @@ import type { Words } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { AdminQueries, StoreLoss, Summary } from '../outbox/outbox.ts'
 import type { Build } from '../runtime/build.ts'
+import type { HealthRecord } from '../runtime/health-record.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import type { RefusedRenewal } from '../tls/watch.ts'
 import type { WebhooksStatus } from '../webhooks/webhooks.ts'
@@ -18,6 +19,12 @@ export interface ProbeFailure {
   /** When it was due, ms since the epoch. */
   readonly since: number
   readonly why: Words
+}
+
+/** How the robot of a group does; `isRefused`: its fault does not pass by itself. */
+interface RobotStatus
+  extends HealthRecord<{ readonly isRefused: boolean; readonly code: string; readonly reply: Words }> {
+  readonly robot: string
 }
 
 /** The service as it is now. Metrics, readiness, console, status API and the first lines of the overview read it, each when it is asked. */
@@ -60,6 +67,8 @@ export interface ServiceView {
   readonly onlyTo: number
   /** The probes that have not arrived. */
   probeFailures(): readonly ProbeFailure[]
+  /** The groups that are told of alarms. */
+  robots(): readonly RobotStatus[]
   /** It is null when no other machine is told. */
   webhooks(): WebhooksStatus | null
 }

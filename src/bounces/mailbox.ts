@@ -206,7 +206,7 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       const reason = diagnose(error, address).what
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
       const isForOperator = (error as Partial<ImapFlowError>).authenticationFailed === true
-      const restMs = leaveAlone(health, { reason }, { now: clock.now(), random, isForOperator })
+      const restMs = leaveAlone(health, { reason }, isForOperator, clock.now(), { random })
       await options.pause(restMs, signal)
     }
     return 0

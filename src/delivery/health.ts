@@ -202,7 +202,7 @@ export function createHealth(
     now: number,
     leastMs = 0,
   ): void {
-    leaveAlone(record, fault, { now, random, isForOperator, leastMs, firstMs: firstRestMs })
+    leaveAlone(record, fault, isForOperator, now, { random, leastMs, firstMs: firstRestMs })
     Object.assign(record, { restedAt: now, triedBy: null, isAsked: false })
   }
 

@@ -17,12 +17,9 @@ export interface HealthRecord<Fault> {
   rests: number
 }
 
-export interface Rest {
-  readonly now: number
-  /** From 0 to 1: what failed together does not come back together. */
-  readonly random: () => number
-  /** The operator has to mend something. */
-  readonly isForOperator: boolean
+interface RestOptions {
+  /** From 0 to 1: what failed together does not come back together; absent where it has nobody beside it. */
+  readonly random?: () => number
   /** The rest is that long at least: the other side named a limit. */
   readonly leastMs?: number | undefined
   /** The first rest, when it is not as usual. */
@@ -34,13 +31,18 @@ export function newHealthRecord<Fault>(): HealthRecord<Fault> {
   return { fault: null, until: Number.NEGATIVE_INFINITY, rests: 0 }
 }
 
-/** It failed, perhaps again, and rests. @returns for how long, ms */
-export function leaveAlone<Fault>(record: HealthRecord<Fault>, fault: Fault, rest: Rest): number {
-  const { now, random, isForOperator, leastMs = 0, firstMs = FIRST_REST_MS } = rest
-  record.fault = { ...fault, since: record.fault?.since ?? now }
+/** It failed, perhaps again, and rests. @param isForOperator somebody has to mend it @returns for how long, ms */
+export function leaveAlone<Fault>(
+  record: HealthRecord<Fault>,
+  fault: Fault,
+  isForOperator: boolean,
+  now: number,
+  { random, leastMs = 0, firstMs = FIRST_REST_MS }: RestOptions = {},
+): number {
+  const bounds = { first: firstMs, most: MOST_REST_MS[isForOperator ? 'operator' : 'others'] }
   record.rests += 1
-  const most = isForOperator ? MOST_REST_MS.operator : MOST_REST_MS.others
-  const ms = Math.max(restAfter(record.rests, { first: firstMs, most }, random), leastMs)
+  const ms = Math.max(restAfter(record.rests, bounds, random), leastMs)
+  record.fault = { ...fault, since: record.fault?.since ?? now }
   record.until = now + ms
   return ms
 }

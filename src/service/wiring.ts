@@ -439,6 +439,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     bounceMailbox: () => bounceMailbox?.status() ?? null,
     onlyTo: config.ONLY_TO?.length ?? 0,
     probeFailures: () => probe?.failures() ?? [],
+    robots: () => robots?.status() ?? [],
     webhooks: () => webhooks?.status() ?? null,
   }
   const base = config.PUBLIC_URL ?? `${config.TLS ? 'https' : 'http'}://127.0.0.1:${config.PORT}`

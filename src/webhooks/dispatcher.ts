@@ -121,11 +121,7 @@ export function createReceiverState(now: () => number, random: () => number): Re
       isGone = is === 'gone'
       const leastMs = is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
       // What it refuses has to be mended here: its URL or its secret.
-      leaveAlone(
-        record,
-        { reason },
-        { now: now(), random, isForOperator: reason.startsWith('http-4'), leastMs },
-      )
+      leaveAlone(record, { reason }, reason.startsWith('http-4'), now(), { random, leastMs })
     },
     status: () => ({ isGone, failing: record.fault }),
   }

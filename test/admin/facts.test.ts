@@ -110,14 +110,16 @@ const devices = {
   received: 0,
   malformed: 0,
 } as const
-const robot = {
-  robot: 'dingtalk',
-  since: NOW - MINUTE,
-  lastAt: NOW,
-  isRefused: false,
-  code: '310000',
-  reply: SAID,
-}
+const robot = (fault: object, until = NOW) => ({
+  robots: () => [
+    {
+      robot: 'dingtalk',
+      fault: { since: NOW - MINUTE, isRefused: false, code: '310000', reply: SAID, ...fault },
+      until,
+      rests: 1,
+    },
+  ],
+})
 const mailbox = (ms: number, leads = true): Given => ({
   bounceMailbox: () => ({ leads, failing: { since: NOW - ms, reason: SAID } }),
 })
@@ -183,7 +185,7 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   ],
   'receiver-gone': [{ webhooks: () => ({ ...events, isGone: true }) }],
   'receiver-fails': [{ webhooks: () => events }],
-  'group-not-told': [{ health: { failingRobots: () => [robot] } }],
+  'group-not-told': [robot({})],
   'bounces-unread': [mailbox(5 * MINUTE)],
   'mails-came-back': [{}, { counts: sent(20), bounced: 1 }],
   words: [{ templateProblems: () => [quote('zh-CN.yaml, line 7: no such kind')] }],
@@ -319,8 +321,8 @@ t.test(
       [telling({ failing: { ...events.failing, since } })],
       [telling({ leads: false })],
       [telling({ isGone: true, leads: false })],
-      [{ health: { failingRobots: () => [{ ...robot, since }] } }],
-      [{ health: { failingRobots: () => [{ ...robot, isRefused: true, lastAt: NOW - DAY - 1 }] } }],
+      [robot({ since })],
+      [robot({ isRefused: true }, NOW - DAY - 1)],
       [{ deviceAlerts: () => ({ ...away, forMs: MINUTE - 1 }) }],
       [{ deviceAlerts: () => ({ ...away, leads: false }) }],
       [{ deviceAlerts: () => null }],
@@ -423,8 +425,7 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
     'warn email waits: 1 mail has waited for 1 min 0 s.',
     'warn sms waits: 1 SMS has waited for 1 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
   ])
-  const refused = { ...robot, since: NOW, isRefused: true }
-  t.match(lines({ health: { failingRobots: () => [refused] } }), [/^warn dingtalk: .*310000/], 'at once')
+  t.match(lines(robot({ since: NOW, isRefused: true })), [/^warn dingtalk: .*310000/], 'at once')
   for (const other of [{ at: NOW - 2 * MINUTE }, { whose: 'later' }])
     t.match(waits(other), [/./, /for 1 min 0 s\.$/], 'it says nothing of what waits')
 })

@@ -39,12 +39,6 @@ function createRecord() {
       })
       return health.ofChannel('sms')
     },
-    post(outcome: Outcome) {
-      pass()
-      const event = { robot: 'dingtalk', alarms: 1, outcome, isDropped: false }
-      health.handlers['robot-posted']?.({ type: 'robot-posted', ...event })
-      return health.failingRobots()
-    },
   }
 }
 
@@ -147,14 +141,4 @@ t.test('a failure of the store is over when a callback is stored, not when one i
   t.match(health.storeFailure(), { doing: 'accept', message: { text: 'full disk' } })
   callback({})
   t.equal(health.storeFailure(), null)
-})
-
-t.test('a robot fails from the first post that its group did not take until it takes one', async t => {
-  const { post } = createRecord()
-  const refused = { is: 'retry', whose: 'ours', code: '310000', reply: quote('sign not match') } as const
-  const failing = { robot: 'dingtalk', isRefused: true, code: '310000', reply: quote('sign not match') }
-  t.same(post(refused), [{ ...failing, since: 1000, lastAt: 1000 }])
-  t.same(post(refused), [{ ...failing, since: 1000, lastAt: 2000 }])
-  t.same(post({ is: 'sent', reply: 'ok' }), [])
-  t.same(post(refused), [{ ...failing, since: 4000, lastAt: 4000 }])
 })

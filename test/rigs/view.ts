@@ -43,6 +43,7 @@ export function viewOf(given: Partial<ServiceView> = {}): ServiceView {
     bounceMailbox: () => null,
     onlyTo: 0,
     probeFailures: () => [],
+    robots: () => [],
     webhooks: () => null,
     ...given,
   }

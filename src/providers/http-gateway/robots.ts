@@ -1,7 +1,8 @@
-import { say, wordsOf } from '../../language/sentence.ts'
+import { say, type Words, wordsOf } from '../../language/sentence.ts'
 import type { NewMessage } from '../../messages/message.ts'
 import type { Acceptance, Accepted, Outbox } from '../../outbox/outbox.ts'
 import { type Clock, withTimeout } from '../../runtime/clock.ts'
+import { type HealthRecord, leaveAlone, newHealthRecord, recover } from '../../runtime/health-record.ts'
 import { createHttpApi, type HttpProxy, type HttpRequest, outcomeWithoutAnswer } from '../http-client.ts'
 import type { Outcome } from '../provider.ts'
 import { createRedactor, NO_MESSAGE } from '../redact.ts'
@@ -46,11 +47,20 @@ interface Waiting {
   readonly since: number
 }
 
+/** What a group's robot fails for. */
+interface RobotFault {
+  /** It does not pass by itself. */
+  readonly isRefused: boolean
+  readonly code: string
+  readonly reply: Words
+}
+
 export interface Robots {
   /** Takes the messages of a callback, or of devices' alerts, with what the store made of them. */
   note(messages: readonly Acceptance[], accepted: readonly Accepted[]): void
   /** Posts a text to each group. */
   add(text: string): void
+  status(): readonly (HealthRecord<RobotFault> & { readonly robot: string })[]
   /** Posts what is left, within two seconds. */
   close(): Promise<unknown>
 }
@@ -81,6 +91,7 @@ export function createRobots(options: RobotsOptions): Robots {
       const texts = new Set([...alarms.values()].map(textOf))
       for (const text of texts) add(text)
     },
+    status: () => posters.map(({ name, health }) => ({ robot: name, ...health })),
     close: () => Promise.all(posters.map(({ close }) => close())),
   }
 }
@@ -101,6 +112,7 @@ function createPoster(
   const { name, origin, limits } = robot
   const redactor = createRedactor(NO_MESSAGE, [...secrets.values()])
   const api = createHttpApi({ baseUrl: origin, connections: 1, limits, clock, proxy })
+  const health = newHealthRecord<RobotFault>()
   let waiting: Waiting[] = []
   /** Those beyond MOST_WAITING. */
   let more = 0
@@ -110,12 +122,16 @@ function createPoster(
   /** The time for the last post is over. */
   let isOver = false
 
-  function schedule(afterMs: number): void {
+  function schedule(): void {
     if (isClosed) return
-    timer ??= setTimeout(() => {
-      timer = undefined
-      posting = post().finally(() => (posting = undefined))
-    }, afterMs).unref()
+    const restMs = health.until - clock.now()
+    timer ??= setTimeout(
+      () => {
+        timer = undefined
+        posting = post().finally(() => (posting = undefined))
+      },
+      Math.max(collectMs, restMs),
+    ).unref()
   }
 
   async function post(): Promise<void> {
@@ -125,6 +141,13 @@ function createPoster(
     more = 0
     const outcome = await ask(joinTexts(posted, unnamed))
     const now = clock.now()
+    if (outcome.is === 'sent') recover(health)
+    else {
+      const { is, code, reply } = outcome
+      const isRefused = is === 'rejected' || (is === 'retry' && outcome.whose === 'ours')
+      const leastMs = 'retryAfterMs' in outcome ? outcome.retryAfterMs : 0
+      leaveAlone(health, { isRefused, code, reply }, isRefused, now, { leastMs, firstMs: collectMs })
+    }
     const mayWait = outcome.is !== 'sent' && outcome.is !== 'rejected'
     const fresh = mayWait ? posted.filter(({ since }) => now - since < STALE_MS) : []
     onPost({
@@ -135,8 +158,7 @@ function createPoster(
     })
     waiting = [...fresh, ...waiting]
     if (fresh.length > 0) more += unnamed
-    if (waiting.length > 0)
-      schedule(Math.max(collectMs, 'retryAfterMs' in outcome ? (outcome.retryAfterMs ?? 0) : 0))
+    if (waiting.length > 0) schedule()
   }
 
   async function ask(text: string): Promise<Outcome> {
@@ -164,11 +186,13 @@ function createPoster(
   }
 
   return {
+    name,
+    health,
     add(text: string): void {
       if (waiting.some(each => each.text === text)) return
       if (waiting.length < MOST_WAITING) waiting.push({ text, since: clock.now() })
       else more += 1
-      if (posting === undefined) schedule(collectMs)
+      if (posting === undefined) schedule()
     },
     async close(): Promise<void> {
       isClosed = true

@@ -187,6 +187,24 @@ t.test(
   },
 )
 
+t.test(
+  'a robot fails from the first post that its group did not take until it takes one, and rests',
+  async t => {
+    const { group, posts, robots, tell, pass } = await openRobot(t, 'feishu')
+    const REFUSED = { code: 19021, msg: 'sign match fail or timestamp is not within one hour' }
+    group.refusals.push(REFUSED, REFUSED)
+    tell(['door open'])
+    await until(() => posts.length === 1, 'the first refusal')
+    const fault = { since: 0, isRefused: true, code: '19021' }
+    t.match(robots.status(), [{ robot: 'feishu', fault, until: 20, rests: 1 }])
+    pass(20)
+    await until(() => posts.length === 2, 'the second')
+    t.match(robots.status(), [{ fault, until: 60, rests: 2 }], 'twice as long')
+    await until(() => posts.length === 3, 'it takes one')
+    t.match(robots.status(), [{ fault: null, rests: 0 }])
+  },
+)
+
 t.test('what comes during a post is posted before the end', async t => {
   const { group, robots, tell, tellHeld } = await openRobot(t, 'feishu')
   const answer = await tellHeld()
