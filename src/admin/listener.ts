@@ -1,7 +1,6 @@
 import http, { type RequestListener, type Server } from 'node:http'
-import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { compileLater, rejectPipelining, schemaCompilers } from '../callback/listener.ts'
+import { rejectPipelining } from '../callback/listener.ts'
 import type { UnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
 import { createUnauthenticatedConnections } from '../callback/unauthenticated-connections.ts'
 import { languageOfBrowser } from '../language/choose.ts'
@@ -10,14 +9,6 @@ import { build } from '../runtime/build.ts'
 import { ADMIN_HEADERS, type AdminAuthOptions, requireAdminAuth } from './auth.ts'
 import { failureOf, NO_SUCH_PAGE, sendFailure } from './failure.ts'
 import type { Readiness } from './readiness.ts'
-
-let ajv: Ajv | undefined
-
-/** Compiles a schema as Fastify would, except that an unknown field is an error instead of being dropped. */
-function compile(schema: AnySchemaObject): ValidateFunction {
-  ajv ??= new Ajv({ coerceTypes: 'array', useDefaults: true, addUsedSchema: false, validateSchema: false })
-  return ajv.compile(schema)
-}
 
 /** Slow clients, ms; connections that have not shown a token, and all; octets of a form. */
 const HEAD_LIMIT_MS = 5000
@@ -47,7 +38,8 @@ export function createAdminListener(
     forceCloseConnections: true,
     bodyLimit: BODY_LIMIT,
     routerOptions: { ignoreTrailingSlash: true },
-    schemaController: schemaCompilers(schema => compileLater(() => compile(schema))),
+    // An unknown field is an error instead of being dropped.
+    ajv: { customOptions: { removeAdditional: false, validateSchema: false } },
     // A URL that cannot be decoded: Fastify's own answer repeats it, without the headers of the guard.
     frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) =>
       sendFailure(reply.headers(ADMIN_HEADERS), NO_SUCH_PAGE),

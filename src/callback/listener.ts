@@ -3,7 +3,6 @@ import http, { type IncomingMessage, type RequestListener, type Server, type Ser
 import https from 'node:https'
 import { Socket } from 'node:net'
 import type { Server as TlsServer } from 'node:tls'
-import { Ajv, type AnySchemaObject, type ValidateFunction } from 'ajv'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { monotonic } from '../runtime/clock.ts'
 import { createTimeSlices } from '../runtime/event-loop.ts'
@@ -33,12 +32,6 @@ const MAX_HEAD = 8 * 1024
 /** The most connections that have not shown the key, of which every source has a share, and the most connections in all. */
 const MOST_UNAUTHENTICATED = 1000
 const MOST_CONNECTIONS = 10_000
-
-/**
- * Validates the shapes of bodies. Fastify's own ajv would coerce types and drop unknown fields, and each listener would make
- * another one. A test, and not each start, proves that the shapes are valid schemas.
- */
-const ajv = new Ajv({ allowUnionTypes: true, validateSchema: false })
 
 interface PublicListenerOptions {
   /** The options of Node's HTTPS server; undefined: plain HTTP, behind a proxy that ends TLS. */
@@ -87,7 +80,14 @@ export function createPublicListener(options: PublicListenerOptions) {
       // The signature is checked on the raw query: how a `+` is decoded is its own question.
       querystringParser: () => ({}),
     },
-    schemaController: schemaCompilers(schema => ajv.compile(schema)),
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        allowUnionTypes: true,
+        validateSchema: false,
+      },
+    },
   } as object)
   return { app, unauthenticated }
 }
@@ -319,32 +319,4 @@ export function countHosts(rawHeaders: readonly string[]): number {
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
   }
   return hosts
-}
-
-/**
- * Makes the option of Fastify that has the shapes of requests checked by an ajv of ours. Without it Fastify loads two compilers of
- * its own, 2 MB: one for requests, and one for answers, for which there is no schema here.
- */
-export function schemaCompilers(compile: (schema: AnySchemaObject) => Pick<ValidateFunction, 'errors'>) {
-  return {
-    compilersFactory: {
-      buildValidator:
-        () =>
-        ({ schema }: { readonly schema: AnySchemaObject }) =>
-          compile(schema),
-      buildSerializer: () => () => JSON.stringify,
-    },
-  }
-}
-
-/** Compiles a schema when it is first needed: one that is seldom or never used costs a start nothing. */
-export function compileLater(compile: () => ValidateFunction): Pick<ValidateFunction, 'errors'> {
-  let compiled: ValidateFunction | undefined
-  const validate: { (data: unknown): unknown; errors?: ValidateFunction['errors'] } = data => {
-    compiled ??= compile()
-    const valid = compiled(data)
-    validate.errors = compiled.errors
-    return valid
-  }
-  return validate
 }
