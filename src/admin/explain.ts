@@ -1,6 +1,6 @@
-import { PART_REFUSED } from '../delivery/carrier.ts'
+import { PART_REFUSED_CODE } from '../delivery/carrier.ts'
 import type { PartialFault } from '../delivery/health.ts'
-import type { Places, Said, Sentence, SentenceKey, Words } from '../language/sentence.ts'
+import type { Places, Said, Sentence, SentenceKey } from '../language/sentence.ts'
 import { say, tell, tellAll, term, unpackWords } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'
 import type { AttemptRecord, MessageView, ReportFault } from '../outbox/outbox.ts'
@@ -146,27 +146,22 @@ export function describePartialFault(channel: Channel, provider: string, fault: 
   return tellAll([PART[scope] ?? null], values)
 }
 
-/** What the timeline says of a carrier that was not asked, by the scope of what it refuses: nothing else there tells the scope. */
-const SKIP_REPLIES: { readonly [S in PartialFault['scope']]?: Words } = PART_REFUSED
-
 /** Finds the partial faults that seem to hold a message up: a guess from its kind and the last line of its timeline. */
 function faultsOf(
   { channel, kind, timeline }: MessageView,
   providers: readonly ProviderView[],
 ): readonly Sentence[] {
-  const last = timeline.at(-1)
+  const { provider: last, code: said } = timeline.at(-1) ?? {}
+  const seems = (provider: string, { scope, code, kind: refused }: PartialFault) =>
+    scope === 'template'
+      ? refused === kind
+      : last === provider && (said === code || (said === PART_REFUSED_CODE && scope !== 'carrier'))
   return providers
     .filter(each => each.channel === channel)
-    .flatMap(each =>
-      each.partialFaults
-        .filter(
-          ({ scope, code, recipients, ...fault }) =>
-            recipients === undefined &&
-            ((scope === 'template' && fault.kind === kind) ||
-              (last?.provider === each.provider &&
-                (last.code === code || isSame(unpackWords(last.reply), SKIP_REPLIES[scope])))),
-        )
-        .map(fault => describePartialFault(channel, each.provider, fault)),
+    .flatMap(({ provider, partialFaults }) =>
+      partialFaults
+        .filter(fault => fault.recipients === undefined && seems(provider, fault))
+        .map(fault => describePartialFault(channel, provider, fault)),
     )
 }
 
@@ -195,12 +190,6 @@ function slowDestination(
       if (inFlight > 0 && waiting > 0) return say(SLOW[channel], { place, inFlight, waiting })
     }
   return null
-}
-
-/** Whoever asks the running service has its words in one language. */
-function isSame(said: Sentence, words: Words | undefined): boolean {
-  const languages = ['en', 'zh-CN'] as const
-  return words !== undefined && languages.some(each => said.in(each) === tell(words).in(each))
 }
 
 function adviceOf(line: AttemptRecord | undefined) {

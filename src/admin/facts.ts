@@ -136,6 +136,9 @@ const TEXTS: Readonly<Partial<Record<FactKind, SentenceKey>>> = {
   'none-arrives':
     'The last {count} {channel} messages by {who} all failed, to five people or more, since {at}. The latest reason: {what}. “Messages” has the reason of each; this line ends when one is sent (where delivery reports come: reported as delivered, or ten minutes old).',
   'locked-out': 'Every {channel} callback with the right key is refused since {at}: {count} so far.',
+  'messages-wait': 'Messages by {channel} that wait: {count}, the oldest for {time}.',
+  'quota-used-up':
+    'The quota {quota} holds messages by {channel} back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.',
   'quota-near':
     'More than half of the quota {quota} is used up, as seen last at {at}. Look whether these messages are wanted; if they are, raise it in QUOTAS before it holds any back.',
   'url-invalid':
@@ -441,22 +444,6 @@ const MEND_LOCKOUT = {
   stale: 'Their time is too far from ours: look at the clock of this machine.',
 } as const
 
-/** What is said of a quota, and of the messages that wait: of one, of several. */
-const OF_CHANNEL = {
-  email: {
-    quota:
-      'The quota {quota} holds mails back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.',
-    waits: '1 mail has waited for {time}.',
-    wait: '{count} mails wait, the oldest for {time}.',
-  },
-  sms: {
-    quota:
-      'The quota {quota} holds SMS back: {count} since the start, the last at {at}. They were not sent, and callbacks for them are answered 429. If they are wanted, raise it in QUOTAS.',
-    waits: '1 SMS has waited for {time}.',
-    wait: '{count} SMS wait, the oldest for {time}.',
-  },
-} as const satisfies Readonly<Record<Channel, Readonly<Record<string, SentenceKey>>>>
-
 const WHOLE_COMPANY =
   'The last was for {to}: when a whole company signs up there, raise it in QUOTAS for that day.'
 
@@ -467,7 +454,6 @@ function* channelFacts(
   now: number,
 ): Facts {
   const { lockedOut, nearing, heldBack, validation } = health.ofChannel(channel)
-  const { quota: quotaText, waits, wait } = OF_CHANNEL[channel]
   const scope = { channel }
   if (lockedOut !== null) {
     const { count, since, why } = lockedOut
@@ -482,7 +468,6 @@ function* channelFacts(
       scope,
       since,
       count,
-      text: count === 1 ? waits : wait,
       more: own.map(each => ownFault(each, since)),
     }
   }
@@ -517,7 +502,6 @@ function* channelFacts(
         kind: 'quota-used-up',
         scope: { channel, quota },
         count,
-        text: quotaText,
         values: { at: clockTime(lastAt) },
       }
   if (validation !== null && !validation.ok)

@@ -186,17 +186,19 @@ const CASES: Readonly<Record<string, readonly [Partial<MessageView>, ...Provider
     refuses('sender'),
   ],
   'the country is refused, so that the carrier was not asked': [
-    { ...due, ...last({ reply: 'left alone for a while: it refuses the country of this message' }) },
+    {
+      ...due,
+      ...last({
+        code: 'part-refused',
+        reply: 'left alone for a while: it refuses the country of this message',
+      }),
+    },
     refuses('country', { name: 'US' }),
   ],
   'mail to its domain is slow': [MAIL, busyWith('example.com')],
   'SMS to its country are slow': [{ ...due, attempts: 0 }, busyWith('+86')],
   'mail to another domain is slow': [MAIL, busyWith('example.org')],
   'its domain rests': [MAIL, busyWith('example.com', { restsUntil: NOW + 8000, why: 'why' })],
-  'the sender is refused, but it was its country that was left alone': [
-    { ...due, ...last({ reply: 'left alone for a while: it refuses the country of this message' }) },
-    refuses('sender'),
-  ],
 }
 
 t.test('each message is explained: what became of it, and the next step', async t => {

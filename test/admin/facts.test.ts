@@ -422,8 +422,8 @@ t.test('a line says what is known: whose fault it is, what goes on, and what to 
       { backlog: { email: 1, sms: 1 }, oldest: { email: NOW - MINUTE, sms: NOW - MINUTE } },
     )
   t.same(waits({}), [
-    'warn email waits: 1 mail has waited for 1 min 0 s.',
-    'warn sms waits: 1 SMS has waited for 1 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
+    'warn email waits: Messages by e-mail that wait: 1, the oldest for 1 min 0 s.',
+    'warn sms waits: Messages by SMS that wait: 1, the oldest for 1 min 0 s. The last error is ours to mend: no-carrier-fits: no template for file.',
   ])
   t.match(lines(robot({ since: NOW, isRefused: true })), [/^warn dingtalk: .*310000/], 'at once')
   for (const other of [{ at: NOW - 2 * MINUTE }, { whose: 'later' }])
