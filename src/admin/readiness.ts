@@ -39,41 +39,36 @@ const ENDS_EACH_MS = 30_000
  * Looks whether a callback would be accepted: the store commits, and this process is not ending. A provider that is
  * down does not make it unready: callbacks are accepted and wait, and another replica would fare no better.
  * However many ask at once, the store is tried once, and one that hangs is not asked again before it has answered. Those who ask
- * again and again wait for the next of ten probes a second: a flood of questions must not fill the log of the store.
+ * again and again share ten probes a second: a flood of questions must not fill the log of the store.
  * @param monotonic ms, never set.
  */
 export function createReadiness(view: ServiceView, monotonic: () => number): () => Promise<Readiness> {
-  let probing: Promise<boolean> | undefined
-  let resting: Promise<void> | undefined
+  let commits: Promise<boolean> = Promise.resolve(false)
+  let begunAt = Number.NEGATIVE_INFINITY
+  let isOver = true
   /** The time from which the store is relied on; Infinity: it failed at last. */
   let reliedOnFrom = Number.NEGATIVE_INFINITY
   let ends: Summary | undefined
   let endsReadAt = Number.NEGATIVE_INFINITY
 
-  function beginProbe(): Promise<boolean> {
-    resting = new Promise(resolve => {
-      setTimeout(() => {
-        resting = undefined
-        resolve()
-      }, PACE_MS)
-    })
-    return view.queries.probeCommit()
-  }
-
-  function probe(): Promise<boolean> {
-    probing ??= (resting === undefined ? beginProbe() : resting.then(beginProbe)).finally(() => {
-      probing = undefined
-    })
-    return probing
+  function probe(now: number): Promise<boolean> {
+    if (isOver && now - begunAt >= PACE_MS) {
+      isOver = false
+      begunAt = now
+      commits = view.queries.probeCommit().finally(() => {
+        isOver = true
+      })
+    }
+    return commits
   }
 
   async function tryStore(): Promise<Readiness> {
-    const commits = await withTimeout(WITHIN_MS, probe())
-    if (commits !== true) {
+    const committed = await withTimeout(WITHIN_MS, probe(monotonic()))
+    if (committed !== true) {
       reliedOnFrom = Number.POSITIVE_INFINITY
       return {
         ready: false,
-        reason: commits === undefined ? 'the store does not answer' : 'the store cannot commit',
+        reason: committed === undefined ? 'the store does not answer' : 'the store cannot commit',
       }
     }
     if (view.lacksDescriptors()) return { ready: false, reason: NO_DESCRIPTORS }
