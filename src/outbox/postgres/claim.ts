@@ -6,7 +6,7 @@ import { chooseDue, type DueEntry, type DueQuestion, SEEN_LATER } from '../rules
 import { takeEnded } from '../unit-of-work.ts'
 import type { Client, QueryResult } from './connect.ts'
 import { awaitStatements, beginTransaction, runStatement, statement } from './connect.ts'
-import { type DeadReplica, LOCK_DEAD_REPLICAS, type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
+import { type ReplicaHeartbeats, STILL_DEAD } from './heartbeats.ts'
 import { isDueOf, nameQueue, QUEUE } from './schema.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
 import type { UncertainCommits } from './uncertain.ts'
@@ -50,7 +50,15 @@ export function createClaim(
     const { work, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
-      lockClaimedByDead(client, channel, dead),
+      dead.length === 0
+        ? NOTHING
+        : runStatement(
+            client,
+            CLAIMED_BY_DEAD,
+            channel,
+            dead.map(({ name }) => name),
+            dead.map(each => each.heartbeats),
+          ),
       runStatement(client, LOST, channel, now),
       runStatement(client, OUTLIVED, channel, now),
       givenUp.length === 0 ? NOTHING : runStatement(client, ORPHANS, channel, givenUp),
@@ -174,30 +182,13 @@ function createPromote() {
   }
 }
 
-interface Found {
-  readonly rows: QueryResult['rows']
-}
-const NOTHING: Promise<Found> = Promise.resolve({ rows: [] })
-
-async function lockClaimedByDead(
-  client: Client,
-  channel: Channel,
-  dead: readonly DeadReplica[],
-): Promise<Found> {
-  if (dead.length === 0) return NOTHING
-  const names = dead.map(each => each.name)
-  const heartbeats = dead.map(each => each.heartbeats)
-  const [, claimed] = await awaitStatements(
-    runStatement(client, LOCK_DEAD_REPLICAS, names),
-    runStatement(client, CLAIMED_BY_DEAD, channel, names, heartbeats),
-  )
-  return claimed
-}
+const NOTHING: Promise<Pick<QueryResult, 'rows'>> = Promise.resolve({ rows: [] })
 
 const LOST = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until <= $2
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
-const CLAIMED_BY_DEAD = statement`SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
-    AND split_part(m.lease_token, '.', 1) IN (${STILL_DEAD})
+const CLAIMED_BY_DEAD = statement`WITH dead AS MATERIALIZED (${STILL_DEAD})
+    SELECT ${ROW_COLUMNS} FROM courier_live m WHERE m.channel = $1 AND m.lease_until IS NOT NULL
+    AND split_part(m.lease_token, '.', 1) IN (SELECT name FROM dead)
     ORDER BY m.lease_until LIMIT ${STEP} FOR UPDATE OF m SKIP LOCKED`
 const OUTLIVED = statement`SELECT ${ROW_COLUMNS} FROM courier_live m
     WHERE m.ready IS NOT NULL AND m.channel = $1 AND m.expires_at <= $2

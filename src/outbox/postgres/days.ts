@@ -81,21 +81,15 @@ export function missingDay(error: unknown): number | null {
 
 /** Drops the partitions that were over before `before`, ms since the epoch. When one is in use, all stay until the next time. */
 export async function dropDays(client: Client, before: number): Promise<void> {
-  for (const { name, to } of await listDays(client)) {
-    const drop = `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name}`
-    if (to <= before && !(await tryAlone(client, drop))) return
-  }
-}
-
-/** Runs what needs a table for itself, unless it would have to wait for it. @returns whether it was done */
-async function tryAlone(client: Client, sql: string): Promise<boolean> {
+  const over = (await listDays(client)).filter(({ to }) => to <= before)
+  const drops = over.map(
+    ({ name }) => `DROP TABLE IF EXISTS courier_finished_${name}, courier_reports_${name};`,
+  )
   try {
-    await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}; ${sql}; COMMIT`)
-    return true
+    await client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_WAIT_MS}; ${drops.join('')} COMMIT`)
   } catch (error) {
     if ((error as { code?: unknown }).code !== '55P03') throw error
     await client.query('ROLLBACK')
-    return false
   }
 }
 

@@ -161,12 +161,14 @@ async function exchangeHeartbeats(
   return rows as unknown as readonly OtherReplica[]
 }
 
-/** Keeps dead replicas from coming back while their claims are taken over: a heartbeat waits for this transaction. */
-export const LOCK_DEAD_REPLICAS = statement`SELECT name FROM courier_replicas WHERE name = ANY($1::text[]) ORDER BY name FOR SHARE`
-/** Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. */
+/**
+ * Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. Locked,
+ * they cannot come back while their claims are taken over: a heartbeat waits for this transaction.
+ */
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
   JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
-    ON seen.name = r.name AND seen.heartbeats = r.heartbeats`
+    ON seen.name = r.name AND seen.heartbeats = r.heartbeats
+  ORDER BY r.name FOR SHARE OF r`
 /** Removes replicas an hour after their last heartbeat, long after the last of their leases has run out. */
 export const OLD_REPLICAS = statement`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
 

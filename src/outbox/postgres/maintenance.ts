@@ -60,13 +60,11 @@ async function prune(client: Client, now: number, retentionMs: number): Promise<
   return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
 }
 
-const OLD_COUNTERS = statement`DELETE FROM courier_quota_counters WHERE name IN
-    (SELECT name FROM courier_quota_counters WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
-const OLD_MEMOS = statement`DELETE FROM courier_memos WHERE name IN
-    (SELECT name FROM courier_memos WHERE expires_at <= $1 ORDER BY expires_at LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const oldRows = (table: string, key: string, where: string) => `DELETE FROM ${table} WHERE (${key}) IN
     (SELECT ${key} FROM ${table} WHERE ${where} LIMIT ${PRUNE_STEP} FOR UPDATE SKIP LOCKED)`
 const OLD_FIGURES = statement`${oldRows('courier_figures', 'quarter, channel, name, shard', 'quarter < $1')}`
 const OLD_UNDELIVERED = statement`${oldRows('courier_undelivered', 'arrived_at, id', 'arrived_at < $1')}`
+const OLD_COUNTERS = statement`${oldRows('courier_quota_counters', 'name', 'expires_at <= $1')}`
+const OLD_MEMOS = statement`${oldRows('courier_memos', 'name', 'expires_at <= $1')}`
 const OLD_NUMBERS = statement`${oldRows('courier_known_numbers', 'recipient_hash', 'expires_at <= $1')}`
 const OLD_COUNTS = statement`${oldRows('courier_counts', 'minute, channel, kind, state, shard', 'minute < $1')}`

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { say, type Words } from '../../language/sentence.ts'
 import {
   isSecretMissing,
@@ -45,38 +44,39 @@ export async function migrateTables(
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await noteEnterprise(client, enterprise)
   await bringUpToDate(client, schema)
-  await requireOwnership(client)
   await keepSecretChecks(client, payloadKeys)
   await client.query('COMMIT')
 }
 
-/** How often each of two sessions is looked at: a pooler that goes round its servers may come to the right one by chance. */
-const LOOKS = 4
+/** How often each of two connections is asked: a pooler that goes round its servers may come to the right one by chance. */
+const ASKED = 4
 
 /**
- * Makes sure at the start that connections of ours are sessions of their own. Behind a pooler that lends sessions for a transaction at
- * a time, our time limits and our prepared statements would be somebody else's, and theirs ours.
+ * Makes sure at the start that connections of ours are sessions of their own, each with a server process of its own. Behind a pooler that
+ * lends sessions for a transaction at a time, our time limits and our prepared statements would be somebody else's, and theirs ours.
  *
  * @param connections two at least.
  * @throws StoreUnusable
  */
-export function requireOwnSessions(connections: Pick<Connections, 'use'>): Promise<void> {
-  const mark = randomBytes(8).toString('hex')
-  const look = async (client: Client, own: string) => {
-    const { rows } = await client.query("SELECT current_setting('courier.session', true) AS own")
-    if (rows[0]?.own !== own)
-      throw new StoreUnusable(
-        'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
-      )
-  }
-  return connections.use(one =>
+export async function requireOwnSessions(connections: Pick<Connections, 'use'>): Promise<void> {
+  const found = await connections.use(one =>
     connections.use(async other => {
-      const sessions = [one, other].map((client, n) => [client, `${mark}-${n}`] as const)
-      for (const [client, own] of sessions) await client.query(`SET courier.session = '${own}'`)
-      for (let looks = 0; looks < LOOKS; looks += 1)
-        for (const [client, own] of sessions) await look(client, own)
+      const pairs = new Set<string>()
+      for (let times = 0; times < ASKED; times += 1) {
+        const [mine, theirs] = [await askProcess(one), await askProcess(other)]
+        pairs.add(mine === theirs ? 'shared' : `${mine} ${theirs}`)
+      }
+      return pairs
     }),
   )
+  if (found.size > 1 || found.has('shared'))
+    throw new StoreUnusable(
+      'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
+    )
+}
+
+async function askProcess(client: Client): Promise<string> {
+  return String((await client.query('SELECT pg_backend_pid() AS id')).rows[0]?.id)
 }
 
 /** Looks at what a 0 and the tables rest on: a server that is managed, or only speaks like Postgres, may have it otherwise. */
@@ -84,30 +84,36 @@ async function requireServer(client: Client): Promise<void> {
   const { rows } = await client.query<Record<string, unknown>>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
       current_setting('synchronous_commit') AS commits, current_setting('server_encoding') AS encoding,
-      has_schema_privilege(current_schema(), 'CREATE') AS creates`,
+      has_schema_privilege(current_schema(), 'CREATE') AS creates,
+      (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('courier_finished')) AS owns`,
   )
-  const { version, fsync, commits, encoding, creates } = rows[0] ?? {}
-  if (Number(version) < 150_000)
-    throw new StoreUnusable('the database is too old: Postgres 15 or later is needed')
-  if (fsync !== 'on')
-    throw new StoreUnusable(
-      'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on',
-    )
-  if (commits !== 'on')
-    throw new StoreUnusable(
+  const { version, fsync, commits, encoding, creates, owns } = rows[0] ?? {}
+  const faults: readonly (readonly [isThere: boolean, words: Words])[] = [
+    [Number(version) < 150_000, 'the database is too old: Postgres 15 or later is needed'],
+    [fsync !== 'on', 'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on'],
+    [
+      commits !== 'on',
       say(
         'the database commits without waiting for its disk (synchronous_commit stays {commits}): name one that lets a session set it to on',
         { commits: String(commits) },
       ),
-    )
-  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
-    throw new StoreUnusable(
+    ],
+    [
+      encoding !== 'UTF8' && encoding !== 'SQL_ASCII',
       say("the database cannot hold every name (its encoding is {encoding}): make one with ENCODING 'UTF8'", {
         encoding: String(encoding),
       }),
-    )
-  // A partition is made for each day.
-  if (creates !== true) throw new StoreUnusable(MAY_NOT_CREATE)
+    ],
+    // A partition is made for each day.
+    [creates !== true, MAY_NOT_CREATE],
+    // Only the owner of a table makes its partitions: another user could write no end from the second day on.
+    [
+      owns === false,
+      'the user of DATABASE_URL does not own the tables of the store: name their owner, or make it a member of that role',
+    ],
+  ]
+  const fault = faults.find(([isThere]) => isThere)
+  if (fault !== undefined) throw new StoreUnusable(fault[1])
 }
 
 async function requireOwnTables(client: Client): Promise<void> {
@@ -151,17 +157,6 @@ async function bringUpToDate(client: Client, schema: Schema): Promise<void> {
   if (version > versionOf(schema)) return
   await writeMeta(client, 'schema', String(versionOf(schema)))
   await writeMeta(client, 'min-writer', String(schema.minWriter))
-}
-
-/** Only the owner of a table makes its partitions: another user could write no end from the second day on. */
-async function requireOwnership(client: Client): Promise<void> {
-  const { rows } = await client.query<{ owns: boolean }>(
-    "SELECT pg_has_role(relowner, 'USAGE') AS owns FROM pg_class WHERE oid = to_regclass('courier_finished')",
-  )
-  if (rows[0]?.owns === false)
-    throw new StoreUnusable(
-      'the user of DATABASE_URL does not own the tables of the store: name their owner, or make it a member of that role',
-    )
 }
 
 /**

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createGroupCommit, type GroupCommit } from '../group-commit.ts'
 import type { Gives, OperationName, OwnName, SharedName, Takes } from '../operations.ts'
-import { type Outbox, type StoreLog, type StoreOptions, StoreUnusable } from '../outbox.ts'
+import { type Outbox, type StoreOptions, StoreUnusable } from '../outbox.ts'
 import { createPort } from '../port.ts'
 import { createClaim } from './claim.ts'
 import type { Client, Connections } from './connect.ts'
 import { adviseOnFailure, classifyPostgresError, createConnections, toError } from './connect.ts'
 import { makeDays, missingDay, moveEarlier } from './days.ts'
-import type { HeartbeatLimits, ReplicaHeartbeats } from './heartbeats.ts'
-import { createClockWatch, HEARTBEAT_LIMITS, startHeartbeats } from './heartbeats.ts'
+import { createClockWatch, HEARTBEAT_LIMITS, type HeartbeatLimits, startHeartbeats } from './heartbeats.ts'
 import { createPruning } from './maintenance.ts'
 import {
   beginAttempts,
@@ -38,8 +37,6 @@ export interface PostgresOutboxOptions extends StoreOptions {
   readonly url: string
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
   readonly statementTimeoutMs?: number
-  /** 0 ≤ x < 1: spreads out replicas' reconnecting. */
-  readonly random?: () => number
   /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
   readonly heartbeats?: HeartbeatLimits
@@ -61,56 +58,32 @@ const HEARTBEAT_MS = 1000
  * @throws StoreUnusable when the database cannot be reached or is not fit; its message says what to do.
  */
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
-  const { url, clock, statementTimeoutMs = 800, random = Math.random, log = () => {} } = options
-  const { monotonic = () => performance.now(), heartbeats: limits = HEARTBEAT_LIMITS } = options
+  const { url, clock, maxBacklog, onCommit, retentionDays, log = () => {} } = options
+  const { statementTimeoutMs = 800, monotonic = () => performance.now() } = options
   const open = (max: number, timeoutMs: number, connectTimeoutMs = timeoutMs) =>
-    createConnections({ url, random, log, max, statementTimeoutMs: timeoutMs, connectTimeoutMs })
+    createConnections({
+      url,
+      random: Math.random,
+      log,
+      max,
+      statementTimeoutMs: timeoutMs,
+      connectTimeoutMs,
+    })
   await prepareDatabase(options, open(2, MIGRATION_MS, FIRST_CONNECT_MS))
   const connections = open(MAX_CONNECTIONS, statementTimeoutMs)
   const heartbeatConnection = open(1, HEARTBEAT_MS)
   const heartbeats = await startHeartbeats({
     connections: heartbeatConnection,
     name: randomBytes(8).toString('hex'),
-    limits,
+    limits: options.heartbeats ?? HEARTBEAT_LIMITS,
     monotonic,
     onDatabaseTime: createClockWatch(clock, log),
     log,
   }).catch((error: unknown) => failStart(error, connections, heartbeatConnection))
-  const parts = { connections, heartbeats, statementTimeoutMs, monotonic, log }
-  const { call, takeLeaderLease, idle } = createCalls(options, parts)
-  const port = createPort(call, options)
-  return {
-    ...port,
-    memos: { ...port.memos, takeLeaderLease },
-    sharedLeases: heartbeats,
-    async close() {
-      await idle()
-      await heartbeats.leave()
-      await Promise.all([connections.close(), heartbeatConnection.close()])
-    },
-  }
-}
-
-/** The operations of which each call has a connection for itself. */
-type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>) => Promise<Gives<N>> }
-
-/** What the calls are made with. */
-interface CallParts {
-  readonly connections: Connections
-  readonly heartbeats: ReplicaHeartbeats
-  readonly statementTimeoutMs: number
-  readonly monotonic: () => number
-  readonly log: StoreLog
-}
-
-/** Makes the calls of the operations, and the one that only this store has. */
-function createCalls(
-  { clock, storeKeys, maxBacklog, onCommit, retentionDays, keepsEvents = false }: PostgresOutboxOptions,
-  { connections, heartbeats, statementTimeoutMs, monotonic, log }: CallParts,
-) {
   const uncertain = createUncertainCommits(monotonic)
   const pruneNow = createPruning({ retentionDays, clock, log }, connections)
-  const writer: WriterOptions = { payloadKeys: storeKeys.payloadKeys, keepsEvents, ended: [] }
+  const { payloadKeys } = options.storeKeys
+  const writer: WriterOptions = { payloadKeys, keepsEvents: options.keepsEvents === true, ended: [] }
   const claim = createClaim(writer, heartbeats, uncertain, count =>
     log({ doing: 'take over', message: `${count} messages that a process was sending which is gone` }),
   )
@@ -208,27 +181,38 @@ function createCalls(
     }),
   }
 
+  async function call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
+    if (name in own)
+      return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
+    try {
+      return await commits[name as SharedName].call(takes as never)
+    } catch (error) {
+      if (name === 'accept')
+        for (const { lease } of (takes as Takes<'accept'>).messages)
+          if (lease !== undefined) uncertain.giveUp(lease.token)
+      throw error
+    }
+  }
+
+  const port = createPort(call, options)
   return {
-    async call<N extends OperationName>(name: N, takes: Takes<N>): Promise<Gives<N>> {
-      if (name in own)
-        return lend(client => own[name as OwnName](client, takes as never) as Promise<Gives<N>>).catch(fail)
-      try {
-        return await commits[name as SharedName].call(takes as never)
-      } catch (error) {
-        if (name === 'accept')
-          for (const { lease } of (takes as Takes<'accept'>).messages)
-            if (lease !== undefined) uncertain.giveUp(lease.token)
-        throw error
-      }
+    ...port,
+    memos: {
+      ...port.memos,
+      takeLeaderLease: (name, owner, ttlMs) =>
+        lend(client => takeLeaderLease(client, name, owner, ttlMs)).catch(fail),
     },
-    takeLeaderLease: (name: string, owner: string, ttlMs: number) =>
-      lend(client => takeLeaderLease(client, name, owner, ttlMs)).catch(fail),
-    /** Resolves when nothing is under way. */
-    async idle() {
+    sharedLeases: heartbeats,
+    async close() {
       await Promise.all(Object.values(commits).map(each => each.idle()))
+      await heartbeats.leave()
+      await Promise.all([connections.close(), heartbeatConnection.close()])
     },
   }
 }
+
+/** The operations of which each call has a connection for itself. */
+type OwnOperations = { readonly [N in OwnName]: (client: Client, call: Takes<N>) => Promise<Gives<N>> }
 
 /** Creates the tables, or migrates them to this version, and closes the connections, two at least. */
 async function prepareDatabase(

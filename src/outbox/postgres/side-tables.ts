@@ -47,12 +47,8 @@ export async function takeLeaderLease(
   owner: string,
   ttlMs: number,
 ): Promise<boolean> {
-  if (ttlMs <= 0) {
-    await runStatement(client, GIVE_UP, name, owner)
-    return false
-  }
   const { rows } = await runStatement(client, TAKE, name, owner, ttlMs)
-  return rows.length > 0
+  return rows.length > 0 && ttlMs > 0
 }
 
 const WRITE = statement`INSERT INTO courier_memos (name, value, expires_at)
@@ -75,7 +71,6 @@ const TAKE = statement`INSERT INTO courier_leader_leases AS held (name, owner, u
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
       WHERE held.owner = excluded.owner OR held.until <= clock_timestamp()
     RETURNING owner`
-const GIVE_UP = statement`DELETE FROM courier_leader_leases WHERE name = $1 AND owner = $2`
 
 /** Adds events, if there are any. */
 export function addEvents(client: Client, events: readonly NewEvent[]): Promise<QueryResult>[] {
