@@ -1,10 +1,10 @@
 import type { Channel } from '../messages/message.ts'
 import type { MessagePayload } from './encryption.ts'
-import { type DueMessage, type Row, timelineOf } from './message-row.ts'
+import type { DueMessage, Row } from './message-row.ts'
 import {
   type Acceptance,
   type Accepted,
-  type BacklogFull,
+  BacklogFull,
   type Charge,
   type ClaimedMessage,
   type DeliveryReport,
@@ -20,17 +20,14 @@ import { isLaterReceipt } from './receipt-order.ts'
 import {
   afterLostLease,
   afterNewerCode,
-  afterReport,
   afterSettlement,
   answerForDuplicate,
   BOUNCES_KEPT_MS,
   bounceNote,
-  checkBacklog,
   isUndelivered,
-  judgeDuplicate,
   lostLeaseRecord,
   providerOfCopy,
-  stateAtClaim,
+  stateAtEnd,
   stateAtExpiry,
   storeRecord,
 } from './rules.ts'
@@ -65,8 +62,9 @@ export function duplicateKey(recipientHash: string, dedupeKey: string): string {
 /** Says whether a message is to be stored, as far as its duplicates go. */
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
   const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
-  if (duplicate === undefined) return true
-  return answerForDuplicate(duplicate, judgeDuplicate(duplicate, now, acceptance)) === null
+  return (
+    duplicate === undefined || typeof (answerForDuplicate(duplicate, now, acceptance) ?? 'new') === 'string'
+  )
 }
 
 /** Lists the hashes of a channel's recipients whom a charge counts only as newcomers: whether they are must be looked up. */
@@ -94,7 +92,10 @@ export function acceptMessages(
   const { email, sms } = work.counts.live()
   const live = known.backlog + email + sms
   const added = messages.filter(each => !each.held && isNew(known, each, work.now)).length
-  return checkBacklog(live, added, maxBacklog) ?? messages.map(each => acceptMessage(work, known, each))
+  // A call that stores nothing always fits, however many wait.
+  if (added > 0 && live + added > maxBacklog)
+    return new BacklogFull(`${maxBacklog} messages are waiting already`)
+  return messages.map(each => acceptMessage(work, known, each))
 }
 
 function acceptMessage(work: UnitOfWork, known: KnownMessages, acceptance: Acceptance): Accepted {
@@ -129,15 +130,13 @@ function answerOfDuplicate(
   // An earlier try of this very call has stored it, and the answer to its commit was lost.
   if (known.again && duplicate.id === acceptance.message.id)
     return acceptance.held ? { is: 'held' } : { is: 'stored', superseded: [] }
-  const verdict = judgeDuplicate(duplicate, work.now, acceptance)
-  if (verdict === 'outlived') {
-    // Another process put it back into the queue after we had read it, and will end it.
-    if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
-    endOutlived(work, duplicate)
-    // It may have been sent after all; then it answers for its repetition.
-    return answerForDuplicate(duplicate, judgeDuplicate(duplicate, work.now, acceptance))
-  }
-  return answerForDuplicate(duplicate, verdict)
+  const answered = answerForDuplicate(duplicate, work.now, acceptance)
+  if (answered !== 'outlived') return answered
+  // Another process put it back into the queue after we had read it, and will end it.
+  if (!known.mayEnd(duplicate)) return { is: 'in-progress', id: duplicate.id }
+  endOutlived(work, duplicate)
+  // It may have been sent after all; then it answers for its repetition.
+  return answerOfDuplicate(work, known, acceptance, duplicate)
 }
 
 /** Ends the older codes of a group, and marks the one that is being sent. @returns the ids of those that end now. */
@@ -204,7 +203,9 @@ export function claimMessages(
 }
 
 function takeLease(work: UnitOfWork, row: Row, lease: Lease): void {
-  changeState(work, row, stateAtClaim(row))
+  const { attempts, ambiguous } = row
+  // The attempt counts from the beginning.
+  changeState(work, row, { state: 'sending', answer: null, attempts: attempts + 1, ambiguous, dueAt: null })
   row.leaseToken = lease.token
   row.leaseUntil = lease.until
   row.begun = false
@@ -220,7 +221,7 @@ function claimedMessage(
   const groupKey = row.groupKey ?? undefined
   const message = { id, channel, kind, purpose, masked, arrivedAt, expiresAt, ...stored }
   const claimed = { ...message, lease, attempts, ambiguous, groupKey }
-  return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(timelineOf(row)) }
+  return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(row.timeline ?? []) }
 }
 
 /**
@@ -296,9 +297,9 @@ export function keepReport(
   work.receipts.set(row, { receipt, providerId: work.receipts.get(row)?.providerId ?? providerId ?? null })
   // The report comes first: it is what ends the message.
   if (work.keepsEvents) work.events.push({ type: 'message.reported', at, message: row.id, data: receipt })
-  const next = afterReport(row.state, row)
-  if (next !== null) {
-    changeState(work, row, next, [storeRecord('reported', at)], providerId)
+  // While it is being sent, the end of its attempt decides.
+  if (row.state === 'queued' && row.ambiguous > 0) {
+    changeState(work, row, stateAtEnd(row, 'sent'), [storeRecord('reported', at)], providerId)
     noteEnd(work, row)
   }
   if (status === 'delivered' || status === 'read') noteDelivered(work, row)

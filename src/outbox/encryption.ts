@@ -79,23 +79,12 @@ const VERSION = 1
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Nonces are made many at a time: to make one costs as much as to make a page of them, and half as much as to encrypt. */
-const POOLED_NONCES = 256
-let noncePool = Buffer.alloc(0)
-
-function nextNonce(): Buffer {
-  if (noncePool.length === 0) noncePool = randomBytes(POOLED_NONCES * NONCE_BYTES)
-  const nonce = noncePool.subarray(0, NONCE_BYTES)
-  noncePool = noncePool.subarray(NONCE_BYTES)
-  return nonce
-}
-
 /**
  * AES-256-GCM (NIST SP 800-38D) with a random 96-bit nonce; the row's id is authenticated too, so that no row can be
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
 export function encryptPayload([key]: PayloadKeys, id: string, payload: MessagePayload): Buffer {
-  const nonce = nextNonce()
+  const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
   const head = cipher.update(JSON.stringify([payload.recipient, payload.content]), 'utf8')
@@ -131,51 +120,31 @@ const SECRET_CHECK = 'secret-check'
 const CHECK_PAYLOAD: MessagePayload = { recipient: '', content: { params: {}, words: 'ours' } }
 const CHECK_BYTES = 1 + NONCE_BYTES + JSON.stringify(['', CHECK_PAYLOAD.content]).length + TAG_BYTES
 
-/** Makes a value that only the first key can read: kept in the store, it tells whether the secret is still the same. */
-function createSecretCheck(keys: PayloadKeys): Buffer {
-  return encryptPayload(keys, SECRET_CHECK, CHECK_PAYLOAD)
+/** The checks that a store keeps, one of each secret that messages may wait under. The first is of the one that it is written with. */
+export type SecretChecks = readonly Uint8Array[]
+
+function findCheck(key: KeyObject, stored: SecretChecks): Uint8Array | undefined {
+  return stored.find(check => tryDecrypt([key], SECRET_CHECK, check) !== null)
 }
 
-/** The checks that a store keeps: of the secret that it is written with, and of those that messages may still wait under. */
-export interface SecretChecks {
-  readonly current: Uint8Array
-  readonly replaced: readonly Uint8Array[]
-}
-
-function matchesCheck(keys: PayloadKeys, check: Uint8Array): boolean {
-  return tryDecrypt(keys, SECRET_CHECK, check) !== null
-}
-
-/** Says whether messages may wait that none of the keys reads. @param stored null: the store is new. */
-export function isSecretMissing(keys: PayloadKeys, stored: SecretChecks | null): boolean {
-  return stored !== null && ![stored.current, ...stored.replaced].every(check => matchesCheck(keys, check))
+/** Says whether messages may wait that none of the keys reads. @param stored none: the store is new. */
+export function isSecretMissing(keys: PayloadKeys, stored: SecretChecks): boolean {
+  return stored.some(check => tryDecrypt(keys, SECRET_CHECK, check) === null)
 }
 
 /** Says whether whoever wrote these checks has never heard of the key that would encrypt from now on. */
-export function isSecretNew([first]: PayloadKeys, { current, replaced }: SecretChecks): boolean {
-  return ![current, ...replaced].some(check => matchesCheck([first], check))
+export function isSecretNew([first]: PayloadKeys, stored: SecretChecks): boolean {
+  return stored.length > 0 && findCheck(first, stored) === undefined
 }
 
-/** Makes the checks that a store keeps after a start that can read everything that waits; null: it keeps the ones that it has. */
-export function renewSecretChecks(keys: PayloadKeys, stored: SecretChecks | null): SecretChecks | null {
-  if (stored === null) return { current: createSecretCheck(keys), replaced: [] }
-  const { current, replaced } = stored
-  const [first, ...previous] = keys
-  const isSame = matchesCheck([first], current)
-  // Another replica may still write with any of them.
-  const needed = previous.map(
-    key => [current, ...replaced].find(check => matchesCheck([key], check)) ?? createSecretCheck([key]),
-  )
-  if (isSame && needed.length === replaced.length && !isSecretMissing(keys, stored)) return null
-  return { current: isSame ? current : createSecretCheck(keys), replaced: needed }
+/** Makes the checks that a store keeps after a start that can read everything that waits. Another replica may still write with any key. */
+export function renewSecretChecks(keys: PayloadKeys, stored: SecretChecks): SecretChecks {
+  return keys.map(key => findCheck(key, stored) ?? encryptPayload([key], SECRET_CHECK, CHECK_PAYLOAD))
 }
 
-/** Joins checks for storing, one after the other: all are of the same length. */
-export function joinSecretChecks(checks: readonly Uint8Array[]): Buffer {
-  return Buffer.concat(checks)
-}
-
-export function splitSecretChecks(joined: Uint8Array): readonly Uint8Array[] {
+/** Parts the checks that a store keeps one behind the other, all of the same length. */
+export function splitSecretChecks(...stored: readonly Uint8Array[]): SecretChecks {
+  const joined = Buffer.concat(stored)
   const count = Math.floor(joined.length / CHECK_BYTES)
   return Array.from({ length: count }, (_, n) => joined.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
 }

@@ -45,9 +45,9 @@ export interface Row extends Omit<NewMessage, 'recipient' | 'destination' | 'con
   reported: boolean
   /** Its latest report says that it did not arrive. */
   undelivered: boolean
-  /** JSON as text until somebody asks for it (SQLite), or read already. */
-  charges: string | ChargedWindows | null
-  timeline: string | readonly AttemptRecord[] | null
+  /** The windows in which it was counted, and which its end may give back. */
+  charges: ChargedWindows | null
+  timeline: readonly AttemptRecord[] | null
 }
 
 /**
@@ -73,13 +73,13 @@ export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_
 /** The same with what only the claim of a due message reads. */
 export const DUE_COLUMNS = `${ROW_COLUMNS}, m.destination, m.payload`
 
-/** @param read with ROW_COLUMNS, a truth as 1 (SQLite) or true (Postgres); it becomes the Row. */
+/** @param read with ROW_COLUMNS, a truth as 1 and JSON as text (SQLite), or as such (Postgres); it becomes the Row. */
 export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
   const [outdated, begun, undelivered] = ['outdated', 'begun', 'undelivered'].map(name => Boolean(read[name]))
-  const truths = { outdated, begun, undelivered }
-  return Object.assign(read, truths, { reported: read['receiptStatus'] !== null }) as unknown as Row & {
-    seq: number
-  }
+  const [charges, timeline] = [readJson(read['charges']), readJson(read['timeline'])]
+  const reported = read['receiptStatus'] !== null
+  const given = { outdated, begun, undelivered, reported, charges, timeline }
+  return Object.assign(read, given) as unknown as Row & { seq: number }
 }
 
 /** A due message with what an attempt needs. */
@@ -99,19 +99,10 @@ export function dueMessageOf(
   return { row, destination: String(destination), payload: tryDecrypt(keys, row.id, payload) }
 }
 
-/** The windows in which a message was counted, and which its end may give back. */
-export function chargesOf({ charges }: Pick<Row, 'charges'>): ChargedWindows {
-  return (readJson(charges) as ChargedWindows | null) ?? []
-}
-
-export function timelineOf({ timeline }: Pick<Row, 'timeline'>): readonly AttemptRecord[] {
-  return (readJson(timeline) as readonly AttemptRecord[] | null) ?? []
-}
-
 /** The carrier that decided what became of a message; `-`: none was asked. */
-export function carrierOf(row: Pick<Row, 'timeline' | 'attemptedBy'>): string {
-  const asked = timelineOf(row).findLast(({ provider, outcome }) => provider !== '' && outcome !== 'skipped')
-  return asked?.provider ?? row.attemptedBy ?? '-'
+export function carrierOf({ timeline, attemptedBy }: Pick<Row, 'timeline' | 'attemptedBy'>): string {
+  const asked = timeline?.findLast(({ provider, outcome }) => provider !== '' && outcome !== 'skipped')
+  return asked?.provider ?? attemptedBy ?? '-'
 }
 
 /** The columns of a message that people may see, under the names of its view; both stores have them. */

@@ -13,7 +13,7 @@ import type {
   Settlement,
   State,
 } from './outbox.ts'
-import { BacklogFull, DEDUPE_WINDOW_MS, LIVE_STATES } from './outbox.ts'
+import { DEDUPE_WINDOW_MS, LIVE_STATES } from './outbox.ts'
 
 /**
  * The decisions about a message, once for every store; those about quotas are in quota.ts. Pure: a store reads a row,
@@ -220,11 +220,6 @@ export function stateAtAcceptance(lease: Lease | undefined, now: number): Messag
   return { state: 'queued', answer: null, attempts: 0, ambiguous: 0, dueAt: now }
 }
 
-/** A message that is claimed: its attempt counts from the beginning. */
-export function stateAtClaim({ attempts, ambiguous }: Copies): MessageState {
-  return { state: 'sending', answer: null, attempts: attempts + 1, ambiguous, dueAt: null }
-}
-
 /** A message that ends outside an attempt. */
 export function stateAtEnd(
   { attempts, ambiguous }: Copies,
@@ -270,14 +265,6 @@ export function isUndelivered({ status, fault }: Pick<DeliveryReport, 'status' |
   return status !== 'complained' && fault !== undefined && fault.verdict !== 'ambiguous'
 }
 
-/**
- * The change that a provider's delivery report makes to a message, by the copies that may have been sent.
- * @returns null: its state stays. While it is being sent, the end of its attempt decides.
- */
-export function afterReport(state: State, tried: Copies): MessageState | null {
-  return state === 'queued' && tried.ambiguous > 0 ? stateAtEnd(tried, 'sent') : null
-}
-
 /** The pause before a message goes out again that a dead process may have sent, ms. */
 export const LOST_LEASE_PAUSE_MS = 5000
 
@@ -314,55 +301,31 @@ function stateAtRequeue(
 }
 
 /**
- * What the newest message with the same dedupe key is for a new one:
- *
- * - `live`: both callers wait for the same end
- * - `outlived`: it waits, but its life is over and nobody has noticed: it ends now, and the new one is stored
- * - `recent`: final within the window, or superseded and its life not over: the same answer
- * - `past`: somebody asked again, it expired unsent, or a new event: a new message
+ * Answers for a new message because of the newest one with its dedupe key: both callers wait for the same end, or it has ended recently
+ * (or was superseded, and its life is not over).
+ * @returns `outlived`: that one waits, but its life is over and nobody has noticed: it ends now; null: somebody asked again, it expired
+ *   unsent, or it is a new event. Then the new one is stored.
  */
-type DuplicateVerdict = 'live' | 'outlived' | 'recent' | 'past'
-
-/** Judges a message by its newest duplicate. */
-export function judgeDuplicate(
-  duplicate: Readonly<Pick<Row, 'state' | 'finalAt' | 'expiresAt'>>,
+export function answerForDuplicate(
+  { id, state, answer, finalAt, expiresAt }: Readonly<Row>,
   now: number,
   { dedupeWindowMs = DEDUPE_WINDOW_MS, held }: Partial<Acceptance> = {},
-): DuplicateVerdict {
-  const { state, finalAt, expiresAt } = duplicate
-  if (state === 'sending') return 'live'
-  if (state === 'queued') return expiresAt > now ? 'live' : 'outlived'
+): Accepted | 'outlived' | null {
+  if (state === 'queued' && expiresAt <= now) return 'outlived'
+  if (state === 'queued' || state === 'sending') return { is: 'in-progress', id }
+  const finished = { is: 'finished', id, state, answer } as const
   // What was held answers for what is held, and for nothing that may be sent since; what was not, for nothing that is held.
-  if ((state === 'held') !== (held === true)) return 'past'
-  if (state === 'superseded' && expiresAt > now) return 'recent'
+  if ((state === 'held') !== (held === true)) return null
+  if (state === 'superseded' && expiresAt > now) return finished
   // Nothing was sent and nobody tries any more: its repetition must not be told that all is well.
-  if (state === 'expired') return 'past'
+  if (state === 'expired') return null
   // The distance counts in both directions: replicas' clocks differ a little, and after a clock was set back by an hour the end
   // of a duplicate must not answer for new messages all that time.
-  return Math.abs(now - (finalAt ?? now)) <= dedupeWindowMs ? 'recent' : 'past'
-}
-
-/** The answer for a message because of its duplicate; null: it is stored. */
-export function answerForDuplicate(
-  { id, state, answer }: Readonly<Pick<Row, 'id' | 'state' | 'answer'>>,
-  verdict: DuplicateVerdict,
-): Accepted | null {
-  if (verdict === 'live') return { is: 'in-progress', id }
-  if (verdict === 'recent') return { is: 'finished', id, state: state as FinalState, answer }
-  return null
+  return Math.abs(now - (finalAt ?? now)) <= dedupeWindowMs ? finished : null
 }
 
 /** A newer code ends an older one of its group that waits, and marks one that is being sent; null: it has ended already. */
 export function afterNewerCode(older: State): 'superseded' | 'outdated' | null {
   if (older === 'queued') return 'superseded'
   return older === 'sending' ? 'outdated' : null
-}
-
-/**
- * Says whether the messages of a call fit beside those that live. A call that stores nothing always fits, however many wait.
- * @returns what the call is refused with; null: it fits.
- */
-export function checkBacklog(live: number, added: number, maxBacklog: number): BacklogFull | null {
-  if (added === 0 || live + added <= maxBacklog) return null
-  return new BacklogFull(`${maxBacklog} messages are waiting already`)
 }

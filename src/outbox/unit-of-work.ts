@@ -1,5 +1,5 @@
 import type { Channel } from '../messages/message.ts'
-import { carrierOf, chargesOf, HELD_BY, type Row, timelineOf } from './message-row.ts'
+import { carrierOf, HELD_BY, type Row } from './message-row.ts'
 import type {
   Acceptance,
   AttemptRecord,
@@ -159,11 +159,11 @@ export function changeState(
   row.ambiguous = next.ambiguous
   row.dueAt = next.dueAt
   row.leaseUntil = null
-  if (records.length > 0) row.timeline = appendToTimeline(timelineOf(row), records)
+  if (records.length > 0) row.timeline = appendToTimeline(row.timeline ?? [], records)
   work.changed.add(row)
   if (isLive(next.state)) return
   if (next.state !== 'held') work.counts.addEnd(row, next.state, 1)
-  if (row.charges !== null && REFUNDED.has(next.state)) work.quotas.refund(chargesOf(row))
+  if (row.charges !== null && REFUNDED.has(next.state)) work.quotas.refund(row.charges)
   row.charges = null
   row.finalAt = work.now
   row.providerId = providerId ?? row.providerId

@@ -2,7 +2,6 @@ import { say, type Words } from '../../language/sentence.ts'
 import {
   isSecretMissing,
   isSecretNew,
-  joinSecretChecks,
   type PayloadKeys,
   renewSecretChecks,
   splitSecretChecks,
@@ -176,27 +175,23 @@ const TRIED_MESSAGES = 10_000
 
 /** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
 async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promise<void> {
-  const current = await readMeta(client, 'secret-check')
-  const replaced = splitSecretChecks(
-    Buffer.from((await readMeta(client, 'secrets-replaced')) ?? '', 'base64'),
-  )
-  const stored = current === undefined ? null : { current: Buffer.from(current, 'base64'), replaced }
+  const kept = [await readMeta(client, 'secret-check'), await readMeta(client, 'secrets-replaced')]
+  const stored = splitSecretChecks(...kept.map(each => Buffer.from(each ?? '', 'base64')))
   if (isSecretMissing(payloadKeys, stored) && (await hasUnreadable(client, payloadKeys)))
     throw new StoreUnusable(
       'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
     )
-  const checks = renewSecretChecks(payloadKeys, stored)
-  if (checks === null) return
   // Running replicas without the secret would end, unsent, what they claim of the messages that this one stores.
-  if (stored !== null && isSecretNew(payloadKeys, stored))
+  if (isSecretNew(payloadKeys, stored))
     await requireNoReplicas(client, count =>
       say(
         '{count} replicas are running that could not read what this one would store: set STORE_SECRET_PREVIOUS to the new secret on each of them first, or end all of them (docs/operations.md)',
         { count },
       ),
     )
-  await writeMeta(client, 'secret-check', Buffer.from(checks.current).toString('base64'))
-  await writeMeta(client, 'secrets-replaced', joinSecretChecks(checks.replaced).toString('base64'))
+  const [current = new Uint8Array(), ...replaced] = renewSecretChecks(payloadKeys, stored)
+  await writeMeta(client, 'secret-check', Buffer.from(current).toString('base64'))
+  await writeMeta(client, 'secrets-replaced', Buffer.concat(replaced).toString('base64'))
 }
 
 async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<boolean> {

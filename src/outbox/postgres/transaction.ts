@@ -1,5 +1,5 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
-import { chargesOf, type Row } from '../message-row.ts'
+import type { Row } from '../message-row.ts'
 import type { Charge, ChargedWindows, SettledByStore } from '../outbox.ts'
 import { counterName, createQuotaLedger, type QuotaCounter, toCounter } from '../quota.ts'
 import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
@@ -54,7 +54,10 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
     work,
     /** Locks the counters of charges, and of all rows that the unit of work may end, before it decides about any. */
     async lockCounters(charges: readonly Charge[], endable: readonly Row[]): Promise<void> {
-      await counters.lock(charges, endable.map(chargesOf))
+      await counters.lock(
+        charges,
+        endable.map(each => each.charges ?? []),
+      )
       isLocked = true
     },
     /** Writes what has changed so far, so that the statements after it find it. */

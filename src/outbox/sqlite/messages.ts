@@ -309,7 +309,7 @@ function createApply({
   }
 }
 
-/** @param value of a column. JSON is text that nobody has changed, or what it says. */
+/** @param value of a column. */
 function asValue(value: unknown): SQLInputValue {
   if (typeof value === 'boolean') return Number(value)
   return Array.isArray(value) ? JSON.stringify(value) : ((value ?? null) as SQLInputValue)

@@ -3,7 +3,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import { say } from '../../language/sentence.ts'
 import {
   isSecretMissing,
-  joinSecretChecks,
   type PayloadKeys,
   renewSecretChecks,
   splitSecretChecks,
@@ -21,12 +20,8 @@ export function keepSecretChecks(
   { payloadKeys, path }: { readonly payloadKeys: PayloadKeys; readonly path: string },
   waiting: number,
 ): void {
-  const current = readMeta(db, 'secret-check')
-  const replaced = readMeta(db, 'secrets-replaced')
-  const stored =
-    current instanceof Uint8Array
-      ? { current, replaced: replaced instanceof Uint8Array ? splitSecretChecks(replaced) : [] }
-      : null
+  const kept = ['secret-check', 'secrets-replaced'].map(key => readMeta(db, key))
+  const stored = splitSecretChecks(...kept.filter(each => each instanceof Uint8Array))
   // The messages are tried only when a secret is missing: a single damaged one must not stop a start.
   if (waiting > 0 && isSecretMissing(payloadKeys, stored)) {
     const unreadable = countUnreadable(db, payloadKeys)
@@ -38,10 +33,9 @@ export function keepSecretChecks(
         ),
       )
   }
-  const checks = renewSecretChecks(payloadKeys, stored)
-  if (checks === null) return
-  writeMeta(db, 'secret-check', checks.current)
-  writeMeta(db, 'secrets-replaced', joinSecretChecks(checks.replaced))
+  const [current = new Uint8Array(), ...replaced] = renewSecretChecks(payloadKeys, stored)
+  writeMeta(db, 'secret-check', current)
+  writeMeta(db, 'secrets-replaced', Buffer.concat(replaced))
 }
 
 function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
