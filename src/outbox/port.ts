@@ -1,5 +1,5 @@
-import { type CallStore, type Gives, type Takes, ValuesRefused } from './operations.ts'
-import type { Acceptance, Accepted, Lease, Outbox, Settled, Settlement, StoreOptions } from './outbox.ts'
+import { type CallStore, type Gives, type OperationName, type Takes, ValuesRefused } from './operations.ts'
+import type { Acceptance, Accepted, Outbox, StoreOptions } from './outbox.ts'
 import { BOUNCED, StoreUnavailable } from './outbox.ts'
 
 /**
@@ -10,44 +10,30 @@ export function createPort(
   call: CallStore,
   { clock, log = () => {}, keepsEvents = false }: Pick<StoreOptions, 'clock' | 'log' | 'keepsEvents'>,
 ): Omit<Outbox, 'close'> {
+  /** What the store cannot hold is not tried again. @param otherwise is told why it was refused, and gives what the caller gets. */
+  async function unlessRefused<N extends OperationName>(
+    name: N,
+    takes: Takes<N>,
+    otherwise: (why: string) => Gives<N> | Promise<Gives<N>>,
+  ): Promise<Gives<N>> {
+    try {
+      return await call(name, takes)
+    } catch (error) {
+      if (error instanceof ValuesRefused) return otherwise(error.message)
+      throw error
+    }
+  }
+
   /** Accepts the messages of a callback; when the store refuses values of one, that one alone is not stored. */
-  async function accept(messages: readonly Acceptance[]): Promise<readonly Accepted[]> {
-    try {
-      return await call('accept', { now: clock.now(), messages })
-    } catch (error) {
-      if (!(error instanceof ValuesRefused)) throw error
-      if (messages.length > 1) {
-        const accepted: Accepted[] = []
-        for (const each of messages) accepted.push(...(await accept([each])))
-        return accepted
-      }
+  const accept = (messages: readonly Acceptance[]): Promise<readonly Accepted[]> =>
+    unlessRefused('accept', { now: clock.now(), messages }, async why => {
+      const accepted: Accepted[] = []
+      if (messages.length > 1) for (const each of messages) accepted.push(...(await accept([each])))
+      if (messages.length > 1) return accepted
       const id = messages[0]?.message.id ?? ''
-      log({ doing: 'accept', message: `the message ${id} was refused with all its values: ${error.message}` })
+      log({ doing: 'accept', message: `the message ${id} was refused with all its values: ${why}` })
       return [{ is: 'refused' }]
-    }
-  }
-
-  /** Writes the end of an attempt. One that the store cannot hold is not written, and the message waits for the end of its lease. */
-  async function settle(id: string, { token }: Lease, settlement: Settlement): Promise<Settled> {
-    try {
-      return await call('settle', { now: clock.now(), id, token, settlement })
-    } catch (error) {
-      if (!(error instanceof ValuesRefused)) throw error
-      log({ doing: 'settle', message: `the end of the message ${id} was refused: ${error.message}` })
-      return { state: 'lost' }
-    }
-  }
-
-  /** Writes a delivery report; one that the store cannot hold counts as a report on no message of ours. */
-  async function writeReceipt(report: Takes<'writeReceipt'>): Promise<Gives<'writeReceipt'>> {
-    try {
-      return await call('writeReceipt', report)
-    } catch (error) {
-      if (!(error instanceof ValuesRefused)) throw error
-      log({ doing: 'write receipt', message: `a delivery report was dropped whole: ${error.message}` })
-      return { is: 'unknown' }
-    }
-  }
+    })
 
   return {
     accept,
@@ -56,8 +42,18 @@ export function createPort(
     // A message whose attempt began when it was accepted has its mark already.
     beginAttempt: (id, { token, begins: hasBegun }, provider) =>
       hasBegun === true && provider === undefined ? undefined : call('beginAttempt', { id, token, provider }),
-    settle,
-    writeReceipt,
+    // The message waits for the end of its lease.
+    settle: (id, { token }, settlement) =>
+      unlessRefused('settle', { now: clock.now(), id, token, settlement }, why => {
+        log({ doing: 'settle', message: `the end of the message ${id} was refused: ${why}` })
+        return { state: 'lost' }
+      }),
+    // It counts as a report on no message of ours.
+    writeReceipt: report =>
+      unlessRefused('writeReceipt', report, why => {
+        log({ doing: 'write receipt', message: `a delivery report was dropped whole: ${why}` })
+        return { is: 'unknown' }
+      }),
     memos: { readMemos: names => call('readMemos', { names }), writeMemo: memo => call('writeMemo', memo) },
     ...(keepsEvents && {
       events: {

@@ -30,8 +30,8 @@ function startWorker(settings: StoreSettings): StoreThread {
  *   secret; its message says what to do.
  */
 export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<Outbox> {
-  const { path, enterprise, clock, storeKeys, maxBacklog, retentionDays, keepsEvents = false } = options
-  const { emptyWalEveryMs = 60_000, startThread = startWorker } = options
+  const { path, enterprise, clock, storeKeys, maxBacklog, retentionDays } = options
+  const { keepsEvents = false, emptyWalEveryMs = 60_000, startThread = startWorker } = options
   await mkdir(dirname(path), { recursive: true })
     .then(() => syncDirectory(dirname(path)))
     .catch((error: unknown) => {

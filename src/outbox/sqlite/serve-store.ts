@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import type { MessagePort } from 'node:worker_threads'
-import { packWords, say } from '../../language/sentence.ts'
+import { packWords, quote, say } from '../../language/sentence.ts'
 import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
 import { closeQuietly, openStore } from './open.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { createStore, type StoreSettings } from './store.ts'
-import type { MessageFromWorker, MessageToWorker } from './thread.ts'
+import type { BatchReplies, MessageFromWorker, MessageToWorker } from './thread.ts'
 
 /** Pages of a backup that are copied while calls wait: about a millisecond. */
 const PAGES_A_STEP = 100
@@ -55,10 +55,12 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
       return
     }
     if ('backUpTo' in message) {
+      const reply = (replies: BatchReplies) => send(port, { is: 'replies', batch: message.batch, replies })
       // The copy also has what is committed meanwhile.
       backingUp = copyStore(db, message.backUpTo).then(
-        () => send(port, { is: 'backed-up' }),
-        (error: unknown) => send(port, { is: 'backed-up', failure: messageOf(error) }),
+        () => reply({ values: [], failures: [] }),
+        (error: unknown) =>
+          reply({ undone: { is: 'unavailable', message: packWords(quote(messageOf(error))) } }),
       )
       return
     }

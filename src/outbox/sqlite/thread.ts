@@ -1,5 +1,5 @@
 import { type EventEmitter, once } from 'node:events'
-import { quote, unpackWords, wordsOf } from '../../language/sentence.ts'
+import { unpackWords, wordsOf } from '../../language/sentence.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { type CallStore, type OperationName, type Takes, ValuesRefused } from '../operations.ts'
 import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from '../outbox.ts'
@@ -7,18 +7,16 @@ import { BacklogFull, type StoreLoss, type StoreOptions, StoreUnavailable } from
 /** The messages between the service's thread and the store's: plain data, copied; many calls in one message each way. */
 export type MessageToWorker =
   | { readonly batch: number; readonly calls: readonly StoreCall[] }
-  | { readonly backUpTo: string }
+  | { readonly batch: number; readonly backUpTo: string }
   | 'close'
 
 export type MessageFromWorker =
   | { readonly is: 'open'; readonly loss: StoreLoss | null }
   | { readonly is: 'unusable'; readonly words: string; readonly cause?: unknown }
-  /** The end of a batch, and how long it took with its commit, ms. */
-  | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms: number }
+  /** The end of a batch, and how long it took with its commit, ms; or of a backup, which is no commit. */
+  | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms?: number }
   /** A failure that concerns no call: of a checkpoint or of pruning. */
   | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }
-  /** The copy is made; or why it is not. */
-  | { readonly is: 'backed-up'; readonly failure?: string }
 
 /** A call on its way: what is called, with what. */
 export type StoreCall = { [N in OperationName]: readonly [N, Takes<N>] }[OperationName]
@@ -51,29 +49,31 @@ export function createThreadCalls(
   { log, onCommit }: Pick<StoreOptions, 'log' | 'onCommit'>,
 ) {
   const batches = new Map<number, PromiseWithResolvers<BatchReplies>>()
-  /** The backup that the thread is making; there is one at a time. */
-  let backup: PromiseWithResolvers<void> | undefined
+  let isBackingUp = false
   let sent = 0
   let ended: StoreUnavailable | undefined
 
   const commits = createGroupCommit<StoreCall, unknown>({
     max: MOST_TOGETHER,
     atOnce: BATCHES_AT_ONCE,
-    async run(calls) {
-      if (ended !== undefined) throw ended
-      sent += 1
-      const answered = Promise.withResolvers<BatchReplies>()
-      batches.set(sent, answered)
-      worker.postMessage({ batch: sent, calls }, [])
-      return valuesOf(await answered.promise)
-    },
+    run: calls => ask({ calls }),
   })
+
+  async function ask(
+    what: { readonly calls: readonly StoreCall[] } | { readonly backUpTo: string },
+  ): Promise<readonly unknown[]> {
+    if (ended !== undefined) throw ended
+    sent += 1
+    const answered = Promise.withResolvers<BatchReplies>()
+    batches.set(sent, answered)
+    worker.postMessage({ batch: sent, ...what }, [])
+    return valuesOf(await answered.promise)
+  }
 
   function end(reason: Error): void {
     ended ??= new StoreUnavailable(wordsOf(reason), { cause: reason })
     for (const { reject } of batches.values()) reject(ended)
     batches.clear()
-    backup?.reject(ended)
   }
 
   worker.on('message', (message: MessageFromWorker) => {
@@ -81,11 +81,7 @@ export function createThreadCalls(
       const { batch, replies, ms } = message
       batches.get(batch)?.resolve(replies)
       batches.delete(batch)
-      if ('values' in replies) onCommit?.({ ms, calls: replies.values.length })
-    } else if (message.is === 'backed-up') {
-      if (message.failure === undefined) backup?.resolve()
-      else backup?.reject(new StoreUnavailable(quote(message.failure)))
-      backup = undefined
+      if ('values' in replies && ms !== undefined) onCommit?.({ ms, calls: replies.values.length })
     } else if (message.is === 'background-failure') log?.({ doing: message.doing, message: message.message })
   })
   worker.on('error', error => {
@@ -101,11 +97,11 @@ export function createThreadCalls(
     call,
     /** Makes a backup; a second one at the same time is refused. */
     async backUp(file: string): Promise<void> {
-      if (ended !== undefined) throw ended
-      if (backup !== undefined) throw new StoreUnavailable('a backup is being made already')
-      backup = Promise.withResolvers()
-      worker.postMessage({ backUpTo: file }, [])
-      await backup.promise
+      if (isBackingUp) throw new StoreUnavailable('a backup is being made already')
+      isBackingUp = true
+      await ask({ backUpTo: file }).finally(() => {
+        isBackingUp = false
+      })
     },
     /** Waits for what has gathered, and for the thread to end. */
     async close(): Promise<void> {
