@@ -1,7 +1,6 @@
 import t from 'tap'
 import {
   acceptMessages,
-  claimMessages,
   duplicateKey,
   type KnownMessages,
   keepReport,
@@ -102,15 +101,6 @@ t.test("the provider's id of the attempt that ends counts more than that of an e
   const other = storedBefore(undefined, { providerId: 'of the report' })
   settleMessage(begin(), other, SENT)
   t.equal(other.providerId, 'of the report')
-})
-
-t.test('a claim notes nothing yet of its attempt', async t => {
-  const earlier = { state: 'queued', begun: true, attemptedBy: 'tencent', dueAt: NOON } as const
-  const due = storedBefore(sample(clock), earlier)
-  const { recipient, content } = sample(clock).message
-  const held = lease(clock)
-  claimMessages(begin(), [{ row: due, destination: 'there', payload: { recipient, content } }], () => held)
-  t.match(due, { state: 'sending', begun: false, attemptedBy: null, leaseUntil: held.until })
 })
 
 t.test(

@@ -50,13 +50,3 @@ t.test('when a run fails each call is tried alone, but not when the store cannot
     t.same(together, runs)
   }
 })
-
-t.test('it is idle when all that was called is done', async t => {
-  const { together, call, idle } = gather()
-  await idle()
-  const ends: number[] = []
-  for (const each of [4, 4]) void call(each).then(end => ends.push(end))
-  await idle()
-  t.same(together, [[4], [4]])
-  t.same(ends, [40, 40])
-})

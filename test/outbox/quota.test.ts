@@ -1,51 +1,14 @@
 import t from 'tap'
-import {
-  chargeQuotas,
-  msUntilRoom,
-  type QuotaCounter,
-  refundCounter,
-  rotateCounter,
-} from '../../src/outbox/quota.ts'
+import { chargeQuotas, type QuotaCounter } from '../../src/outbox/quota.ts'
 import { NOON } from './samples.ts'
 
 const WINDOW = 600_000
-
-t.test('a quota: what came in the window before weighs by what still overlaps', async t => {
-  const half = NOON + WINDOW / 2
-  t.equal(msUntilRoom(0, 4, 5, WINDOW, half), 0)
-  t.equal(msUntilRoom(2, 4, 5, WINDOW, half), WINDOW / 2, 'two halves of them are one too many')
-  t.equal(msUntilRoom(2, 4, 6, WINDOW, half), 0)
-  t.equal(msUntilRoom(5, 0, 5, WINDOW, NOON), WINDOW / 5, 'one of five slides out in a fifth of the window')
-  t.equal(msUntilRoom(0, 5, 5, WINDOW, NOON), WINDOW + WINDOW / 5)
-  t.equal(msUntilRoom(0, 0, 0, WINDOW, NOON), WINDOW, 'never, but somewhen must be said')
-})
 
 const counterAt = (windowStart: number, current: number, previous = 0): QuotaCounter => ({
   windowStart,
   current,
   previous,
   expiresAt: windowStart + 2 * WINDOW,
-})
-
-t.test('a counter moves on with the windows', async t => {
-  const stored = counterAt(NOON, 4, 3)
-  const at = (windows: number) => rotateCounter(stored, WINDOW, NOON + windows * WINDOW + 5)
-  t.same(rotateCounter(undefined, WINDOW, NOON + 5), counterAt(NOON, 0))
-  t.same(at(0), stored)
-  t.same(at(1), counterAt(NOON + WINDOW, 0, 4), 'the current window becomes the previous one')
-  t.same(at(2), counterAt(NOON + 2 * WINDOW, 0), 'one that is past weighs nothing')
-  t.same(at(-1), stored, 'a replica whose clock is ahead was in the next window already')
-  t.same(at(-2), counterAt(NOON - 2 * WINDOW, 0), 'a clock that was set back locks nobody out')
-})
-
-t.test('a refund goes to the window that was charged, and never below nothing', async t => {
-  const counter = counterAt(NOON, 2, 1)
-  t.same(refundCounter(counter, NOON), counterAt(NOON, 1, 1))
-  t.same(refundCounter(counter, NOON - WINDOW), counterAt(NOON, 2, 0))
-  t.same(refundCounter(counter, NOON - 2 * WINDOW), counter, 'a window that is past')
-  t.same(refundCounter(counter, NOON + WINDOW), counter, 'a window to come')
-  t.same(refundCounter(counterAt(NOON, 0, 0), NOON), counterAt(NOON, 0, 0))
-  t.same(refundCounter(counterAt(NOON, 0, 0), NOON - WINDOW), counterAt(NOON, 0, 0))
 })
 
 t.test(

@@ -104,18 +104,4 @@ export async function accepting(t: Test, create: Create): Promise<void> {
       'it counts in no quota, and answers for nothing that may be sent',
     )
   })
-
-  await t.test('what is stored one after the other counts, whatever its channel', async t => {
-    for (const channel of ['email', 'sms'] as const) {
-      const { outbox, clock } = await fresh(t, create, { maxBacklog: 10 })
-      const accept = (n: number) =>
-        outbox.accept([sample(clock, { channel, purpose: 'link', code: `${n}`, dedupeKey: `${n}` })])
-      for (let n = 0; n < 10; n += 1) await accept(n)
-      await t.rejects(accept(10), BacklogFull, channel)
-      const { messages } = await outbox.claim(channel, 1, 1000)
-      for (const { id, lease } of messages)
-        await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
-      t.same(kinds(await accept(10)), ['stored'], 'what ends makes room')
-    }
-  })
 }

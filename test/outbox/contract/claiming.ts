@@ -1,54 +1,9 @@
 import type { Test } from 'tap'
 import type { Create } from '../contract.ts'
 import { lease, type Sample, sample } from '../samples.ts'
-import { claimOne, fresh } from './store.ts'
+import { fresh } from './store.ts'
 
 export async function claiming(t: Test, create: Create): Promise<void> {
-  await t.test(
-    'one claim gives codes first and the newest first, no more than asked for, of its channel only',
-    async t => {
-      const { outbox, clock } = await fresh(t, create)
-      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l1@example.com' })])
-      await outbox.accept([sample(clock, { purpose: 'link', recipient: 'l2@example.com' })])
-      await outbox.accept([sample(clock, { channel: 'sms' })])
-      await outbox.accept([sample(clock, { recipient: 'c1@example.com' })])
-      await outbox.accept([sample(clock, { recipient: 'c2@example.com' })])
-      clock.advance(1000)
-      const first = await outbox.claim('email', 3, 60_000)
-      t.same(
-        first.messages.map(each => each.recipient),
-        ['c2@example.com', 'c1@example.com', 'l2@example.com'],
-      )
-      t.equal(first.nextDueAt, clock.now(), 'more is due')
-      const second = await outbox.claim('email', 2, 60_000)
-      t.same(
-        second.messages.map(each => each.recipient),
-        ['l1@example.com'],
-      )
-      t.equal((await outbox.claim('sms', 2, 60_000)).messages.length, 1)
-    },
-  )
-
-  await t.test('of all that waits, the earliest is said to be due next', async t => {
-    for (const [purpose, ...pauses] of [
-      ['code', 30_000, 10_000, 20_000],
-      ['link', 30_000, 10_000, 20_000],
-      ['code', 10_000, 30_000, 20_000],
-      ['link', 10_000, 30_000, 20_000],
-    ] as const) {
-      const { outbox, clock } = await fresh(t, create)
-      for (const [n, pause] of pauses.entries()) {
-        const given = sample(clock, { purpose, recipient: `r${n}@example.com`, lease: lease(clock) })
-        await outbox.accept([given])
-        await outbox.settle(given.message.id, given.lease ?? lease(clock), {
-          to: 'queued',
-          dueAt: clock.now() + pause,
-        })
-      }
-      t.equal((await outbox.claim('email', 1, 60_000)).nextDueAt, clock.now() + 10_000)
-    }
-  })
-
   await t.test('a claim holds: no second one gets the message while the lease lasts', async t => {
     const { outbox, clock, peer } = await fresh(t, create)
     const other = await peer()
@@ -88,23 +43,6 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     }
     t.equal(ended.size, 1300)
   })
-
-  await t.test(
-    'a code that waits in the memory of one process does not begin when another has a newer one',
-    async t => {
-      const { outbox, peer, clock, view } = await fresh(t, create)
-      const other = await peer()
-      await outbox.accept([sample(clock, { code: '1' })])
-      const waiting = await claimOne(outbox, 5000)
-      await other.accept([sample(clock, { code: '2' })])
-      t.equal(await outbox.beginAttempt(waiting.id, waiting.lease, 'tencent'), 'outdated')
-      const giveBack = { to: 'queued', dueAt: clock.now(), uncounted: true } as const
-      t.match(await outbox.settle(waiting.id, waiting.lease, giveBack), { state: 'superseded' })
-      t.match(await view(waiting.id), { state: 'superseded', attempts: 0 })
-      const newest = await claimOne(outbox, 5000)
-      t.equal(await outbox.beginAttempt(newest.id, newest.lease, 'tencent'), undefined)
-    },
-  )
 
   await t.test('however many wait for a destination, they hide no other', async t => {
     const { outbox, clock } = await fresh(t, create)
