@@ -30,8 +30,6 @@ export function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter 
 /** A message that fits into all of its quotas, counted. */
 interface Charged {
   readonly is: 'charged'
-  /** The counters as they are to be written, by name. */
-  readonly counters: ReadonlyMap<string, QuotaCounter>
   readonly windows: ChargedWindows
   /** Quotas that have reached their `warnAt`. */
   readonly nearing: readonly string[]
@@ -43,7 +41,7 @@ type OverQuota = Extract<Accepted, { is: 'over-quota' }>
 
 /** What decisions do with the counters of quotas. */
 export interface Quotas {
-  /** Counts one message in every counter, or in none when one is full. */
+  /** Counts one message in every counter, or in none when one is full; then the one that is full for longest answers. */
   charge(charges: readonly Charge[], now: number): Charged | OverQuota
   /** Takes a message that was not sent out of the windows that it was counted in. */
   refund(windows: ChargedWindows): void
@@ -64,9 +62,34 @@ export function createQuotaLedger(readStored: (name: string) => QuotaCounter | u
   return {
     changed,
     charge(charges, now) {
-      const charged = chargeQuotas(charges, readCounter, now)
-      if (charged.is === 'charged') for (const [name, counter] of charged.counters) changed.set(name, counter)
-      return charged
+      const used = charges.map(charge => {
+        const name = counterName(charge)
+        return { charge, name, counter: rotateCounter(readCounter(name), charge.windowMs, now) }
+      })
+      let longest = { quota: '', waitMs: 0 }
+      for (const { charge, counter } of used) {
+        const waitMs = msUntilRoom(counter.previous, counter.current, charge.limit, charge.windowMs, now)
+        if (waitMs > longest.waitMs) longest = { quota: charge.quota, waitMs }
+      }
+      if (longest.waitMs > 0) {
+        return {
+          is: 'over-quota',
+          quota: longest.quota,
+          // Rounded up: who comes back when it says so must find room.
+          retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
+        }
+      }
+      const uses = used.map(({ charge, counter }) => {
+        const overlap = 1 - (now - startOfWindow(now, charge.windowMs)) / charge.windowMs
+        return { ...charge, use: counter.current + 1 + counter.previous * overlap }
+      })
+      for (const { name, counter } of used) changed.set(name, { ...counter, current: counter.current + 1 })
+      return {
+        is: 'charged',
+        windows: used.map(({ name, counter }) => [name, counter.windowStart]),
+        nearing: uses.flatMap(({ quota, warnAt = Infinity, use }) => (use >= warnAt ? [quota] : [])),
+        newcomers: uses.find(({ newcomersOnly }) => newcomersOnly)?.use,
+      }
     },
     refund(windows) {
       for (const [name, windowStart] of windows) {
@@ -80,47 +103,6 @@ export function createQuotaLedger(readStored: (name: string) => QuotaCounter | u
 /** Names a charge's counter. The name begins with the bucket, so that the counters of a recipient lie together on disk. */
 export function counterName({ quota, bucket, windowMs }: Charge): string {
   return `${bucket} ${quota} ${windowMs}`
-}
-
-/**
- * Counts one message in every counter, or in none when one is full; then the one that is full for longest answers.
- *
- * @param readCounter gives what is stored under a name.
- * @param now ms since the epoch.
- */
-export function chargeQuotas(
-  charges: readonly Charge[],
-  readCounter: (name: string) => QuotaCounter | undefined,
-  now: number,
-): Charged | OverQuota {
-  const used = charges.map(charge => {
-    const name = counterName(charge)
-    return { charge, name, counter: rotateCounter(readCounter(name), charge.windowMs, now) }
-  })
-  let longest = { quota: '', waitMs: 0 }
-  for (const { charge, counter } of used) {
-    const waitMs = msUntilRoom(counter.previous, counter.current, charge.limit, charge.windowMs, now)
-    if (waitMs > longest.waitMs) longest = { quota: charge.quota, waitMs }
-  }
-  if (longest.waitMs > 0) {
-    return {
-      is: 'over-quota',
-      quota: longest.quota,
-      // Rounded up: who comes back when it says so must find room.
-      retryAfterSeconds: Math.ceil(longest.waitMs / 1000),
-    }
-  }
-  const uses = used.map(({ charge, counter }) => {
-    const overlap = 1 - (now - startOfWindow(now, charge.windowMs)) / charge.windowMs
-    return { ...charge, use: counter.current + 1 + counter.previous * overlap }
-  })
-  return {
-    is: 'charged',
-    counters: new Map(used.map(({ name, counter }) => [name, { ...counter, current: counter.current + 1 }])),
-    windows: used.map(({ name, counter }) => [name, counter.windowStart]),
-    nearing: uses.flatMap(({ quota, warnAt = Infinity, use }) => (use >= warnAt ? [quota] : [])),
-    newcomers: uses.find(({ newcomersOnly }) => newcomersOnly)?.use,
-  }
 }
 
 /**

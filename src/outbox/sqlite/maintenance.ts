@@ -14,20 +14,19 @@ const LONG_WAL_PAGES = 2000
 
 /** The work that is done between commits, when nobody waits for the store. */
 export function createMaintenance(db: DatabaseSync, retentionMs: number) {
-  const oldMessages = db.prepare(
-    `DELETE FROM messages WHERE seq IN (SELECT seq FROM messages WHERE final_at < ? ORDER BY final_at LIMIT ${PRUNE_STEP})`,
-  )
+  /** Deletes the oldest rows of a table, a step of them. */
+  const oldOf = (table: string, key: string, column: string) =>
+    db.prepare(
+      `DELETE FROM ${table} WHERE ${key} IN
+         (SELECT ${key} FROM ${table} WHERE ${column} <= ? ORDER BY ${column} LIMIT ${PRUNE_STEP})`,
+    )
+  const oldMessages = oldOf('messages', 'seq', 'final_at')
+  const oldMemos = oldOf('memos', 'name', 'expires_at')
+  const oldNumbers = oldOf('known_numbers', 'recipient_hash', 'expires_at')
   const nextCounters = db.prepare(
     `SELECT name, expires_at FROM quota_counters WHERE name > ? ORDER BY name LIMIT ${COUNTER_STEP}`,
   )
   const deleteCounter = db.prepare('DELETE FROM quota_counters WHERE name = ?')
-  const oldMemos = db.prepare(
-    `DELETE FROM memos WHERE name IN (SELECT name FROM memos WHERE expires_at <= ? ORDER BY expires_at LIMIT ${PRUNE_STEP})`,
-  )
-  const oldNumbers = db.prepare(
-    `DELETE FROM known_numbers WHERE recipient_hash IN
-      (SELECT recipient_hash FROM known_numbers WHERE expires_at <= ? ORDER BY expires_at LIMIT ${PRUNE_STEP})`,
-  )
   const oldCounts = db.prepare('DELETE FROM counts WHERE minute < ?')
   const oldFigures = db.prepare('DELETE FROM figures WHERE quarter < ?')
   const walPages = db.prepare('PRAGMA wal_checkpoint(NOOP)')

@@ -116,7 +116,8 @@ function checkIntegrity(db: DatabaseSync, path: string): void {
   if (found !== 'ok') throw new StoreUnusable(adviseOnDamage(path), { cause: new Error(String(found)) })
 }
 
-function adviseOnFailure(error: unknown, path: string): Sentence {
+/** Tells an operator what to do when the store, or a file beside it, cannot be opened. */
+export function adviseOnFailure(error: unknown, path: string): Sentence {
   switch (classifySqliteError(error)) {
     case 'locked':
       return say(

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import type { MessagePort } from 'node:worker_threads'
-import { packWords, quote, say } from '../../language/sentence.ts'
+import { packWords, quote } from '../../language/sentence.ts'
 import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { closeQuietly, openStore } from './open.ts'
+import { adviseOnFailure, closeQuietly, openStore } from './open.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { createStore, type StoreSettings } from './store.ts'
 import type { BatchReplies, MessageFromWorker, MessageToWorker } from './thread.ts'
@@ -90,10 +90,7 @@ function open(port: MessagePort, settings: StoreSettings) {
     }
   } catch (error) {
     closeQuietly(db)
-    const words =
-      error instanceof StoreUnusable
-        ? error.words
-        : say('the store {path} cannot be opened', { path: settings.path })
+    const words = error instanceof StoreUnusable ? error.words : adviseOnFailure(error, settings.path)
     send(port, { is: 'unusable', words: packWords(words), cause: (error as Error).cause ?? error })
     port.close()
     return null

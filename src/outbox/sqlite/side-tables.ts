@@ -83,14 +83,10 @@ export function createMemos(db: DatabaseSync): Memos {
   return {
     write: ({ name, value, expiresAt }) => void write.run(name, value, expiresAt),
     forgetBounces: id => Number(forgetBounces.run(id).changes) > 0,
-    read(names) {
-      const found = new Map<string, string>()
-      for (const name of names) {
-        const value = read.get(name)?.['value']
-        if (typeof value === 'string') found.set(name, value)
-      }
-      return found
-    },
+    read: names =>
+      new Map(
+        names.flatMap(name => read.all(name).map((row): [string, string] => [name, String(row['value'])])),
+      ),
   }
 }
 

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { say } from '../../language/sentence.ts'
-import { type StoreLoss, StoreUnusable } from '../outbox.ts'
+import type { StoreLoss } from '../outbox.ts'
 import { readMeta, writeMeta } from './open.ts'
 
 /** The progress of a store, as the database itself holds it. */
@@ -46,19 +45,6 @@ export function readWatermark(path: string): Mark | null {
   const [, store = '', commits, stored, live, at, sum] = FORMAT.exec(text) ?? []
   const mark = { store, commits: Number(commits), stored: Number(stored), live: Number(live), at: Number(at) }
   return sum === undefined || bytesOf(mark).toString('latin1') !== text ? null : mark
-}
-
-/** Opens a watermark to write it; what it says stays until then. @throws StoreUnusable */
-function openWatermark(path: string): number {
-  try {
-    return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
-  } catch (cause) {
-    const advice = say(
-      "{path} cannot be written: make it and its directory writable for the service's user",
-      { path },
-    )
-    throw new StoreUnusable(advice, { cause })
-  }
 }
 
 /**
@@ -122,7 +108,7 @@ export function recordLoss(
  * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
  *
  * @param live counts the messages that wait or are being sent, when a transaction is committed.
- * @throws StoreUnusable when the watermark cannot be written.
+ * @throws the file system's error when the watermark cannot be written.
  */
 export function createProgressCount(db: DatabaseSync, path: string, live: () => number) {
   const store = storeName(db)
@@ -131,7 +117,8 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   )
   let committed = readProgress(db)
   let pending = committed
-  const file = openWatermark(watermarkPath(path))
+  // What it says stays until it is written.
+  const file = openSync(watermarkPath(path), constants.O_RDWR | constants.O_CREAT, 0o600)
   let timer: NodeJS.Timeout | undefined
   /** A thread of the pool syncs it, so that no commit waits for it. */
   const sync = () => {
