@@ -37,7 +37,7 @@ export function openStore(path: string, schema = SQLITE_SCHEMA, enterprise?: Ent
   } catch (error) {
     closeQuietly(db)
     if (error instanceof StoreUnusable) throw error
-    throw new StoreUnusable(adviseOnFailure(error, path), { cause: error })
+    throw new StoreUnusable(adviseOnOpenFailure(error, path), { cause: error })
   }
 }
 
@@ -117,7 +117,7 @@ function checkIntegrity(db: DatabaseSync, path: string): void {
 }
 
 /** Tells an operator what to do when the store, or a file beside it, cannot be opened. */
-export function adviseOnFailure(error: unknown, path: string): Sentence {
+export function adviseOnOpenFailure(error: unknown, path: string): Sentence {
   switch (classifySqliteError(error)) {
     case 'locked':
       return say(

@@ -5,7 +5,7 @@ import { packWords, quote } from '../../language/sentence.ts'
 import { retry } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { StoreUnusable } from '../outbox.ts'
-import { adviseOnFailure, closeQuietly, openStore } from './open.ts'
+import { adviseOnOpenFailure, closeQuietly, openStore } from './open.ts'
 import { SQLITE_SCHEMA } from './schema.ts'
 import { createStore, type StoreSettings } from './store.ts'
 import type { BatchReplies, MessageFromWorker, MessageToWorker } from './thread.ts'
@@ -90,7 +90,7 @@ function open(port: MessagePort, settings: StoreSettings) {
     }
   } catch (error) {
     closeQuietly(db)
-    const words = error instanceof StoreUnusable ? error.words : adviseOnFailure(error, settings.path)
+    const words = error instanceof StoreUnusable ? error.words : adviseOnOpenFailure(error, settings.path)
     send(port, { is: 'unusable', words: packWords(words), cause: (error as Error).cause ?? error })
     port.close()
     return null
