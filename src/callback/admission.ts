@@ -95,8 +95,6 @@ export interface AdmittedCallback {
   noteStored(): number
   /** Notes that it was answered, or that its connection is gone. A second call does nothing. */
   end(): void
-  /** Notes that it is no callback of the platform: it is refused, and does not count in the rate of stored callbacks. */
-  withdraw(): void
 }
 
 /**
@@ -232,10 +230,6 @@ export function createAdmission(
         },
         noteStored,
         end,
-        withdraw() {
-          unstored.delete(body)
-          end()
-        },
       }
     },
     recordCommit({ ms, calls }) {

@@ -72,8 +72,6 @@ export const PROBE_HEADER = 'callback-courier-probe'
 
 /** Decides whose requests are served: corp_id, source network, key, signature, in this order. */
 export interface Authentication {
-  /** Checks everything but the signature, which the result calls absent. */
-  authenticateKey(credentials: Credentials): AuthenticationResult
   /** A test send from the private listener, which has authenticated its caller itself. */
   operatorAsCaller(channel: Channel): Caller
   /** Expects one POST of this process, from whatever network, by a value that nobody else knows: the id that its message gets. */
@@ -92,6 +90,7 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   }
   let expected: string | null = null
 
+  /** Checks everything but the signature, which the result calls absent. */
   function authenticateKey(credentials: Credentials): AuthenticationResult {
     const { channel, socketAddress, forwardedFor, probe = '' } = credentials
     if (credentials.corpId !== corpId || channels[channel] === undefined)
@@ -114,7 +113,6 @@ export function createAuthentication(options: AuthenticationOptions): Authentica
   }
 
   return {
-    authenticateKey,
     operatorAsCaller: channel => ({ channel, corpId }) as Caller,
     expectProbe(id) {
       expected = id

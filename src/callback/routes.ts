@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Emit } from '../events/events.ts'
 import type { Channel } from '../messages/message.ts'
@@ -111,7 +111,6 @@ export function callbackRoutes(app: FastifyInstance, options: CallbackRoutesOpti
     email: createOverloadRefusal('email', options),
     sms: createOverloadRefusal('sms', options),
   }
-  refuseWhenBehind(app.server, options, refuseNow)
   for (const channel of CHANNELS) {
     const url = `/callback/:corpId/:key/${channel}`
     channelRoutes(app, channel, url, options, send, refuseNow[channel], inSlices, mostUnreadMs)
@@ -171,36 +170,6 @@ function createOverloadRefusal(
 
 type RefuseNow = (request: IncomingMessage, response: ServerResponse) => void
 
-const CALLBACK_URL = /^\/callback\/([^/?]+)\/([^/?]+)\/(email|sms)(?=\?|$)/
-
-/**
- * Refuses new callers who know the key before anything else is done for them, while connections come faster than they are accepted: that
- * takes half of what it takes later, and whoever is not accepted gets no answer.
- */
-function refuseWhenBehind(
-  server: Server,
-  { authentication, unauthenticated }: CallbackRoutesOptions,
-  refuseNow: Readonly<Record<Channel, RefuseNow>>,
-): void {
-  const [serve] = server.listeners('request') as [RequestListener]
-  server.removeAllListeners('request')
-  server.on('request', (request, response) => {
-    const { socket, method, url = '' } = request
-    const mayRefuse =
-      method === 'POST' && unauthenticated.isBehind() && !unauthenticated.isAuthenticated(socket)
-    const [, corpId = '', key = '', name] = mayRefuse ? (CALLBACK_URL.exec(url) ?? []) : []
-    const channel = name as Channel | undefined
-    if (
-      channel === undefined ||
-      !authentication.authenticateKey(credentialsOf(channel, { corpId, key }, request)).ok
-    )
-      return serve(request, response)
-    unauthenticated.markAuthenticated(socket)
-    // The kernel answers what is not read by a reset, and the caller loses the answer with it.
-    request.resume().once('end', () => refuseNow[channel](request, response))
-  })
-}
-
 /** GET and POST of one channel. */
 function channelRoutes(
   app: FastifyInstance,
@@ -232,19 +201,16 @@ function channelRoutes(
       const startedAt = performance.now()
       const unreadMs = mostUnreadMs()
       const { socket } = request.raw
-      const octets = bodyLengthOf(request.headers)
-      const isSpare = descriptors.isSpare(socket)
-      // A caller that has shown the key over this connection is refused without checking it again: that is a fifth of a refusal's cost.
-      const early = unauthenticated.isAuthenticated(socket) && (isSpare ? null : admission.admit(octets))
-      if (early === null) return turnAway(request, reply)
       const result = authentication.authenticatePost(credentialsOf(channel, request.params, request.raw))
       if (!result.ok) {
-        if (early) early.withdraw()
         dropBody(request, reply)
         return respond(request, reply, startedAt, result, result)
       }
+      // While connections come faster than they are accepted, nothing more is done for new ones: whoever is not accepted gets no answer.
+      const isNewInCrowd = !unauthenticated.isAuthenticated(socket) && unauthenticated.isBehind()
       unauthenticated.markAuthenticated(socket)
-      const admitted = early || (isSpare ? null : admission.admit(octets))
+      const mayCome = !isNewInCrowd && !descriptors.isSpare(socket)
+      const admitted = mayCome ? admission.admit(bodyLengthOf(request.headers)) : null
       if (admitted === null) return turnAway(request, reply)
       request.callback = { result, admitted, startedAt, unreadMs }
       // The callback ends when it was answered, and when its connection broke.

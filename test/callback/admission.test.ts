@@ -294,22 +294,6 @@ t.test('a body that was slow to come has waited since it has come, not since its
   t.equal(come.length, 1)
 })
 
-t.test('who is no platform says nothing of how fast callbacks are stored', async t => {
-  let now = 0
-  const admission = createAdmission(() => now)
-  for (let n = 0; n < 200; n += 1) t.ok(admission.admit(300)?.noteBodyRead())
-  for (; now < 900; now += 1)
-    for (let n = 0; n < 5; n += 1) {
-      const forged = admission.admit(300)
-      if (forged === null) return t.fail(`refused after ${now} ms`)
-      forged.withdraw()
-      forged.end()
-    }
-  let more = 0
-  while (admission.admit(300)?.noteBodyRead()) more += 1
-  t.equal(more, 312, 'up to a burst, as if none of them had come')
-})
-
 t.test('callbacks wait from their admission until they are stored, or gone', async t => {
   const admission = createAdmission(() => 0)
   t.notOk(admission.hasUnstored())
