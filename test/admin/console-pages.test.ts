@@ -109,19 +109,19 @@ t.test('what is not there, cannot be read or fails is said on a page, with its s
     t.match(await ask(`/console/templates/${path}`), { ...gone, text: 'There are no such words' })
   t.match(await ask('/console/templates/sms/login-code/en/mail'), { ...gone, text: 'There is no such mail' })
   t.match(await ask('/console/urls'), { status: 403, text: 'Without a password every user of this machine' })
-  const unread = { title: 'That cannot be read', text: 'The form was not one of this page’s.' }
-  t.match(await ask('/console/send', 'x'.repeat(8193)), { status: 413, ...unread })
-  t.match(await ask('/console/send', '{}', 'application/json'), { status: 415, ...unread })
-  t.match(await ask('/console/send', 'kind=file&kind=x'), { status: 400, title: 'Test send' })
-  fault = new StoreUnavailable(quote('x'))
-  t.match(await ask(`/console/messages/${ID}`), {
-    status: 503,
-    title: 'The store does not answer',
-    text: 'This page works again when the store does.',
+  const unshown = { title: 'This page cannot be shown' }
+  t.match(await ask('/console/send', 'x'.repeat(8193)), {
+    status: 413,
+    ...unshown,
+    text: 'this is too large',
   })
+  t.match(await ask('/console/send', '{}', 'application/json'), { status: 415, ...unshown })
+  t.match(await ask('/console/send', 'kind=file&kind=x'), { status: 400, title: 'Test send' })
+  fault = new StoreUnavailable(quote('why'))
+  t.match(await ask(`/console/messages/${ID}`), { status: 503, ...unshown, text: 'why' })
   fault = new TypeError('canary')
   const failed = await ask(`/console/messages/${ID}`)
-  t.match(failed, { status: 500, title: 'An unexpected fault', text: 'The log says more.' })
+  t.match(failed, { status: 500, ...unshown, text: 'an unexpected fault' })
   t.notMatch(failed.text, 'canary')
 })
 

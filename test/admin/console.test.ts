@@ -106,7 +106,7 @@ t.test(
         emit: (event: { type: string; did?: string; state?: string }) =>
           events.push(`${event.type} ${event.did ?? event.state}`),
       } as unknown as ConsoleOptions
-      const asked = { language: 'en', operator: 'ann', params: { id: 'a1' }, query: {} } as const
+      const asked = { operator: 'ann', params: { id: 'a1' }, query: {} } as const
       const response = await page?.handle({ ...asked, fields: { do: action } }, options)
       t.same(response, { is: 'redirect', to: '/console/messages/a1' })
       return events
@@ -140,7 +140,7 @@ t.test('a message’s page offers what can be done to it, and stays current whil
     }
     const response = await messagePages
       .find(each => each.method === 'GET' && each.path === path)
-      ?.handle({ language: 'en', operator: '', params: {}, fields: {}, query }, {
+      ?.handle({ operator: '', params: {}, fields: {}, query }, {
         view: viewOf({ now: () => now, queries: { ...viewOf().queries, ...queries } as never }),
       } as unknown as ConsoleOptions)
     return response?.is === 'page' ? { liveMs: response.liveMs, text: response.content.in('en') } : undefined
@@ -261,7 +261,7 @@ t.test('a test send has a code of its own where its kind has one, and a subject 
 t.test('only kinds of channels that are on can be sent', async t => {
   const [get, post] = sendPages
   const options = { view: viewOf({ channels: ['email'] }) } as unknown as ConsoleOptions
-  const asked = { language: 'en', operator: '', params: {}, query: {}, fields: {} } as const
+  const asked = { operator: '', params: {}, query: {}, fields: {} } as const
   const form = await get?.handle(asked, options)
   t.match(form, { is: 'page' })
   const text = form?.is === 'page' ? form.content.in('en') : ''

@@ -43,7 +43,6 @@ export const LIVE_MS = 5000
 export type Fields = Readonly<Record<string, string>>
 
 export interface PageRequest {
-  readonly language: ReaderLanguage
   /** The name that the audit log gives to the person who asks. */
   readonly operator: string
   readonly params: Fields

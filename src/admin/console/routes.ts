@@ -3,8 +3,8 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { UNNAMED } from '../../config/config.ts'
 import { languageOfBrowser } from '../../language/choose.ts'
-import { type Sentence, say } from '../../language/sentence.ts'
-import { StoreUnavailable } from '../../outbox/outbox.ts'
+import { type Sentence, say, tell } from '../../language/sentence.ts'
+import { failureOf } from '../failure.ts'
 import { type Html, html, type Page, renderPage } from './html.ts'
 import { messagePages } from './messages.ts'
 import { overviewPages } from './overview.ts'
@@ -102,18 +102,18 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
     return reply.type(response.type).send(response.body)
   }
 
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    const { status, title, text } = faultPage(error)
-    return sendPage(reply.code(status), { title, place: '', content: html`<p>${text}</p>` })
+  app.setErrorHandler((error: Error, _request, reply) => {
+    const { status, message } = failureOf(error)
+    const title = say('This page cannot be shown')
+    return sendPage(reply.code(status), { title, place: '', content: html`<p>${tell(message)}</p>` })
   })
   for (const { method, path, handle } of PAGES) {
     app.route({
       method,
       url: path,
       handler: async (request, reply) => {
-        const { operator, params, query, body, headers } = request
+        const { operator, params, query, body } = request
         const asked = {
-          language: languageOfBrowser(headers['accept-language']),
           operator,
           params: fieldsOf(params),
           query: fieldsOf(query),
@@ -123,21 +123,6 @@ export async function consoleRoutes(app: FastifyInstance, options: ConsoleOption
       },
     })
   }
-}
-
-function faultPage(error: Error & { statusCode?: number }) {
-  if (error instanceof StoreUnavailable)
-    return {
-      status: 503,
-      title: say('The store does not answer'),
-      text: say(
-        'Look at its disk (space, permissions) or at the database, then at the log. This page works again when the store does.',
-      ),
-    }
-  const status = error.statusCode ?? 500
-  return status < 500
-    ? { status, title: say('That cannot be read'), text: say('The form was not one of this page’s.') }
-    : { status, title: say('An unexpected fault'), text: say('The log says more.') }
 }
 
 /** Takes the fields of a parsed form, query or path that are one string each. */
