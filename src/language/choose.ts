@@ -1,14 +1,9 @@
 import type { ReaderLanguage } from './sentence.ts'
 
-/** The language of a browser's reader, by its Accept-Language (RFC 9110, 12.5.4); English when it names none of ours. */
+/** The language of a browser's reader: the first of ours in its Accept-Language, as browsers list them; English when it names none. */
 export function languageOfBrowser(acceptLanguage: string | undefined): ReaderLanguage {
-  const wanted = (acceptLanguage ?? '').split(',').flatMap(part => {
-    const [tag = '', ...parameters] = part.split(';').map(text => text.trim())
-    const quality = Number(/^q=([\d.]+)$/i.exec(parameters[0] ?? 'q=1')?.[1] ?? 0)
-    const language = languageOfTag(tag)
-    return language === null || !(quality > 0) ? [] : [{ language, quality }]
-  })
-  return wanted.sort((one, other) => other.quality - one.quality)[0]?.language ?? 'en'
+  const wanted = (acceptLanguage ?? '').split(',').map(part => languageOfTag(part.trim()))
+  return wanted.find(language => language !== null) ?? 'en'
 }
 
 /** The language of a terminal's reader: the first of these that is set says it (POSIX, 8.2). */
@@ -21,7 +16,7 @@ export function languageOfTerminal(env: Readonly<Record<string, string | undefin
 
 /** Traditional Chinese reads simplified Chinese sooner than English. */
 function languageOfTag(tag: string): ReaderLanguage | null {
-  const [primary] = tag.toLowerCase().split(/[-.@]/)
+  const [primary] = tag.toLowerCase().split(/[-.@;]/)
   if (primary === 'zh') return 'zh-CN'
   return primary === 'en' ? 'en' : null
 }

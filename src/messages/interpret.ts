@@ -8,7 +8,7 @@ import {
 } from './characters.ts'
 import type { CallbackKind } from './kinds.ts'
 import { defaultValidity, findKindByType, PLAIN_KIND, parseValidity, VALIDITY_UNIT } from './kinds.ts'
-import { defuseLinks, findLinks, findLinksInText, type LinkPolicy } from './links.ts'
+import { defuseLinks, findLinksInText, LINK_IN_TEXT, type LinkPolicy } from './links.ts'
 import type { Channel, Content, Purpose } from './message.ts'
 import { countSegments } from './sms-segments.ts'
 
@@ -127,17 +127,12 @@ function findPlainTextFault(
   text: string,
   { linkPolicy, smsMaxSegments: max }: InterpreterOptions,
 ): string | null {
-  const links = findLinks(text)
+  const links = text.match(LINK_IN_TEXT) ?? []
   // Each is judged and marked up, for every recipient: thousands would hold up everybody else.
   if (links.length > MAX_LINKS) return `holds more than ${MAX_LINKS} links`
-  for (const url of links) {
-    const fault = linkPolicy(url)
-    if (fault !== null) return `holds a link that ${fault}`
-  }
-  for (const link of findLinksInText(text)) {
-    const fault = linkPolicy.inText(link)
-    if (fault !== null) return `holds a link that ${fault}`
-  }
+  const faults = [...links.map(linkPolicy), ...findLinksInText(text).map(linkPolicy.inText)]
+  const fault = faults.find(each => each !== null)
+  if (fault !== undefined) return `holds a link that ${fault}`
   if (channel === 'sms' && max !== undefined && countSegments(text).segments > max) {
     return `is longer than SMS_MAX_SEGMENTS (${max}) allows`
   }

@@ -64,11 +64,6 @@ export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? ''
 }
 
-/** The links in a running text, without the punctuation that ends a sentence after them. */
-export function findLinks(text: string): readonly string[] {
-  return [...text.matchAll(LINK_IN_TEXT)].map(match => match[0])
-}
-
 /** A link as it stands in running text. One that ends in a full stop or a bracket is taken to end before it. */
 export const LINK_IN_TEXT = /https?:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]*[\w\-~/#@$&*+=%]/gi
 

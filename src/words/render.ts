@@ -10,6 +10,7 @@ import type {
 } from '../messages/message.ts'
 import type { Sample } from '../messages/samples.ts'
 import { countSegments } from '../messages/sms-segments.ts'
+import type { Catalog } from './catalog.ts'
 import { createMailRenderer, type EncodedMail, type MailView } from './mails.ts'
 import { type ComposerOptions, createComposer } from './mime.ts'
 import type { TemplateProblem } from './template-files.ts'
@@ -82,18 +83,31 @@ export function createRenderer(options: RendererOptions): Renderer {
     pollEveryMs: options.pollEveryMs ?? 1000,
   })
   const mails = createMailRenderer({ brand, locale, webotpDomain: options.sms.webotpDomain })
-  const mailParts = createRenderCache<EncodedMail>()
   const renderSms = createSmsRenderer(options, brand, templates)
+  let latest: { readonly content: Content; readonly words: Catalog; readonly parts: EncodedMail } | undefined
+
+  /**
+   * Encodes what the recipients of one callback have in common once: they share one content, and are rendered one after the other
+   * without a pause. It is kept for as long as that takes alone, since it may hold a code or a link.
+   */
+  function encodeParts(sample: Sample): EncodedMail {
+    const { content } = sample
+    const words = templates.current()
+    if (latest?.content !== content || latest.words !== words) {
+      const parts = templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample))
+      latest = { content, words, parts }
+      queueMicrotask(() => {
+        latest = undefined
+      })
+    }
+    return latest.parts
+  }
 
   return {
     render(message, country) {
       if (message.channel === 'sms') return renderSms(message, country)
       const { id, recipient: to, arrivedAt, expiresAt } = message
-      const sample = chooseWords(message)
-      const parts = mailParts(sample.content, templates.current(), sample.name, () =>
-        templates.renderWith(`email/${sample.name}`, catalog => mails.encode(catalog, sample)),
-      )
-      const raw = compose({ ...parts, id, to, arrivedAt })
+      const raw = compose({ ...encodeParts(chooseWords(message)), id, to, arrivedAt })
       return { channel: 'email', id, to, raw, content: message.content, expiresAt }
     },
     viewMail(message) {
@@ -116,7 +130,6 @@ function createSmsRenderer(
   templates: Templates,
 ): (message: NewMessage, country?: string) => OutgoingSms {
   const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
-  const bodies = createRenderCache<string>()
 
   function renderText(message: NewMessage, country: string, tag: string): string {
     const words = chooseWords(message)
@@ -124,16 +137,14 @@ function createSmsRenderer(
     const plugin = pluginOf(pluginSenders, content)
     // No browser in China reads the line, and carriers compare a text with the registered one, so it must always be the same.
     const isPlain = country === 'CN'
-    const text = bodies(content, templates.current(), `${name}/${tag}/${isPlain}`, () =>
-      templates.renderWith(`sms/${name}`, catalog => {
-        const language = catalog.languageFor(tag, `sms/${name}`)
-        const variants = language.smsVariants(name, scopeOf(words, language, brand, plugin?.signature))
-        if (!isPlain) return chooseText(variants, content, webotpDomain)
-        // Each variant is put together when it is asked for.
-        const [fullest = ''] = variants
-        return present(fullest)
-      }),
-    )
+    const text = templates.renderWith(`sms/${name}`, catalog => {
+      const language = catalog.languageFor(tag, `sms/${name}`)
+      const variants = language.smsVariants(name, scopeOf(words, language, brand, plugin?.signature))
+      if (!isPlain) return chooseText(variants, content, webotpDomain)
+      // Each variant is put together when it is asked for.
+      const [fullest = ''] = variants
+      return present(fullest)
+    })
     if (maxSegments !== undefined && countSegments(text).segments > maxSegments) {
       throw new Unrenderable(`longer than SMS_MAX_SEGMENTS (${maxSegments}) allows`)
     }
@@ -196,29 +207,6 @@ function senderOf(plugin: PluginSender | undefined): SmsSender | undefined {
 /** The country of a number, ISO 3166-1 alpha-2; `ZZ` when it has none. @param number E.164. */
 export function countryOf(number: string): string {
   return parsePhoneNumberFromString(number)?.country ?? 'ZZ'
-}
-
-/** Makes a value of a content, or takes the one that was made of it, with the same words, a moment ago. */
-type RenderCache<T> = (content: Content, words: object, key: string, make: () => T) => T
-
-/**
- * Parts that the recipients of one callback have in common are made once, and those that one country has in common once for
- * each: they share one content, and are rendered one after the other without a pause. The latest content alone is kept,
- * and only for as long as that takes, since it may hold a code or a link.
- */
-export function createRenderCache<T>(): RenderCache<T> {
-  let latest: { readonly content: Content; readonly words: object; readonly made: Map<string, T> } | undefined
-  return (content, words, key, make) => {
-    if (latest?.content !== content || latest.words !== words) {
-      latest = { content, words, made: new Map() }
-      queueMicrotask(() => {
-        latest = undefined
-      })
-    }
-    const value = latest.made.get(key) ?? make()
-    latest.made.set(key, value)
-    return value
-  }
 }
 
 /**

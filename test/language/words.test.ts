@@ -74,7 +74,7 @@ t.test('what the compiler does not check has its Chinese: parts of settings, hel
   for (const code of codes) t.match(quote('x', String(code)).in('zh-CN'), /\p{Script=Han}/u, String(code))
 })
 
-t.test('a browser says its languages, and how much it wants each', async t => {
+t.test('a browser lists its languages, the one it wants most first', async t => {
   const cases: readonly (readonly [string | undefined, string])[] = [
     [undefined, 'en'],
     ['', 'en'],
@@ -83,9 +83,7 @@ t.test('a browser says its languages, and how much it wants each', async t => {
     ['de-DE,de;q=0.9,zh;q=0.2', 'zh-CN'],
     ['de,fr', 'en'],
     ['zh-TW', 'zh-CN'],
-    ['en;q=0.1, ZH-hans;q=0.7', 'zh-CN'],
-    ['zh;q=0, en;q=0.1', 'en'],
-    ['zh;q=x', 'en'],
+    ['fr, ZH-hans;q=0.7, en;q=0.1', 'zh-CN'],
     ['*', 'en'],
     [`${'zh,'.repeat(5000)}<script>`, 'zh-CN'],
   ]

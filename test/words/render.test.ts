@@ -4,7 +4,7 @@ import { callbackKinds } from '../../src/messages/kinds.ts'
 import { createLinkPolicy } from '../../src/messages/links.ts'
 import { sampleMessage, samples } from '../../src/messages/samples.ts'
 import { countSegments } from '../../src/messages/sms-segments.ts'
-import { createRenderCache, Unrenderable } from '../../src/words/render.ts'
+import { Unrenderable } from '../../src/words/render.ts'
 import { webUrl, webUrlWithQuery } from '../fixtures/arbitraries.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
@@ -39,32 +39,7 @@ t.test('the recipients of one callback get each a mail of its own', async t => {
     const rest = to[at] ?? {}
     t.ok(rawOf(apart, messageOf('email', 'plain', { ...content }, rest)).equals(raw))
   }
-  const lines = ['+12025550123', '+12025550124'].map(recipient =>
-    smsOf(renderer, {
-      ...messageOf('sms', 'login-code', {}, { recipient }),
-      content: { params: { code: '1' }, words: 'ours' },
-    }),
-  )
-  t.equal(lines[0], lines[1])
 })
-
-t.test(
-  'what was shared is forgotten when they are done, and with other words or another content not taken',
-  async t => {
-    const shared = createRenderCache<number>()
-    let made = 0
-    const make = () => (made += 1)
-    const [one, other, words] = [{ params: {}, words: 'ours' }, { params: {}, words: 'ours' }, {}] as const
-    t.same([shared(one, words, 'a', make), shared(one, words, 'a', make)], [1, 1])
-    t.equal(shared(one, words, 'b', make), 2)
-    t.equal(shared(one, words, 'a', make), 1, 'recipients of two countries in turn')
-    t.equal(shared(other, words, 'b', make), 3)
-    t.equal(shared(other, {}, 'b', make), 4)
-    t.equal(shared(one, words, 'a', make), 5)
-    await Promise.resolve()
-    t.equal(shared(one, words, 'a', make), 6)
-  },
-)
 
 t.test('the same message is the same bytes, whichever process renders it', async t => {
   for (const sample of samples) {
