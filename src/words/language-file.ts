@@ -31,7 +31,7 @@ export interface LanguageSource {
 
 /** The units that a language may have words for, from the smallest. */
 const DURATION_UNITS = ['second', 'minute', 'hour', 'day'] as const
-export type DurationUnit = (typeof DURATION_UNITS)[number]
+type DurationUnit = (typeof DURATION_UNITS)[number]
 
 const UNIT_MS: Readonly<Record<DurationUnit, number>> = { second: 1000, ...STATED, day: 24 * STATED.hour }
 
@@ -43,7 +43,7 @@ const UNIT_MS: Readonly<Record<DurationUnit, number>> = { second: 1000, ...STATE
  */
 export function toReadableDuration(
   ms: number,
-  has: (unit: DurationUnit) => boolean = () => true,
+  has: (unit: DurationUnit) => boolean,
 ): { readonly n: number; readonly unit: DurationUnit } | null {
   const usual = DURATION_UNITS.indexOf(usualUnit(ms))
   const unit = DURATION_UNITS.slice(0, usual + 1).findLast(has)

@@ -51,21 +51,6 @@ function faultAfter(change: (language: Record<string, Json>) => void): string {
   }
 }
 
-t.test('a language needs only the units that it uses', async t => {
-  t.equal(
-    faultAfter(language => {
-      language['validity'] = { minute: { other: '{{ n }} min' } }
-    }),
-    'none',
-  )
-  t.equal(
-    faultAfter(language => {
-      language['validity'] = {}
-    }),
-    'none',
-  )
-})
-
 t.test('each fault is named by its pointer and its line', async t => {
   const mail = (words: unknown) => (language: Record<string, Json>) => {
     ;(language['mail'] ?? {})['file'] = words

@@ -1,16 +1,12 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { say } from '../../src/language/sentence.ts'
-import { loadCatalog, matchLocale } from '../../src/words/catalog.ts'
+import { matchLocale } from '../../src/words/catalog.ts'
 import type { Renderer, RendererOptions } from '../../src/words/render.ts'
-import { createBrand } from '../../src/words/template-variables.ts'
 import english from '../../src/words/templates/locales/en.json' with { type: 'json' }
 import { until } from '../rigs/until.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
-
-const BUILT_IN = fileURLToPath(new URL('../../src/words/templates/', import.meta.url))
 
 /** A TEMPLATES_DIR with these files, and a renderer on it. */
 async function withTemplates(t: Test, files: Record<string, string>, options: Partial<RendererOptions> = {}) {
@@ -155,6 +151,7 @@ t.test('a broken file is named with line and reason, and the built-in one is use
     ['layout.html', '<p>\n\n{% if code %}', /^layout\.html:3 tag .* not closed/],
     ['layout.html', '{{ code | exec }}', /^layout\.html:1 undefined filter: exec/],
     ['layout.html', '  \n', /^layout\.html: comes out blank/],
+    ['messages/member-alarm.txt', '{{ username }}', /^messages\/member-alarm\.txt: comes out blank/],
     ['layout.html', "a\n{% include '.env' %}", /^layout\.html:2 no template is called \.env/],
     [
       'layout.txt',
@@ -313,19 +310,6 @@ t.test('a language is said in itself, else in one of its script, else in any of 
     ['no_such', 'en', null],
   ] as const)
     t.equal(matchLocale(wanted, available.split(' ')), found, wanted)
-})
-
-t.test('kinds that have no file of their own share a compiled layout', async t => {
-  const dir = t.testdir({ messages: { 'phone-change.txt': '{{ code | upcase }}' } })
-  const { catalog } = loadCatalog(BUILT_IN, dir, createBrand({ name: 'Northwind' }))
-  const layout = catalog.layoutsFor('activation-code', 'en').txt
-  t.equal(catalog.layoutsFor('recovery-code', 'en').txt, layout)
-  t.equal(catalog.layoutsFor('recovery-code', 'es').txt, layout)
-  t.not(catalog.layoutsFor('phone-change', 'en').txt, layout)
-  t.same(
-    ['recovery-code', 'phone-change'].map(kind => catalog.layoutsFor(kind, 'en').isBuiltIn),
-    [true, false],
-  )
 })
 
 t.test(

@@ -9,11 +9,6 @@ import { webUrl, webUrlWithQuery } from '../fixtures/arbitraries.ts'
 import { messageOf, rawOf, readMail, rendererFor, smsOf } from './rendering.ts'
 
 const renderer = rendererFor()
-const unescapeHtml = (html: string) =>
-  html.replace(
-    /&(lt|gt|#34|#39|amp);/g,
-    (_, name: string) => ({ lt: '<', gt: '>', '#34': '"', '#39': "'", amp: '&' })[name] ?? '',
-  )
 const withoutControls = (text: string) =>
   text
     .replace(/[\p{Cc}\u2028\u2029]/gu, '')
@@ -51,11 +46,21 @@ t.test('the same message is the same bytes, whichever process renders it', async
 t.test("validity is said in words, by the language's own plural rules", async t => {
   const said = (locale: string, hour: string) =>
     renderer.viewMail(messageOf('email', 'phone-change', { params: { code: '1', hour }, locale })).text
-  t.match(said('en', '1'), /valid for 1 hour\./)
-  t.match(said('en', '0.5'), /valid for 30 minutes\./)
-  t.match(said('en', '1.5'), /valid for 90 minutes\./)
-  t.match(said('en', '48'), /valid for 2 days\./)
-  t.match(said('en', '0.001'), /valid for 3 seconds\./)
+  for (const [hours, words] of [
+    ['0.001', '3 seconds'],
+    ['0.0165', '59 seconds'],
+    ['0.5', '30 minutes'],
+    ['1', '1 hour'],
+    ['1.5', '90 minutes'],
+    ['3.7', '3 hours'],
+    ['24', '24 hours'],
+    ['36', '36 hours'],
+    ['48', '2 days'],
+    ['71', '71 hours'],
+    ['84', '3 days'],
+    ['720', '30 days'],
+  ] as const)
+    t.match(said('en', hours), `valid for ${words}.`)
   t.match(said('zh-CN', '0.5'), /30 分钟内有效/)
   t.match(said('es', '1'), /durante 1 hora\./)
   t.match(said('ar', '1'), /لمدة ساعة واحدة\./)
@@ -72,32 +77,6 @@ t.test('no validity is promised that the platform did not state', async t => {
       t.notMatch(text, /valid for|works for|内有效|內有效|válido|صالح/, `${kind.name} ${locale}`)
     }
   }
-})
-
-t.test('parameters are escaped in html, literal in text, and never evaluated', async t => {
-  const hostile = `<script>alert(1)</script>&lt;"'{{ brand.name }}{% include '.env' %}{{ 7 | times: 6 }}`
-  for (const kind of mails) {
-    const params = { ...kind.sample.params }
-    for (const key of Object.keys(params)) if (key !== kind.linkParam && key !== 'hour') params[key] = hostile
-    const mail = await readMail(rawOf(renderer, messageOf('email', kind.name, { params, subject: hostile })))
-    t.equal(mail.subject, hostile)
-    t.notMatch(mail.html, /<script>alert/)
-    t.notMatch(mail.html + mail.text, /\b42\b/)
-    if (Object.values(params).includes(hostile)) {
-      t.ok(mail.text.includes(hostile), kind.name)
-      t.ok(
-        mail.html.includes('&lt;script&gt;alert(1)&lt;/script&gt;&amp;lt;&#34;&#39;{{ brand.name }}{%'),
-        kind.name,
-      )
-    }
-  }
-  const plain = await readMail(
-    rawOf(renderer, messageOf('email', 'plain', { plain: hostile, words: 'plain' })),
-  )
-  t.notMatch(plain.html, /<script>alert/)
-  t.ok(plain.text.includes(hostile))
-  t.ok(smsOf(renderer, messageOf('sms', 'login-code', { params: { code: hostile } })).includes(hostile))
-  t.ok(smsOf(renderer, messageOf('sms', 'plain', { plain: hostile, words: 'plain' })).includes(hostile))
 })
 
 t.test('a brand name is printed, not compiled', async t => {
@@ -120,23 +99,6 @@ t.test('any link that passes the policy survives to the byte', async () => {
         rawOf(renderer, messageOf('email', 'file', { params: { download_url: link } })),
       )
       return mail.text.split(/\r?\n/).includes(link)
-    }),
-    { numRuns: 200 },
-  )
-})
-
-t.test('any parameter shows in both parts as it is', async () => {
-  const value = fc
-    .string({ unit: 'grapheme', minLength: 1, maxLength: 100 })
-    .map(withoutControls)
-    .filter(text => text !== '')
-  await fc.assert(
-    fc.asyncProperty(value, async productName => {
-      const mail = await readMail(
-        rawOf(renderer, messageOf('email', 'member-alarm', { params: { productName } })),
-      )
-      const shown = unescapeHtml(mail.html)
-      return mail.text.includes(productName) && shown.includes(`<bdi>${productName}</bdi>`)
     }),
     { numRuns: 200 },
   )
