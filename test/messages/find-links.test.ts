@@ -55,6 +55,7 @@ const LINKS: Readonly<Record<string, readonly [defused: string, found: string]>>
   '登录。evil.com': ['登录。 evil. com', '(http://登录.evil.com) (http://evil.com)'],
   'evil.com|now': ['evil. com|now', '(http://evil.com)'],
   'evil.com$': ['evil. com$', '(http://evil.com)'],
+  'evil.com+x': ['evil. com+x', '(http://evil.com)'],
   'evil.com=x': ['evil. com=x', '(http://evil.com)'],
   'IP:192.0.2.1': ['IP:192. 0. 2. 1', '(http://192.0.2.1)'],
   'evil.com/login@example.com': ['evil. com/login@example.com', '(http://evil.com)'],
@@ -152,6 +153,7 @@ t.test('links in a text without blanks are read as their readers would', async t
   t.same(urls('请访问https://www.example.com。谢谢'), ['https://www.example.com'])
   t.same(urls('https://www.example.com请尽快登录'), ['https://www.example.com'])
   t.same(urls('https://例子.中国/x'), ['https://例子.中国/x'])
+  t.ok(urls('https://例子.中国/-www.example.com').some(url => url.includes('例子')))
   t.ok(
     urls('安全example.com').some(url => url.includes('安全')),
     'a name of its own is one, too',
