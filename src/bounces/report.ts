@@ -14,8 +14,8 @@ export interface BouncedMail {
 
 /** So much of a report is read: what it says stands before the mail that it gives back, or at its head. */
 export const REPORT_OCTETS = 128 * 1024
-/** The most lines of fields that are read of it. A report of a mail server has some hundreds. */
-const REPORT_LINES = 1000
+/** So much of its head is read, and of each part: what they say stands at their beginning. */
+const PART_LENGTH = 64 * 1024
 /** The most parts of one report that are looked at. A report of a mail server has two or three. */
 const MOST_PARTS = 20
 /** The most recipients of one report that are read. Each of our mails has one. */
@@ -25,38 +25,40 @@ const FIELD_LENGTH = 1000
 const ENCODED_LENGTH = 16 * 1024
 
 /** The fields that count. Strangers write all others, in forms that take long to read. */
-const FIELDS: ReadonlySet<string> = new Set([
-  ID_HEADER.toLowerCase(),
-  ...'content-type,content-transfer-encoding,message-id,in-reply-to,to,original-envelope-id'.split(','),
-  ...'original-recipient,final-recipient,action,status,diagnostic-code,feedback-type,original-rcpt-to'.split(
-    ',',
-  ),
-])
+const FIELD = new RegExp(
+  `^(${[
+    ID_HEADER,
+    'content-type|content-transfer-encoding|message-id|in-reply-to|to|original-envelope-id|original-recipient',
+    'final-recipient|action|status|diagnostic-code|feedback-type|original-rcpt-to',
+  ].join('|')})[ \\t]*:([^\\n]*)`,
+  'gim',
+)
+const FOLD = /\r*\n[ \t]+/g
+const EMPTY_LINES = /\n(?:[ \t\r]*\n)+/
 /** Fields by their names in lower case; the first of a name counts. */
 type Fields = ReadonlyMap<string, string>
-const NO_FIELDS: Fields = new Map()
 
 /**
  * Reads the mails of ours that a message reports on: delivery status notifications (RFC 3464) and complaints (RFC 5965). Only what has
  * failed for good counts. A mail of ours itself has arrived. Any other message reports on none, whatever it says: nothing is guessed by words.
  *
- * Anybody may write such a message, so its octets are gone through twice at most: once for its parts, and once for their fields.
+ * Anybody may write such a message, so its octets are gone through a few times at most: once for its parts, then for their fields.
  * @param message as it came, whole or its beginning.
  */
 export function readBounces(message: Uint8Array): readonly BouncedMail[] {
   const text = new TextDecoder().decode(message.subarray(0, REPORT_OCTETS))
-  const lines = { toRead: REPORT_LINES }
-  const head = createFieldReader(text, lines).next() ?? NO_FIELDS
+  const [first = ''] = groupsOf(text)
+  const head = readFields(first)
   const boundary = BOUNDARY.exec(head.get('content-type') ?? '')
   if (boundary === null) return readArrived(head)
-  const parts = partsOf(text, boundary[1] ?? boundary[2] ?? '', lines)
-  const find = (type: RegExp) => parts.find(part => type.test(part.type))?.read()
-  const returned = find(RETURNED)?.next() ?? NO_FIELDS
-  const ids = [returned.get(ID_HEADER.toLowerCase()), returned.get('message-id'), head.get('in-reply-to')]
-  const original = { ids, to: returned.get('to') }
+  const parts = partsOf(text, boundary[1] ?? boundary[2] ?? '')
+  const find = (type: RegExp) => parts.find(part => type.test(part.type))?.groups.map(readFields)
+  const [returned] = find(RETURNED) ?? []
+  const ids = [returned?.get(ID_HEADER.toLowerCase()), returned?.get('message-id'), head.get('in-reply-to')]
+  const original = { ids, to: returned?.get('to') }
   const status = find(STATUS)
   if (status !== undefined) return readStatus(status, original)
-  return readComplaint(find(COMPLAINT)?.next() ?? NO_FIELDS, original)
+  return readComplaint(find(COMPLAINT)?.[0] ?? new Map(), original)
 }
 
 const BOUNDARY = /^multipart\/report\b.*?;\s*boundary\s*=\s*(?:"([^"]+)"|([^\s";]+))/is
@@ -74,30 +76,45 @@ interface Original {
 interface Part {
   /** In lower case. */
   readonly type: string
-  read(): FieldReader
+  readonly groups: readonly string[]
 }
 
 /** Lists the parts of a report. What parts of these have is not looked at: a report says nothing there. */
-function partsOf(text: string, boundary: string, lines: LinesToRead): readonly Part[] {
+function partsOf(text: string, boundary: string): readonly Part[] {
   const delimiter = new RegExp(`\\n--${RegExp.escape(boundary)}(--)?[ \\t]*(?=\\r?\\n|$)`)
   const pieces = text.split(delimiter, 1 + 2 * MOST_PARTS)
   const parts: Part[] = []
   // Each part stands behind the end of its delimiter; what is behind the last delimiter is none.
   for (let at = 1; at < pieces.length && pieces[at] !== '--'; at += 2)
-    parts.push(readPart(pieces[at + 1] ?? '', lines))
+    parts.push(readPart(pieces[at + 1] ?? ''))
   return parts
 }
 
-function readPart(text: string, lines: LinesToRead): Part {
-  const fields = createFieldReader(text, lines)
-  const head = fields.next() ?? NO_FIELDS
+function readPart(text: string): Part {
+  const [first = '', ...groups] = groupsOf(text)
+  const head = readFields(first)
   const type = /^[^\s;(]*/.exec(head.get('content-type')?.toLowerCase() ?? '')?.[0] ?? ''
   const encoding = head.get('content-transfer-encoding')?.toLowerCase() ?? ''
-  const read = () => {
-    const decoded = decode(fields.unread().slice(0, ENCODED_LENGTH), encoding)
-    return decoded === null ? fields : createFieldReader(decoded, lines)
+  const decoded = decode(groups.join('\n\n').slice(0, ENCODED_LENGTH), encoding)
+  return { type, groups: decoded === null ? groups : groupsOf(decoded) }
+}
+
+/** The groups of lines of a text, which empty lines end. */
+function groupsOf(text: string): readonly string[] {
+  return text
+    .slice(0, PART_LENGTH)
+    .replace(/^\s+/, '')
+    .split(EMPTY_LINES, 1 + MOST_RECIPIENTS)
+}
+
+/** Reads the fields of a group that count: names, colons, and values that may go on in the next line. */
+function readFields(group: string): Fields {
+  const fields = new Map<string, string>()
+  for (const [, name = '', value = ''] of group.replace(FOLD, ' ').matchAll(FIELD)) {
+    const key = name.toLowerCase()
+    if (!fields.has(key)) fields.set(key, value.slice(0, FIELD_LENGTH).trim())
   }
-  return { type, read }
+  return fields
 }
 
 /** @returns null: it is not encoded. */
@@ -106,55 +123,8 @@ function decode(text: string, encoding: string): string | null {
   return encoding === 'quoted-printable' ? bytesOf(text.replace(/=\r?\n/g, '')).toString('utf8') : null
 }
 
-/** How many lines of a report may still be read, in all its parts together. */
-interface LinesToRead {
-  toRead: number
-}
-
-/** Reads groups of fields, which empty lines end: names, colons, and values that may go on in the next line. */
-interface FieldReader {
-  /** Reads the fields of the next group that count. @returns undefined: there is no further one. */
-  next(): Fields | undefined
-  /** What has not been read yet. */
-  unread(): string
-}
-
-function createFieldReader(text: string, lines: LinesToRead): FieldReader {
-  const line = /([^:\n]*)(:?)([^\n]*)\n?/y
-  return {
-    next() {
-      const fields = new Map<string, string>()
-      let name = ''
-      let isEmpty = true
-      while (lines.toRead > 0 && line.lastIndex < text.length) {
-        lines.toRead -= 1
-        const [whole, start = '', colon, value = ''] = line.exec(text) as RegExpExecArray
-        if (whole.trim() === '') {
-          if (isEmpty) continue
-          return fields
-        }
-        isEmpty = false
-        if (/^[ \t]/.test(whole)) {
-          const value = fields.get(name) ?? ''
-          if (name !== '' && value.length < FIELD_LENGTH)
-            fields.set(name, `${value} ${whole.trim()}`.trimStart().slice(0, FIELD_LENGTH))
-          continue
-        }
-        const given = colon === '' || start.length > FIELD_LENGTH ? '' : start.trim().toLowerCase()
-        name = FIELDS.has(given) && !fields.has(given) ? given : ''
-        if (name !== '') fields.set(name, value.slice(0, FIELD_LENGTH).trim())
-      }
-      return isEmpty ? undefined : fields
-    },
-    unread: () => text.slice(line.lastIndex),
-  }
-}
-
 /** Reads the groups of fields of a delivery status: one about the mail, and one for each recipient. */
-function readStatus(fields: FieldReader, { ids }: Original): readonly BouncedMail[] {
-  const groups: Fields[] = []
-  for (let group = fields.next(); group !== undefined; group = fields.next())
-    if (groups.push(group) === MOST_RECIPIENTS) break
+function readStatus(groups: readonly Fields[], { ids }: Original): readonly BouncedMail[] {
   const envelopeId = groups.find(each => each.has('original-envelope-id'))?.get('original-envelope-id')
   const id = findId([envelopeId, ...ids])
   if (id === undefined) return []
