@@ -138,7 +138,8 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     }
     signal('SIGSTOP')
     try {
-      t.same([await isReady(), await isReady(), await isReady()], [false, false, false])
+      await until(async () => !(await isReady()), 'it is seen')
+      t.same([await isReady(), await isReady()], [false, false])
     } finally {
       signal('SIGCONT')
     }

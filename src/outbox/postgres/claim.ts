@@ -50,15 +50,7 @@ export function createClaim(
     const { work, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
       beginTransaction(client),
-      dead.length === 0
-        ? NOTHING
-        : runStatement(
-            client,
-            CLAIMED_BY_DEAD,
-            channel,
-            dead.map(({ name }) => name),
-            dead.map(each => each.heartbeats),
-          ),
+      dead.length === 0 ? NOTHING : runStatement(client, CLAIMED_BY_DEAD, channel, JSON.stringify(dead)),
       runStatement(client, LOST, channel, now),
       runStatement(client, OUTLIVED, channel, now),
       givenUp.length === 0 ? NOTHING : runStatement(client, ORPHANS, channel, givenUp),

@@ -2,7 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { pause, repeat } from '../../runtime/retry.ts'
 import { createLeaseTokens } from '../lease-tokens.ts'
 import { type SharedLeases, type StoreLog, StoreUnavailable } from '../outbox.ts'
-import { awaitStatements, type Client, type Connections, runStatement, statement } from './connect.ts'
+import { awaitStatements, type Connections, runStatement, statement } from './connect.ts'
 
 export interface DeadReplica {
   readonly name: string
@@ -72,7 +72,8 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
 
   async function sendHeartbeat(): Promise<void> {
     const at = monotonic()
-    const replicas = await connections.use(client => exchangeHeartbeats(client, options))
+    const { rows } = await connections.use(client => runStatement(client, BEAT, name))
+    options.onDatabaseTime(rows[0]?.['at'] as number, monotonic() - at)
     // The time counts from before the last heartbeat reached the database until after this one did.
     const away = monotonic() - sentAt
     if (away >= limits.sureMs && count > 0) {
@@ -84,7 +85,7 @@ export async function startHeartbeats(options: HeartbeatOptions): Promise<Replic
     if (away > 2 * limits.everyMs) others.forget()
     sentAt = at
     count += 1
-    others.update(replicas, at)
+    others.update(rows as unknown as readonly OtherReplica[], at)
   }
 
   let sending: Promise<void> | undefined
@@ -150,29 +151,18 @@ interface OtherReplica extends DeadReplica {
   readonly hasLeft: boolean
 }
 
-/** Writes that this replica is alive, and reads who else has been. */
-async function exchangeHeartbeats(
-  client: Client,
-  { name, monotonic, onDatabaseTime }: HeartbeatOptions,
-): Promise<readonly OtherReplica[]> {
-  const began = monotonic()
-  const { rows } = await runStatement(client, BEAT, name)
-  onDatabaseTime(rows[0]?.['at'] as number, monotonic() - began)
-  return rows as unknown as readonly OtherReplica[]
-}
-
 /**
- * Selects the names of replicas without a heartbeat since they were seen; these are `$2` and `$3` of the statement around it. Locked,
- * they cannot come back while their claims are taken over: a heartbeat waits for this transaction.
+ * Selects the names of replicas without a heartbeat since they were seen; these are `$2` of the statement around it. Locked, they
+ * cannot come back while their claims are taken over: a heartbeat waits for this transaction.
  */
 export const STILL_DEAD = `SELECT r.name FROM courier_replicas r
-  JOIN unnest($2::text[], $3::bigint[]) AS seen(name, heartbeats)
+  JOIN json_to_recordset($2::json) AS seen(name text, heartbeats bigint)
     ON seen.name = r.name AND seen.heartbeats = r.heartbeats
   ORDER BY r.name FOR SHARE OF r`
 /** Removes replicas an hour after their last heartbeat, long after the last of their leases has run out. */
 export const OLD_REPLICAS = statement`DELETE FROM courier_replicas WHERE seen_at < clock_timestamp() - interval '1 hour'`
 
-/** The other replicas are read as they were before. The row of a replica is there with its first heartbeat. */
+/** Writes that this replica is alive, and reads who else has been. The other replicas are read as they were before. The row of a replica is there with its first heartbeat. */
 const BEAT = statement`WITH sent AS (INSERT INTO courier_replicas AS r (name, heartbeats, seen_at) VALUES ($1, 1, clock_timestamp())
     ON CONFLICT (name) DO UPDATE SET heartbeats = r.heartbeats + 1, seen_at = excluded.seen_at
     RETURNING r.name, (extract(epoch from seen_at) * 1000)::bigint AS at)

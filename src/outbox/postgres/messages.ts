@@ -126,25 +126,15 @@ function idsAndTokens(calls: readonly Takes<'beginAttempt'>[]): readonly (readon
  * the rows is read and written than that takes.
  */
 export async function beginAttempts(client: Client, calls: readonly Takes<'beginAttempt'>[]) {
-  const [, { rows }] = await awaitStatements(
-    beginTransaction(client, false),
-    runStatement(client, ABOUT_TO_BEGIN, ...idsAndTokens(calls)),
-  )
+  const providers = calls.map(({ provider }) => provider ?? null)
+  const begun = beginTransaction(client, false)
+  const noted = runStatement(client, BEGIN_ATTEMPTS, ...idsAndTokens(calls), providers)
+  await commitTransaction(client, begun, noted)
+  const { rows } = await noted
   const byToken = new Map(
-    rows.map(row => [row['lease_token'], row as unknown as { seq: number; state: State; outdated: boolean }]),
+    rows.map(row => [row['lease_token'], row as unknown as { state: State; outdated: boolean }]),
   )
-  const providers = new Map<number, string | null>()
-  const begun = calls.map(({ token, provider }) => {
-    const row = byToken.get(token)
-    const judged = judgeBegin(row)
-    if (row !== undefined && judged === undefined) providers.set(row.seq, provider ?? null)
-    return judged
-  })
-  await commitTransaction(
-    client,
-    runStatement(client, BEGIN_ATTEMPTS, [...providers.keys()], [...providers.values()]),
-  )
-  return begun
+  return calls.map(({ token }) => judgeBegin(byToken.get(token)))
 }
 
 /**
@@ -276,13 +266,15 @@ const REACHED = statement`SELECT asked.recipient_hash FROM unnest($1::text[]) AS
     CROSS JOIN LATERAL (SELECT 1 FROM courier_rows m
       WHERE ${isText(OF_RECIPIENT)} AND m.state || '' = 'sent' AND m.part <> 'live' LIMIT 1) AS any_sent
     UNION ALL SELECT recipient_hash FROM courier_known_numbers WHERE recipient_hash = ANY($2::text[]) AND since < $3 AND expires_at > $4`
-const leased = (columns: string) => `SELECT ${columns} FROM courier_live m
-    JOIN unnest($1::text[], $2::text[]) AS leased(id, token) ON m.id = leased.id AND m.lease_token = leased.token
+const leased = (columns: string, calls = 'unnest($1::text[], $2::text[]) AS leased(id, token)') =>
+  `SELECT ${columns} FROM courier_live m JOIN ${calls} ON m.id = leased.id AND m.lease_token = leased.token
     ORDER BY -m.seq DESC FOR UPDATE OF m`
 const LEASED = statement`${leased(ROW_COLUMNS)}`
-const ABOUT_TO_BEGIN = statement`${leased('m.seq, m.lease_token, m.state, m.outdated')}`
-const BEGIN_ATTEMPTS = statement`UPDATE courier_live m SET begun = true, attempted_by = begun.provider
-    FROM unnest($1::bigint[], $2::text[]) AS begun(seq, provider) WHERE m.seq = begun.seq`
+const BEGUN = 'unnest($1::text[], $2::text[], $3::text[]) AS leased(id, token, provider)'
+const BEGIN_ATTEMPTS = statement`WITH held AS MATERIALIZED (${leased('m.seq, m.lease_token, m.state, m.outdated, leased.provider', BEGUN)}),
+    begun AS (UPDATE courier_live m SET begun = true, attempted_by = held.provider FROM held
+      WHERE m.seq = held.seq AND held.state = 'sending' AND NOT held.outdated)
+    SELECT lease_token, state, outdated FROM held`
 const ENDED_UNDER = statement`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
       WHERE m.id = leased.id AND m.lease_token = leased.token OFFSET 0) AS m`
