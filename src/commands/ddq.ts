@@ -78,12 +78,6 @@ async function tail(
   return 0
 }
 
-/** Characters that a terminal obeys or hides and JSON leaves as they are: U+009B begins a sequence as ESC does, marks turn the reading direction. */
-const FOR_TERMINALS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
-
 function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {
-  const text = stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
-  return text.replace(FOR_TERMINALS, character =>
-    character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  )
+  return stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
 }

@@ -13,8 +13,6 @@ export interface MachineLimits {
   /** The name of the file system that a directory is on, when it does not outlive the container. */
   passingFileSystem(directory: string): string | null
   openFiles(): number | null
-  /** Octets of memory that this process may use. */
-  memory(): number | null
   /** Permission bits of a file. */
   mode(path: string): number | null
 }
@@ -27,11 +25,6 @@ export function createMachineLimits(): MachineLimits {
     },
     passingFileSystem,
     openFiles: openFileLimit,
-    memory() {
-      const most = process.constrainedMemory()
-      // Without a limit this is 0, or more than the machine has.
-      return most === 0 || most > 2 ** 50 ? null : most
-    },
     mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
   }
 }
@@ -43,10 +36,8 @@ const PER_MESSAGE = 1000
 const LEAST_FREE = 50 * MB
 /** Each connection takes one file, of callers and to providers. */
 const ENOUGH_FILES = 4096
-/** Octets that the process takes during a burst. */
-const ENOUGH_MEMORY = 200 * MB
 
-/** Disk, open files, memory, and who can read the settings. */
+/** Disk, open files, and who can read the settings. */
 export function checkMachine(
   config: Config,
   dotenvPath: string,
@@ -56,7 +47,6 @@ export function checkMachine(
     checkDisk(config, machine),
     checkFileSystem(config, machine),
     checkOpenFiles(machine),
-    checkMemory(machine),
     checkDotenv(dotenvPath, machine),
   ].filter(each => each !== null)
 }
@@ -109,15 +99,6 @@ function checkOpenFiles(machine: MachineLimits): CheckResult | null {
     say('raise it to {enough} or more (ulimits in compose, LimitNOFILE in systemd)', {
       enough: ENOUGH_FILES,
     }),
-  )
-}
-
-function checkMemory(machine: MachineLimits): CheckResult | null {
-  const most = machine.memory()
-  if (most === null || most >= ENOUGH_MEMORY) return null
-  return checksOf('memory').warn(
-    say('{size} are allowed, and a burst of callbacks takes more', { size: formatSize(most) }),
-    'allow it 256 MB',
   )
 }
 

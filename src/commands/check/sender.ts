@@ -23,10 +23,7 @@ export async function checkSender(config: Config, resolveTxt: ResolveTxt): Promi
         'set MAIL_FROM to an address of your own domain',
       ),
     ]
-  return await Promise.all([
-    checkSpf(bounce, resolveTxt),
-    checkDmarc({ from, bounce, signer: config.DKIM_NAME?.domain }, resolveTxt),
-  ])
+  return await Promise.all([checkSpf(bounce, resolveTxt), checkDmarc(from, resolveTxt)])
 }
 
 const spf = checksOf('SPF')
@@ -55,46 +52,21 @@ async function checkSpf(domain: string, resolveTxt: ResolveTxt): Promise<CheckRe
   return spf.ok(say('{domain} names who may send: {record}', { domain, record: record.slice(0, 120) }))
 }
 
-interface Domains {
-  readonly from: string
-  readonly bounce: string
-  /** Whom the DKIM signature is of. */
-  readonly signer: string | undefined
-}
-
-async function checkDmarc(domains: Domains, resolveTxt: ResolveTxt): Promise<CheckResult> {
-  for (const domain of parentDomains(domains.from)) {
+async function checkDmarc(from: string, resolveTxt: ResolveTxt): Promise<CheckResult> {
+  for (const domain of parentDomains(from)) {
     const answer = await readTxt(resolveTxt, `_dmarc.${domain}`)
     if ('why' in answer) return warnLookupFailed(dmarc, `_dmarc.${domain}`, answer.why)
     const record = answer.records.find(text => /^v=DMARC1 *;/i.test(text))
-    if (record !== undefined) return checkPolicy(record, domain, domains)
+    const policy = /; *p *= *(\w+)/i.exec(record ?? '')?.[1] ?? 'none'
+    if (record !== undefined) return dmarc.ok(say('{domain} has p={policy}', { domain, policy }))
   }
   return dmarc.warn(
-    say('{from} has no DMARC record, which large mailbox providers ask for', { from: domains.from }),
+    say('{from} has no DMARC record, which large mailbox providers ask for', { from }),
     say(
       'publish a TXT record under _dmarc.{from}: v=DMARC1; p=none; rua=mailto:… and tighten it once the reports are clean',
-      { from: domains.from },
+      { from },
     ),
   )
-}
-
-function checkPolicy(record: string, domain: string, { from, bounce, signer }: Domains): CheckResult {
-  const policy = /; *p *= *(\w+)/i.exec(record)?.[1] ?? 'none'
-  const what = say('{domain} has p={policy}', { domain, policy })
-  // DMARC passes with SPF or DKIM of the domain that readers see.
-  const isPassed = [bounce, signer].some(each => each !== undefined && isAligned(each, domain, from))
-  if (isPassed) return dmarc.ok(what)
-  return dmarc.ok(
-    what,
-    say(
-      'the bounce address is of {bounce}, so only a DKIM signature of {from} passes: let your mail server sign, or set DKIM_NAME',
-      { bounce, from },
-    ),
-  )
-}
-
-function isAligned(domain: string, policyDomain: string, from: string): boolean {
-  return domain === policyDomain || domain.endsWith(`.${policyDomain}`) || from.endsWith(`.${domain}`)
 }
 
 /** A domain and those above it, but no top-level domain. */

@@ -17,7 +17,6 @@ export function linesOf(findings: readonly CheckResult[]): readonly string[] {
 export const plenty: MachineLimits = {
   freeBytes: () => 50_000_000_000,
   openFiles: () => 1_048_576,
-  memory: () => null,
   mode: () => null,
   passingFileSystem: () => null,
 }
