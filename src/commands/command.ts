@@ -19,16 +19,14 @@ export interface Io {
 /** Carries out a command. @returns 0 for success, 1 for failure. @throws UsageError, ConfigError: `runCommand` prints either. */
 export type Command = (argv: readonly string[], io: Io) => Promise<number>
 
-/** A wrong command line: what is wrong, and with which option. */
+/** A wrong command line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly sentence: Sentence
-  readonly option: string | undefined
 
-  constructor(sentence: Sentence, option?: string) {
+  constructor(sentence: Sentence) {
     super(String(sentence))
     this.sentence = sentence
-    this.option = option
   }
 }
 
@@ -81,6 +79,5 @@ function misused(
     options[name]?.type === 'boolean'
       ? say('{option} takes no value', { option })
       : say('{option} needs its value behind it', { option }),
-    name,
   )
 }

@@ -20,7 +20,7 @@ export const ddq: Command = async ([what, ...argv], io) => {
     count: { type: 'string' },
   })
   const count = values.count === undefined ? Number.POSITIVE_INFINITY : Number(values.count)
-  if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'), 'count')
+  if (!(count >= 1)) throw new UsageError(say('--count must be 1 or more'))
   return tail(io, values.topic, values.product, count)
 }
 

@@ -26,7 +26,7 @@ function readDay(option: string, text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const day = new Date(`${text}T00:00:00`)
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(day.getTime())) return day
-  throw new UsageError(say('--{option} must be a day such as 2026-11-21', { option }), option)
+  throw new UsageError(say('--{option} must be a day such as 2026-11-21', { option }))
 }
 
 /** A day has 23 or 25 hours where the clocks change. */

@@ -26,7 +26,7 @@ export function helpText(text: string, kinds = ''): Sentence {
 }
 
 /** How a command is written: `callback-courier urls [OPTIONS]`. */
-function formatSynopsis(name: Documented): string {
+export function formatSynopsis(name: Documented): string {
   return `callback-courier ${name} ${helpOf[name].takes}`.trimEnd()
 }
 
@@ -36,16 +36,6 @@ export function formatHelp(name: Documented, language: ReaderLanguage): string {
   const parts = about.map(each => indent(fillLines(helpText(each).in(language), WIDTH), 2))
   const rows = Object.keys(options).length === 0 ? [] : [formatOptions(options, language)]
   return [`${formatSynopsis(name)}\n`, ...parts, ...rows].join('\n')
-}
-
-/** What a faulty command line is shown: the row of its option, or how the command is written. */
-export function formatHint(name: Documented, option: string | undefined, language: ReaderLanguage): string {
-  const options = Object.entries(helpOf[name].options).filter(
-    ([head]) => head.split(' ')[0] === `--${option}`,
-  )
-  return options.length === 0
-    ? `  ${formatSynopsis(name)}\n`
-    : formatOptions(Object.fromEntries(options), language)
 }
 
 function formatOptions(options: Help['options'], language: ReaderLanguage): string {

@@ -1,14 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { type Config, loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
 import { say } from '../language/sentence.ts'
 import type { OutgoingSms } from '../messages/message.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { SmsTemplates } from '../providers/sms-templates.ts'
-import { openRenderer } from '../service/factories.ts'
-import { listSampleSms, withProviders } from '../service/sample-sms.ts'
+import { listSampleSms, type Opened, withProviders } from '../service/sample-sms.ts'
 import { writePreviews } from '../words/preview.ts'
 import { checkTemplates } from './check/settings.ts'
 import { formatAsText } from './check.ts'
@@ -20,13 +18,12 @@ export const preview: Command = async (argv, io) => {
     locale: { type: 'string', multiple: true },
   })
   const { out, locale } = values
-  if (out === undefined)
-    throw new UsageError(say('{option} needs its value behind it', { option: '--out' }), 'out')
+  if (out === undefined) throw new UsageError(say('{option} needs its value behind it', { option: '--out' }))
   const config = loadConfig(io)
   // What is longer than allowed is to be seen here, not refused.
   const unlimited = { ...config, SMS_MAX_SEGMENTS: Number.POSITIVE_INFINITY }
-  const renderer = openRenderer(unlimited, pino({ level: 'silent' }))
-  try {
+  return await withProviders(unlimited, async opened => {
+    const { renderer } = opened
     const unknown = (locale ?? []).filter(tag => !renderer.locales.includes(tag))
     if (unknown.length > 0)
       throw new UsageError(
@@ -34,30 +31,25 @@ export const preview: Command = async (argv, io) => {
           unknown: unknown.join(', '),
           known: renderer.locales.join(', '),
         }),
-        'locale',
       )
     await writePreviews(renderer, out, locale)
     writeLine(io, 'stdout', say('look at {index}', { index: out }))
-    if (config.SMS_TOKEN !== undefined) await writeCarriers(unlimited, out)
+    if (config.SMS_TOKEN !== undefined) await writeCarriers(unlimited, opened, out)
     const results = checkTemplates(renderer, config)
     if (results.some(({ is }) => is !== 'ok'))
       io.stdout.write(formatAsText(results, languageOfTerminal(io.env)))
     return results.some(({ is }) => is === 'fail') ? 1 : 0
-  } finally {
-    renderer.close()
-  }
+  })
 }
 
-/** Writes the SMS of each kind as each carrier would send it, in China and abroad. @throws ConfigError when the templates cannot be used */
-async function writeCarriers(config: Config, out: string): Promise<void> {
-  const lines = await withProviders(config, opened =>
-    (['CN', 'US'] as const).flatMap(country =>
-      listSampleSms(config, opened, country).flatMap(({ sample, outgoing, carriers }) =>
-        carriers.map(provider => {
-          const said = whatIsSent(provider, outgoing, opened.templates)
-          return `${country === 'CN' ? 'CN' : 'abroad'}  ${sample.name}  ${provider.name}  ${said}`
-        }),
-      ),
+/** Writes the SMS of each kind as each carrier would send it, in China and abroad. */
+async function writeCarriers(config: Config, opened: Opened, out: string): Promise<void> {
+  const lines = (['CN', 'US'] as const).flatMap(country =>
+    listSampleSms(config, opened, country).flatMap(({ sample, outgoing, carriers }) =>
+      carriers.map(provider => {
+        const said = whatIsSent(provider, outgoing, opened.templates)
+        return `${country === 'CN' ? 'CN' : 'abroad'}  ${sample.name}  ${provider.name}  ${said}`
+      }),
     ),
   )
   await writeFile(join(out, 'sms-carriers.txt'), `${lines.join('\n')}\n`)

@@ -5,7 +5,7 @@ import { type ReaderLanguage, say, wordsOf } from '../language/sentence.ts'
 import { build, formatBuild } from '../runtime/build.ts'
 import { fillLines, forTerminal, showLocalTimes } from '../runtime/terminal.ts'
 import { type Command, failWith, type Io, UsageError, writeLine } from './command.ts'
-import { formatHelp, formatHint, helpOf, helpText } from './help.ts'
+import { formatHelp, formatSynopsis, helpOf, helpText } from './help.ts'
 
 type CommandName = keyof typeof helpOf
 export const commandNames = Object.keys(helpOf) as readonly CommandName[]
@@ -84,9 +84,8 @@ export async function runCommand(argv: readonly string[], given: Io): Promise<nu
     return await command(rest, io)
   } catch (error) {
     if (error instanceof UsageError) {
-      const { sentence, option } = error
-      const hint = formatHint(name as CommandName, option, language)
-      io.stderr.write(`callback-courier ${name}: ${sentence.in(language)}\n\n${hint}\n`)
+      const said = `callback-courier ${name}: ${error.sentence.in(language)}`
+      io.stderr.write(`${said}\n\n  ${formatSynopsis(name as CommandName)}\n\n`)
       writeLine(io, 'stderr', say('“callback-courier {name} --help” says more.', { name }))
       return 2
     }

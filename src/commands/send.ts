@@ -108,12 +108,11 @@ function formatAnswer(answer: CallbackAnswer): Sentence {
 
 /** Builds the callback's body: a sample of the kind, with the values of the options in place of its own. */
 function buildBody(channel: 'email' | 'sms', known: CallbackKind | undefined, options: BodyOptions): object {
-  if (options.to === undefined) throw new UsageError(say('--to is missing'), 'to')
+  if (options.to === undefined) throw new UsageError(say('--to is missing'))
   const { plain, subject, plugin, 'area-code': area } = options
   if (known === undefined && plain === undefined)
     throw new UsageError(
       say('type {type} is not known: name another, or give its text with --plain', { type: options.type }),
-      'type',
     )
   const params = {
     type: known?.type ?? options.type,
@@ -158,6 +157,6 @@ export function markValue(name: string, value: string, mark: string): string {
 
 function parseParam(text: string): readonly [string, string] {
   const at = text.indexOf('=')
-  if (at < 1) throw new UsageError(say('--param {text}: write it as KEY=VALUE', { text }), 'param')
+  if (at < 1) throw new UsageError(say('--param {text}: write it as KEY=VALUE', { text }))
   return [text.slice(0, at), text.slice(at + 1)]
 }

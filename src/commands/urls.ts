@@ -11,7 +11,7 @@ export const urls: Command = async (argv, io) => {
   const { values } = readArguments(argv, { base: { type: 'string' }, json: { type: 'boolean' } })
   const named = values.base === undefined ? { value: undefined } : readPublicUrl(values.base)
   if ('fault' in named)
-    throw new UsageError(say('--base must be an https address such as https://courier.example.com'), 'base')
+    throw new UsageError(say('--base must be an https address such as https://courier.example.com'))
   const config = loadConfig(io)
   const base = named.value ?? config.PUBLIC_URL
   if (base === undefined)

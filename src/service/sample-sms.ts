@@ -13,16 +13,19 @@ import type { Renderer } from '../words/render.ts'
 import { openRenderer, openSmsTemplates } from './factories.ts'
 
 /** What turns a message into what a carrier sends. */
-interface Opened {
+interface Rendering {
   readonly renderer: Pick<Renderer, 'render'>
   readonly providers: readonly Provider[]
 }
 
+/** The same with all that is open. */
+export interface Opened extends Rendering {
+  readonly renderer: Renderer
+  readonly templates: SmsTemplates
+}
+
 /** Opens words, templates and providers for as long as they are looked at; nothing is connected to. @throws ConfigError */
-export async function withProviders<T>(
-  config: Config,
-  use: (opened: Opened & { readonly templates: SmsTemplates }) => T | Promise<T>,
-): Promise<T> {
+export async function withProviders<T>(config: Config, use: (opened: Opened) => T | Promise<T>): Promise<T> {
   const silent = pino({ level: 'silent' })
   const templates = await openSmsTemplates(config, silent)
   const renderer = openRenderer(config, silent)
@@ -40,7 +43,7 @@ export async function withProviders<T>(
  * Each kind of SMS as it would go out, with the carriers of its route in the order in which they are asked.
  * @param country to which it would go; `*`: one that no route names.
  */
-export function listSampleSms(config: Config, { renderer, providers }: Opened, country: string) {
+export function listSampleSms(config: Config, { renderer, providers }: Rendering, country: string) {
   const all = providers.filter(({ channel }) => channel === 'sms')
   const named = config.SMS_ROUTES && (routeOf(config.SMS_ROUTES, country) ?? [])
   const carriers = named?.flatMap(name => all.filter(each => each.name === name)) ?? all
@@ -58,7 +61,7 @@ export function listSampleSms(config: Config, { renderer, providers }: Opened, c
  * Names the kinds of codes that no carrier of their route can send, by country: such an SMS would wait until it expires.
  * @param only looks at this kind alone.
  */
-export function findUnsendable(config: Config, opened: Opened, only?: string): readonly Sentence[] {
+export function findUnsendable(config: Config, opened: Rendering, only?: string): readonly Sentence[] {
   const { DEFAULT_AREA_CODE: area = '', SMS_ROUTES: routes, SMS_COUNTRIES: listed } = config
   const allowed = listed ?? [countryOfAreaCode(area) ?? []].flat()
   const countries = allowed === '*' ? new Set(['CN', ...(routes?.keys() ?? []), '*']) : allowed

@@ -54,7 +54,7 @@ t.test('one command says what became of a recipient’s messages', async t => {
   for (const wrong of ['yesterday', '2026-13-01', '21.11.2026'])
     t.match(await command(['find', 'ann@example.com', '--since', wrong], env), {
       code: 2,
-      err: /--since must be a day such as 2026-11-21\n\n {2}--since DAY {2}only/,
+      err: /--since must be a day such as 2026-11-21\n\n {2}callback-courier find/,
     })
 
   const there = { ...env, TZ: 'Asia/Shanghai' }

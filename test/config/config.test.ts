@@ -196,15 +196,6 @@ t.test('the examples and the pages of settings say what the code says', async t 
   }
 })
 
-t.test('every default is a right value, which no start proves again', async t => {
-  const config = load(enough)
-  for (const name of settingNames) {
-    const text = settingOf(name)?.default
-    if (text === undefined || name in enough) continue
-    t.same(load({ ...enough, [name]: String(text) })[name], config[name], name)
-  }
-})
-
 t.test('every example is a right value', async t => {
   for (const name of settingNames) {
     const { example = settingOf(name)?.default } = settingOf(name) ?? {}

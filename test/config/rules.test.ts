@@ -329,31 +329,22 @@ t.test('a name that nobody reads is said, with the one that was probably meant',
 })
 
 t.test('a name that 1.1.0 still read stops the start, and the new one is said', async t => {
-  for (const [old, now] of [
-    ['ADMIN_TOKEN', 'ADMIN_TOKENS'],
-    ['METRICS_TOKEN', 'ADMIN_TOKENS'],
-    ['STATUS_TOKEN_FILE', 'ADMIN_TOKENS'],
-    ['EMAIL_CALLBACK_KEY', 'CALLBACK_KEYS'],
-    ['SMS_CALLBACK_KEY_PREVIOUS', 'CALLBACK_KEYS'],
-    ['QUOTA_RECIPIENT_PER_10_MINUTES', 'QUOTAS'],
-    ['QUOTA_ALARM_RECIPIENT_PER_HOUR', 'QUOTAS'],
-    ['QUOTA_SMS_COST_PER_DAY', 'QUOTAS'],
-    ['QUOTA_EMAIL_PER_DAY', 'QUOTAS'],
-    ['EMAIL_WORDS', 'PLATFORM_WORDS'],
-    ['SMS_WORDS', 'PLATFORM_WORDS'],
-    ['TWILIO_API_KEY_SID', 'TWILIO_API_KEY'],
-    ['TWILIO_API_KEY_SECRET', 'TWILIO_API_KEY'],
-    ['TWILIO_MESSAGING_SERVICE_SID', 'TWILIO_FROM'],
-    ['DKIM_SELECTOR', 'DKIM_NAME'],
-    ['DKIM_DOMAIN', 'DKIM_NAME'],
-    ...['HOST', 'PORT', 'TLS', 'AUTH_PATH', 'SUBSCRIBE_PATH', 'HEARTBEAT', 'ANY_PRODUCT'].map(old => [
-      `DDQ_${old}`,
-      'DDQ_URL',
-    ]),
-  ])
-    t.match(faultsIn({ ...enough, [String(old)]: 'x' }), [
-      new RegExp(`^${old} is not read any more: put its value into ${now} \\(.*settings ${now}`),
-    ])
+  for (const [now, ...former] of [
+    ['ADMIN_TOKENS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'STATUS_TOKEN_FILE'],
+    ['CALLBACK_KEYS', 'EMAIL_CALLBACK_KEY', 'SMS_CALLBACK_KEY_PREVIOUS'],
+    ['QUOTAS', 'QUOTA_RECIPIENT_PER_10_MINUTES', 'QUOTA_ALARM_RECIPIENT_PER_HOUR'],
+    ['QUOTAS', 'QUOTA_SMS_COST_PER_DAY', 'QUOTA_EMAIL_PER_DAY'],
+    ['PLATFORM_WORDS', 'EMAIL_WORDS', 'SMS_WORDS'],
+    ['TWILIO_API_KEY', 'TWILIO_API_KEY_SID', 'TWILIO_API_KEY_SECRET'],
+    ['TWILIO_FROM', 'TWILIO_MESSAGING_SERVICE_SID'],
+    ['DKIM_NAME', 'DKIM_SELECTOR', 'DKIM_DOMAIN'],
+    ['DDQ_URL', 'DDQ_HOST', 'DDQ_PORT', 'DDQ_TLS', 'DDQ_AUTH_PATH', 'DDQ_SUBSCRIBE_PATH'],
+    ['DDQ_URL', 'DDQ_HEARTBEAT', 'DDQ_ANY_PRODUCT'],
+  ] as const)
+    for (const old of former)
+      t.match(faultsIn({ ...enough, [old]: 'x' }), [
+        new RegExp(`^${old} is not read any more: put its value into ${now} \\(.*settings ${now}`),
+      ])
   t.same(faultsIn({ ...enough, ADMIN_TOKEN: ' ', DDQ_QUEUE: 'x', QUOTA_OF_SOMEBODY: 'x' }), [])
 })
 
