@@ -3,6 +3,7 @@ import { checkServerIdentity } from 'node:tls'
 import { Agent, request } from 'undici'
 import { type Sentence, type Words, wordsOf } from '../language/sentence.ts'
 import { isCertificateError } from '../providers/diagnosis.ts'
+import { objectOf, parseJson } from '../runtime/json-object.ts'
 
 export interface ChannelCredentials {
   readonly corpId: string
@@ -133,16 +134,11 @@ function signUrl(url: string, credentials: ChannelCredentials, at: number): URL 
 }
 
 function readAnswer(text: string): { errCode: number | null; errMsg: string; body: string } {
-  const body = text.slice(0, 2000)
-  try {
-    const { err_code, err_msg } = JSON.parse(text) as Record<string, unknown>
-    return {
-      errCode: typeof err_code === 'number' && Number.isInteger(err_code) ? err_code : null,
-      errMsg: typeof err_msg === 'string' ? err_msg : '',
-      body,
-    }
-  } catch {
-    return { errCode: null, errMsg: '', body }
+  const { err_code: code, err_msg: message } = objectOf(parseJson(text)) ?? {}
+  return {
+    errCode: Number.isInteger(code) ? Number(code) : null,
+    errMsg: typeof message === 'string' ? message : '',
+    body: text.slice(0, 2000),
   }
 }
 

@@ -1,5 +1,5 @@
 import { ConfigError, loadSomeSettings } from '../config/config.ts'
-import { type SettingName, settingNames } from '../config/settings.ts'
+import { settingNames } from '../config/settings.ts'
 import { createDdqClient } from '../devices/ddq-client.ts'
 import { type DdqMessage, topicFor } from '../devices/message.ts'
 import { quote, type Sentence, say, tell, withRemedy } from '../language/sentence.ts'
@@ -24,8 +24,7 @@ export const ddq: Command = async ([what, ...argv], io) => {
   return tail(io, values.topic, values.product, count)
 }
 
-type Needed = Extract<SettingName, `DDQ_${string}` | 'TLS_CA_FILE'>
-const NAMES = settingNames.filter((name): name is Needed => /^(?:DDQ_|TLS_CA_FILE$)/.test(name))
+const NAMES = settingNames.filter(name => /^(?:DDQ_|TLS_CA_FILE$)/.test(name))
 const NEEDED = ['DDQ_URL', 'DDQ_AUTH_URL', 'DDQ_APP_ID', 'DDQ_APP_SECRET'] as const
 
 async function tail(

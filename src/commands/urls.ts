@@ -1,10 +1,9 @@
 import { loadConfig } from '../config/config.ts'
 import { languageOfTerminal } from '../language/choose.ts'
-import { type ReaderLanguage, say } from '../language/sentence.ts'
-import type { CallbackUrl, ReportUrl } from '../service/callback-urls.ts'
+import { say } from '../language/sentence.ts'
 import { bounceUrl, callbackUrls, reportUrls } from '../service/callback-urls.ts'
 import { readPublicUrl } from '../settings/urls.ts'
-import { type Command, failWith, readArguments, UsageError } from './command.ts'
+import { type Command, failWith, readArguments, UsageError, writeLine } from './command.ts'
 import { fingerprint } from './token.ts'
 
 export const urls: Command = async (argv, io) => {
@@ -24,51 +23,31 @@ export const urls: Command = async (argv, io) => {
   const entries = callbackUrls(config, base)
   const reports = await reportUrls(config, base)
   const bounces = bounceUrl(config, base)
+  if (values.json === true) {
+    const shown = entries.map(({ channel, url, setting }) => ({ channel, url, tokenSetting: setting }))
+    const all = [...shown, ...reports, ...(bounces === null ? [] : [{ bounces }])]
+    io.stdout.write(`${JSON.stringify(all, null, 2)}\n`)
+    return 0
+  }
   const language = languageOfTerminal(io.env)
-  io.stdout.write(
-    values.json === true
-      ? asJson(entries, reports, bounces)
-      : asText(entries, reports, language) + (bounces === null ? '' : bounceText(bounces, language)),
-  )
-  return 0
-}
-
-function asJson(
-  entries: readonly CallbackUrl[],
-  reports: readonly ReportUrl[],
-  bounces: string | null,
-): string {
-  const shown = entries.map(({ channel, url, setting }) => ({ channel, url, tokenSetting: setting }))
-  return `${JSON.stringify([...shown, ...reports, ...(bounces === null ? [] : [{ bounces }])], null, 2)}\n`
-}
-
-/** Postfix keeps the mail and tries again when the command ends with 75 (EX_TEMPFAIL). */
-function bounceText(url: string, language: ReaderLanguage): string {
-  const title = say(
-    'Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL',
-  )
-  return `
-${title.in(language)}
-  URL      ${url}
-  Postfix  ${say('in /etc/aliases, for the address of MAIL_BOUNCE_TO:').in(language)}
-           bounces: "|curl -sf -m 30 --data-binary @- ${url} || exit 75"
-`
-}
-
-function asText(
-  entries: readonly CallbackUrl[],
-  reports: readonly ReportUrl[],
-  language: ReaderLanguage,
-): string {
-  const parts = entries.map(({ channel, url, setting, token }) => {
-    const title = say(channel === 'email' ? 'E-mail' : 'SMS').in(language)
+  for (const { channel, url, setting, token } of entries) {
     const value = say('the value of {setting} ({fingerprint})', { setting, fingerprint: fingerprint(token) })
-    return `${title}\n  URL    ${url}\n  Token  ${value.in(language)}\n`
-  })
-  const next = say('Paste both into the platform’s console, press “validate”, then save.')
-  const carriers = reports.map(({ carrier, url }) => {
+    writeLine(io, 'stdout', say(channel === 'email' ? 'E-mail' : 'SMS'))
+    io.stdout.write(`  URL    ${url}\n  Token  ${value.in(language)}\n\n`)
+  }
+  writeLine(io, 'stdout', say('Paste both into the platform’s console, press “validate”, then save.'))
+  for (const { carrier, url } of reports) {
     const what = say('Delivery reports of {carrier}: enter this URL in its console', { carrier })
-    return `\n${what.in(language)}\n  URL    ${url}\n`
-  })
-  return `${parts.join('\n')}\n${next.in(language)}\n${carriers.join('')}`
+    io.stdout.write(`\n${what.in(language)}\n  URL    ${url}\n`)
+  }
+  if (bounces !== null) {
+    const title = say(
+      'Mails that came back: let your mail server hand them over; docs/bounces.md says how, and about BOUNCE_IMAP_URL',
+    )
+    const place = say('in /etc/aliases, for the address of MAIL_BOUNCE_TO:')
+    io.stdout.write(`\n${title.in(language)}\n  URL      ${bounces}\n  Postfix  ${place.in(language)}\n`)
+    // Postfix keeps the mail and tries again when the command ends with 75 (EX_TEMPFAIL).
+    io.stdout.write(`           bounces: "|curl -sf -m 30 --data-binary @- ${bounces} || exit 75"\n`)
+  }
+  return 0
 }

@@ -94,18 +94,13 @@ export function envSchemaOptions(config: Config) {
  * Reads only some settings, for a tool that needs no service around it: what the others lack is not its business.
  * @throws ConfigError with what is wrong with those.
  */
-export function loadSomeSettings<K extends SettingName>(
-  sources: SettingSources,
-  names: readonly K[],
-): { readonly [N in K]: Partly[N] } {
+export function loadSomeSettings(sources: SettingSources, names: readonly SettingName[]): Partly {
   const merged = mergeSources(sources)
-  const wanted = new Set<string>(names)
-  const given = Object.fromEntries(Object.entries(merged.given).filter(([name]) => wanted.has(name)))
-  const read = validate(given)
-  const ofWanted = (faults: readonly SettingFault[]) => faults.filter(({ name }) => wanted.has(String(name)))
-  const faults = [...ofWanted(merged.faults), ...ofWanted(read.faults).map(merged.asGiven)]
+  const read = validate(merged.given)
+  const ofNamed = ({ name }: SettingFault) => names.includes(name as SettingName)
+  const faults = [...merged.faults.filter(ofNamed), ...read.faults.filter(ofNamed).map(merged.asGiven)]
   if (faults.length > 0) throw new ConfigError(faults)
-  return Object.fromEntries(names.map(name => [name, read.values[name]])) as { readonly [N in K]: Partly[N] }
+  return Object.fromEntries(names.map(name => [name, read.values[name]])) as Partly
 }
 
 function without<T extends object>(from: T, names: ReadonlySet<string>): T {
