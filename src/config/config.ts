@@ -100,7 +100,7 @@ export function loadSomeSettings(sources: SettingSources, names: readonly Settin
   const ofNamed = ({ name }: SettingFault) => names.includes(name as SettingName)
   const faults = [...merged.faults.filter(ofNamed), ...read.faults.filter(ofNamed).map(merged.asGiven)]
   if (faults.length > 0) throw new ConfigError(faults)
-  return Object.fromEntries(names.map(name => [name, read.values[name]])) as Partly
+  return Object.fromEntries(names.map(name => [name, read.values[name]]))
 }
 
 function without<T extends object>(from: T, names: ReadonlySet<string>): T {

@@ -1,4 +1,9 @@
-import { createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import { callbackify } from 'node:util'
+import { SMTPServer, type SMTPServerSession } from 'smtp-server'
 import { createTwilioStandIn } from '../../sandbox/carriers/twilio.ts'
 import { CODE } from '../faults/callbacks.ts'
 import type { Arrival } from '../faults/checker.ts'
@@ -17,20 +22,23 @@ export interface Sinks {
  */
 export async function startSinks(delayMs: () => number): Promise<Sinks> {
   const arrivals: Arrival[] = []
-  const sockets = new Set<Socket>()
-  const server = createServer({ noDelay: true }, socket => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
-    const accept = (mail: Arrival) => {
-      arrivals.push(mail)
-      return delayMs()
-    }
-    serve(socket, accept)
+  const server = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    closeTimeout: 100,
+    // A message counts with its dot.
+    onData: callbackify(async (stream: Readable, { envelope }: SMTPServerSession): Promise<void> => {
+      const mail = await text(stream)
+      const id = /^Message-ID: <(\w+)@/im.exec(mail)?.[1]
+      const to = envelope.rcptTo[0]?.address ?? ''
+      arrivals.push({ channel: 'email', to, code: CODE.exec(mail)?.[0] ?? '', id, at: Date.now() })
+      await pause(delayMs())
+    }),
   })
-  const smtpPort = await new Promise<number>(resolve => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
-  })
+  // Clients that are killed reset their connections.
+  server.on('error', () => {})
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port: smtpPort } = server.server.address() as AddressInfo
   const twilio = createTwilioStandIn({
     accountSid: ACCOUNT_SID,
     authToken: AUTH_TOKEN,
@@ -45,43 +53,8 @@ export async function startSinks(delayMs: () => number): Promise<Sinks> {
     twilioUrl: `http://127.0.0.1:${port}`,
     arrivals,
     async close() {
-      for (const socket of sockets) socket.destroy()
-      await new Promise(resolve => server.close(resolve))
+      await new Promise<void>(resolve => server.close(resolve))
       await twilio.close()
     },
   }
-}
-
-const END = '\r\n.\r\n'
-
-/** Just what a client that does everything right needs. A message counts with its dot. */
-function serve(socket: Socket, accept: (mail: Arrival) => number): void {
-  let held = ''
-  let to = ''
-  let inMessage = false
-  socket.write('220 sink ESMTP\r\n')
-  socket.on('data', chunk => {
-    held += chunk.toString('latin1')
-    for (;;) {
-      const end = held.indexOf(inMessage ? END : '\r\n')
-      if (end < 0) return
-      const text = held.slice(0, end)
-      held = held.slice(end + (inMessage ? END.length : 2))
-      if (inMessage) {
-        inMessage = false
-        const id = /^Message-ID: <(\w+)@/im.exec(text)?.[1]
-        const wait = accept({ channel: 'email', to, code: CODE.exec(text)?.[0] ?? '', id, at: Date.now() })
-        setTimeout(() => socket.write('250 2.0.0 ok\r\n'), wait)
-        continue
-      }
-      const verb = text.slice(0, 4).toUpperCase()
-      if (verb === 'RCPT') to = /<(.*?)>/.exec(text)?.[1] ?? ''
-      if (verb === 'DATA') inMessage = true
-      if (verb === 'QUIT') socket.end('221 bye\r\n')
-      else
-        socket.write(
-          inMessage ? '354 go\r\n' : verb === 'EHLO' ? '250-sink\r\n250 8BITMIME\r\n' : '250 ok\r\n',
-        )
-    }
-  })
 }
