@@ -158,20 +158,12 @@ function routeFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
           carriers: configured.join(','),
         }),
     })
+  if ([...routes.values()].flat().every(each => configured.includes(each))) return []
   const known = providerModules
     .filter(({ channel }) => channel === 'sms')
     .flatMap(module => namesOf(module, s))
-  const name = 'SMS_ROUTES'
-  const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
-  const unset = absent.filter(each => known.includes(each))
-  const faults: SettingFault[] = unset.map(each => ({
-    name,
-    problem: say('leads to {carrier}, of which nothing is set', { carrier: each }),
-    remedy: 'set it, or take it out of the routes',
-  }))
-  if (unset.length === absent.length) return faults
-  const remedy = say('choose from {names}', { names: known.join(', ') })
-  return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
+  const remedy = say('choose from {names}, and set what it needs', { names: known.join(', ') })
+  return [{ name: 'SMS_ROUTES', problem: 'leads to a carrier of which nothing is set', remedy }]
 }
 
 /** Such a network leaves nobody out, and protects nothing. */
@@ -244,7 +236,6 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
   }
   const seen = new Set<string>()
   for (const [, token] of secretsOf(s, [name])) {
-    if (isWeak(token)) yield { name, problem: WEAK, remedy: MAKE_ONE }
     if (seen.size === seen.add(token).size)
       yield {
         name,
@@ -255,18 +246,14 @@ function* adminTokenFaults(s: Partly, wrong: ReadonlySet<string>): Generator<Set
 }
 
 const WEAK = 'has fewer than 8 different characters, repeats itself, or is a run such as 1234567890123456'
-const MAKE_ONE = 'make one with `callback-courier token`, which also serves here'
-
-/** Says whether a value is the example of its setting, or the key in it. */
-function isExample(name: SettingName, value: string): boolean {
-  const { example } = settingOf(name) ?? {}
-  return value === example || (name === 'CALLBACK_KEYS' && example === `email:${value}`)
-}
 
 /** Finds examples among the values: they stand in a public file, and a secret that was pasted from there is known to everybody. */
 function exampleFaults(s: Partly): SettingFault[] {
   const secrets = settingNames.filter(name => 'secret' in allSettings[name])
-  const pasted = secretsOf(s, secrets).filter(([name, secret]) => isExample(name, secret))
+  // A key of the callbacks stands behind its place.
+  const pasted = secretsOf(s, secrets).filter(([name, secret]) =>
+    `:${settingOf(name)?.example}`.endsWith(`:${secret}`),
+  )
   return [...new Set(pasted.map(([name]) => name))].map(name => ({
     name,
     problem: 'is the example of the docs, which everybody knows',
@@ -274,17 +261,20 @@ function exampleFaults(s: Partly): SettingFault[] {
   }))
 }
 
-/** Secrets of ours that are easy to guess; those that tell the platform from others, and passwords, have faults of their own. */
-function* secretFaults(s: Partly): Generator<SettingFault> {
-  for (const name of ['CALLBACK_KEYS', 'STORE_SECRET'] as const) {
-    if (!secretsOf(s, [name]).some(([, secret]) => isWeak(secret))) continue
-    // Messages that wait were stored with it.
-    const remedy =
-      name === 'CALLBACK_KEYS'
-        ? MAKE_ONE
-        : 'make one with `callback-courier token`, and keep this one in STORE_SECRET_PREVIOUS until nothing needs it any more'
-    yield { name, problem: WEAK, remedy }
-  }
+/** What to do with a secret of ours that is easy to guess; Tokens have a fault of their own. */
+const MAKE_ONE = 'make one with `callback-courier token`, which also serves here'
+const OTHER_SECRET = {
+  CALLBACK_KEYS: MAKE_ONE,
+  ADMIN_TOKENS: MAKE_ONE,
+  // Messages that wait were stored with it.
+  STORE_SECRET:
+    'make one with `callback-courier token`, and keep this one in STORE_SECRET_PREVIOUS until nothing needs it any more',
+} as const
+
+function secretFaults(s: Partly): SettingFault[] {
+  return Object.entries(OTHER_SECRET)
+    .filter(([name]) => secretsOf(s, [name as SettingName]).some(([, secret]) => isWeak(secret)))
+    .map(([name, remedy]) => ({ name, problem: WEAK, remedy }))
 }
 
 /** Settings that work but should not stay as they are. */

@@ -50,16 +50,11 @@ t.test('one carrier needs no route; several refuse the start with the line to wr
 t.test('a route leads to carriers that are configured', async t => {
   for (const SMS_ROUTES of ['CN=aliyun; *=twilio', 'CN，HK=aliyun，twilio；*=twilio'])
     t.same(faultsIn({ ...both, SMS_ROUTES }), [])
-  t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=aliyun; *=twilio' }), [
-    /^SMS_ROUTES leads to aliyun, of which nothing is set/,
-  ])
-  const [fault] = faultsIn({ ...enough, SMS_ROUTES: 'CN=canary; *=twilio' })
-  t.match(fault, /^SMS_ROUTES leads to a carrier that there is not: choose from .*twilio/)
-  t.notMatch(fault, /canary/)
-  t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=canary,aliyun; *=twilio' }), [
-    /^SMS_ROUTES leads to aliyun, of which nothing is set/,
-    /^SMS_ROUTES leads to a carrier that there is not/,
-  ])
+  for (const first of ['aliyun', 'canary', 'canary,aliyun']) {
+    const faults = faultsIn({ ...enough, SMS_ROUTES: `CN=${first}; *=twilio` })
+    t.match(faults, [/^SMS_ROUTES leads to a carrier of which nothing is set: choose from twilio, aliyun, /])
+    t.notMatch(faults, /canary/)
+  }
 })
 
 t.test('a country without a route is said', async t => {
