@@ -26,7 +26,7 @@ import { askService } from './ask-service.ts'
 import { createCallbackClient } from './callback-client.ts'
 import { checkAlerts } from './check/alerts.ts'
 import { checkCallbackUrls, checkCertificate } from './check/callback-urls.ts'
-import { checkMachine, checkStore, createMachineLimits, type MachineLimits } from './check/machine.ts'
+import { checkMachine, checkStore, type MachineLimits, thisMachine } from './check/machine.ts'
 import { checkEventReceiver } from './check/receivers.ts'
 import { checkDkim, checkSender, createResolveTxt, type ResolveTxt } from './check/sender.ts'
 import { checkSettings, checkTemplates, resultOfFault } from './check/settings.ts'
@@ -79,7 +79,7 @@ export async function runChecks(
   trustAuthorities(usable.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
-  const machine = dependencies.machine ?? createMachineLimits()
+  const { machine = thisMachine } = dependencies
   const renderer = openRenderer(usable, silent)
   const checks: readonly (readonly [about: string, check: () => Results])[] = [
     ['files', () => files.map(failOf)],

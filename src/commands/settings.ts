@@ -32,15 +32,10 @@ export const settings: Command = async (argv, io) => {
   return 1
 }
 
-/** Names that were perhaps meant: by a slip of the hand, by a part of the name, or by a word in it. */
+/** Names that were perhaps meant: by a slip of the hand, or by a part of the name. */
 function nearestNames(name: string): readonly string[] {
-  const words = name.split('_').filter(word => word.length > 2)
-  const near = [
-    replacementOf(name) ?? nearestName(name, settingNames) ?? [],
-    settingNames.filter(each => each.includes(name)),
-    settingNames.filter(each => words.some(word => each.split('_').includes(word))),
-  ]
-  return [...new Set(near.flat())].slice(0, 8)
+  const near = replacementOf(name) ?? nearestName(name, settingNames) ?? []
+  return [near, settingNames.filter(each => each.includes(name))].flat().slice(0, 8)
 }
 
 /**

@@ -34,17 +34,11 @@ export interface CertificateFlaw {
   readonly remedy: Words
 }
 
-/** The setting of a file, its fault as it goes on behind that, and what to do. */
-interface UnusableFile {
-  readonly name: string
-  readonly problem: Words
-  readonly remedy: Words | undefined
-}
-
 /** A pair of files that cannot be served, and why. The message says what to do and holds no key. */
 export class CertificateUnusable extends ToldError {
   override readonly name = 'CertificateUnusable'
-  readonly fault: UnusableFile
+  /** The setting of the file, its fault as it goes on behind that, and what to do. */
+  readonly fault: { readonly name: string; readonly problem: Words; readonly remedy: Words | undefined }
 
   constructor(name: string, problem: Words, remedy?: Words, options?: ErrorOptions) {
     super(withRemedy(say('{name} {problem}', { name, problem: tell(problem) }), remedy), options)

@@ -148,10 +148,13 @@ t.test('a sample is marked in the code, else in its link, else in a name: no two
   t.equal(findMarkedParam({ sample: { params: codeless }, linkParam: 'url' } as never), 'url')
   t.equal(findMarkedParam({ sample: { params: { a: '1', productName: 'p' } } } as never), 'productName')
   t.equal(findMarkedParam({ sample: { params: { a: '1' } } } as never), 'a')
-  t.equal(markValue('code', '1', '654321'), '654321')
-  t.equal(markValue('name', 'Door', '654321'), 'Door 654321')
-  t.equal(markValue('url', 'https://a.example/x', '654321'), 'https://a.example/x?t=654321')
-  t.equal(markValue('url', 'https://a.example/x?b=1', '654321'), 'https://a.example/x?b=1&t=654321')
+  for (const [name, value, marked] of [
+    ['code', '1', '654321'],
+    ['name', 'Door', 'Door 654321'],
+    ['url', 'https://a.example/x', 'https://a.example/x?t=654321'],
+    ['url', 'https://a.example/x?b=1', 'https://a.example/x?b=1&t=654321'],
+  ] as const)
+    t.equal(markValue(name, value, '654321'), marked)
 })
 
 t.test('a wrong command line sends nothing', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { repeat, retry } from '../../src/runtime/retry.ts'
+import { retry } from '../../src/runtime/retry.ts'
 
 t.test(
   'a call is tried again after the pauses that its errors ask for, and its value comes back',
@@ -40,16 +40,3 @@ t.test(
     await t.rejects(retried, { message: 'no 2' }, 'an abort ends the pause')
   },
 )
-
-t.test('steps run until the abort, which ends the pause between two', async t => {
-  const stopping = new AbortController()
-  let steps = 0
-  const running = repeat(async () => {
-    steps += 1
-    return steps < 3 ? 0 : 600_000
-  }, stopping.signal)
-  while (steps < 3) await new Promise(resolve => setImmediate(resolve))
-  stopping.abort()
-  await running
-  t.equal(steps, 3)
-})

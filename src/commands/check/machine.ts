@@ -17,16 +17,14 @@ export interface MachineLimits {
   mode(path: string): number | null
 }
 
-export function createMachineLimits(): MachineLimits {
-  return {
-    freeBytes(directory) {
-      const { bavail, bsize } = statfsSync(directory)
-      return bavail * bsize
-    },
-    passingFileSystem,
-    openFiles: openFileLimit,
-    mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
-  }
+export const thisMachine: MachineLimits = {
+  freeBytes(directory) {
+    const { bavail, bsize } = statfsSync(directory)
+    return bavail * bsize
+  },
+  passingFileSystem,
+  openFiles: openFileLimit,
+  mode: path => (existsSync(path) ? statSync(path).mode & 0o777 : null),
 }
 
 const MB = 1_000_000
@@ -53,8 +51,7 @@ export function checkMachine(
 
 /** Finds what a start says at once, and `check` again: a store that does not last, and too few files. */
 export function findShortcomings(config: Config): readonly CheckResult[] {
-  const machine = createMachineLimits()
-  const found = [checkFileSystem(config, machine), checkOpenFiles(machine)]
+  const found = [checkFileSystem(config, thisMachine), checkOpenFiles(thisMachine)]
   return found.filter(each => each !== null).filter(({ is }) => is === 'warn')
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { MachineLimits } from '../../../src/commands/check/machine.ts'
-import { checkMachine, createMachineLimits, findShortcomings } from '../../../src/commands/check/machine.ts'
+import { checkMachine, findShortcomings, thisMachine } from '../../../src/commands/check/machine.ts'
 import { enough, load } from '../../config/settings.ts'
 import { linesOf, plenty } from './lines.ts'
 
@@ -55,7 +55,7 @@ t.test('settings that everybody on the machine can read', async t => {
 })
 
 t.test('what this machine really has', async t => {
-  const machine = createMachineLimits()
+  const machine = thisMachine
   const directory = t.testdir()
   t.ok((machine.freeBytes(directory) ?? 0) > 0)
   const mounts = existsSync('/proc/mounts') ? readFileSync('/proc/mounts', 'utf8') : ''

@@ -73,24 +73,6 @@ t.test('an application’s credential is for DDQ, not for the gateway; an ended 
   t.match(await call(access_token), { status: 403, body: { code: 4_031_003 } })
 })
 
-t.test('XR-Method: only on a POST, only PUT and DELETE', async t => {
-  const { baseUrl, tokens } = await emulated(t)
-  const headers = { 'access-token': tokens.issue('corp').access_token }
-  const as = async (method: string, named: string) => {
-    const { body } = await raw(baseUrl, '/v2/api-gateway/echo', {
-      method,
-      headers: { ...headers, 'xr-method': named },
-    })
-    return (body['data'] as { as: string }).as
-  }
-  t.equal(await as('POST', 'PUT'), 'PUT')
-  t.equal(await as('POST', 'delete'), 'DELETE')
-  t.equal(await as('POST', 'PATCH'), 'POST')
-  t.equal(await as('GET', 'DELETE'), 'GET')
-  const put = { headers: { ...headers, 'xr-method': 'PUT' }, body: demo }
-  t.match(await raw(baseUrl, '/v2/api-gateway/demo', put), { status: 405, body: { code: 4_051_001 } })
-})
-
 t.test('each error has the form of its version', async t => {
   const { baseUrl, tokens } = await emulated(t)
   const headers = { 'access-token': tokens.issue('corp').access_token }
