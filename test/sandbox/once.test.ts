@@ -84,22 +84,6 @@ t.test('without time nothing is sent, and that is no success', async t => {
   ])
 })
 
-t.test(
-  'a carrier that allows a number no more passes it on to the next one, and all still arrive once',
-  async t => {
-    const stage = await startSandbox({ ports, settings: {} })
-    t.teardown(() => stage.close())
-    t.ok(stage.standIns.setFault('sms', 'limit'))
-    const rows = await sendEachKindOnce(stage, PATIENT_MS)
-    const wrong = listFaults(rows, countExpected(stage.standIns))
-    const limited = rows.filter(({ carrier }) => carrier === 'Aliyun' || carrier === 'Tencent')
-    t.equal(wrong.length, limited.length)
-    t.ok(wrong.length >= 8)
-    for (const line of wrong) t.match(line, /^sms [a-z-]+ by (?:Aliyun|Tencent): went by Twilio$/)
-    t.ok(stage.standIns.sms().every(({ carrier }) => carrier === 'Twilio' || carrier === 'Gateway'))
-  },
-)
-
 t.test('a setting that is wrong ends the start in a sentence, and everything that was started', async t => {
   await t.rejects(startSandbox({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })
 })

@@ -1,6 +1,14 @@
+import { createSocket } from 'node:dgram'
+import { Resolver } from 'node:dns/promises'
 import t from 'tap'
-import { checkSender, type ResolveTxt } from '../../../src/commands/check/sender.ts'
+import {
+  checkSender,
+  createResolveTxt,
+  type ResolveTxt,
+  readTxt,
+} from '../../../src/commands/check/sender.ts'
 import { enough, load } from '../../config/settings.ts'
+import { inEnglish } from '../../language/english.ts'
 import { linesOf } from './lines.ts'
 
 const sender = { ...enough, MAIL_FROM: 'Example <no-reply@mail.corp.com>' }
@@ -73,4 +81,20 @@ t.test('a name for examples is not looked up; nor is anything when e-mail is off
   const reserved = { MAIL_FROM: 'Example <no-reply@courier.example>' }
   t.match(await look(never, reserved), [/^warn MAIL_FROM: courier\.example is no domain of the internet/])
   t.same(await look(never, { EMAIL_TOKEN: '' }), [])
+})
+
+t.test('a name server that never answers is given up soon', async t => {
+  const silent = createSocket('udp4')
+  await new Promise<void>(resolve => silent.bind(0, '127.0.0.1', resolve))
+  t.teardown(() => silent.close())
+  const { port } = silent.address()
+  const resolver = new Resolver({ timeout: 3_600_000, tries: 1 })
+  resolver.setServers([`127.0.0.1:${port}`])
+  const looked = await readTxt(createResolveTxt(200, resolver), 'example.com')
+  t.match(inEnglish(looked), { why: 'ECANCELLED' })
+})
+
+t.test('nothing under a name is told apart from nobody to ask', async t => {
+  const failing = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }))
+  t.same(await readTxt(failing('ENODATA'), 'a'), { records: [] })
 })
