@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Ajv, type ErrorObject, type SchemaValidateFunction } from 'ajv'
 import type { ReaderLanguage, Words } from '../language/sentence.ts'
 import { say, tell, tellAll } from '../language/sentence.ts'
-import { describeFault, type ParsedSetting, type Setting, type SettingFault } from '../settings/setting.ts'
+import { describeFault, type ParsedSetting, type SettingFault } from '../settings/setting.ts'
 import { faultsTogether, listAdvice, type Partly } from './rules.ts'
 import { allSettings, type SettingName, type SettingValues, settingNames, settingOf } from './settings.ts'
 import { mergeSources, type SettingSources } from './sources.ts'
@@ -107,23 +107,19 @@ function without<T extends object>(from: T, names: ReadonlySet<string>): T {
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name))) as T
 }
 
-/** The value of each setting that has one when nothing is given. */
+/** The text of each setting that has one when nothing is given. */
 const defaults = Object.fromEntries(
   settingNames.flatMap(name => {
-    const { default: text, reader }: Setting<unknown> = allSettings[name]
-    if (text === undefined) return []
-    const reading = reader(String(text))
-    if ('fault' in reading) throw new Error(`the default of ${name} ${String(reading.fault)}`)
-    return [[name, reading.value]]
+    const { default: text } = settingOf(name) ?? {}
+    return text === undefined ? [] : [[name, String(text)]]
   }),
 )
 
-/** The JSON schema of the settings that are given, by name; the others are what they are by default. */
+/** The JSON schema of the settings' texts, by name. */
 export const jsonSchema = {
   type: 'object',
   required: settingNames.filter(name => 'required' in allSettings[name]),
   additionalProperties: { type: 'string', reads: true },
-  defaults,
 }
 
 /** Puts what a setting's reader made of its text in the place of the text. */
@@ -139,43 +135,16 @@ const reads: SchemaValidateFunction = (_keyword, text: string, _schema, place) =
   return true
 }
 
-const fillIn: SchemaValidateFunction = (values: object, data: object) => {
-  Object.assign(data, { ...values, ...data })
-  return true
-}
-
-/** Teaches an ajv instance the keywords by which a setting's text becomes its value, and those not given have theirs. */
-function withReaders(ajv: Ajv): Ajv {
-  return ajv
-    .addKeyword({
-      keyword: 'reads',
-      type: 'string',
-      schemaType: 'boolean',
-      modifying: true,
-      errors: true,
-      validate: reads,
-    })
-    .addKeyword({
-      keyword: 'defaults',
-      type: 'object',
-      schemaType: 'object',
-      modifying: true,
-      validate: fillIn,
-    })
-}
-
-/** Puts ajv's errors into an operator's words, one fault a setting. */
+/** Puts ajv's errors into an operator's words. */
 function faultsOf(errors: readonly ErrorObject[]): readonly SettingFault[] {
-  const faults = new Map<string, SettingFault>()
-  for (const error of errors) {
-    const name =
-      error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)
-    const { fault = tellAll([say('is missing.'), tell(settingOf(name)?.meaning ?? '')]) } = error.params as {
+  return errors.map(({ instancePath, params }) => {
+    const { missingProperty: name = instancePath.slice(1), fault } = params as {
+      readonly missingProperty?: string
       readonly fault?: Words
     }
-    if (!faults.has(name)) faults.set(name, { name, problem: fault })
-  }
-  return [...faults.values()]
+    const problem = fault ?? tellAll([say('is missing.'), tell(settingOf(name)?.meaning ?? '')])
+    return { name, problem }
+  })
 }
 
 /**
@@ -189,21 +158,29 @@ export const fastifyEnv = createRequire(import.meta.url)(
 ) as typeof import('@fastify/env').fastifyEnv
 delete spared.compile
 
-/** Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. */
-const ajv = withReaders(
-  new Ajv({
-    allErrors: true,
-    addUsedSchema: false,
-    validateSchema: false,
-    // Faults have words of their own, and the code is run once: neither pays for what it takes to make.
-    messages: false,
-    code: { optimize: false },
-  }),
-)
+/**
+ * Made as env-schema makes its own, but without checking the schema itself at each start: a test does that. It knows the keyword by
+ * which a setting's text becomes its value.
+ */
+const ajv = new Ajv({
+  allErrors: true,
+  addUsedSchema: false,
+  validateSchema: false,
+  // Faults have words of their own, and the code is run once: neither pays for what it takes to make.
+  messages: false,
+  code: { optimize: false },
+}).addKeyword({
+  keyword: 'reads',
+  type: 'string',
+  schemaType: 'boolean',
+  modifying: true,
+  errors: true,
+  validate: reads,
+})
 
 /** @returns the values of all settings but those that have a fault */
 function validate(given: Readonly<Record<string, string>>) {
-  const data = { ...given }
+  const data = { ...defaults, ...given }
   ajv.validate(jsonSchema, data)
   const faults = faultsOf(ajv.errors ?? [])
   return { values: without(data as Partly, new Set(faults.map(({ name }) => String(name)))), faults }

@@ -1,9 +1,10 @@
 import { type Config, ConfigError } from '../../config/config.ts'
 import { topicsOf } from '../../devices/alert-table.ts'
 import { describeFailure } from '../../devices/platform-api.ts'
-import { say, tell, withRemedy } from '../../language/sentence.ts'
+import { say, withRemedy } from '../../language/sentence.ts'
 import { type CheckResult, checksOf } from '../../runtime/check-result.ts'
 import { openDdq, readAlerts } from '../../service/device-alerts.ts'
+import { resultOfFault } from './settings.ts'
 
 const alerts = checksOf('alerts')
 
@@ -36,11 +37,8 @@ export async function checkAlerts(
     ]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    results = error.faults.map(({ problem }) =>
-      alerts.fail(
-        say('{name} {problem}', { name: 'ALERTS', problem: tell(problem) }),
-        'docs/alerts.md shows what a row is',
-      ),
+    results = error.faults.map(fault =>
+      resultOfFault('fail', { remedy: 'docs/alerts.md shows what a row is', ...fault }),
     )
   }
   const ddq = openDdq(config)

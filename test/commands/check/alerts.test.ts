@@ -32,7 +32,8 @@ t.test('a wrong row and a wrong secret fail, each with what to do', async t => {
   t.match(inEnglish(findings), [
     {
       is: 'fail',
-      what: /^ALERTS line 1: the topic must be/,
+      about: 'ALERTS',
+      what: /^line 1: the topic must be/,
       next: /^docs\/alerts\.md shows what a row is$/,
     },
     { is: 'fail', what: /refused: HTTP 403, code 4031003/, next: /DDQ_APP_SECRET/ },
