@@ -84,11 +84,7 @@ function parseRow(text: string, deps: AlertTableDeps): ParsedRow {
   const problems: Words[] = []
 
   const topic = SOURCES.find(each => each === source)
-  if (source === 'attributes')
-    problems.push(
-      'an attribute report says nothing about right or wrong: make an alert rule on the platform, and use alert',
-    )
-  else if (topic === undefined)
+  if (topic === undefined)
     problems.push(say('the topic must be one of {topics}', { topics: SOURCES.join(', ') }))
   if (!ANY.has(product) && !/^[\w.~-]{1,128}$/.test(product))
     problems.push('the product must be its identifier, or * for any')

@@ -3,9 +3,9 @@ import { objectOf } from '../runtime/json-object.ts'
 import { isRouted } from '../settings/senders.ts'
 import { settingWithReader } from '../settings/setting.ts'
 import { readApiUrl } from '../settings/urls.ts'
-import { type AliyunSettings, aliyunApi, aliyunKeySettings, parcelParams } from './aliyun.ts'
+import { aliyunApi, aliyunKeySettings, parcelParams } from './aliyun.ts'
 import { textOf } from './json-answer.ts'
-import { defineTemplateCarrier } from './template-carrier.ts'
+import { defineTemplateCarrier, type TemplateCarrierSettings } from './template-carrier.ts'
 
 const NAME = 'aliyun-pnvs'
 
@@ -33,7 +33,7 @@ const NATURE = checksOf('aliyun-pnvs limits').ok(
 export const { module: aliyunPnvs, createProvider: createAliyunPnvsProvider } = defineTemplateCarrier<
   typeof NAME,
   typeof pnvsSettings,
-  AliyunSettings
+  TemplateCarrierSettings
 >({
   ...aliyunApi,
   name: NAME,

@@ -55,23 +55,18 @@ const aliyunSettings = {
   }),
 } as const
 
-export interface AliyunSettings extends TemplateCarrierSettings {
-  /** 32 characters that were never sent before. */
-  readonly makeNonce?: () => string
-}
-
 // Request and signature
 
 type Query = Readonly<Record<string, string>>
 /** A request of an API of Aliyun's, version 2017-05-25: one path, the operation in a header, its parameters in the query. */
-function signRequest(settings: AliyunSettings, action: string, query: Query) {
-  const { apiUrl, wall = Date.now, makeNonce = () => randomBytes(16).toString('hex') } = settings
+function signRequest(settings: TemplateCarrierSettings, action: string, query: Query) {
+  const { apiUrl, wall = Date.now } = settings
   const signed = {
     host: new URL(apiUrl).host,
     'x-acs-action': action,
     'x-acs-content-sha256': EMPTY_BODY_HASH,
     'x-acs-date': new Date(wall()).toISOString().replace(/\.\d+Z$/, 'Z'),
-    'x-acs-signature-nonce': makeNonce(),
+    'x-acs-signature-nonce': randomBytes(16).toString('hex'),
     'x-acs-version': '2017-05-25',
   }
   const authorization = signAliyunRequest(query, signed, settings)
@@ -151,7 +146,7 @@ const CLOCK_SKEW_MS = 5 * MINUTE
  */
 async function lookUp(
   ask: Ask,
-  { clock }: AliyunSettings,
+  { clock }: TemplateCarrierSettings,
   message: OutgoingSms,
   since: number,
 ): Promise<LookUp> {
@@ -271,7 +266,7 @@ export function parcelParams(
 export const { module: aliyun, createProvider: createAliyunProvider } = defineTemplateCarrier<
   'aliyun',
   typeof aliyunSettings,
-  AliyunSettings
+  TemplateCarrierSettings
 >({
   ...aliyunApi,
   name: 'aliyun',

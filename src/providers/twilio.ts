@@ -346,7 +346,6 @@ const LOGIN_REFUSED: Readonly<Record<number, Diagnosis>> = {
     what: 'Twilio does not know the account',
     next: 'look at TWILIO_ACCOUNT_SID, and that TWILIO_API_URL is of its region',
   },
-  429: { what: 'Twilio is asked too often', next: 'wait a minute; then look at what else uses the account' },
 }
 
 /** Finds the cause of a failed login. @param apiUrl where Twilio was asked. */
@@ -357,14 +356,9 @@ function diagnoseFailure(failed: FailedExchange, apiUrl: string): Diagnosis {
   if (Number(code) === NOT_ACTIVE) return INACTIVE
   const refusal = LOGIN_REFUSED[status]
   if (refusal !== undefined) return refusal
-  if (status >= 500)
-    return {
-      what: 'Twilio has a fault of its own',
-      next: 'nothing is to be mended here: look at https://status.twilio.com, and check again later',
-    }
   return {
     what: say('Twilio refuses the request (HTTP {status})', { status }),
-    next: 'look at https://console.twilio.com',
+    next: 'look at https://console.twilio.com and https://status.twilio.com, and check again later',
   }
 }
 

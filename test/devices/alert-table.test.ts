@@ -73,7 +73,7 @@ alert`
   const said = problems(text)
   t.match(said, [
     /^1: the topic must be one of state, event, alert/,
-    /^3: an attribute report says nothing about right or wrong/,
+    /^3: the topic must be one of state, event, alert/,
     /^4: the product must be/,
     /^4: the minutes must be/,
     /^4: there are no words in that language/,

@@ -1,7 +1,7 @@
 import { say, type Words, wordsOf } from '../../language/sentence.ts'
 import type { OutgoingSms } from '../../messages/message.ts'
 import { countSegments } from '../../messages/sms-segments.ts'
-import { isObject } from '../../runtime/json-object.ts'
+import { objectOf, parseJson } from '../../runtime/json-object.ts'
 import type { ParsedSetting, SettingFault, Values } from '../../settings/setting.ts'
 import { missingSetting, settingWithReader } from '../../settings/setting.ts'
 import { templateFaultOf } from '../../words/template-engine.ts'
@@ -39,13 +39,7 @@ const SECRETS =
   'must be JSON such as {"my_gateway": "the-secret"}: names of letters, digits and _, each with a text'
 
 function readSecrets(text: string): ParsedSetting<ReadonlyMap<string, string>> {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    return { fault: SECRETS }
-  }
-  const secrets = isObject(given) ? Object.entries(given) : [['', '']]
+  const secrets = Object.entries(objectOf(parseJson(text)) ?? { '': '' })
   const isRight = secrets.every(
     ([name, secret]) => /^\w{1,64}$/.test(name) && typeof secret === 'string' && secret !== '',
   )

@@ -156,7 +156,7 @@ t.test('Twilio: each cause has its words and its advice', async t => {
       /suspended or closed .* → look at https:\/\/console/,
     ],
     [404, { code: 20404, message: 'Not found' }, /does not know the account/],
-    [503, { message: 'Unavailable' }, /has a fault of its own .* → nothing is to be mended here/],
+    [503, { message: 'Unavailable' }, /refuses the request \(HTTP 503\) .* → .*status\.twilio\.com/],
   ] as const) {
     answer(status, body)
     t.match(await say(), words)

@@ -3,8 +3,8 @@ import {
   type AliyunPnvsStandInOptions,
   createAliyunPnvsStandIn,
 } from '../../../sandbox/carriers/aliyun-pnvs.ts'
-import type { AliyunSettings } from '../../../src/providers/aliyun.ts'
 import { createAliyunPnvsProvider } from '../../../src/providers/aliyun-pnvs.ts'
+import type { TemplateCarrierSettings } from '../../../src/providers/template-carrier.ts'
 import { startStandIn } from '../../rigs/stand-in.ts'
 import { LOGIN, templatesOf } from '../aliyun/rig.ts'
 import { CODE } from '../carrier.ts'
@@ -19,7 +19,7 @@ export function startPnvs(options: Partial<AliyunPnvsStandInOptions> = {}) {
   )
 }
 
-export function openPnvs(url: string, settings: Partial<AliyunSettings> = {}) {
+export function openPnvs(url: string, settings: Partial<TemplateCarrierSettings> = {}) {
   const { signName: signature, templateCode: template } = GIVEN
   return createAliyunPnvsProvider({
     ...LOGIN,

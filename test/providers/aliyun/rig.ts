@@ -5,9 +5,10 @@ import {
   refusalOf,
 } from '../../../sandbox/carriers/aliyun.ts'
 import type { CarrierFault } from '../../../sandbox/carriers/api-server.ts'
-import { type AliyunSettings, createAliyunProvider } from '../../../src/providers/aliyun.ts'
+import { createAliyunProvider } from '../../../src/providers/aliyun.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
 import type { TemplateUse } from '../../../src/providers/sms-templates.ts'
+import type { TemplateCarrierSettings } from '../../../src/providers/template-carrier.ts'
 import { startStandIn } from '../../rigs/stand-in.ts'
 import { SHORT_HTTP } from '../short.ts'
 
@@ -43,7 +44,7 @@ export const TEMPLATES = [
 ]
 
 /** The same template for everything. */
-export const templatesOf = (use: Partial<TemplateUse> = {}): AliyunSettings['templates'] => ({
+export const templatesOf = (use: Partial<TemplateUse> = {}): TemplateCarrierSettings['templates'] => ({
   templateFor: (_carrier, { params }) => ({
     template: 'SMS_1',
     params: { code: params['code'] ?? '' },
@@ -56,7 +57,7 @@ export function startAliyunServer(options: Partial<AliyunStandInOptions> = {}) {
   return startStandIn<AliyunStandIn>(fault => createAliyunStandIn({ ...account, fault, ...options }))
 }
 
-export function openAliyun(url: string, settings: Partial<AliyunSettings> = {}): Provider {
+export function openAliyun(url: string, settings: Partial<TemplateCarrierSettings> = {}): Provider {
   return createAliyunProvider({
     ...LOGIN,
     apiUrl: url,
