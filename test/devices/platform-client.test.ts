@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
-import { createPlatformClient, type Signing } from '../../sandbox/emulator/platform-client.ts'
+import { createPlatformClient } from '../../sandbox/emulator/platform-client.ts'
 import { inEnglish } from '../language/english.ts'
 import { listen } from '../rigs/listen.ts'
 import { accounts, emulated } from './emulated.ts'
@@ -37,87 +37,6 @@ t.test('a gateway call with a member credential', async t => {
   const sent = exchanges.map(({ path, code }) => `${path} ${code}`)
   t.same(sent, ['/v2/corp-auth 200', '/v2/api-gateway/demo 200', '/v2/api-gateway/demo 200'])
   t.same(contract.violations(), [])
-})
-
-t.test('a call that stays refused is repeated once, no more', async t => {
-  const { client, exchanges } = await emulated(t)
-  const credential = {
-    refusals: [] as string[],
-    getToken: async () => ({ token: 'made-up', expiresAt: 1e15 }),
-    refused(token: string) {
-      this.refusals.push(token)
-    },
-  }
-  const result = await client.call({
-    method: 'GET',
-    path: '/v2/api-gateway/echo',
-    auth: { by: 'token', credential },
-  })
-  t.match(result, { ok: false, failure: { httpStatus: 403, code: 4_031_003 } })
-  t.equal(exchanges.length, 2)
-  t.same(credential.refusals, ['made-up', 'made-up'])
-})
-
-t.test('without a credential the gateway says 401, and the failed login is the result of a call', async t => {
-  const { client } = await emulated(t)
-  const call = { method: 'GET', path: '/v2/api-gateway/echo' } as const
-  t.match(await client.call(call), { failure: { httpStatus: 401, status: 401, code: 4_011_001 } })
-  const credential = client.credential(() => client.corpAuth({ account: 'nobody', password: 'none' }))
-  const failure = { httpStatus: 403, message: /account/ }
-  t.match(await client.call({ ...call, auth: { by: 'token', credential } }), { failure })
-})
-
-t.test('PUT and DELETE go as POST with XR-Method', async t => {
-  const { client, exchanges } = await emulated(t)
-  const auth = { by: 'token', credential: client.credential(() => client.corpAuth(corp)) } as const
-  for (const method of ['PUT', 'DELETE', 'POST', 'GET'] as const) {
-    const result = await client.call({ method, path: '/v2/api-gateway/echo', auth })
-    t.match(result, { ok: true, value: { as: method } })
-  }
-  const sent = exchanges.slice(1).map(({ method, handledAs }) => `${method} as ${handledAs}`)
-  t.same(sent, ['POST as PUT', 'POST as DELETE', 'POST as POST', 'GET as GET'])
-})
-
-t.test('a signed call carries what the mechanism asks for, and no Access-Token', async t => {
-  const { client, signatures } = await emulated(t)
-  const given: object[] = []
-  const signing: Signing = {
-    appId: app.appId,
-    sign: request => {
-      given.push(request)
-      return 'signed'
-    },
-    timestamp: () => '1795219200000',
-    requestId: () => 'request-1',
-  }
-  const call = (method: 'GET' | 'POST') =>
-    client.call({
-      method,
-      path: '/v2/api-gateway/echo',
-      group: 'devices',
-      stage: 'RELEASE',
-      ...(method === 'GET' ? {} : { body: { a: 1 } }),
-      auth: { by: 'signature', signing },
-    })
-  t.match(await call('POST'), { ok: true })
-  t.match(await call('GET'), { ok: true })
-  t.match(given[0], {
-    method: 'POST',
-    path: '/v2/api-gateway/echo',
-    body: '{"a":1}',
-    headers: {
-      group: 'devices',
-      stage: 'RELEASE',
-      'app-id': app.appId,
-      timestamp: '1795219200000',
-      'request-id': 'request-1',
-      // printf '{"a":1}' | openssl md5 -binary | base64
-      'content-md5': 'u2y1xo30ZSlByvZSo2by2A==',
-    },
-  })
-  t.notMatch(given[1], { headers: { 'content-md5': /./ } }, 'a GET has no content')
-  t.equal(signatures.length, 2)
-  t.notOk(signatures.some(each => 'access-token' in (each as { headers: object }).headers))
 })
 
 t.test('a missing answer is a failure with its reason', async t => {
