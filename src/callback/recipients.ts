@@ -195,8 +195,6 @@ export function mailboxOf(address: string): string {
     .slice(0, at)
     .normalize('NFKC')
     .toLowerCase()
-    // A quoted text is the same without its quotes (RFC 5321, 4.1.2).
-    .replace(/^"(.*)"$/, '$1')
     .replace(/(?<=.)\+.*$/, '')
   const provider = PROVIDERS.get(domain)
   return provider === undefined ? `${local}@${domain}` : `${provider.canonical(local)}@${provider.domain}`

@@ -140,7 +140,6 @@ t.test('a mailbox is one, however its address is written', async t => {
     'anna-lee@yandex.ru': ['anna.lee@ya.ru', 'Anna.Lee+x@yandex.com', 'anna-lee@yandex.kz'],
     'anna@fastmail.com': ['anna+x@fastmail.com', 'anything@anna.fastmail.com', 'x+y@Anna.Fastmail.com'],
     'anna@fastmail.fm': ['anything@anna.fastmail.fm'],
-    'anna b@example.com': ['"anna b"@example.com', '"Anna B+x"@example.com'],
     'anna@icloud.com': ['anna@me.com', 'anna+x@mac.com'],
     'üser@example.com': ['Üser@example.com', 'u\u0308ser@example.com'],
   }

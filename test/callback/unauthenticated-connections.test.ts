@@ -92,34 +92,6 @@ t.test("a proxy's connections count among those of the callers it speaks for", a
   t.equal(connections.count(), 4, 'one that is gone is not brought back')
 })
 
-t.test('any order of comings and goings is counted right', async t => {
-  const most = 20
-  const connections = createUnauthenticatedConnections(most)
-  const open = new Set<Socket & { readonly destroyed: boolean }>()
-  let seed = 7
-  const random = (below: number) => {
-    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31
-    return seed % below
-  }
-  for (let n = 0; n < 5000; n += 1) {
-    const any = [...open][random(Math.max(open.size, 1))]
-    const act = random(10)
-    if (any !== undefined && act < 3) any.destroy()
-    else if (any !== undefined && act === 3) connections.markAuthenticated(any)
-    else if (any !== undefined && act === 4) connections.attribute(any, `192.0.${random(4)}.1`)
-    else {
-      const socket = from(`198.51.${random(6)}.${random(200)}`, n)
-      open.add(socket)
-      connections.add(socket)
-    }
-    for (const socket of open)
-      if (socket.destroyed || connections.isAuthenticated(socket)) open.delete(socket)
-    if (connections.count() !== open.size || open.size > most)
-      t.fail(`${connections.count()} of ${open.size}`)
-  }
-  t.ok(open.size > 10)
-})
-
 t.test(
   'connections of the platform are behind when they have come in every turn for a second, and then sooner',
   async t => {
