@@ -488,7 +488,7 @@ function* channelFacts(
     if (provider === undefined) break
   }
   const usedUp = heldBack.filter(({ lastAt }) => now - lastAt < QUOTA_SHOWN_MS)
-  for (const { quota, lastAt, to = '' } of nearing)
+  for (const { quota, lastAt, to } of nearing)
     if (now - lastAt < QUOTA_SHOWN_MS && !usedUp.some(each => each.quota === quota))
       yield {
         kind: 'quota-near',

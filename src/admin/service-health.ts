@@ -30,7 +30,7 @@ interface Happened {
 interface QuotaHappened extends Happened {
   readonly quota: string
   /** The last recipient, masked. */
-  readonly to?: string
+  readonly to: string
 }
 
 /** What became of a channel's callbacks since the start. */
@@ -102,18 +102,10 @@ export function createServiceHealth(now: () => number): ServiceHealth {
 
   const countIn =
     (list: 'heldBack' | 'nearing') =>
-    ({ channel, quota, to }: { readonly channel: Channel; readonly quota: string; readonly to?: string }) => {
-      const counted = channels[channel][list]
-      const before = counted.find(each => each.quota === quota)
-      const latest = {
-        quota,
-        ...(to !== undefined && { to }),
-        count: (before?.count ?? 0) + 1,
-        lastAt: now(),
-      }
-      channels[channel][list] = before
-        ? counted.map(each => (each === before ? latest : each))
-        : [...counted, latest]
+    ({ channel, quota, to }: EventOf<'over-quota' | 'near-quota'>) => {
+      const counted = new Map(channels[channel][list].map(each => [each.quota, each]))
+      const count = (counted.get(quota)?.count ?? 0) + 1
+      channels[channel][list] = [...counted.set(quota, { quota, to, count, lastAt: now() }).values()]
     }
 
   const handlers: EventHandlers = {

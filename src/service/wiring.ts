@@ -144,11 +144,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const health = createServiceHealth(clock.now)
   const sources = await openReceiptSources(config)
   const reporting = new Set(sources.map(({ provider }) => provider))
-  const metrics = createMetrics({
-    deviceAlerts: config.DDQ_URL !== undefined,
-    webhooks: config.EVENTS_URL !== undefined,
-    reporting: [...reporting, MAIL_PROVIDER],
-  })
+  const metrics = createMetrics([...reporting, MAIL_PROVIDER])
   const memory = createRequestMemory()
   const admission = createAdmission(monotonic, memory)
   const descriptors = createDescriptors(openFileLimit() ?? Number.POSITIVE_INFINITY, monotonic)

@@ -254,7 +254,7 @@ t.test('where there is no message, the platform’s own calls are what is known'
     explainAbsence({
       newestAt: NOW,
       refusals,
-      heldBack: [{ quota: 'sms-day', count: 2, lastAt: NOW }],
+      heldBack: [{ quota: 'sms-day', to: '', count: 2, lastAt: NOW }],
       validation: { at: NOW, ok: false, reason: quote('key') },
     }).map(String),
     [

@@ -231,7 +231,7 @@ async function surfaces(view: ServiceView): Promise<readonly string[]> {
   const [{ text, ...fact }] = causes
   const checked = await askForFacts(io, 'en')
   for (const recipient of ['ann', 'bob']) await find([recipient], io)
-  const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: [] })
+  const metrics = createMetrics([])
   const scraped = (await metrics.scrape(view)).split('\n')
   const lines = [
     ...shown.map(line => `console: ${textOf(line)}`),

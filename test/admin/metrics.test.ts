@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
-import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
+import { COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
 import type { ServiceView } from '../../src/admin/service-view.ts'
 import type { PartialFault } from '../../src/delivery/health.ts'
 import { createEmitter, type ServiceEvent } from '../../src/events/events.ts'
@@ -15,9 +15,8 @@ import { everyEvent, view } from './every-event.ts'
 async function scrape(
   events: readonly ServiceEvent[],
   given: Partial<ServiceView> = {},
-  deviceAlerts = true,
 ): Promise<readonly string[]> {
-  const metrics = createMetrics({ deviceAlerts, webhooks: deviceAlerts, reporting: ['twilio'] })
+  const metrics = createMetrics(['twilio'])
   const emit = createEmitter(metrics.sinks)
   for (const event of events) emit(event)
   return (await metrics.scrape({ ...view, ...given }))
@@ -31,9 +30,7 @@ t.test('every event leaves exactly its samples: names, labels, values and units'
 })
 
 t.test('an event adds no series to a metric whose series are there from the start', async t => {
-  const names = [...COUNTERS, ...ALERT_COUNTERS, ...WEBHOOK_COUNTERS, ...HISTOGRAMS]
-    .filter(({ initial }) => initial)
-    .map(({ name }) => name)
+  const names = [...COUNTERS, ...HISTOGRAMS].filter(({ initial }) => initial).map(({ name }) => name)
   const seriesOf = (lines: readonly string[]) =>
     lines
       .filter(line =>
@@ -45,12 +42,9 @@ t.test('an event adds no series to a metric whose series are there from the star
   t.same(seriesOf(await scrape(everyEvent)), before)
 })
 
-t.test('without device alerts there are no metrics of them', async t => {
-  const lines = await scrape(everyEvent, {}, false)
-  t.same(
-    lines.filter(line => /_(?:ddq|alerts)_/.test(line)),
-    [],
-  )
+t.test('without device alerts nobody is told that no subscription is held', async t => {
+  const lines = await scrape([], { deviceAlerts: () => null })
+  t.notMatch(lines.join('\n'), /^callback_courier_ddq_subscribed /m)
 })
 
 t.test('a store that does not answer is down, and what is not known has no sample', async t => {
@@ -79,7 +73,7 @@ t.test('a store that does not answer is down, and what is not known has no sampl
 })
 
 t.test('while the store does not answer, its figures stay, and a fault that is over is over', async t => {
-  const metrics = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
+  const metrics = createMetrics([])
   const summary = await view.queries.readSummary(0)
   const seen = async (given: Partial<ServiceView>) =>
     (await metrics.scrape({ ...view, ...given }))
@@ -155,7 +149,7 @@ t.test('only the replica that tells says how many events wait; a backlog is aske
 t.test('no timer looks at the event loop; a scrape tells of the turns since the one before', async t => {
   const library = createRequire(import.meta.url)('node:perf_hooks')
   const monitors = t.capture(library, 'monitorEventLoopDelay', library.monitorEventLoopDelay)
-  const metrics = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
+  const metrics = createMetrics([])
   t.match(
     monitors().map(({ args }) => args),
     [[{ resolution: 2_147_483_647 }]],

@@ -82,8 +82,8 @@ t.test(
           ...health.ofChannel(channel),
           signatures: { right: 1, stale: 4, wrong: 2, absent: 3 },
           heldBack: [
-            { quota: 'sms-minute', count: 6, lastAt: NOW },
-            { quota: 'sms-day', count: 8, lastAt: NOW - 60_000 },
+            { quota: 'sms-minute', to: '', count: 6, lastAt: NOW },
+            { quota: 'sms-day', to: '', count: 8, lastAt: NOW - 60_000 },
           ],
           newcomers: new Map([
             ['49', 3],

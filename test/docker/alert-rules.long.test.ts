@@ -87,7 +87,7 @@ t.test(
 )
 
 t.test('promtool accepts the rules and the scrape', { skip: noPromtool }, async t => {
-  const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: ['smtp', 'twilio'] })
+  const metrics = createMetrics(['smtp', 'twilio'])
   const emit = createEmitter(metrics.sinks)
   for (const event of everyEvent) emit(event)
   t.match(

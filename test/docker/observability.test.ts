@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/admin/metrics/metrics.ts'
-import { ALERT_COUNTERS, COUNTERS, HISTOGRAMS, WEBHOOK_COUNTERS } from '../../src/admin/metrics/table.ts'
+import { COUNTERS, HISTOGRAMS } from '../../src/admin/metrics/table.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { everyEvent, view } from '../admin/every-event.ts'
 import { englishIn } from '../language/english.ts'
@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules = read('docker/prometheus-rules.yaml')
 const dashboard = read('docker/grafana-dashboard.json')
 
-const metrics = createMetrics({ deviceAlerts: true, webhooks: true, reporting: ['smtp', 'twilio'] })
+const metrics = createMetrics(['smtp', 'twilio'])
 const emit = createEmitter(metrics.sinks)
 for (const event of everyEvent) emit(event)
 
@@ -83,9 +83,7 @@ t.test(
 )
 
 t.test('a rule asks for the increase only of what is there from the start, at 0', async t => {
-  const initial = [...COUNTERS, ...ALERT_COUNTERS, ...WEBHOOK_COUNTERS, ...HISTOGRAMS]
-    .filter(row => row.initial)
-    .map(({ name }) => name)
+  const initial = [...COUNTERS, ...HISTOGRAMS].filter(row => row.initial).map(({ name }) => name)
   const asked = [...rules.matchAll(/\b(?:increase|rate)\(callback_courier_(\w+?)(?:_bucket)?[{[]/g)]
   t.ok(asked.length > 10, `${asked.length} places`)
   for (const [, name = ''] of asked) t.ok(initial.includes(name), name)
@@ -115,7 +113,7 @@ t.test('every label that a rule or a panel groups by or shows is one of its metr
 })
 
 t.test('reasons are bounded: what servers say cannot make the metrics grow without end', async t => {
-  const bounded = createMetrics({ deviceAlerts: false, webhooks: false, reporting: [] })
+  const bounded = createMetrics([])
   const report = createEmitter(bounded.sinks)
   const message = { channel: 'email' } as never
   for (let n = 0; n < 500; n += 1) {

@@ -8,7 +8,7 @@ import type { Summary } from '../../outbox/outbox.ts'
 import { FACT_KINDS, type Fact, listFacts } from '../facts.ts'
 import type { ServiceView } from '../service-view.ts'
 import type { Labels } from './table.ts'
-import { ALERT_COUNTERS, CHANNELS, COUNTERS, extend, HISTOGRAMS, WEBHOOK_COUNTERS } from './table.ts'
+import { CHANNELS, COUNTERS, extend, HISTOGRAMS } from './table.ts'
 
 /** The service at one scrape, with the backlog that its store told, null when it does not answer, and with what is the matter. */
 interface Seen extends ServiceView {
@@ -204,10 +204,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     const served = certificate()
     return served === null ? null : Math.round((served.expiresAt - wall()) / 1000)
   }),
-]
-
-/** Figures of webhooks: present only when these are on, and only at the replica that tells. */
-const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
+  // Only the replica that tells knows.
   figure(
     'events_waiting',
     'Events that wait for EVENTS_URL to take them.',
@@ -217,12 +214,10 @@ const WEBHOOKS_SCRAPED: readonly ScrapedRow[] = [
     const telling = leading(webhooks())
     return telling === null ? null : secondsSince(telling.oldestAt, now())
   }),
-]
-
-/** Present only when device alerts are on. */
-const ALERTS_SCRAPED: readonly ScrapedRow[] = [
-  figure('ddq_subscribed', 'Whether this process holds the data subscription.', ({ deviceAlerts }) =>
-    Number(leading(deviceAlerts())?.subscribed ?? false),
+  figure(
+    'ddq_subscribed',
+    'Whether this process holds the data subscription.',
+    ({ deviceAlerts }) => deviceAlerts() && Number(leading(deviceAlerts())?.subscribed ?? false),
   ),
 ]
 
@@ -266,14 +261,9 @@ function measureTurns(registry: Registry): void {
  * Metrics by Prometheus' conventions, all under `callback_courier_`. Labels hold channels, kinds, codes and states:
  * never a recipient, a code, a link or a URL. The event loop's lag and the process's memory come from the library's
  * default metrics (`nodejs_eventloop_lag_seconds`, `process_resident_memory_bytes`).
- * @param on the parts that have metrics only when they are on.
+ * @param reporting the providers that may report what became of messages.
  */
-export function createMetrics(on: {
-  readonly deviceAlerts: boolean
-  readonly webhooks: boolean
-  /** The providers that may report what became of messages. */
-  readonly reporting: readonly string[]
-}): Metrics {
+export function createMetrics(reporting: readonly string[]): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER_MS })
   measureTurns(registry)
@@ -283,14 +273,10 @@ export function createMetrics(on: {
     labelNames: labels,
     registers: [registry],
   })
-  const counters = [
-    ...COUNTERS,
-    ...(on.deviceAlerts ? ALERT_COUNTERS : []),
-    ...(on.webhooks ? WEBHOOK_COUNTERS : []),
-  ].map(row => {
+  const counters = COUNTERS.map(row => {
     const counter = new Counter(settings(row))
     const { initial = [] } = row
-    const each = row.labels.includes('provider') ? extend(initial, 'provider', on.reporting) : initial
+    const each = row.labels.includes('provider') ? extend(initial, 'provider', reporting) : initial
     for (const labels of each) counter.inc(labels, 0)
     return sinkOf(row.count, sample => {
       const [labels, amount] = Array.isArray(sample)
@@ -304,11 +290,7 @@ export function createMetrics(on: {
     for (const labels of row.initial ?? []) histogram.zero(labels)
     return sinkOf(row.observe, ([labels, value]) => histogram.observe(labels, value))
   })
-  const scraped = [
-    ...SCRAPED,
-    ...(on.deviceAlerts ? ALERTS_SCRAPED : []),
-    ...(on.webhooks ? WEBHOOKS_SCRAPED : []),
-  ].map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))
+  const scraped = SCRAPED.map(row => ({ gauge: new Gauge(settings(row)), read: row.read }))
 
   return {
     sinks: [...counters, ...histograms],

@@ -58,6 +58,11 @@ export function extend(sets: readonly Labels[], label: string, values: readonly 
   return sets.flatMap(set => values.map(value => ({ ...set, [label]: value })))
 }
 
+/** The labels of a device alert; null: it is another message. */
+function ofDevice({ channel, kind }: Pick<NewMessage, 'channel' | 'kind'>, result: string): Labels | null {
+  return isOfDevice(kind) ? { channel, kind, result } : null
+}
+
 /** Metrics that events feed. Times are in seconds, by Prometheus' conventions; those of events are in ms. */
 export const COUNTERS: readonly CounterRow[] = [
   {
@@ -208,6 +213,60 @@ export const COUNTERS: readonly CounterRow[] = [
     initial: combine({ reason: ADMIN_REFUSALS }),
     count: { 'admin-refused': ({ reason }) => ({ reason }) },
   },
+  {
+    name: 'ddq_messages_total',
+    help: 'Messages of the data subscription, by topic.',
+    labels: ['topic'],
+    count: { 'ddq-message': ({ topic }) => ({ topic }) },
+  },
+  {
+    name: 'ddq_malformed_total',
+    help: 'Received bytes and messages that cannot be used, by topic.',
+    labels: ['topic'],
+    count: { 'ddq-malformed': ({ topic }) => ({ topic: topic === '' ? 'none' : topic }) },
+  },
+  {
+    name: 'ddq_ends_total',
+    help: 'Connections to the data subscription that ended, by why.',
+    labels: ['why'],
+    count: { 'ddq-ended': ({ is }) => ({ why: is }) },
+  },
+  {
+    name: 'alerts_total',
+    help: 'Device alerts by what became of them: told, or why not.',
+    labels: ['channel', 'kind', 'result'],
+    initial: extend(DEVICE_KINDS, 'result', [
+      'told',
+      'quiet',
+      'not-alarmed',
+      'outdated',
+      'repeated',
+      'bounced',
+      'held',
+      'over-quota',
+      'unrenderable',
+    ]),
+    count: {
+      'alert-sent': ({ channel, kind }) => ({ channel, kind, result: 'told' }),
+      'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),
+      'over-quota': message => ofDevice(message, 'over-quota'),
+      unrenderable: message => ofDevice(message, 'unrenderable'),
+    },
+  },
+  {
+    name: 'event_posts_total',
+    help: 'POSTs of events to EVENTS_URL by what became of them.',
+    labels: ['result'],
+    initial: combine({ result: ['delivered', 'failed', 'gone'] }),
+    count: { 'webhooks-posted': ({ result }) => ({ result }) },
+  },
+  {
+    name: 'events_dropped_total',
+    help: 'Events that were dropped untold: they had waited too long, or beyond EVENTS_MAX_WAITING.',
+    labels: [],
+    initial: [{}],
+    count: { 'webhooks-dropped': ({ count }) => [{}, count] },
+  },
 ]
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 5, 10, 30, 60, 300]
@@ -263,72 +322,5 @@ export const HISTOGRAMS: readonly HistogramRow[] = [
     labels: [],
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
     observe: { 'store-commit': ({ calls }) => [{}, calls] },
-  },
-]
-
-/** The labels of a device alert; null: it is another message. */
-function ofDevice({ channel, kind }: Pick<NewMessage, 'channel' | 'kind'>, result: string): Labels | null {
-  return isOfDevice(kind) ? { channel, kind, result } : null
-}
-
-/** Metrics of device alerts: present only when these are on. */
-export const ALERT_COUNTERS: readonly CounterRow[] = [
-  {
-    name: 'ddq_messages_total',
-    help: 'Messages of the data subscription, by topic.',
-    labels: ['topic'],
-    count: { 'ddq-message': ({ topic }) => ({ topic }) },
-  },
-  {
-    name: 'ddq_malformed_total',
-    help: 'Received bytes and messages that cannot be used, by topic.',
-    labels: ['topic'],
-    count: { 'ddq-malformed': ({ topic }) => ({ topic: topic === '' ? 'none' : topic }) },
-  },
-  {
-    name: 'ddq_ends_total',
-    help: 'Connections to the data subscription that ended, by why.',
-    labels: ['why'],
-    count: { 'ddq-ended': ({ is }) => ({ why: is }) },
-  },
-  {
-    name: 'alerts_total',
-    help: 'Device alerts by what became of them: told, or why not.',
-    labels: ['channel', 'kind', 'result'],
-    initial: extend(DEVICE_KINDS, 'result', [
-      'told',
-      'quiet',
-      'not-alarmed',
-      'outdated',
-      'repeated',
-      'bounced',
-      'held',
-      'over-quota',
-      'unrenderable',
-    ]),
-    count: {
-      'alert-sent': ({ channel, kind }) => ({ channel, kind, result: 'told' }),
-      'alert-suppressed': ({ channel, kind, why }) => ({ channel, kind, result: why }),
-      'over-quota': message => ofDevice(message, 'over-quota'),
-      unrenderable: message => ofDevice(message, 'unrenderable'),
-    },
-  },
-]
-
-/** Metrics of webhooks: present only when these are on. */
-export const WEBHOOK_COUNTERS: readonly CounterRow[] = [
-  {
-    name: 'event_posts_total',
-    help: 'POSTs of events to EVENTS_URL by what became of them.',
-    labels: ['result'],
-    initial: combine({ result: ['delivered', 'failed', 'gone'] }),
-    count: { 'webhooks-posted': ({ result }) => ({ result }) },
-  },
-  {
-    name: 'events_dropped_total',
-    help: 'Events that were dropped untold: they had waited too long, or beyond EVENTS_MAX_WAITING.',
-    labels: [],
-    initial: [{}],
-    count: { 'webhooks-dropped': ({ count }) => [{}, count] },
   },
 ]
