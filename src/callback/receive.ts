@@ -119,7 +119,7 @@ async function storeAndHandOver(
   } catch (error) {
     verdicts.stop()
     for (const { lease, message } of acceptances)
-      if (lease !== undefined) delivery.releasePlace(message.channel, message.destination)
+      if (lease !== undefined) delivery.releasePlace(message.channel)
     if (!(error instanceof StoreUnavailable || error instanceof BacklogFull)) throw error
     emit({ type: 'store-failed', doing: 'accept', error })
     const full = error instanceof BacklogFull
@@ -154,15 +154,10 @@ function handOver(
     const { newcomers: use } = result
     if (use !== undefined && channel === 'sms')
       emit({ type: 'newcomer', callingCode: callingCodeOf(message.recipient), use })
-    if (lease !== undefined) delivery.submit({ message, lease, outgoing, groupKey })
-    else {
-      const { destination } = message
-      delivery.wake(channel, groupKey === undefined ? undefined : { ...message, groupKey }, destination)
-      if (delivery.isVerdictFar(channel, destination)) verdicts.fillSlot(at, { is: 'pending' })
-    }
+    delivery.submit({ message, lease, outgoing, groupKey })
     return id
   }
-  if (lease !== undefined) delivery.releasePlace(channel, message.destination)
+  if (lease !== undefined) delivery.releasePlace(channel)
   if (result.is === 'refused' || result.is === 'bounced') {
     const answer = result.is === 'refused' ? 'content' : 'recipient'
     verdicts.fillSlot(at, { is: 'final', state: 'refused', answer })

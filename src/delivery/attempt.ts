@@ -95,13 +95,13 @@ const FAULT = 'an unexpected fault in the provider'
 
 /**
  * Makes the attempts of one channel: decides who is asked in which order, and asks.
- * @param onFreed called when a carrier's part of an attempt has ended, with how long that took, or has lasted longer than it may: its
- *   place may be another message's, though the attempt may go on.
+ * @param onFreed called when a carrier's part of an attempt has ended, or has lasted longer than it may: its place may be another
+ *   message's, though the attempt may go on.
  */
 export function createAttempts(
   { channel, carriers, route, render, reports }: ChannelSpec,
   options: AttemptsOptions,
-  onFreed: (message: NewMessage, change: HealthChange, tookMs?: number) => void,
+  onFreed: (change: HealthChange) => void,
 ) {
   const { clock, random, emit, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
@@ -262,7 +262,7 @@ export function createAttempts(
 
         const attempt = carrier.begin(now, message, outgoing, change => {
           emitHealthChange(emit, provider, change, OVERDUE.reply)
-          onFreed(message, change)
+          onFreed(change)
         })
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
@@ -298,7 +298,7 @@ export function createAttempts(
         emitHealthChange(emit, provider, end, outcome.reply)
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         reports?.noteEnd(message, provider.name, outcome, ambiguous > 0)
-        onFreed(message, end, tookMs)
+        onFreed(end)
         ends.push(end)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break

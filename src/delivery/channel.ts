@@ -12,7 +12,7 @@ import {
 } from './attempt.ts'
 import type { Carrier, Standing } from './carrier.ts'
 import type { HealthChange } from './health.ts'
-import type { ChannelStatus, DestinationStatus, Handover, StoredCode, Verdicts } from './port.ts'
+import type { ChannelStatus, DestinationStatus, Handover, Verdicts } from './port.ts'
 import { dueBeforeEnd } from './retry.ts'
 import type { Settler } from './settle.ts'
 
@@ -31,61 +31,47 @@ export interface ChannelOptions extends AttemptsOptions {
   readonly work: { begin(): void; end(): void }
 }
 
-/**
- * How far ahead memory is filled for a destination, ms of its work. A newer code that finds no place goes to the store, and waits there
- * behind all of it. So this is shorter than the wait after which the newest goes first (adaptive-lifo.ts).
- */
+/** How far ahead memory is filled from the store, ms of work: shorter than the wait after which the newest goes first (adaptive-lifo.ts). */
 const AHEAD_MS = 500
-/** The most messages that wait in memory, of one destination and of all; and how many of one whose pace is not known. */
-const MOST_AHEAD = 128
+/** The most codes that wait in memory, and the most messages when what comes is none. A destination has a quarter of what there is room for. */
 const MOST_WAITING = 256
-const FIRST_AHEAD = 8
-/** The weight of the latest attempt in the mean of their durations, and the longest that counts, ms. */
-const LATEST = 0.2
-const MOST_COUNTED_MS = 20_000
-/** So many destinations are remembered at most, and so many of them passed over because they rest: anybody may invent some. */
-const MOST_KNOWN = 1000
+/** What has waited in memory for so long, ms, goes back: a newer code may wait in the store meanwhile. */
+const LONGEST_WAIT_MS = 5000
+/** So many places are remembered at most, and so many destinations passed over because they rest: anybody may invent some. */
+const MOST_PLACES = 1000
 const MOST_RESTING = 300
-/** So many are claimed at most, and at first: twice as many each time that there are more. */
-const CLAIM_LIMIT = 100
-const FIRST_CLAIM = 8
+/** So many are claimed at most; and so many when one of them is to try the carriers, so that there is a choice. */
+const CLAIM_LIMIT = 50
+const CLAIM_FOR_TRIAL = 8
 const STORE_RETRY_MS = 1000
-/** How often the store is asked for codes though memory is full, ms: they take the places of others. */
-const PEEK_MS = 500
-/** How often it is looked whether carriers that rest are back, ms. */
-const WATCH_MS = 1000
-/** How often the store is asked to tidy, at least, ms. */
-const TIDY_MS = 5000
-
-/** What is known of a destination. */
-interface Destination {
-  /** The domain of its mailboxes, or what masked numbers show of a country. */
-  readonly place: string
-  /** The mean duration of its attempts, ms. */
-  paceMs?: number
-}
+/** An attempt that began within so long, ms, shows that messages go past a carrier that rests. */
+const GO_PAST_MS = 2000
 
 /** One channel's part of the delivery. */
 export interface DeliveryChannel {
   reservePlace(purpose: Purpose, destination: string): Lease | undefined
-  releasePlace(destination: string): void
+  releasePlace(): void
   submit(handover: Handover): void
-  isVerdictFar(destination: string): boolean
-  wake(code?: StoredCode, destination?: string): void
+  wake(): void
   tryNow(): void
   /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
   status(): readonly ChannelStatus[]
   /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
   fill(): void
-  /**
-   * Ends or gives back messages that have waited too long: their life is over, or their lease would not outlive an attempt. When
-   * nothing was claimed for a while, lets the store end what has outlived its life there.
-   */
-  sweep(): void
+  /** Ends or gives back what has waited too long in memory, and looks whether carriers that rest are back. Called each second. */
+  tidy(): void
   /** Begins nothing more, and gives back what has not begun. */
   stop(): void
   /** Aborts the attempts that are under way. */
   abort(): void
+}
+
+/** What the store has of codes, or of anything. */
+interface Stored {
+  /** When there is something for us; Infinity: nothing that we know of. ms since the epoch. */
+  dueAt: number
+  /** The destinations of which more may be due there: they rested, or had enough in memory, when they were passed over. */
+  passed: Set<string>
 }
 
 /**
@@ -100,32 +86,20 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   const { idlePollMs = pollMs } = options
   const queue = createAdaptiveLifo<RoutedJob>()
   const attempts = createAttempts(spec, options, noteFreed)
-  /** Places kept for messages that are about to be accepted, by destination, and all of them. */
-  const reserved = new Map<string, number>()
-  let reservedCount = 0
-  /** The destinations that a message went to last, the latest last. */
-  const known = new Map<string, Destination>()
-  /** Those that rest at all their carriers. */
+  /** How many places are kept for messages that are about to be accepted. */
+  let reserved = 0
+  /** Where a message of each destination went, the latest last: the domain of its mailboxes, or what masked numbers show of a country. */
+  const places = new Map<string, string>()
+  /** The destinations that rest at all their carriers. */
   const resting = new Map<string, Rest>()
-  /**
-   * Those of which more may be due in the store, since the latest claim passed over them, or had enough in memory when it was stored;
-   * and whether codes may be among it.
-   */
-  let passed = new Map<string, boolean>()
-  /** The claim that is under way; `codes`: it was made to find codes, and nothing else begins. */
-  let claiming: 'codes' | 'anything' | undefined
-  /** When something was claimed last, ms since the epoch. */
-  let claimedAt = Number.NEGATIVE_INFINITY
-  /** How many to ask for when nobody knows how many there are. */
-  let nextClaim = FIRST_CLAIM
-  /** When the store has something for us, of destinations that are not passed over; Infinity: nothing that we know of. ms since the epoch. */
-  let dueAt = Infinity
-  /** From when on codes may be due there. A process that died may have left some. */
-  let codesAt = 0
-  /** Something waits in the store, as was seen when it was tidied last. */
-  let storeHolds = true
-  /** Runs while a carrier, or a part of one, rests. */
-  let watcher: NodeJS.Timeout | undefined
+  /** A process that died may have left codes. */
+  const codes: Stored = { dueAt: 0, passed: new Set() }
+  const anything: Stored = { dueAt: Infinity, passed: new Set() }
+  /** The store is to be asked without a reason: another process may have put something there. */
+  let isPollDue = true
+  let poller: NodeJS.Timeout | undefined
+  /** What the claim that is under way was made to find: for codes nothing else begins. */
+  let claiming: Stored | undefined
   /** Runs until something may begin or be claimed without the end of an attempt. */
   let nextLook: NodeJS.Timeout | undefined
   /** When an attempt began last, ms since the epoch. */
@@ -142,56 +116,46 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /** Counts what waits in memory for a destination, codes alone if so asked. */
   function countOf(destination: string, codesOnly = false): number {
-    const { all = 0, codes = 0 } = queue.waiting.get(destination) ?? {}
-    return codesOnly ? codes : all
+    const { all = 0, codes: ofCodes = 0 } = queue.waiting.get(destination) ?? {}
+    return codesOnly ? ofCodes : all
   }
 
-  /** Says how many messages are half a second of work, at so many ms each. */
-  const workAhead = (eachMs: number, now: number): number =>
-    Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / Math.max(eachMs, 1))
-
-  /** Says how many messages to a destination wait in memory at most. */
-  function aheadOf(destination: string, now: number): number {
-    const { paceMs } = known.get(destination) ?? {}
-    return paceMs === undefined ? FIRST_AHEAD : Math.min(workAhead(paceMs, now), MOST_AHEAD)
+  /** Says how many messages are claimed ahead: until the pace of a carrier is known, as many as may be under way. */
+  function mostAhead(now: number): number {
+    const usualMs = Math.min(AHEAD_MS, ...carriers.map(each => each.usualMs() ?? AHEAD_MS))
+    return Math.min(Math.ceil((Math.max(1, look(now).limit) * AHEAD_MS) / Math.max(usualMs, 1)), MOST_WAITING)
   }
 
-  /** Says how many messages wait in memory at most. A provider is taken for a quick one until its pace is known. */
-  function mostWaiting(now: number): number {
-    const usualMs = Math.min(...carriers.map(each => each.usualMs() ?? 0))
-    return Math.min(Math.max(workAhead(usualMs, now), look(now).limit), MOST_WAITING)
-  }
+  const aheadOfEach = (now: number): number => Math.ceil(mostAhead(now) / 4)
 
   /** Counts what waits in memory, codes alone if so asked; but not what waits for places that its own destination holds. */
-  function countWaiting(now: number, codesOnly = false): number {
+  function countWaiting(now: number, codesOnly: boolean): number {
     const [first = [], ...others] = carriers.map(each => each.largeDestinations(now))
     const large = first.filter(destination => others.every(each => each.includes(destination)))
     const all = codesOnly ? queue.codes : queue.length
     return large.reduce((count, destination) => count - countOf(destination, codesOnly), all)
   }
 
-  /** Says whether the store is not asked for a destination now: it rests, or enough of its messages, or codes, wait in memory. */
-  function isServed(destination: string, now: number, forCodes: boolean): boolean {
-    return rests(destination, now) || 2 * countOf(destination, forCodes) > aheadOf(destination, now)
+  /** Says when a destination is to be asked for: not while it rests, or has enough in memory. ms since the epoch */
+  function wantedAt(destination: string, stored: Stored, now: number, most = aheadOfEach(now)): number {
+    if (rests(destination, now)) return resting.get(destination)?.until ?? now
+    return 2 * countOf(destination, stored === codes) > most ? Infinity : now
   }
 
-  /** Says whether the store may have codes for us: nothing else begins until it was asked. */
-  function mayHoldCodes(now: number): boolean {
-    if (codesAt <= now) return true
-    for (const [destination, hasCodes] of passed)
-      if (hasCodes && !isServed(destination, now, true)) return true
-    return false
+  /** Says when the store has something for us, ms since the epoch. */
+  function dueOf(stored: Stored, now: number): number {
+    const most = aheadOfEach(now)
+    return Math.min(stored.dueAt, ...[...stored.passed].map(each => wantedAt(each, stored, now, most)))
   }
 
-  /** Says whether codes in the store come first, or are looked for. */
-  const areCodesFirst = (now: number): boolean => claiming === 'codes' || mayHoldCodes(now)
+  /** Says whether codes in the store come first, or are looked for: nothing else begins until then. */
+  const areCodesFirst = (now: number): boolean => claiming === codes || dueOf(codes, now) <= now
 
-  /** Says whether memory has room for a message. A code takes the place of one that is none. */
+  /** Says whether memory has room for a message that comes now: in a backlog the newest is sent first. */
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
     const isCode = purpose === 'code'
-    const mine = countOf(destination, isCode) + (reserved.get(destination) ?? 0)
-    if (mine >= aheadOf(destination, now) || queue.length >= MOST_WAITING) return false
-    return countWaiting(now, isCode) + reservedCount < mostWaiting(now)
+    if (countOf(destination, isCode) >= MOST_WAITING / 4) return false
+    return countWaiting(now, isCode) + reserved < MOST_WAITING
   }
 
   // ---- Into memory
@@ -204,17 +168,25 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (older !== undefined) endWaiting(older, 'superseded')
   }
 
-  function learn({ destination, recipient, masked }: NewMessage): Destination {
-    let found = known.get(destination)
-    if (found === undefined) {
-      const place =
-        channel === 'email' ? recipient.slice(recipient.lastIndexOf('@') + 1) : masked.split('*')[0]
-      found = { place: place ?? '' }
-      const [first = ''] = known.keys()
-      if (known.size >= MOST_KNOWN) known.delete(first)
-    } else known.delete(destination)
-    known.set(destination, found)
-    return found
+  /** Takes note of a message that was left to the store: an older code of its group that waits in memory is superseded. */
+  function leaveToStore({ message, groupKey }: Handover): void {
+    const now = clock.now()
+    const { id, destination, arrivedAt } = message
+    const older = groupKey === undefined ? undefined : queue.removeByGroup(groupKey, arrivedAt)
+    if (older !== undefined) endWaiting(older, 'superseded')
+    noteStored(message, now)
+    fill()
+    // Nobody hears of it soon.
+    if (look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now))
+      verdicts.announce(id, { is: 'pending' })
+  }
+
+  function notePlace({ destination, recipient, masked }: NewMessage): void {
+    const place = channel === 'email' ? recipient.slice(recipient.lastIndexOf('@') + 1) : masked.split('*')[0]
+    places.delete(destination)
+    places.set(destination, place ?? '')
+    const [oldest = ''] = places.keys()
+    if (places.size > MOST_PLACES) places.delete(oldest)
   }
 
   // ---- Out of memory
@@ -224,14 +196,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (isHalted()) return
     const now = clock.now()
     const at = Math.min(beginDue(now), claimDue(now))
-    nextLook = setTimeout(
-      () => {
-        // Another process may have put something into the store, or given it back.
-        dueAt = Math.min(dueAt, clock.now())
-        fill()
-      },
-      Math.min(Math.max(at - now, 1), dueAt === Infinity ? idlePollMs : pollMs),
-    )
+    nextLook = setTimeout(fill, Math.min(Math.max(at - now, 1), pollMs))
   }
 
   /** Begins what may begin. @returns when something gets a place without the end of an attempt, ms since the epoch */
@@ -293,7 +258,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   async function attempt(job: RoutedJob): Promise<void> {
-    learn(job.message)
+    notePlace(job.message)
     const result = await attempts.run(job)
     const { settlement, ran } = result
     // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
@@ -301,7 +266,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const { id } = job.message
     if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
     else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
-    if (ran) fill()
     await settle(job, letRest(job, result), ran)
   }
 
@@ -318,47 +282,30 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     return settlement
   }
 
-  function noteFreed(message: NewMessage, { circuit, faults }: HealthChange, tookMs?: number): void {
-    // What is overdue lasts for long.
-    const countedMs = Math.min(tookMs ?? MOST_COUNTED_MS, MOST_COUNTED_MS)
-    const found = learn(message)
-    found.paceMs = found.paceMs === undefined ? countedMs : found.paceMs + (countedMs - found.paceMs) * LATEST
-    giveBackSurplus(message.destination)
-    if (circuit === 'open' || faults.some(({ is }) => is === 'begun')) watch()
+  /** A part of an attempt has ended, or lasts for longer than it may: its place is for the next message at once. */
+  function noteFreed({ circuit, faults }: HealthChange): void {
     if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) endRests()
-    // The attempt may go on for long: its place is for the next message at once.
-    if (carriers.length > 1 || tookMs === undefined) fill()
+    fill()
   }
 
   /** Something that rested is back, or may be: what waits for it is looked for in the store, codes first. */
   function endRests(): void {
     resting.clear()
-    dueAt = codesAt = clock.now()
-  }
-
-  function watch(): void {
-    storeHolds = true
-    if (!run.isStopping) watcher ??= setInterval(watchRests, WATCH_MS).unref()
+    codes.dueAt = clock.now()
   }
 
   /**
    * While something waits, or goes past a carrier that rests to the next one: looks whether a carrier that could not be reached can be
    * again, and whether one approves again of what it refused. Otherwise nobody is asked anything.
    */
-  function watchRests(): void {
-    const troubled = carriers.filter(each => each.isTroubled())
-    if (troubled.length === 0) {
-      clearInterval(watcher)
-      watcher = undefined
-      return
+  function watchRests(now: number): void {
+    const holds = [codes, anything].some(({ dueAt, passed }) => dueAt < Infinity || passed.size > 0)
+    const goPast = carriers.length > 1 && now - attemptedAt < GO_PAST_MS
+    if (!holds && !goPast && queue.length === 0) return
+    for (const carrier of carriers.filter(each => each.isTroubled())) {
+      void tryAfter(carrier.isBack())
+      void tryAfter(carrier.hasApproved())
     }
-    const goPast = carriers.length > 1 && clock.now() - attemptedAt < 2 * WATCH_MS
-    if (storeHolds || queue.length > 0 || goPast)
-      for (const carrier of troubled) {
-        void tryAfter(carrier.isBack())
-        void tryAfter(carrier.hasApproved())
-      }
-    void track(tidy())
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
@@ -382,13 +329,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   async function settle(job: Job, settlement: Settlement, ran: boolean): Promise<void> {
     const settled = await settler.settle(job, settlement, ran)
-    if (settled?.state !== 'queued' || settlement.to !== 'queued') return
-    noteStored(settlement.dueAt, job.message.purpose === 'code', job.message.destination)
+    if (settled?.state === 'queued' && settlement.to === 'queued') noteStored(job.message, settlement.dueAt)
   }
 
-  function giveBack(job: Job, due: number): void {
+  /** Gives back a message that waited. It waits since it came: the store tells a backlog by that. */
+  function giveBack(job: Job): void {
+    const now = clock.now()
+    const dueAt = job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now)
     verdicts.announce(job.message.id, { is: 'pending' })
-    void track(settle(job, { to: 'queued', dueAt: due, uncounted: true }, false))
+    void track(settle(job, { to: 'queued', dueAt, uncounted: true }, false))
   }
 
   /** Ends the claim of a message that waited. */
@@ -396,137 +345,101 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     void track(settle(job, { to: 'final', state, answer: null }, false))
   }
 
-  /** Says whether a message's life is over, its lease too short for an attempt, or taken over by another process. */
+  /** Says whether a message's life is over, or it has waited too long, or was taken over by another process. */
   function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
-    if (now >= message.expiresAt || lease.until - now < attemptWithinMs) return true
+    const leftMs = Math.max(attemptWithinMs, leaseMs - LONGEST_WAIT_MS)
+    if (now >= message.expiresAt || lease.until - now < leftMs) return true
     return outbox.sharedLeases?.isHeld(lease) === false
   }
 
   function endOrGiveBack(job: Job, now: number): void {
-    if (now < job.message.expiresAt) return giveBack(job, now)
+    if (now < job.message.expiresAt) return giveBack(job)
     // A message that was ambiguous before and has no time left is unknown, not expired: it may have been sent.
     endWaiting(job, job.ambiguous > 0 ? 'unknown' : 'expired')
   }
 
-  /** Gives back what waits beyond the room of a destination, and of the channel: what would be sent last. */
-  function giveBackSurplus(destination: string): void {
-    const now = clock.now()
-    const giveBackLast = (each?: string): void => {
-      const job = queue.removeLast(now, each)
-      // It waits since it came: the store tells a backlog by that.
-      if (job !== undefined) giveBack(job, job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now))
-    }
-    const ahead = aheadOf(destination, now)
-    while (countOf(destination) > ahead) giveBackLast(destination)
-    for (let more = countWaiting(now) - mostWaiting(now); more > 0; more -= 1) giveBackLast()
-  }
-
   function giveBackAll(): void {
-    const now = clock.now()
-    for (const job of queue.removeWhere(() => true)) giveBack(job, now)
+    for (const job of queue.removeWhere(() => true)) giveBack(job)
   }
 
   // ---- Claims: retries, what a dead process left, and what had no place in memory
 
-  function reserve(destination: string, more: 1 | -1): void {
-    reservedCount += more
-    const count = (reserved.get(destination) ?? 0) + more
-    if (count > 0) reserved.set(destination, count)
-    else reserved.delete(destination)
-  }
-
-  /** Notes that the store has something that is due then. Of which enough waits in memory, or which rests, that is asked for later. */
-  function noteStored(due: number, isCode: boolean, destination?: string): void {
+  /** Notes that the store has a message that is due then. Of which enough waits in memory, or which rests, that is asked for later. */
+  function noteStored({ purpose, destination }: NewMessage, due: number): void {
     const now = clock.now()
-    if (destination !== undefined && due <= now && isServed(destination, now, isCode)) {
-      passed.set(destination, isCode || passed.get(destination) === true)
-      return
-    }
-    dueAt = Math.min(dueAt, due)
-    if (isCode) codesAt = Math.min(codesAt, due)
+    const stored = purpose === 'code' ? codes : anything
+    if (due <= now && wantedAt(destination, stored, now) > now) stored.passed.add(destination)
+    else stored.dueAt = Math.min(stored.dueAt, due)
   }
 
-  /** Claims when memory has room and something is due. @returns when that is to be looked at again, ms since the epoch */
+  /** Claims when something is due and memory has room. @returns when that is to be looked at again, ms since the epoch */
   function claimDue(now: number): number {
-    if (claiming !== undefined) return Infinity
     const standing = look(now)
-    const forCodes = mayHoldCodes(now)
-    const isDue = Math.min(dueAt, codesAt) <= now
-    const wanted = Math.max(isDue ? nextClaim : 0, countWanted(now, forCodes))
-    const limit = countClaimable(standing, wanted, forCodes, now)
-    if (limit > 0) {
-      void track(claimBatch(limit, forCodes))
-      return Infinity
-    }
     if (standing.openUntil > now) return standing.openUntil
-    const restsEnd = [...passed.keys()].map(each => resting.get(each)?.until ?? Infinity)
-    const moments = [dueAt, codesAt, ...restsEnd].filter(at => at > now)
-    // What is due and has no room is asked for when something has left, and now and then.
-    return Math.min(isDue ? now + PEEK_MS : Infinity, ...moments)
+    const codesAt = isPollDue ? now : dueOf(codes, now)
+    const at = Math.min(codesAt, dueOf(anything, now))
+    if (at > now) return at
+    const stored = codesAt <= now ? codes : anything
+    const limit = countClaimable(standing, stored, now)
+    if (limit > 0 && claiming === undefined) void track(claimBatch(limit, stored, standing))
+    // What is due and has no room is asked for when something has left.
+    return Infinity
   }
 
-  /** Counts the messages for which memory has room of destinations that were passed over, and need not be now. */
-  function countWanted(now: number, forCodes: boolean): number {
-    const wanted = [...passed.keys()].filter(each => !isServed(each, now, forCodes))
-    return wanted.reduce((count, each) => count + aheadOf(each, now) - countOf(each, forCodes), 0)
+  function pollAfter(ms: number): void {
+    clearTimeout(poller)
+    poller = setTimeout(() => {
+      isPollDue = true
+      fill()
+    }, ms).unref()
   }
 
-  /** Says how many to claim now. @param wanted how many there may be */
-  function countClaimable(
-    { circuit, openUntil }: Standing,
-    wanted: number,
-    forCodes: boolean,
-    now: number,
-  ): number {
+  /** Says how many to claim now. */
+  function countClaimable({ circuit }: Standing, stored: Stored, now: number): number {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
-    // The provider is tried by one message, not by a hundred; a few are claimed so that there is a choice.
-    if (circuit === 'open') return openUntil <= now && queue.length === 0 ? FIRST_CLAIM : 0
-    const most = mostWaiting(now)
-    // A code takes the place of a waiting message that is none, and is sent before it.
-    const room = forCodes ? Infinity : MOST_WAITING - queue.length
-    const free = Math.min(most - countWaiting(now, forCodes), room) - reservedCount
-    return 2 * free < most ? 0 : Math.min(free, wanted, CLAIM_LIMIT)
+    // The provider is tried by one message, not by a hundred.
+    if (circuit === 'open') return queue.length === 0 ? CLAIM_FOR_TRIAL : 0
+    const most = mostAhead(now)
+    const free = most - countWaiting(now, stored === codes) - reserved
+    return 2 * free < most ? 0 : Math.min(free, CLAIM_LIMIT)
   }
 
-  async function claimBatch(limit: number, forCodes: boolean): Promise<void> {
-    const now = (claimedAt = clock.now())
-    claiming = forCodes ? 'codes' : 'anything'
-    const known = passed
-    const served = [...resting.keys(), ...queue.waiting.keys()].filter(each => isServed(each, now, forCodes))
-    passed = new Map(served.map(each => [each, codesAt <= now || known.get(each) === true]))
-    if (dueAt <= now) dueAt = Infinity
-    if (codesAt <= now) codesAt = Infinity
+  /** Claims codes, or anything; anything for a trial, too, which is not a code's if something else waits. */
+  async function claimBatch(limit: number, stored: Stored, { circuit }: Standing): Promise<void> {
+    const now = clock.now()
+    const most = aheadOfEach(now)
+    const names = [...resting.keys(), ...queue.waiting.keys()]
+    const passed = names.filter(each => wantedAt(each, stored, now, most) > now)
+    claiming = stored
+    isPollDue = false
+    // What the store says of codes, it says of anything. What is stored meanwhile is noted beside.
+    for (const each of stored === codes ? [codes, anything] : [anything]) {
+      each.dueAt = Infinity
+      each.passed = new Set(passed)
+    }
     try {
-      const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, leaseMs, [...passed.keys()])
-      settler.reportEnded(settled)
-      const areMore = messages.length === limit
-      noteStored(areMore ? clock.now() : (nextDueAt ?? Infinity), false)
-      for (const message of messages) add(toJob(message))
-      const waiting = queue.length
-      for (const destination of new Set(messages.map(each => each.destination))) giveBackSurplus(destination)
-      nextClaim = areMore && queue.length === waiting ? Math.min(2 * nextClaim, CLAIM_LIMIT) : FIRST_CLAIM
-      // Codes are claimed first. What becomes due behind what is left there is looked for.
-      if (areMore && messages.some(({ purpose }) => purpose === 'code')) codesAt = clock.now()
-      else if (!areMore && nextDueAt !== null) codesAt = Math.min(codesAt, nextDueAt)
-      if ((areMore || passed.size > 0) && queue.length > queue.codes)
-        codesAt = Math.min(codesAt, clock.now() + PEEK_MS)
+      const codesOnly = stored === codes && circuit === 'closed'
+      const claim = await outbox.claim(channel, limit, leaseMs, passed, codesOnly)
+      settler.reportEnded(claim.settled)
+      anything.dueAt = Math.min(anything.dueAt, claim.nextDueAt ?? Infinity)
+      if (stored === codes) codes.dueAt = Math.min(codes.dueAt, claim.nextCodeAt ?? Infinity)
+      pollAfter(anything.dueAt === Infinity ? idlePollMs : pollMs)
+      for (const message of claim.messages) add(toJob(message))
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
       // Nobody can tell when the store can be asked again: until then, messages in memory do not wait for codes in the store.
       emit({ type: 'store-failed', doing: 'claim', error })
-      dueAt = codesAt = clock.now() + STORE_RETRY_MS
-      passed.clear()
+      for (const each of [codes, anything]) {
+        each.dueAt = Infinity
+        each.passed.clear()
+      }
+      pollAfter(STORE_RETRY_MS)
     } finally {
       claiming = undefined
     }
-  }
-
-  /** Lets the store end what is over, and say whether anything waits there. */
-  async function tidy(): Promise<void> {
-    if (!isHalted()) storeHolds = (await settler.endOver(channel, leaseMs)).doesWait
   }
 
   /** @param isFirst what waits and rests is told with the first carrier. */
@@ -534,7 +447,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     const others = isFirst ? [...queue.waiting.keys(), ...resting.keys()] : []
     return [...new Set([...carrier.destinations(), ...others])].map(destination => ({
       destination,
-      place: known.get(destination)?.place ?? null,
+      place: places.get(destination) ?? null,
       inFlight: carrier.underWay(destination),
       waiting: isFirst ? countOf(destination) : 0,
       rest: isFirst && rests(destination, clock.now()) ? (resting.get(destination) ?? null) : null,
@@ -549,42 +462,34 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       // While it rests, a message is better left to the store, where people can see and cancel it.
       if (circuit !== 'closed' || rests(destination, now)) return undefined
       // Codes in the store come before what is no code, and so may what else is due there.
-      if (purpose !== 'code' && (areCodesFirst(now) || passed.has(destination) || dueAt <= now))
-        return undefined
+      const isBehind = (): boolean =>
+        areCodesFirst(now) || anything.passed.has(destination) || anything.dueAt <= now
+      if (purpose !== 'code' && isBehind()) return undefined
       if (!hasRoom(purpose, destination, now)) return undefined
       const begins =
-        queue.length === 0 && (carriers[0]?.placeAt(now, destination, reservedCount) ?? Infinity) <= now
+        queue.length === 0 && (carriers[0]?.placeAt(now, destination, reserved) ?? Infinity) <= now
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
-      reserve(destination, 1)
+      reserved += 1
       work.begin()
       return lease
     },
-    releasePlace(destination) {
-      reserve(destination, -1)
+    releasePlace() {
+      reserved -= 1
       fill()
       work.end()
     },
-    submit({ message, lease, groupKey, outgoing }) {
-      reserve(message.destination, -1)
-      add({ message, lease, groupKey, outgoing, attempts: 1, ambiguous: 0 })
+    submit(handover) {
+      const { lease, ...handed } = handover
+      if (lease === undefined) return leaveToStore(handover)
+      reserved -= 1
+      add({ ...handed, lease, attempts: 1, ambiguous: 0 })
       if (run.isStopping) giveBackAll()
       else fill()
-      // A code may have taken the place of something else.
-      giveBackSurplus(message.destination)
       work.end()
     },
-    isVerdictFar(destination) {
-      const now = clock.now()
-      return look(now).circuit !== 'closed' || rests(destination, now) || !hasRoom('plain', destination, now)
-    },
-    wake(code, destination) {
-      const now = clock.now()
-      if (code !== undefined) {
-        const older = queue.removeByGroup(code.groupKey, code.arrivedAt)
-        if (older !== undefined) endWaiting(older, 'superseded')
-      }
-      noteStored(now, code !== undefined, destination)
+    wake() {
+      codes.dueAt = clock.now()
       fill()
     },
     tryNow() {
@@ -602,14 +507,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       }))
     },
     fill,
-    sweep() {
+    tidy() {
       const now = clock.now()
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
-      if (now - claimedAt >= TIDY_MS) void track(tidy())
+      watchRests(now)
     },
     stop() {
       clearTimeout(nextLook)
-      clearInterval(watcher)
+      clearTimeout(poller)
       giveBackAll()
     },
     abort: attempts.abort,

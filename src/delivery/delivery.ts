@@ -9,16 +9,15 @@ export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' 
   readonly channels: readonly ChannelSpec[]
 }
 
-/** How often the messages that wait in memory are searched for those that have waited too long, ms. */
-const SWEEP_MS = 5000
-/** How often the store ends what is over in a channel that is switched off, ms. */
-const DISABLED_MS = 60_000
+/** How often what waits in memory, and who rests, is looked at, ms; and how often the store ends what is over there. */
+const TIDY_MS = 1000
+const END_OVER_MS = 5000
 
 /** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { outbox, clock, verdicts, emit } = options
   const run = { isStopping: false }
-  let sweeper: NodeJS.Timeout | undefined
+  const timers: NodeJS.Timeout[] = []
   const work = createWork()
   const channels = new Map<Channel, DeliveryChannel>()
   const settler = createSettler({
@@ -32,8 +31,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   })
   const shared = { ...options, settler, run, work }
   for (const spec of options.channels) channels.set(spec.channel, createChannel(spec, shared))
-  const disabled = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
-  let disabledAt = Number.NEGATIVE_INFINITY
 
   function channelOf(name: Channel): DeliveryChannel {
     const channel = channels.get(name)
@@ -41,47 +38,34 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return channel
   }
 
-  /** Lets the store end what is over in a channel that is switched off: what waits there since before is not sent, but ends with its life. */
-  async function endDisabled(channel: Channel): Promise<void> {
+  /** Does something now and then, while the store takes the ends of messages. */
+  function repeat(everyMs: number, task: () => void): void {
+    timers.push(setInterval(() => settler.isBehind || task(), everyMs).unref())
+  }
+
+  /** Lets the store end what is over, also in a channel that is switched off, where nothing is claimed. */
+  async function endOver(): Promise<void> {
     work.begin()
-    while (!run.isStopping && !settler.isBehind) {
-      const { hasEnded } = await settler.endOver(channel, options.leaseMs)
-      if (!hasEnded) break
-    }
+    for (const channel of ['email', 'sms'] as const) await settler.endOver(channel, options.leaseMs)
     work.end()
-  }
-
-  /** Does that, unless it was done a short while ago. */
-  function tidyDisabled(): void {
-    const now = clock.now()
-    if (run.isStopping || settler.isBehind || now - disabledAt < DISABLED_MS) return
-    disabledAt = now
-    for (const channel of disabled) void endDisabled(channel)
-  }
-
-  /** A message that waits for long goes back before its lease runs out unnoticed. */
-  function sweep(): void {
-    if (settler.isBehind) return
-    for (const channel of channels.values()) channel.sweep()
-    tidyDisabled()
   }
 
   return {
     reservePlace: (name, purpose, destination) => channels.get(name)?.reservePlace(purpose, destination),
-    releasePlace: (name, destination) => channelOf(name).releasePlace(destination),
-    isVerdictFar: (name, destination) => channelOf(name).isVerdictFar(destination),
+    releasePlace: name => channelOf(name).releasePlace(),
     submit: handover => channelOf(handover.message.channel).submit(handover),
-    wake: (name, code, destination) => channelOf(name).wake(code, destination),
+    wake: name => channelOf(name).wake(),
     tryNow: name => channelOf(name).tryNow(),
     status: () => [...channels.values()].flatMap(channel => channel.status()),
     start() {
-      sweeper = setInterval(sweep, Math.min(SWEEP_MS, options.leaseMs - options.attemptWithinMs)).unref()
-      for (const channel of channels.values()) channel.wake()
-      tidyDisabled()
+      repeat(TIDY_MS, () => channels.forEach(channel => channel.tidy()))
+      repeat(END_OVER_MS, () => void endOver())
+      for (const channel of channels.values()) channel.fill()
+      void endOver()
     },
     async stop(graceMs, abortMs) {
       run.isStopping = true
-      clearInterval(sweeper)
+      for (const timer of timers) clearInterval(timer)
       for (const channel of channels.values()) channel.stop()
       await work.endsWithin(graceMs)
       for (const channel of channels.values()) channel.abort()

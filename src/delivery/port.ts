@@ -6,20 +6,14 @@ import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */
 
-/** A message that was just accepted as `sending`, handed over from memory with its finished bytes. */
+/** A message that was just accepted, with its finished bytes. */
 export interface Handover {
   readonly message: NewMessage
-  readonly lease: Lease
-  readonly groupKey?: string
+  /** Where it has a place in memory, as `sending`; otherwise it was stored as `queued`, and is due. */
+  readonly lease?: Lease | undefined
+  /** Of a code: an older one of its group that waits in memory is superseded. */
+  readonly groupKey?: string | undefined
   readonly outgoing: Outgoing
-}
-
-/** A code that was stored as `queued`. */
-export interface StoredCode {
-  readonly id: string
-  readonly arrivedAt: number
-  readonly expiresAt: number
-  readonly groupKey: string
 }
 
 /** Where callbacks leave their messages. */
@@ -27,20 +21,14 @@ export interface DeliveryIntake {
   /** A place in memory for a message that is about to be accepted; undefined: leave it to the store. */
   reservePlace(channel: Channel, purpose: Purpose, destination: string): Lease | undefined
   /** Gives back a place that was not used. */
-  releasePlace(channel: Channel, destination: string): void
+  releasePlace(channel: Channel): void
   /**
-   * Says whether a message that is left to the store has no verdict soon: its provider or destination is being left alone, or memory
-   * is full of what is before it.
+   * Takes an accepted message over. One that was left to the store may have been claimed before. Its verdict is pending at once when none
+   * comes soon: its provider or destination is being left alone, or memory is full of what is before it.
    */
-  isVerdictFar(channel: Channel, destination: string): boolean
-  /** Takes an accepted message over; its place was reserved. */
   submit(handover: Handover): void
-  /**
-   * Something was stored as `queued` and is due. @param destination where it goes, if that is known.
-   * @param code when it is one: nothing but codes begins until it was claimed, and an older one of its group that waits
-   *   in memory is superseded by it. It may have been claimed before its wake comes: then it waits there itself.
-   */
-  wake(channel: Channel, code?: StoredCode, destination?: string): void
+  /** Something was stored as `queued` and is due. */
+  wake(channel: Channel): void
 }
 
 /** The loop that brings messages from the outbox to their providers, and the only one that settles them. */

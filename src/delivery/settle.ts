@@ -36,14 +36,8 @@ export interface Settler {
   settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
   /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   reportEnded(ended: readonly SettledByStore[]): void
-  /**
-   * Lets the store end what is over in a channel; it ends some of it at a time.
-   * @returns whether it ended something, and whether anything waits there, as far as that is known.
-   */
-  endOver(
-    channel: Channel,
-    leaseMs: number,
-  ): Promise<{ readonly hasEnded: boolean; readonly doesWait: boolean }>
+  /** Lets the store end what is over in a channel; it ends some of it at a time. */
+  endOver(channel: Channel, leaseMs: number): Promise<void>
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
   abandon(): void
 }
@@ -114,13 +108,10 @@ export function createSettler(options: SettlerOptions): Settler {
     reportEnded,
     async endOver(channel, leaseMs) {
       try {
-        const { settled, nextDueAt } = await outbox.claim(channel, 0, leaseMs)
-        reportEnded(settled)
-        return { hasEnded: settled.length > 0, doesWait: nextDueAt !== null }
+        reportEnded((await outbox.claim(channel, 0, leaseMs)).settled)
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         emit({ type: 'store-failed', doing: 'claim', error })
-        return { hasEnded: false, doesWait: true }
       }
     },
     abandon() {

@@ -25,7 +25,14 @@ import type {
 export interface Operations {
   accept: { takes: { now: number; messages: readonly Acceptance[] }; gives: readonly Accepted[] }
   claim: {
-    takes: { now: number; channel: Channel; limit: number; leaseMs: number; passOver: readonly string[] }
+    takes: {
+      now: number
+      channel: Channel
+      limit: number
+      leaseMs: number
+      passOver: readonly string[]
+      codesOnly: boolean
+    }
     gives: Claim
   }
   beginAttempt: {

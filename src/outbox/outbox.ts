@@ -305,6 +305,8 @@ export interface Claim {
    * where many such messages become due first, it may be too early.
    */
   readonly nextDueAt: number | null
+  /** The same of codes alone. */
+  readonly nextCodeAt: number | null
 }
 
 export interface Outbox {
@@ -321,9 +323,16 @@ export interface Outbox {
    * none fills a claim while others wait. Settles on the way, without an attempt, what has expired; takes over what has an
    * outlived lease: as an ambiguous attempt if it had begun (`ambiguous` counts it), as none if it had not.
    * @param passOver destinations of which none is claimed, some hundred at most. However many wait there, they hide no other.
+   * @param codesOnly nothing but codes is claimed.
    * @throws StoreUnavailable
    */
-  claim(channel: Channel, limit: number, leaseMs: number, passOver?: readonly string[]): Promise<Claim>
+  claim(
+    channel: Channel,
+    limit: number,
+    leaseMs: number,
+    passOver?: readonly string[],
+    codesOnly?: boolean,
+  ): Promise<Claim>
   /**
    * Notes that the attempt of a message begins, before its first byte leaves. From then on a process that dies may have sent it;
    * a message that was claimed and never begun was surely not sent. The note survives the process. After a power cut every

@@ -20,7 +20,6 @@ interface Given {
   readonly now?: () => number
   readonly storeWithinMs?: number
   readonly room?: boolean
-  readonly verdictFar?: boolean
   /** Announced while the message is being handed over. */
   readonly atOnce?: Verdict
 }
@@ -37,13 +36,12 @@ function open(given: Given = {}) {
       return given.room === false ? undefined : { token: `t${calls.length}`, until: 1e15 }
     },
     releasePlace: () => void calls.push('unreserve'),
-    isVerdictFar: () => given.verdictFar === true,
-    submit: ({ message }) => {
-      calls.push('begin')
+    submit: ({ message, lease, groupKey }) => {
+      calls.push(lease === undefined ? `store ${groupKey}` : 'begin')
       begun.push(message.id)
       if (given.atOnce !== undefined) verdicts.announce(message.id, given.atOnce)
     },
-    wake: (_channel, code) => void calls.push(`wake ${code?.groupKey}`),
+    wake() {},
   }
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
@@ -183,11 +181,11 @@ t.test('a verdict that is there before its message is handed over is heard, and 
 })
 
 t.test(
-  'without a place in memory the delivery is woken, with the group; while its verdict is far nobody waits',
+  'without a place in memory the delivery hears of it, with the group; while its verdict is far nobody waits',
   async t => {
-    const { receive, calls } = open({ room: false, verdictFar: true, answerWithinMs: 30_000 })
+    const { receive, calls } = open({ room: false, atOnce: { is: 'pending' }, answerWithinMs: 30_000 })
     t.match((await receive(CALLER, BODY)).answer, { err_code: 0 })
-    t.same(calls.slice(2), ['wake group of ann@example.com', 'wake group of bob@example.com'])
+    t.same(calls.slice(2), ['store group of ann@example.com', 'store group of bob@example.com'])
   },
 )
 

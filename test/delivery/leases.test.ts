@@ -11,7 +11,7 @@ t.test(
     // The first loop claims nothing itself, so that it is the other one that takes over.
     const nothing: Outbox['claim'] = async (_channel, _limit, leaseMs) => {
       held.add(leaseMs)
-      return { messages: [], settled: [], nextDueAt: null }
+      return { messages: [], settled: [], nextDueAt: null, nextCodeAt: null }
     }
     const rig = await openRig(t, { ...lease, between: () => ({ claim: nothing }) })
     const other = rig.peer(lease)

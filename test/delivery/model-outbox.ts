@@ -26,12 +26,12 @@ export function createModelOutbox(
     })
   const outbox: Partial<Outbox> = {
     accept: given => call(() => model.accept(given, now())),
-    claim: (channel, limit, leaseMs, passOver) =>
+    claim: (channel, limit, leaseMs, ...which) =>
       call(() => {
-        const { claimed, settled, nextDueAt } = model.claim(channel, limit, now() + leaseMs, now(), passOver)
+        const { claimed, settled, ...next } = model.claim(channel, limit, now() + leaseMs, now(), ...which)
         for (const { lease } of claimed) if (lease !== null) lease.token = `claim ${(tokens += 1)}`
         const told = settled.map(({ state, given: { message } }) => ({ ...message, state }))
-        return { messages: claimed.map(claimedOf), settled: told, nextDueAt }
+        return { messages: claimed.map(claimedOf), settled: told, ...next }
       }),
     beginAttempt(id, { token }, by = '') {
       if (!begun.has(token)) onBegin(id)

@@ -174,9 +174,9 @@ export async function play(load: Load): Promise<Result> {
   const delivery = createDelivery({
     outbox: {
       ...outbox,
-      claim(name, limit, leaseMs, passOver = []) {
+      claim(name, limit, leaseMs, passOver = [], ...which) {
         mostPassedOver = Math.max(mostPassedOver, passOver.length)
-        return outbox.claim(name, limit, leaseMs, passOver)
+        return outbox.claim(name, limit, leaseMs, passOver, ...which)
       },
     },
     clock,
@@ -215,15 +215,7 @@ export async function play(load: Load): Promise<Result> {
       codes.set(message.id, { to: message.recipient, cameAt: time.now(), asked: [], takenAt: Infinity })
     const lease = delivery.reservePlace(channel, purpose, message.destination)
     await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
-    const code = groupKey === undefined ? undefined : { ...message, groupKey }
-    if (lease === undefined) delivery.wake(channel, code, message.destination)
-    else
-      delivery.submit({
-        message,
-        lease,
-        outgoing: render(message),
-        ...(groupKey !== undefined && { groupKey }),
-      })
+    delivery.submit({ message, lease, outgoing: render(message), groupKey })
   }
   try {
     delivery.start()

@@ -204,14 +204,8 @@ async function accept(
   const [accepted] = await outbox.accept([acceptance])
   if (accepted === undefined) throw new Error('nothing was answered')
   const { message, groupKey } = acceptance
-  if (accepted.is !== 'stored') {
-    if (lease !== undefined) delivery.releasePlace('email', message.destination)
-  } else if (lease === undefined)
-    delivery.wake('email', groupKey === undefined ? undefined : { ...message, groupKey }, message.destination)
-  else {
-    const outgoing = rendered(message)
-    delivery.submit({ message, lease, outgoing, ...(groupKey === undefined ? {} : { groupKey }) })
-  }
+  if (accepted.is === 'stored') delivery.submit({ message, lease, outgoing: rendered(message), groupKey })
+  else if (lease !== undefined) delivery.releasePlace('email')
   return { acceptance, accepted }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openRig, SENT, until, verdictOn } from './rig.ts'
+import { openRig, rendered, SENT, until, verdictOn } from './rig.ts'
 
 const GROUP = { recipient: 'ann@example.com' }
 
@@ -34,21 +34,21 @@ t.test('the same when the newer one had no place in memory', async t => {
   t.equal(b.lease, undefined)
   await until('A is superseded', async () => (await view(a.id)).state === 'superseded')
   provider.respond = () => SENT
-  for (; places > 0; places -= 1) delivery.releasePlace('email', `${places - 1}`)
+  for (; places > 0; places -= 1) delivery.releasePlace('email')
   provider.asked[0]?.answer(SENT)
   await until('B is sent', async () => (await view(b.message.id)).state === 'sent')
   t.notOk(provider.asked.some(each => each.id === a.id))
 })
 
-t.test('a code that was claimed before its own wake comes is not superseded by itself', async t => {
+t.test('a code that was claimed before the delivery hears of it is not superseded by itself', async t => {
   const { delivery, provider, accept, store, view } = await openRig(t, { concurrency: 1 })
   provider.respond = undefined
   delivery.start()
   await accept()
   await until('the only connection is busy', () => provider.asked.length === 1)
-  const { message, groupKey = '' } = await store()
+  const { message, groupKey } = await store()
   await until('it waits in memory', () => delivery.status()[0]?.waiting === 1)
-  delivery.wake('email', { ...message, groupKey })
+  delivery.submit({ message, groupKey, outgoing: rendered(message) })
   provider.respond = () => SENT
   provider.asked[0]?.answer(SENT)
   await until('it has ended', async () => !['queued', 'sending'].includes((await view(message.id)).state))

@@ -285,23 +285,12 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
       await outbox.accept([lease === undefined ? plain : { ...plain, lease }])
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error
-      if (lease !== undefined) here.delivery.releasePlace(channel, message.destination)
+      if (lease !== undefined) here.delivery.releasePlace(channel)
       return
     }
     if (lease === undefined) here.stored.set(message.id, rowOf(message.id).dueAt)
-    if (lease === undefined)
-      here.delivery.wake(
-        channel,
-        groupKey === undefined ? undefined : { ...message, groupKey },
-        message.destination,
-      )
-    else
-      here.delivery.submit({
-        message,
-        lease,
-        outgoing: { ...rendered(message), channel } as Outgoing,
-        groupKey,
-      })
+    const outgoing = { ...rendered(message), channel } as Outgoing
+    here.delivery.submit({ message, lease, outgoing, groupKey })
   }
 
   /** Plans all that happens until the trouble is over. */

@@ -236,7 +236,14 @@ export function createModel(isShared: boolean, mostAlive: number) {
       return given.map(each => acceptOne(each, now))
     },
     /** The tokens of the leases are for the caller to fill in. */
-    claim(channel: string, limit: number, until: number, now: number, passOver: readonly string[] = []) {
+    claim(
+      channel: string,
+      limit: number,
+      until: number,
+      now: number,
+      passOver: readonly string[] = [],
+      codesOnly = false,
+    ) {
       const mine = messages.filter(m => m.given.message.channel === channel)
       const ended = (m: Kept) => isAlive(m) || untold.push(m)
       for (const m of mine) {
@@ -257,7 +264,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       const codes = due.filter(m => m.given.message.purpose === 'code')
       const claimed = share(codes, limit, now)
       const others = due.filter(m => !codes.includes(m))
-      claimed.push(...share(others, limit - claimed.length, now))
+      if (!codesOnly) claimed.push(...share(others, limit - claimed.length, now))
       for (const m of claimed) {
         Object.assign(m, {
           state: 'sending',
@@ -270,10 +277,15 @@ export function createModel(isShared: boolean, mostAlive: number) {
       }
       const settled = untold.filter(m => m.given.message.channel === channel)
       untold = untold.filter(m => m.given.message.channel !== channel)
-      const times = mine.flatMap(m => m.lease?.until ?? (free.includes(m) ? (m.dueAt ?? []) : []))
-      const nextDueAt =
-        due.length > claimed.length ? now : times.length === 0 ? null : Math.max(now, Math.min(...times))
-      return { claimed, settled, nextDueAt }
+      const nextOf = (given: readonly Kept[]) => {
+        const isLeft = (m: Kept) => free.includes(m) && m.state === 'queued'
+        const times = mine.flatMap(
+          m => m.lease?.until ?? (given.includes(m) && isLeft(m) ? (m.ready ? now : (m.dueAt ?? [])) : []),
+        )
+        return times.length === 0 ? null : Math.max(now, Math.min(...times))
+      }
+      const nextCodeAt = nextOf(mine.filter(m => m.given.message.purpose === 'code'))
+      return { claimed, settled, nextDueAt: nextOf(mine), nextCodeAt }
     },
     begin(m: Kept, by: string) {
       if (m.outdated) return 'outdated'

@@ -129,7 +129,13 @@ for (const [name, row] of Object.entries(HIDING)) {
     const given = Array.from({ length: 3 }, (_, n) =>
       sample(clock, { recipient: `r${n}@example.com`, destination: `other${n}` }),
     )
-    const call = { channel: 'email', limit: 9, leaseMs: 60_000, passOver: ['full'] } as const
+    const call = {
+      channel: 'email',
+      limit: 9,
+      leaseMs: 60_000,
+      passOver: ['full'],
+      codesOnly: false,
+    } as const
     run(['accept', { now: clock.now(), messages: given }])
     clock.advance(2000)
     forget()

@@ -139,7 +139,10 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
   const { store, run, close } = openAt(path)
   t.match(store.loss, { messages: 0 })
   const claim = () =>
-    run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000, passOver: [] }])
+    run([
+      'claim',
+      { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000, passOver: [], codesOnly: false },
+    ])
   claim()
   clock.advance(5000)
   t.match(claim(), { values: [{ messages: [{ attempts: 2, ambiguous: 1 }] }] })

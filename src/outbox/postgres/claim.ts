@@ -37,15 +37,16 @@ export function createClaim(
   const lockDue = createLockDue()
 
   return async (client: Client, call: Takes<'claim'>): Promise<Gives<'claim'>> => {
-    const { channel, now, leaseMs } = call
+    const { channel, now, leaseMs, codesOnly } = call
     const beat = heartbeats.heartbeats()
     const dead = searchedAfter.get(channel) === beat ? [] : heartbeats.deadReplicas()
     const givenUp = uncertain.givenUp()
     if (givenUp.length === 0 && dead.length === 0) {
       // One statement says whether a claim would find or change anything: most claims of a service that is idle would not.
-      const { nextDueAt, nextChangeAt } = await lookAt(client, call)
-      if ((nextDueAt ?? Infinity) > now && nextChangeAt > now)
-        return { messages: [], settled: takeEnded(ended, channel), nextDueAt }
+      const { nextChangeAt, ...seen } = await lookAt(client, call)
+      const next = codesOnly ? seen.nextCodeAt : seen.nextDueAt
+      if ((next ?? Infinity) > now && nextChangeAt > now)
+        return { messages: [], settled: takeEnded(ended, channel), ...seen }
     }
     const { work, writeChanges, commit } = openTransaction(client, options, now)
     const [, ofDead, lost, outlived, orphans] = await awaitStatements(
@@ -72,11 +73,11 @@ export function createClaim(
     uncertain.begin(token, leaseMs)
     try {
       await commit()
-      const { nextDueAt } = await lookAt(client, call)
+      const { nextDueAt, nextCodeAt } = await lookAt(client, call)
       uncertain.confirm(token)
       if (ofDead.rows.length < STEP) searchedAfter.set(channel, beat)
       if (ofDead.rows.length > 0) onTakeOver(ofDead.rows.length)
-      return { messages, settled: takeEnded(ended, channel), nextDueAt }
+      return { messages, settled: takeEnded(ended, channel), nextDueAt, nextCodeAt }
     } catch (error) {
       uncertain.giveUp(token)
       throw error
@@ -115,15 +116,24 @@ function createLookAt() {
   return async (client: Client, { channel, now, passOver }: Takes<'claim'>) => {
     const most = passOver.length === 0 ? 1 : SEEN_LATER
     const { rows } = await runStatement(client, LOOK, channel, passOver, most)
-    const { code, other, next, change } = rows[0] as Record<string, number | null>
-    let isDue = code !== null || other !== null
-    if (isDue && passOver.length > 0) {
-      const queues = [nameQueue(channel, 0, 1), nameQueue(channel, 1, 1)]
-      const free = await awaitStatements(...queues.map(queue => goRound(client, queue, passOver, 1)))
-      isDue = free.flat().length > 0
+    const { lease, change, ...found } = rows[0] as Record<string, number | null>
+    const isDue = await awaitStatements(
+      ...[found['code'], found['other']].map(async (due, rank) => {
+        if (due === null || passOver.length === 0) return due !== null
+        return (await goRound(client, nameQueue(channel, rank, 1), passOver, 1)).length > 0
+      }),
+    )
+    const momentOf = (...times: readonly (number | null | undefined)[]): number | null => {
+      const first = Math.min(...times.map(at => at ?? Infinity))
+      return first === Infinity ? null : Math.max(now, first)
     }
-    const nextDueAt = isDue ? now : next == null ? null : Math.max(now, next)
-    return { nextDueAt, nextChangeAt: change ?? Infinity }
+    const codeAt = isDue[0] ? now : found['nextCode']
+    const otherAt = isDue[1] ? now : found['nextOther']
+    return {
+      nextDueAt: momentOf(lease, codeAt, otherAt),
+      nextCodeAt: momentOf(lease, codeAt),
+      nextChangeAt: change ?? Infinity,
+    }
   }
 }
 
@@ -141,10 +151,10 @@ function createLockDue() {
 
   return async (
     client: Client,
-    { channel, limit, now, passOver }: Takes<'claim'>,
+    { channel, limit, now, passOver, codesOnly }: Takes<'claim'>,
   ): Promise<QueryResult['rows']> => {
     const seqs: number[] = []
-    for (const rank of [0, 1]) {
+    for (const rank of codesOnly ? [0] : [0, 1]) {
       if (seqs.length === limit) break
       const choice = chooseDue(limit - seqs.length, now, new Set(passOver))
       let step = choice.next()
@@ -237,6 +247,6 @@ const nextOf = (rank: number) => `(SELECT coalesce(min(due_at) FILTER (WHERE des
     WHERE channel = $1 AND ready = 0 AND rank = ${rank} ORDER BY due_at LIMIT $3::int) AS first)`
 const LOOK = statement`SELECT (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '1' LIMIT 1) AS code,
     (SELECT 1 FROM courier_live WHERE ${QUEUE} = $1 || '3' LIMIT 1) AS other,
-    least(${nextOf(0)}, ${nextOf(1)}, ${firstOf('lease_until', 'lease_until IS NOT NULL')}) AS next,
+    ${nextOf(0)} AS "nextCode", ${nextOf(1)} AS "nextOther", ${firstOf('lease_until', 'lease_until IS NOT NULL')} AS lease,
     least(${[0, 1].map(rank => firstOf('due_at', `ready = 0 AND rank = ${rank}`)).join()},
       ${firstOf('expires_at', 'ready IS NOT NULL')}) AS change`

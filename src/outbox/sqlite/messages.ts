@@ -140,12 +140,13 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (wo
   const readDue = createReadDue(db, payloadKeys)
   const lookAt = createLookAt(db)
   return (call: Takes<'claim'>, work: UnitOfWork) => {
-    const { channel, leaseMs, now } = call
+    const { channel, leaseMs, now, codesOnly } = call
     const passOver = new Set(call.passOver)
-    const seen = lookAt(channel, now, passOver)
+    const { nextChangeAt, ...seen } = lookAt(channel, now, passOver)
     // Most claims of a service that is idle find nothing, and change nothing.
-    if ((seen.nextDueAt ?? Infinity) > now && seen.nextChangeAt > now)
-      return { messages: [], settled: takeEnded(work.ended, channel), nextDueAt: seen.nextDueAt }
+    const next = codesOnly ? seen.nextCodeAt : seen.nextDueAt
+    if ((next ?? Infinity) > now && nextChangeAt > now)
+      return { messages: [], settled: takeEnded(work.ended, channel), ...seen }
     for (const row of lost.all(channel, now).map(rowOf)) takeOver(work, row)
     apply(work)
     for (const row of outlived.all(channel, now).map(rowOf)) endOutlived(work, row)
@@ -154,8 +155,8 @@ function createClaim({ db, payloadKeys, newLeaseToken }: MessageDeps, apply: (wo
     const newLease = () => ({ token: newLeaseToken(), until: now + leaseMs })
     const messages = claimMessages(work, readDue(call, passOver), newLease)
     apply(work)
-    const { nextDueAt } = lookAt(channel, now, passOver)
-    return { messages, settled: takeEnded(work.ended, channel), nextDueAt }
+    const { nextDueAt, nextCodeAt } = lookAt(channel, now, passOver)
+    return { messages, settled: takeEnded(work.ended, channel), nextDueAt, nextCodeAt }
   }
 }
 
@@ -214,9 +215,10 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
     return found.flatMap(to => ofDestination[order].all(channel, rank, to, each) as unknown as DueEntry[])
   }
 
-  return ({ channel, limit, now }: Takes<'claim'>, passOver: ReadonlySet<string>): readonly DueMessage[] => {
+  return (call: Takes<'claim'>, passOver: ReadonlySet<string>): readonly DueMessage[] => {
+    const { channel, limit, now, codesOnly } = call
     const chosen: DueEntry[] = []
-    for (const rank of [0, 1]) {
+    for (const rank of codesOnly ? [0] : [0, 1]) {
       if (chosen.length === limit) break
       const choice = chooseDue(limit - chosen.length, now, passOver)
       let step = choice.next()
@@ -230,7 +232,7 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
 }
 
 /**
- * Makes the function that looks at what waits in a channel: when to claim it again at the latest (null: nothing waits), and when a claim has
+ * Makes the function that looks at what waits in a channel: when to claim it, and its codes, again at the latest (null: nothing waits), and when a claim has
  * something to change, be it passed over: a life is over, or a message becomes due. ms since the epoch.
  */
 function createLookAt(db: DatabaseSync) {
@@ -240,12 +242,19 @@ function createLookAt(db: DatabaseSync) {
 
   return (channel: Channel, now: number, passOver: ReadonlySet<string>) => {
     const { due, lease, expiry, code, other } = look.get(channel) ?? {}
-    const nextChangeAt = earliest(code, other, expiry)
-    const isFree = (rank: number) => goRound(channel, rank, 1, passOver, 1).length > 0
-    if (due !== null && (passOver.size === 0 || isFree(0) || isFree(1)))
-      return { nextDueAt: now, nextChangeAt }
-    const next = earliest(lease, ...(passOver.size === 0 ? [code, other] : [0, 1].map(firstOf)))
-    return { nextDueAt: next === Infinity ? null : Math.max(now, next), nextChangeAt }
+    const [codeAt, otherAt] = [code, other].map((first, rank) => {
+      const isDue = due !== null && goRound(channel, rank, 1, passOver, 1).length > 0
+      return isDue ? now : passOver.size === 0 ? first : firstOf(rank)
+    })
+    return {
+      nextDueAt: momentOf(earliest(lease, codeAt, otherAt)),
+      nextCodeAt: momentOf(earliest(lease, codeAt)),
+      nextChangeAt: earliest(code, other, expiry),
+    }
+
+    function momentOf(at: number): number | null {
+      return at === Infinity ? null : Math.max(now, at)
+    }
 
     /** Where all that is looked at is passed over, the last of it: what is behind it is later. */
     function firstOf(rank: number) {

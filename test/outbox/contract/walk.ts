@@ -151,7 +151,8 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     claim(pick) {
       const [channel, limit] = [pick(['email', 'email', 'sms'] as const), pick([0, 1, 2, 3, 9])]
       const places = ['r0@a.example', 'r0@b.example', '+86', '+49'].map(to => destinationOf(channel, to))
-      return claim(channel, limit, pick([[], [], places.slice(0, 1), places.slice(1, 3), places]))
+      const passOver = pick([[], [], places.slice(0, 1), places.slice(1, 3), places])
+      return claim(channel, limit, passOver, pick([false, true]))
     },
     async begin(pick, pickLate) {
       const claim = pickLate(held.filter(({ m, lease: own }) => m.lease?.token === own.token))
@@ -208,10 +209,15 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     days: async pick => (isShared ? undefined : wait(pick([20, 26]) * HOUR_MS)),
   }
 
-  async function claim(channel: Channel, limit: number, passOver: readonly string[] = []): Promise<void> {
+  async function claim(
+    channel: Channel,
+    limit: number,
+    passOver: readonly string[] = [],
+    codesOnly = false,
+  ): Promise<void> {
     const now = clock.now()
-    const { messages, settled, nextDueAt } = await outbox.claim(channel, limit, 30_000, passOver)
-    const expected = model.claim(channel, limit, now + 30_000, now, passOver)
+    const { messages, settled, ...next } = await outbox.claim(channel, limit, 30_000, passOver, codesOnly)
+    const expected = model.claim(channel, limit, now + 30_000, now, passOver, codesOnly)
     const untilOf = <T extends { readonly lease: Lease }>({ lease: { until }, ...each }: T) => ({
       ...each,
       until,
@@ -226,7 +232,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       state: m.state,
     }))
     same(byId(settled), byId(told), 'what a claim tells')
-    same(nextDueAt, expected.nextDueAt, 'when something is due')
+    same(next, only(expected, ['nextDueAt', 'nextCodeAt']), 'when something is due')
     for (const [at, m] of expected.claimed.entries()) {
       const own = messages[at]?.lease as Lease
       m.lease = { ...own }
