@@ -36,7 +36,7 @@ const AHEAD_MS = 500
 /** The most codes that wait in memory, and the most messages when what comes is none. A destination has a quarter of what there is room for. */
 const MOST_WAITING = 256
 /** What has waited in memory for so long, ms, goes back: a newer code may wait in the store meanwhile. */
-const LONGEST_WAIT_MS = 5000
+const LONGEST_WAIT_MS = 2000
 /** So many places are remembered at most, and so many destinations passed over because they rest: anybody may invent some. */
 const MOST_PLACES = 1000
 const MOST_RESTING = 300

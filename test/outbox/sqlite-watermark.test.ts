@@ -175,7 +175,10 @@ t.test('attempts that began are known after a death; after a power cut all that 
     const { store, run, close } = openAt(path)
     t.equal(store.loss, null, `${what}: what is not synced may be gone`)
     const claim = () =>
-      run(['claim', { now: clock.now(), channel: 'email', limit: 9, leaseMs: 60_000, passOver: [] }])
+      run([
+        'claim',
+        { now: clock.now(), channel: 'email', limit: 9, leaseMs: 60_000, passOver: [], codesOnly: false },
+      ])
     const first = claim()
     clock.advance(5000)
     const claimed = [first, claim()].flatMap(
