@@ -296,16 +296,20 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /**
    * While something waits, or goes past a carrier that rests to the next one: looks whether a carrier that could not be reached can be
-   * again, and whether one approves again of what it refused. Otherwise nobody is asked anything.
+   * again, and whether one approves again of what it refused. Otherwise nobody is asked anything but the store what waits there.
    */
   function watchRests(now: number): void {
+    const troubled = carriers.filter(each => each.isTroubled())
+    if (troubled.length === 0) return
     const holds = [codes, anything].some(({ dueAt, passed }) => dueAt < Infinity || passed.size > 0)
     const goPast = carriers.length > 1 && now - attemptedAt < GO_PAST_MS
-    if (!holds && !goPast && queue.length === 0) return
-    for (const carrier of carriers.filter(each => each.isTroubled())) {
-      void tryAfter(carrier.isBack())
-      void tryAfter(carrier.hasApproved())
-    }
+    if (holds || goPast || queue.length > 0)
+      for (const carrier of troubled) {
+        void tryAfter(carrier.isBack())
+        void tryAfter(carrier.hasApproved())
+      }
+    isPollDue = true
+    fill()
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
@@ -375,13 +379,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Claims when something is due and memory has room. @returns when that is to be looked at again, ms since the epoch */
   function claimDue(now: number): number {
     const standing = look(now)
-    if (standing.openUntil > now) return standing.openUntil
+    if (standing.openUntil > now && !isPollDue) return standing.openUntil
     const codesAt = isPollDue ? now : dueOf(codes, now)
     const at = Math.min(codesAt, dueOf(anything, now))
     if (at > now) return at
     const stored = codesAt <= now ? codes : anything
     const limit = countClaimable(standing, stored, now)
-    if (limit > 0 && claiming === undefined) void track(claimBatch(limit, stored, standing))
+    // Without room the store says what it has, and ends what is over.
+    if ((limit > 0 || isPollDue) && claiming === undefined) void track(claimBatch(limit, stored, standing))
     // What is due and has no room is asked for when something has left.
     return Infinity
   }
@@ -395,11 +400,11 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   /** Says how many to claim now. */
-  function countClaimable({ circuit }: Standing, stored: Stored, now: number): number {
+  function countClaimable({ circuit, openUntil }: Standing, stored: Stored, now: number): number {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred.
-    if (circuit === 'open') return queue.length === 0 ? CLAIM_FOR_TRIAL : 0
+    if (circuit === 'open') return openUntil <= now && queue.length === 0 ? CLAIM_FOR_TRIAL : 0
     const most = mostAhead(now)
     const free = most - countWaiting(now, stored === codes) - reserved
     return 2 * free < most ? 0 : Math.min(free, CLAIM_LIMIT)
@@ -409,7 +414,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   async function claimBatch(limit: number, stored: Stored, { circuit }: Standing): Promise<void> {
     const now = clock.now()
     const most = aheadOfEach(now)
-    const names = [...resting.keys(), ...queue.waiting.keys()]
+    const names = limit === 0 ? [] : [...resting.keys(), ...queue.waiting.keys()]
     const passed = names.filter(each => wantedAt(each, stored, now, most) > now)
     claiming = stored
     isPollDue = false

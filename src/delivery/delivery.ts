@@ -9,7 +9,7 @@ export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' 
   readonly channels: readonly ChannelSpec[]
 }
 
-/** How often what waits in memory, and who rests, is looked at, ms; and how often the store ends what is over there. */
+/** How often what waits in memory, and who rests, is looked at, ms; and what is over in a channel that is switched off. */
 const TIDY_MS = 1000
 const END_OVER_MS = 5000
 
@@ -31,6 +31,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   })
   const shared = { ...options, settler, run, work }
   for (const spec of options.channels) channels.set(spec.channel, createChannel(spec, shared))
+  const disabled = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
 
   function channelOf(name: Channel): DeliveryChannel {
     const channel = channels.get(name)
@@ -43,10 +44,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     timers.push(setInterval(() => settler.isBehind || task(), everyMs).unref())
   }
 
-  /** Lets the store end what is over, also in a channel that is switched off, where nothing is claimed. */
+  /** Lets the store end what is over in a channel that is switched off: what waits there since before is not sent, but ends with its life. */
   async function endOver(): Promise<void> {
     work.begin()
-    for (const channel of ['email', 'sms'] as const) await settler.endOver(channel, options.leaseMs)
+    for (const channel of disabled) await settler.endOver(channel, options.leaseMs)
     work.end()
   }
 
