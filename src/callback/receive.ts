@@ -108,11 +108,8 @@ async function storeAndHandOver(
   verdicts: AwaitedVerdicts,
 ) {
   const { accept, delivery, emit } = options
-  const acceptances: Acceptance[] = []
-  for (const [at, { acceptance }] of prepared.entries()) {
-    acceptances.push(acceptance)
-    verdicts.subscribe(at, acceptance.message.id)
-  }
+  const acceptances = prepared.map(({ acceptance }) => acceptance)
+  for (const [at, { message }] of acceptances.entries()) verdicts.subscribe(at, message.id)
   let accepted: readonly Accepted[]
   try {
     accepted = await accept(acceptances)
@@ -125,9 +122,7 @@ async function storeAndHandOver(
     const full = error instanceof BacklogFull
     return { refused: full ? 'too many messages are waiting' : 'the message cannot be stored now' }
   }
-  const ids: string[] = []
-  for (const [at, each] of prepared.entries()) ids.push(handOver(options, each, accepted[at], verdicts, at))
-  return { accepted, ids }
+  return { accepted, ids: prepared.map((each, at) => handOver(options, each, accepted[at], verdicts, at)) }
 }
 
 /**
@@ -249,8 +244,7 @@ export function prepareMessages(
       return null
     }
   }
-  const prepared: PreparedMessage[] = []
-  for (const { message, outgoing, country } of rendered) {
+  return rendered.map(({ message, outgoing, country }) => {
     const { recipient } = message
     const acceptance: Acceptance = {
       message,
@@ -265,9 +259,8 @@ export function prepareMessages(
       country,
       lease: delivery.reservePlace(channel, purpose, message.destination),
     }
-    prepared.push({ acceptance, outgoing })
-  }
-  return prepared
+    return { acceptance, outgoing }
+  })
 }
 
 /**
@@ -336,9 +329,7 @@ function createAwaitedVerdicts(verdicts: Verdicts, count: number): AwaitedVerdic
       await filled.promise
       clearTimeout(timer)
       stop()
-      const known: (Verdict | null)[] = []
-      for (const verdict of slots) known.push(verdict === undefined ? { is: 'pending' } : verdict)
-      return known
+      return slots.map(verdict => (verdict === undefined ? { is: 'pending' } : verdict))
     },
     stop,
   }

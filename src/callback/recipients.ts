@@ -152,34 +152,21 @@ export function readTypedRecipient(typed: string): string {
   return /^\+?\d+$/.test(number) ? number : bare
 }
 
-/** Mail providers that document which addresses lead to the same mailbox, by domain. */
-const PROVIDERS = new Map([
-  // https://support.google.com/mail/answer/7436150
-  ...providerOf(['gmail.com', 'googlemail.com'], local => local.replaceAll('.', '')),
-  // https://proton.me/support/addresses-and-aliases
-  ...providerOf(['proton.me', 'protonmail.com', 'pm.me'], local => local.replace(/[._-]/g, '')),
-  // https://yandex.com/support/id/authorization/email.html; a dot and a hyphen in a user name are the same.
-  ...providerOf(['yandex.ru', 'ya.ru', 'yandex.com', 'yandex.by', 'yandex.kz', 'yandex.ua'], local =>
-    local.replaceAll('.', '-'),
-  ),
-  // https://support.apple.com/en-us/102540
-  ...providerOf(['icloud.com', 'me.com', 'mac.com'], local => local),
-])
+/** Mail providers that document which addresses lead to the same mailbox: their domains, what they ignore in a local part, and what it is to them. */
+const PROVIDERS: readonly (readonly [domains: readonly string[], ignored?: RegExp, replacement?: string])[] =
+  [
+    // https://support.google.com/mail/answer/7436150
+    [['gmail.com', 'googlemail.com'], /\./g],
+    // https://proton.me/support/addresses-and-aliases
+    [['proton.me', 'protonmail.com', 'pm.me'], /[._-]/g],
+    // https://yandex.com/support/id/authorization/email.html; a dot and a hyphen in a user name are the same.
+    [['yandex.ru', 'ya.ru', 'yandex.com', 'yandex.by', 'yandex.kz', 'yandex.ua'], /\./g, '-'],
+    // https://support.apple.com/en-us/102540
+    [['icloud.com', 'me.com', 'mac.com']],
+  ]
 
 /** https://www.fastmail.help/hc/en-us/articles/360060591053: `anything@ann.fastmail.com` is `ann@fastmail.com`. */
 const SUBDOMAIN_ADDRESS = /^([^.]+)\.(fastmail\.(?:com|fm))$/
-
-interface MailProvider {
-  readonly domain: string
-  readonly canonical: (local: string) => string
-}
-
-function providerOf(
-  [domain = '', ...others]: readonly string[],
-  canonical: MailProvider['canonical'],
-): readonly [string, MailProvider][] {
-  return [domain, ...others].map(each => [each, { domain, canonical }])
-}
 
 /**
  * Names the mailbox behind an address, for quotas: in lower case, in one form of its letters, without a plus part, and without the
@@ -196,8 +183,8 @@ export function mailboxOf(address: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replace(/(?<=.)\+.*$/, '')
-  const provider = PROVIDERS.get(domain)
-  return provider === undefined ? `${local}@${domain}` : `${provider.canonical(local)}@${provider.domain}`
+  const [domains, ignored = '', replacement = ''] = PROVIDERS.find(each => each[0].includes(domain)) ?? []
+  return `${local.replace(ignored, replacement)}@${domains?.[0] ?? domain}`
 }
 
 const MAILBOX_PROVIDERS: ReadonlySet<string> = new Set(mailboxProviders.domains)
