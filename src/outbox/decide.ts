@@ -13,7 +13,6 @@ import {
   type ReportFault,
   type Settled,
   type Settlement,
-  type State,
   StoreUnavailable,
 } from './outbox.ts'
 import { isLaterReceipt } from './receipt-order.ts'
@@ -226,14 +225,14 @@ function claimedMessage(
 
 /**
  * Says whether an attempt may begin.
- * @param row that the lease is on; undefined: it is on none any more.
+ * @param row its `state`, and whether it is `outdated`, of the message that the lease is on; undefined: it is on none any more.
  * @returns `outdated` or an error: it must not.
  */
 export function judgeBegin(
-  row: { readonly state: State; readonly outdated: boolean } | undefined,
+  row: Readonly<Record<string, unknown>> | undefined,
 ): 'outdated' | undefined | StoreUnavailable {
-  if (row?.state !== 'sending') return new StoreUnavailable('the claim on the message is no longer ours')
-  return row.outdated ? 'outdated' : undefined
+  if (row?.['state'] !== 'sending') return new StoreUnavailable('the claim on the message is no longer ours')
+  return row['outdated'] ? 'outdated' : undefined
 }
 
 /**

@@ -49,6 +49,7 @@ export function createMessages(deps: MessageDeps) {
   const apply = createApply(deps)
   const loadKnown = createLoadKnown(deps)
   const claimed = db.prepare(`${BY_ID} AND m.state = 'sending' AND m.lease_token = ?2`)
+  const leased = db.prepare(`SELECT seq, state, outdated ${OF_ID} AND lease_token = ?2`)
   const begin = db.prepare('UPDATE messages SET begun = 1, attempted_by = ? WHERE seq = ?')
   const waiting = db.prepare(`${BY_ID} AND m.state = 'queued' AND m.expires_at > ?2`)
   const findReported = createFindReported(db)
@@ -59,9 +60,9 @@ export function createMessages(deps: MessageDeps) {
         acceptMessages(work, loadKnown(messages, work.now), messages, maxBacklog),
       claim: createClaim(deps, apply),
       beginAttempt({ id, token, provider }: Takes<'beginAttempt'>) {
-        const row = rowFrom(claimed.get(id, token))
+        const row = leased.get(id, token)
         const judged = judgeBegin(row)
-        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row.seq ?? null)
+        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row['seq'] ?? null)
         return judged
       },
       settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>
@@ -334,8 +335,8 @@ function changeOf(names: readonly string[]): string {
     destination = CASE WHEN ?${names.indexOf('final_at') + 1} IS NULL THEN destination ELSE '' END WHERE seq = ?`
 }
 
-const BY_ID = `
-  SELECT ${ROW_COLUMNS} FROM messages m WHERE substr(m.id, 1, 16) = substr(?1, 1, 16) AND m.id = ?1`
+const OF_ID = `FROM messages m WHERE substr(m.id, 1, 16) = substr(?1, 1, 16) AND m.id = ?1`
+const BY_ID = `SELECT ${ROW_COLUMNS} ${OF_ID}`
 const NEWEST_DUPLICATE = `
   SELECT ${ROW_COLUMNS} FROM messages m
   WHERE substr(m.recipient_hash, 1, 8) = substr(?1, 1, 8) AND substr(m.dedupe_key, 1, 8) = substr(?2, 1, 8)
