@@ -13,7 +13,6 @@ import {
   type ReportFault,
   type Settled,
   type Settlement,
-  StoreUnavailable,
 } from './outbox.ts'
 import { isLaterReceipt } from './receipt-order.ts'
 import {
@@ -223,16 +222,9 @@ function claimedMessage(
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(row.timeline ?? []) }
 }
 
-/**
- * Says whether an attempt may begin.
- * @param row its `state`, and whether it is `outdated`, of the message that the lease is on; undefined: it is on none any more.
- * @returns `outdated` or an error: it must not.
- */
-export function judgeBegin(
-  row: Readonly<Record<string, unknown>> | undefined,
-): 'outdated' | undefined | StoreUnavailable {
-  if (row?.['state'] !== 'sending') return new StoreUnavailable('the claim on the message is no longer ours')
-  return row['outdated'] ? 'outdated' : undefined
+/** Says whether an attempt may begin. @param row its state, of the message that the lease is on; undefined: it is on none any more. */
+export function judgeBegin(row: Readonly<Record<string, unknown>> | undefined): 'outdated' | undefined {
+  return row?.['state'] === 'sending' && !row['outdated'] ? undefined : 'outdated'
 }
 
 /**

@@ -338,7 +338,8 @@ export interface Outbox {
    * a message that was claimed and never begun was surely not sent. The note survives the process. After a power cut every
    * claimed message counts as begun. Returns nothing when it was noted at once.
    * @param provider whom it goes to, when its channel has several; at most 32 octets of ASCII. The latest one counts.
-   * @returns `outdated` when another process has stored a newer code of its group: then the attempt must not begin either.
+   * @returns `outdated` when the claim is no longer ours, or another process has stored a newer code of its group: then the attempt must
+   *   not begin either.
    * @throws StoreUnavailable: the attempt must not begin.
    */
   beginAttempt(id: string, lease: Lease, provider?: string): Promise<'outdated' | void> | void

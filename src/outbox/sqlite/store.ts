@@ -4,13 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { packWords, say, wordsOf } from '../../language/sentence.ts'
 import type { PayloadKeys } from '../encryption.ts'
 import { type Gives, isWriting, type OperationName, type Takes } from '../operations.ts'
-import {
-  BacklogFull,
-  PROBE_BYTES,
-  type SettledByStore,
-  type StoreOptions,
-  StoreUnavailable,
-} from '../outbox.ts'
+import { BacklogFull, PROBE_BYTES, type SettledByStore, type StoreOptions } from '../outbox.ts'
 import { beginWork, type UnitOfWork } from '../unit-of-work.ts'
 import { createMaintenance } from './maintenance.ts'
 import { createMessages } from './messages.ts'
@@ -36,10 +30,7 @@ export interface StoreSettings extends Pick<StoreOptions, 'enterprise' | 'maxBac
 const DAY_MS = 24 * 3600_000
 
 type Handlers = {
-  readonly [N in OperationName]: (
-    call: Takes<N>,
-    work: UnitOfWork,
-  ) => Gives<N> | BacklogFull | StoreUnavailable
+  readonly [N in OperationName]: (call: Takes<N>, work: UnitOfWork) => Gives<N> | BacklogFull
 }
 
 /**
@@ -180,8 +171,6 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
           for (const [n, at] of writing.entries()) {
             const value = written[n]
             if (value instanceof BacklogFull) failures.push([at, { is: 'backlog', message: value.message }])
-            else if (value instanceof StoreUnavailable)
-              failures.push([at, { is: 'unavailable', message: packWords(value.words) }])
             else values[at] = value
           }
         } catch (error) {
