@@ -17,15 +17,9 @@ export interface QuotaCounter {
   readonly expiresAt: number
 }
 
-/** @param row with the columns of a counter; both stores have them under these names. */
-export function toCounter(row: Readonly<Record<string, unknown>>): QuotaCounter {
-  return {
-    windowStart: row['window_start'] as number,
-    current: row['current'] as number,
-    previous: row['previous'] as number,
-    expiresAt: row['expires_at'] as number,
-  }
-}
+/** The columns of a counter, under its names; both stores have them. */
+export const COUNTER_COLUMNS =
+  'name, window_start AS "windowStart", current, previous, expires_at AS "expiresAt"'
 
 /** A message that fits into all of its quotas, counted. */
 interface Charged {

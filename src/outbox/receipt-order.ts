@@ -3,22 +3,21 @@
  * (https://www.twilio.com/docs/messaging/guides/outbound-message-status-in-status-callbacks). Callbacks arrive in any
  * order; a status counts only if it is later than the known one.
  */
-const STAGES: Readonly<Record<string, number>> = {
-  accepted: 1,
-  scheduled: 1,
-  queued: 2,
-  sending: 3,
-  sent: 4,
-  delivered: 5,
-  undelivered: 5,
-  failed: 5,
-  canceled: 5,
-  partially_delivered: 5,
-  read: 6,
-  complained: 6,
-}
+const STAGES: readonly (readonly string[])[] = [
+  ['accepted', 'scheduled'],
+  ['queued'],
+  ['sending'],
+  ['sent'],
+  ['delivered', 'undelivered', 'failed', 'canceled', 'partially_delivered'],
+  ['read', 'complained'],
+]
 
-export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)
+export const RECEIPT_STATUSES: readonly string[] = STAGES.flat()
+
+/** -1: it is not listed. */
+function stageOf(status: string): number {
+  return STAGES.findIndex(each => each.includes(status))
+}
 
 /**
  * Says whether a status takes the place of the known one.
@@ -28,5 +27,5 @@ export const RECEIPT_STATUSES: readonly string[] = Object.keys(STAGES)
 export function isLaterReceipt(known: string | null, next: string, isNewer = false): boolean {
   if (known === null) return true
   const cameAfterAll = isNewer && next === 'delivered' && (known === 'undelivered' || known === 'failed')
-  return cameAfterAll || (STAGES[next] ?? 0) > (STAGES[known] ?? 0)
+  return cameAfterAll || stageOf(next) > stageOf(known)
 }

@@ -4,7 +4,6 @@ import t, { type Test } from 'tap'
 import { ValuesRefused } from '../../src/outbox/operations.ts'
 import { BacklogFull, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
-import type { StoreSettings } from '../../src/outbox/sqlite/store.ts'
 import {
   createThreadCalls,
   type MessageFromWorker,
@@ -144,36 +143,25 @@ t.test('a backup and the end are passed on; a failure in the background is logge
 
 async function open(t: Test, first: MessageFromWorker | Error, clock = testClock()) {
   const { thread, emitter, say, exit, told } = play()
-  let settings: StoreSettings | undefined
   const outbox = createSqliteOutbox({
     path: `${t.testdirName}/new/outbox.db`,
     clock,
     storeKeys,
     maxBacklog: 9,
     retentionDays: 3,
-    startThread(given) {
-      settings = given
+    startThread() {
       setImmediate(() => (first instanceof Error ? emitter.emit('error', first) : say(first)))
       return thread
     },
   })
-  return { outbox: await outbox, settings, exit, told }
+  return { outbox: await outbox, exit, told }
 }
 
-t.test('what the thread begins with, and what it says first', async t => {
+t.test('what the thread says first', async t => {
   t.testdir({})
   const clock = testClock()
   const loss = { messages: 2, from: null, until: NOON, noticedAt: NOON }
-  const { outbox, settings, exit, told } = await open(t, { is: 'open', loss }, clock)
-  t.match(settings, {
-    path: `${t.testdirName}/new/outbox.db`,
-    payloadKeys: storeKeys.payloadKeys,
-    maxBacklog: 9,
-    retentionDays: 3,
-    keepsEvents: false,
-    now: NOON,
-    emptyWalEveryMs: 60_000,
-  })
+  const { outbox, exit, told } = await open(t, { is: 'open', loss }, clock)
   t.same(outbox.loss?.(), loss)
   clock.advance(86_399_999)
   t.same(outbox.loss?.(), loss)

@@ -1,7 +1,7 @@
 import { encryptPayload, type PayloadKeys } from '../encryption.ts'
 import type { Row } from '../message-row.ts'
 import type { Charge, ChargedWindows, SettledByStore } from '../outbox.ts'
-import { counterName, createQuotaLedger, type QuotaCounter, toCounter } from '../quota.ts'
+import { COUNTER_COLUMNS, counterName, createQuotaLedger, type QuotaCounter } from '../quota.ts'
 import { beginWork, changesOf, createCountChanges, newColumnsOf, type UnitOfWork } from '../unit-of-work.ts'
 import { writeCounts } from './backlog.ts'
 import type { Client, QueryResult, Statement } from './connect.ts'
@@ -177,7 +177,7 @@ function createQuotas(client: Client) {
       const names = new Set([...charges.map(counterName), ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
       const { rows } = await runStatement(client, LOCK, [...names])
-      for (const row of rows) locked.set(row['name'] as string, toCounter(row))
+      for (const row of rows) locked.set(row['name'] as string, row as unknown as QuotaCounter)
     },
     /**
      * Writes what has changed. A counter that was not there may wait for another transaction that counts there for the first time,
@@ -199,7 +199,7 @@ const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
     AS r(name text, "windowStart" bigint, current integer, previous integer, "expiresAt" bigint)
   ORDER BY name`
 
-const LOCK = statement`SELECT * FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
+const LOCK = statement`SELECT ${COUNTER_COLUMNS} FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
 const INSERT = statement`INSERT INTO courier_quota_counters AS c (name, window_start, current, previous, expires_at) ${RECORDS}
     ON CONFLICT (name) DO UPDATE SET current = c.current + excluded.current`
 const UPDATE = statement`UPDATE courier_quota_counters c SET window_start = r."windowStart", current = r.current, previous = r.previous,

@@ -3,7 +3,7 @@ import type { Channel } from '../../messages/message.ts'
 import { DROP_STEP, eventOfRow, VIEW_COLUMNS } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
 import type { Memo, NewEvent } from '../outbox.ts'
-import { createQuotaLedger, type QuotaLedger, toCounter } from '../quota.ts'
+import { COUNTER_COLUMNS, createQuotaLedger, type QuotaCounter, type QuotaLedger } from '../quota.ts'
 import { BOUNCE_NOTE, bounceNote } from '../rules.ts'
 import { type CountChanges, createCountChanges } from '../unit-of-work.ts'
 
@@ -30,9 +30,7 @@ export function createCounters(db: DatabaseSync) {
   const countLive = db.prepare(
     "SELECT count(*) AS n FROM messages WHERE state IN ('queued', 'sending') AND channel = ?",
   )
-  const readQuota = db.prepare(
-    'SELECT window_start, current, previous, expires_at FROM quota_counters WHERE name = ?',
-  )
+  const readQuota = db.prepare(`SELECT ${COUNTER_COLUMNS} FROM quota_counters WHERE name = ?`)
   const writeQuota = db.prepare(
     `INSERT INTO quota_counters (name, window_start, current, previous, expires_at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET window_start = excluded.window_start, current = excluded.current,
@@ -41,10 +39,7 @@ export function createCounters(db: DatabaseSync) {
   return {
     begin: (): Counted => ({
       counts: createCountChanges(),
-      quotas: createQuotaLedger(name => {
-        const row = readQuota.get(name)
-        return row === undefined ? undefined : toCounter(row)
-      }),
+      quotas: createQuotaLedger(name => readQuota.get(name) as unknown as QuotaCounter | undefined),
     }),
     /** Writes what was counted, in the open transaction. */
     write({ counts, quotas }: Counted): void {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { say } from '../../language/sentence.ts'
 import {
@@ -47,7 +47,7 @@ function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
   return count
 }
 
-/** The kernel's random name for this run of the machine. */
+/** The kernel's random name for this run of the machine, where there is one. */
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
 /**
@@ -56,21 +56,12 @@ const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
  *   run of the machine, each that was claimed may have begun.
  */
 export function endLeases(db: DatabaseSync, isWhole: boolean): void {
-  const boot = readBootId()
+  const boot = existsSync(BOOT_ID_FILE) ? readFileSync(BOOT_ID_FILE, 'latin1') : ''
   const areMarked = isWhole && boot !== '' && readMeta(db, 'boot') === boot
   writeMeta(db, 'boot', boot)
   db.prepare(
     "UPDATE messages SET lease_until = 0, begun = max(begun, ?) WHERE state = 'sending' AND lease_until > 0",
   ).run(areMarked ? 0 : 1)
-}
-
-/** Empty where there is none. */
-function readBootId(): string {
-  try {
-    return readFileSync(BOOT_ID_FILE, 'latin1').trim()
-  } catch {
-    return ''
-  }
 }
 
 /** No wait between two attempts is longer, ms. */
