@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { FIGURES_KEPT_MS, QUARTER_MS, type StoreLog } from '../outbox.ts'
-import type { Client, Connections } from './connect.ts'
+import type { Connections } from './connect.ts'
 import { beginTransaction, commitTransaction, runStatement, statement, toError } from './connect.ts'
 import { dropDays, makeDays } from './days.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
@@ -11,8 +11,9 @@ const DAY_MS = 24 * 3600_000
 const PRUNE_EVERY_MS = 60_000
 
 /**
- * Sees to the partitions every minute, and prunes a step of the other tables as often, or at every call while there is more. A
- * failure is logged: it must not take along what was claimed before it, since that would wait for the end of its lease.
+ * Sees to the partitions every minute, and deletes a step of what is older than the retention in the other tables as often, or at
+ * every call while there is more. Replicas share the work: each passes by the rows that another one has locked. A failure is logged:
+ * it must not take along what was claimed before it, since that would wait for the end of its lease.
  */
 export function createPruning(
   { retentionDays, clock, log }: { retentionDays: number; clock: Clock; log: StoreLog },
@@ -29,7 +30,18 @@ export function createPruning(
     const retentionMs = retentionDays * DAY_MS
     try {
       await connections.use(async client => {
-        hasMore = await prune(client, now, retentionMs)
+        const deleted = await commitTransaction(
+          client,
+          beginTransaction(client),
+          runStatement(client, OLD_COUNTERS, now),
+          runStatement(client, OLD_MEMOS, now),
+          runStatement(client, OLD_NUMBERS, now),
+          runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
+          runStatement(client, OLD_FIGURES, Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS)),
+          runStatement(client, OLD_UNDELIVERED, now - retentionMs),
+          runStatement(client, OLD_REPLICAS),
+        )
+        hasMore = deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
         if (!isDue) return
         await makeDays(client, retentionDays, [now, now + DAY_MS])
         await dropDays(client, now - retentionMs)
@@ -38,26 +50,6 @@ export function createPruning(
       log({ doing: 'prune', message: toError(error).message })
     }
   }
-}
-
-/**
- * Deletes a step of what is older than the retention. Replicas share the work: each passes by the rows that another one
- * has locked.
- * @returns whether there is more.
- */
-async function prune(client: Client, now: number, retentionMs: number): Promise<boolean> {
-  const deleted = await commitTransaction(
-    client,
-    beginTransaction(client),
-    runStatement(client, OLD_COUNTERS, now),
-    runStatement(client, OLD_MEMOS, now),
-    runStatement(client, OLD_NUMBERS, now),
-    runStatement(client, OLD_COUNTS, Math.floor((now - retentionMs) / 60_000)),
-    runStatement(client, OLD_FIGURES, Math.floor((now - FIGURES_KEPT_MS) / QUARTER_MS)),
-    runStatement(client, OLD_UNDELIVERED, now - retentionMs),
-    runStatement(client, OLD_REPLICAS),
-  )
-  return deleted.some(({ rowCount }) => rowCount === PRUNE_STEP)
 }
 
 const oldRows = (table: string, key: string, where: string) => `DELETE FROM ${table} WHERE (${key}) IN

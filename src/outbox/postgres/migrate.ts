@@ -39,7 +39,6 @@ export async function migrateTables(
   await requireServer(client)
   await client.query('BEGIN')
   await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
-  await requireOwnTables(client)
   await client.query('CREATE TABLE IF NOT EXISTS courier_meta (key text PRIMARY KEY, value text NOT NULL)')
   await noteEnterprise(client, enterprise)
   await bringUpToDate(client, schema)
@@ -84,9 +83,10 @@ async function requireServer(client: Client): Promise<void> {
     `SELECT current_setting('server_version_num')::int AS version, current_setting('fsync') AS fsync,
       current_setting('synchronous_commit') AS commits, current_setting('server_encoding') AS encoding,
       has_schema_privilege(current_schema(), 'CREATE') AS creates,
-      (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('courier_finished')) AS owns`,
+      (SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass('courier_finished')) AS owns,
+      ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('courier_messages') AND attnum > 0) AS columns`,
   )
-  const { version, fsync, commits, encoding, creates, owns } = rows[0] ?? {}
+  const { version, fsync, commits, encoding, creates, owns, columns = [] } = rows[0] ?? {}
   const faults: readonly (readonly [isThere: boolean, words: Words])[] = [
     [Number(version) < 150_000, 'the database is too old: Postgres 15 or later is needed'],
     [fsync !== 'on', 'the database runs with fsync off, so what it acknowledges may be lost: set fsync = on'],
@@ -113,16 +113,7 @@ async function requireServer(client: Client): Promise<void> {
   ]
   const fault = faults.find(([isThere]) => isThere)
   if (fault !== undefined) throw new StoreUnusable(fault[1])
-}
-
-async function requireOwnTables(client: Client): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    "SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass('courier_messages') AND attnum > 0",
-  )
-  requireOwnColumns(
-    rows.map(({ name }) => name),
-    'the store',
-  )
+  requireOwnColumns(columns as readonly string[], 'the store')
 }
 
 async function noteEnterprise(client: Client, enterprise: Enterprise | undefined): Promise<void> {
