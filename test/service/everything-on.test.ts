@@ -245,7 +245,7 @@ t.test('what nobody has set up is not there', async t => {
   const headers = { authorization: `Basic ${btoa('admin:a-password-for-the-console')}` }
   const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`, { headers })).text()
   const metrics = await read('/metrics')
-  t.notMatch(metrics, /courier_(?:ddq|alerts|event)/)
+  t.notMatch(metrics, /^callback_courier_(?:ddq_subscribed|events_waiting|events_oldest_seconds) /m)
   t.notMatch(metrics, 'courier_certificate_remaining_seconds 1')
   const overview = await read('/console')
   t.notMatch(overview, /Device alerts|Events waiting|E-mail callbacks/)
