@@ -60,17 +60,17 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
   return (channel, body) => {
     const keys = KEYS[channel]
     const given = readOwn(body, keys.param) as object
-    const subject = channel === 'email' ? readName(readOwn(body, 'subject')) : null
-    if (channel === 'email' && subject === null) return invalid('/subject', 'is missing or blank')
-    if (subject && 'fault' in subject) return invalid('/subject', subject.fault)
+    const subject = channel === 'email' ? readName(readOwn(body, 'subject')) : ABSENT
+    if (channel === 'email' && subject.text === undefined)
+      return invalid('/subject', subject.fault ?? 'is missing or blank')
 
     const plainField = readField(
       readOwn(body, keys.plain),
       text => findTextFault(text) ?? findPlainTextFault(channel, text, options),
       text => text.trim(),
     )
-    const plain = textOf(plainField)
-    const type = textOf(readLine(readOwn(given, 'type')))
+    const { text: plain } = plainField
+    const { text: type } = readLine(readOwn(given, 'type'))
     const kind = type === undefined ? undefined : findKindByType(channel, type)
     const { params, fault } = kind
       ? readParams(kind, given, options.linkPolicy)
@@ -80,27 +80,26 @@ export function createInterpreter(options: InterpreterOptions): Interpret {
         }
     if (fault && plain === undefined) {
       // The plain text would have been sent, had it been usable: that is then the fault to name.
-      return plainField && 'fault' in plainField ? invalid(`/${keys.plain}`, plainField.fault) : fault
+      return plainField.fault === undefined ? fault : invalid(`/${keys.plain}`, plainField.fault)
     }
 
     const unit = VALIDITY_UNIT[channel]
-    const stated = textOf(readLine(readOwn(given, unit)))
+    const { text: stated } = readLine(readOwn(given, unit))
     const statedMs = parseValidity(unit, stated)
     const purpose = kind?.purpose ?? 'plain'
-    const pluginId = channel === 'sms' ? textOf(readLine(readOwn(body, 'plugin_id'))) : undefined
+    const pluginId = channel === 'sms' ? readLine(readOwn(body, 'plugin_id')).text : undefined
     return {
       ok: true,
       kind: kind?.name ?? PLAIN_KIND,
       purpose,
       content: {
         params: stated !== undefined && statedMs !== null ? { ...params, [unit]: stated } : params,
-        ...(subject && { subject: subject.text }),
+        ...(subject.text !== undefined && { subject: subject.text }),
         ...(plain !== undefined && { plain }),
         words: plain !== undefined && (fault || options.platformWords?.has(channel)) ? 'plain' : 'ours',
         ...(pluginId !== undefined && { pluginId }),
       },
-      validityMs:
-        statedMs ?? defaultValidity(purpose, textOf(readLine(readOwn(given, 'code'))) !== undefined),
+      validityMs: statedMs ?? defaultValidity(purpose, readLine(readOwn(given, 'code')).text !== undefined),
     }
   }
 }
@@ -114,9 +113,9 @@ function readParams(kind: CallbackKind, given: object, linkPolicy: LinkPolicy) {
     const value = readOwn(given, key)
     const findFault = { [kind.linkParam ?? '']: linkPolicy, code: findTypedFault }[key]
     const field = findFault === undefined ? readName(value) : readField(value, findFault)
-    if (field && 'text' in field) params[key] = field.text
+    if (field.text !== undefined) params[key] = field.text
     else if (kind.required.includes(key))
-      fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field?.fault ?? 'is missing or blank')
+      fault ??= invalid(`/${KEYS[kind.channel].param}/${key}`, field.fault ?? 'is missing or blank')
   }
   return { params, fault }
 }
@@ -139,16 +138,16 @@ function findPlainTextFault(
   return null
 }
 
-function textOf(field: FieldResult): string | undefined {
-  return field && 'text' in field ? field.text : undefined
-}
-
 function invalid(pointer: string, why: string): Invalid {
   return { ok: false, pointer, why }
 }
 
-/** A field of a callback's body as it was found: absent, a usable text, or unusable and why. */
-type FieldResult = { readonly text: string } | { readonly fault: string } | null
+/** A field of a callback's body as it was found: a usable text, or unusable and why; neither: it is absent. */
+interface FieldResult {
+  readonly text?: string
+  readonly fault?: string
+}
+const ABSENT: FieldResult = {}
 
 /** Longest value of a parameter that is no link: room for any code, token or name. */
 const MAX_VALUE = 1024
@@ -168,7 +167,7 @@ function readField(
   findFault: (text: string) => string | null,
   clean: (text: string) => string = trimBlanks,
 ): FieldResult {
-  if (isAbsent(value)) return null
+  if (isAbsent(value)) return ABSENT
   if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'is neither text nor a number' }
   const text = typeof value === 'string' ? clean(value) : numberAsText(value)
   if (text === null) return { fault: 'is a number that cannot be read exactly' }
@@ -196,7 +195,7 @@ function findTypedFault(code: string): string | null {
 /** Reads a name of somebody or something. It keeps its place, a tab in it is a blank, and a link in it is shown and cannot be clicked. */
 function readName(value: unknown): FieldResult {
   const field = readLine(typeof value === 'string' ? value.replaceAll('\t', ' ') : value)
-  return field !== null && 'text' in field ? { text: defuseLinks(confineName(field.text)) } : field
+  return field.text === undefined ? field : { text: defuseLinks(confineName(field.text)) }
 }
 
 /**

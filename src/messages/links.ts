@@ -285,6 +285,8 @@ function* findNames(text: string): Iterable<Found> {
   const names = text
     .replace(BETWEEN_NAMES, between => ' '.repeat(between.length))
     .replace(LABEL_TOO_LONG, label => ' '.repeat(label.length))
+  // Mostly nothing is left that may be one.
+  if (!/\S\.\S/.test(names)) return
   for (const { schema, index, raw } of openLinkify().match(names) ?? [])
     if (schema === '') yield { index, raw, url: `http://${raw}`, hasScheme: false }
 }

@@ -35,6 +35,8 @@ const BARE_ADDRESS = /^(?:[\p{L}\p{M}\p{N}_.!#$%&'*+/=?^`{|}~-]+|"[ !#-+\--;=?-[
 const CRLF = '\r\n'
 const ALTERNATIVE = `Content-Type: multipart/alternative;${CRLF} boundary="${BOUNDARY}"`
 const LINE_END = /\r\n?|\n/g
+/** A line that stands for itself in quoted-printable, as most do (RFC 2045, 6.7). */
+const PLAIN_LINE = /^(?:[ -<>-~]{0,75}[!-<>-~])?$/
 const PART_HEAD = `; charset=utf-8${CRLF}Content-Transfer-Encoding: `
 const NEXT_PART = `${CRLF}--${BOUNDARY}${CRLF}Content-Type: text/`
 const LAST_LINE = `${CRLF}--${BOUNDARY}--${CRLF}`
@@ -101,15 +103,9 @@ export function quotedPrintable(lines: string): Body {
 /** A line, or several, in quoted-printable, a line break before each. */
 export function encodedLine(text: string): string {
   let lines = ''
-  for (const line of text.split(LINE_END)) lines += CRLF + encodeLine(line)
+  for (const line of text.split(LINE_END))
+    lines += CRLF + (PLAIN_LINE.test(line) ? line : qp.wrap(qp.encode(line), 76))
   return lines
-}
-
-/** A line that stands for itself in quoted-printable, as most do (RFC 2045, 6.7). */
-const PLAIN_LINE = /^(?:[ -<>-~]{0,75}[!-<>-~])?$/
-
-function encodeLine(line: string): string {
-  return PLAIN_LINE.test(line) ? line : qp.wrap(qp.encode(line), 76)
 }
 
 /**

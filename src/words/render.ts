@@ -57,8 +57,6 @@ export interface Renderer {
   viewMail(message: NewMessage): MailView
   /** Tags of the languages there are. */
   readonly locales: readonly string[]
-  /** Says whether a language of `locales` has words for `channel/kind`; one that has none says it in the fallback language. */
-  hasWords(locale: string, kind: string): boolean
   /** Problems of the templates now. */
   problems(): readonly TemplateProblem[]
   /** Reads the templates again now. @returns their problems */
@@ -117,7 +115,6 @@ export function createRenderer(options: RendererOptions): Renderer {
     get locales() {
       return [...templates.current().languages.keys()]
     },
-    hasWords: (locale, kind) => templates.current().languages.get(locale)?.kinds.has(kind) ?? false,
     problems: templates.problems,
     reload: templates.reload,
     close: templates.close,
@@ -131,15 +128,14 @@ function createSmsRenderer(
 ): (message: NewMessage, country?: string) => OutgoingSms {
   const { pluginSenders, countrySenders, webotpDomain, maxSegments } = sms
 
-  function renderText(message: NewMessage, country: string, tag: string): string {
+  function renderText(message: NewMessage, country: string, tag: string, signature?: string): string {
     const words = chooseWords(message)
     const { name, content } = words
-    const plugin = pluginOf(pluginSenders, content)
     // No browser in China reads the line, and carriers compare a text with the registered one, so it must always be the same.
     const isPlain = country === 'CN'
     const text = templates.renderWith(`sms/${name}`, catalog => {
       const language = catalog.languageFor(tag, `sms/${name}`)
-      const variants = language.smsVariants(name, scopeOf(words, language, brand, plugin?.signature))
+      const variants = language.smsVariants(name, scopeOf(words, language, brand, signature))
       if (!isPlain) return chooseText(variants, content, webotpDomain)
       // Each variant is put together when it is asked for.
       const [fullest = ''] = variants
@@ -155,7 +151,8 @@ function createSmsRenderer(
     const { id, recipient: to, kind, content, expiresAt } = message
     const { pluginId } = content
     const tag = content.locale ?? localeByCountry?.get(country) ?? locale
-    const sender = senderOf(pluginOf(pluginSenders, content)) ?? countrySenders?.get(country)
+    const plugin = pluginId === undefined ? undefined : pluginSenders?.get(pluginId)
+    const sender = senderOf(plugin) ?? countrySenders?.get(country)
     let text: string | undefined
     return {
       channel: 'sms',
@@ -168,7 +165,7 @@ function createSmsRenderer(
       ...(pluginId !== undefined && { pluginId }),
       content,
       expiresAt,
-      text: () => (text ??= renderText(message, country, tag)),
+      text: () => (text ??= renderText(message, country, tag, plugin?.signature)),
       ...(sender && { sender }),
     }
   }
@@ -183,13 +180,6 @@ function templateParams({
 }: NewMessage): OutgoingSms['params'] {
   if (purpose !== 'code') return params
   return { ...params, minute: String(Math.max(1, Math.floor((expiresAt - arrivedAt) / 60_000))) }
-}
-
-function pluginOf(
-  pluginSenders: ReadonlyMap<string, PluginSender> | undefined,
-  { pluginId }: Content,
-): PluginSender | undefined {
-  return pluginId === undefined ? undefined : pluginSenders?.get(pluginId)
 }
 
 /** The words of a message: its kind's, or those around the platform's plain text. */
