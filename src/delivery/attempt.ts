@@ -1,5 +1,5 @@
 import type { Emit } from '../events/events.ts'
-import { listWords, packWords, say, unpackWords, type Words } from '../language/sentence.ts'
+import { listWords, packWords, say, tell, type Words } from '../language/sentence.ts'
 import type { Channel, NewMessage, Outgoing } from '../messages/message.ts'
 import {
   type AttemptRecord,
@@ -15,10 +15,10 @@ import { createObjectSet } from '../runtime/collections.ts'
 import {
   type Carrier,
   type CarrierAttempt,
-  type CarrierEnd,
   describeRenderFault,
   findMisfit,
   LEFT_ALONE,
+  type Obstacle,
   PART_REFUSED_CODE,
 } from './carrier.ts'
 import { type CarrierReports, type Demotion, putLast } from './carrier-reports.ts'
@@ -111,19 +111,20 @@ export function createAttempts(
     ran: false,
   })
 
-  /** Gives back a message that nobody may be asked for now. @param isShared whatever goes where it goes waits as it does */
+  /** Gives back a message that nobody may be asked for now. With all obstacles of its destination, whatever goes there waits as it does. */
   function letWait(
-    { expiresAt }: NewMessage,
+    { message, holder }: RoutedJob,
+    obstacles: readonly Obstacle[],
     until: number,
-    isShared: boolean,
     records: readonly AttemptRecord[],
   ): AttemptResult {
     const now = clock.now()
     // Why it waits is said when that is about this message.
-    const lines = records.some(({ code }) => code === PART_REFUSED_CODE) ? records : undefined
-    const reply = unpackWords(records.at(-1)?.reply ?? '')
-    if (isShared) return { ...giveBack(now, lines), rest: { until, reply } }
-    return giveBack(dueBeforeEnd(until + Math.round(random() * RETURN_SPREAD_MS), expiresAt, now), lines)
+    const lines = obstacles.some(({ code }) => code === PART_REFUSED_CODE) ? records : undefined
+    const isShared = holder === undefined && obstacles.every(each => each.isOfDestination === true)
+    if (isShared) return { ...giveBack(now, lines), rest: { until, reply: obstacles.at(-1)?.reply ?? '' } }
+    const dueAt = until + Math.round(random() * RETURN_SPREAD_MS)
+    return giveBack(dueBeforeEnd(dueAt, message.expiresAt, now), lines)
   }
 
   /** Ends an attempt in which no carrier was asked, because none can send the message. */
@@ -151,17 +152,11 @@ export function createAttempts(
     return { settlement: { ...settlement, records }, ran: true }
   }
 
-  /** Says how long a mail goes on to wait whose server hangs, ms; Infinity: as long as that may take. What it may have sent is a code's copy. */
-  function patienceLeft({ purpose, expiresAt }: NewMessage, isHandedOver: boolean, now: number): number {
-    if (!isHandedOver) return 0
-    return purpose === 'code' ? Math.min(GIVE_UP_MS, (expiresAt - now) / 2) : Infinity
-  }
-
   /** Sends a message by a carrier. A mail whose server hangs is given up for one that may be asked now. */
   async function send(
     { provider }: Carrier,
     attempt: CarrierAttempt,
-    message: NewMessage,
+    { purpose, expiresAt }: NewMessage,
     outgoing: Outgoing,
     others: readonly Carrier[],
   ): Promise<{ readonly said: Outcome; readonly overdueAt: number | undefined }> {
@@ -170,11 +165,11 @@ export function createAttempts(
       (signal, endWithin) => {
         attempt.whenOverdue(isHandedOver => {
           const now = clock.now()
-          const leftMs = patienceLeft(message, isHandedOver, now)
-          if (channel !== 'email' || leftMs === Infinity) return
+          // What may have been sent has as long as its server takes; of a code a copy is worth more.
+          if (channel !== 'email' || (isHandedOver && purpose !== 'code')) return
           if (others.every(each => each.mayAsk(outgoing, now) !== null)) return
           overdueAt = now
-          endWithin(leftMs)
+          endWithin(isHandedOver ? Math.min(GIVE_UP_MS, (expiresAt - now) / 2) : 0)
         })
         return provider.send(outgoing, signal, attempt.noteHandedOver)
       },
@@ -233,11 +228,10 @@ export function createAttempts(
       let { ambiguous } = job
       let asked: Carrier | undefined
       let overdueAt: number | undefined
-      const ends: CarrierEnd[] = []
+      const outcomes: Outcome[] = []
       for (const each of job.demotions ?? []) timeline.add(each.provider, { is: 'skipped', ...each })
-      /** For each carrier that the message fits and that was not asked: when it may be, ms since the epoch. */
-      const askableAt: number[] = []
-      let isShared = holder === undefined
+      /** Why carriers were not asked, in their order. */
+      const obstacles: (Obstacle & { readonly provider: string })[] = []
 
       for (const carrier of inOrder) {
         const { provider } = carrier
@@ -247,16 +241,14 @@ export function createAttempts(
         const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
         if (obstacle !== null) {
           timeline.add(provider.name, { is: 'skipped', ...obstacle })
-          if (obstacle.isOfDestination !== true) isShared = false
-          if (obstacle.until === null) continue
-          askableAt.push(obstacle.until)
+          obstacles.push({ ...obstacle, provider: provider.name })
           if (isHolder) break
           continue
         }
-
+        const notNow = { ...LEFT_ALONE, until: now, provider: provider.name }
         // Who was sent on by another carrier needs no place, but a connection.
         if (asked !== undefined && carrier.isFull(now)) {
-          askableAt.push(now)
+          obstacles.push(notNow)
           continue
         }
 
@@ -268,7 +260,7 @@ export function createAttempts(
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
           attempt.forget()
           if (asked === undefined) return giveBack(clock.now())
-          askableAt.push(clock.now())
+          obstacles.push(notNow)
           break
         }
         asked = carrier
@@ -299,27 +291,28 @@ export function createAttempts(
         emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
         reports?.noteEnd(message, provider.name, outcome, ambiguous > 0)
         onFreed(end)
-        ends.push(end)
+        outcomes.push(outcome)
         // A second SMS is paid for; a mail that arrives twice harms nobody.
         if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break
         if (options.run.isStopping && carrier !== inOrder.at(-1)) {
-          askableAt.push(clock.now())
+          obstacles.push(notNow)
           break
         }
       }
 
-      const last = ends.at(-1)?.outcome
+      /** When those that it fits and that were not asked may be, ms since the epoch. */
+      const askableAt = obstacles.flatMap(({ until }) => until ?? [])
+      const last = outcomes.at(-1)
       if (last !== undefined) {
         const now = clock.now()
         const tried = { ...job, ambiguous }
         if (!mayAskNext(last, channel)) return settle(tried, last, timeline.records, asked, overdueAt)
         // A carrier that could not be asked now may take the message later, whatever the others said.
-        const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: at - now }))
-        const outcome = combineOutcomes([...ends.map(each => each.outcome), ...pauses])
-        return settle(tried, outcome, timeline.records, asked)
+        const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: Math.max(at - now, 0) }))
+        return settle(tried, combineOutcomes([...outcomes, ...pauses]), timeline.records, asked)
       }
-      if (askableAt.length > 0) return letWait(message, Math.min(...askableAt), isShared, timeline.records)
-      return endUnasked(job, outcomeWhenNobodyFits(timeline.records), timeline.records)
+      if (askableAt.length > 0) return letWait(job, obstacles, Math.min(...askableAt), timeline.records)
+      return endUnasked(job, outcomeWhenNobodyFits(obstacles), timeline.records)
     },
     /** Aborts those that run. */
     abort: calls.abort,
@@ -424,12 +417,10 @@ function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome
 const CAN_WAIT = { is: 'retry', whose: 'later', ...LEFT_ALONE, untouched: true } as const
 
 /** Makes the outcome when no carrier can send the message before the operator has mended something. */
-function outcomeWhenNobodyFits(records: readonly AttemptRecord[]): Outcome {
-  const code =
-    records.length > 0 && records.every(each => each.code === 'RENDER') ? 'RENDER' : NO_CARRIER_FITS
-  const said = records.map(each =>
-    say('{about}: {what}', { about: each.provider, what: unpackWords(each.reply) }),
-  )
+function outcomeWhenNobodyFits(obstacles: readonly (Obstacle & { readonly provider: string })[]): Outcome {
+  const isUnrendered = obstacles.length > 0 && obstacles.every(each => each.code === 'RENDER')
+  const code = isUnrendered ? 'RENDER' : NO_CARRIER_FITS
+  const said = obstacles.map(each => say('{about}: {what}', { about: each.provider, what: tell(each.reply) }))
   const reply = said.length === 0 ? 'no route leads to its country' : listWords(said, '; ')
   return { is: 'retry', whose: 'ours', code, reply, untouched: true }
 }
