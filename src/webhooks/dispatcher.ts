@@ -7,7 +7,6 @@ import { type Batch, batchOf, type Poster, type PostResult, signPayload } from '
 export interface DispatcherOptions {
   readonly events: EventQueue
   readonly post: Poster['post']
-  readonly receiver: ReceiverState
   readonly keys: readonly Buffer[]
   /** The newest events that are kept; older ones are dropped. */
   readonly mostWaiting: number
@@ -17,6 +16,8 @@ export interface DispatcherOptions {
   /** Reads the wall clock, ms since the epoch: receivers compare the time of a signature with theirs. */
   readonly wall: () => number
   readonly emit: Emit
+  /** From 0 to 1: spreads out the retries of many senders. */
+  readonly random: () => number
 }
 
 /** Events of one POST: about 40 KB. */
@@ -24,9 +25,24 @@ const BATCH = 100
 /** An event that could not be told for so long is dropped, ms. */
 const KEEP_MS = 3 * 24 * 3_600_000
 
+/** A receiver may ask for a longer pause, ms. */
+const LONGEST_PAUSE_MS = 3_600_000
+
+export interface DispatcherStatus {
+  /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
+  readonly waiting: number
+  readonly oldestAt: number | null
+  /** It answered 410, and is told nothing more before the next start. */
+  readonly isGone: boolean
+  /** Why the last POST failed; null: it did not. */
+  readonly failing: { readonly since: number; readonly reason: string } | null
+}
+
 /** Takes events from the store's queue, oldest first, and posts them in batches. */
 export function createDispatcher(options: DispatcherOptions) {
-  const { events, receiver, signal, clock, emit } = options
+  const { events, signal, clock, emit, random } = options
+  const health = newHealthRecord<{ readonly reason: string }>()
+  let isGone = false
   let waiting = 0
   let oldestAt: number | null = null
   /** A batch whose POST failed: it is sent again as it was. */
@@ -42,13 +58,21 @@ export function createDispatcher(options: DispatcherOptions) {
 
   /** The next batch to post; null: none. While the receiver fails, it only reads how many events wait, and since when. */
   async function nextBatch(): Promise<Batch | null> {
-    const isDue = receiver.isDue()
+    const isDue = !isGone && clock.now() >= health.until
     const read = await events.readEvents(isDue && failed === null ? BATCH : 1)
     waiting = read.waiting
     oldestAt = read.events[0]?.at ?? null
     await dropOld()
     if (!isDue) return null
     return failed ?? (read.events.length === 0 ? null : batchOf(read.events, clock.now()))
+  }
+
+  function noteFailure(result: PostResult & { readonly is: 'failed' | 'gone' }): void {
+    isGone = result.is === 'gone'
+    const leastMs = result.is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
+    // What it refuses has to be mended here: its URL or its secret.
+    const isForOperator = result.reason.startsWith('http-4')
+    leaveAlone(health, { reason: result.reason }, isForOperator, clock.now(), { random, leastMs })
   }
 
   /** @returns null when the signal aborted it. */
@@ -73,9 +97,13 @@ export function createDispatcher(options: DispatcherOptions) {
       if (batch === null) return false
       const result = await post(batch)
       if (result === null) return false
-      receiver.record(result)
-      failed = result.is === 'delivered' ? null : batch
-      if (failed !== null) return false
+      if (result.is !== 'delivered') {
+        noteFailure(result)
+        failed = batch
+        return false
+      }
+      recover(health)
+      failed = null
       await events.removeEvents(batch.seqs)
       return batch.seqs.length === BATCH
     },
@@ -83,46 +111,6 @@ export function createDispatcher(options: DispatcherOptions) {
     forgetFailed(): void {
       failed = null
     },
-    /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
-    status: (): { readonly waiting: number; readonly oldestAt: number | null } => ({ waiting, oldestAt }),
-  }
-}
-
-/** A receiver may ask for a longer pause, ms. */
-const LONGEST_PAUSE_MS = 3_600_000
-
-export interface ReceiverStatus {
-  /** It answered 410, and is told nothing more before the next start. */
-  readonly isGone: boolean
-  /** Why the last POST failed; null: it did not. */
-  readonly failing: { readonly since: number; readonly reason: string } | null
-}
-
-export interface ReceiverState {
-  /** Says whether a POST may be tried now. */
-  isDue(): boolean
-  record(result: PostResult): void
-  status(): ReceiverStatus
-}
-
-/**
- * The receiver of webhooks as its answers show it: whether it takes POSTs, and when it is asked again.
- * @param now ms since the epoch. @param random from 0 to 1: spreads out the retries of many senders.
- */
-export function createReceiverState(now: () => number, random: () => number): ReceiverState {
-  let isGone = false
-  const record = newHealthRecord<{ readonly reason: string }>()
-
-  return {
-    isDue: () => !isGone && now() >= record.until,
-    record(result) {
-      if (result.is === 'delivered') return recover(record)
-      const { is, reason } = result
-      isGone = is === 'gone'
-      const leastMs = is === 'gone' ? 0 : Math.min(result.retryAfterMs ?? 0, LONGEST_PAUSE_MS)
-      // What it refuses has to be mended here: its URL or its secret.
-      leaveAlone(record, { reason }, reason.startsWith('http-4'), now(), { random, leastMs })
-    },
-    status: () => ({ isGone, failing: record.fault }),
+    status: (): DispatcherStatus => ({ isGone, failing: health.fault, waiting, oldestAt }),
   }
 }

@@ -4,11 +4,10 @@ import { type EventQueue, type NewEvent, StoreUnavailable } from '../outbox/outb
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createLeadership } from '../runtime/leadership.ts'
 import { repeat } from '../runtime/retry.ts'
-import type { DispatcherOptions, ReceiverStatus } from './dispatcher.ts'
-import { createDispatcher, createReceiverState } from './dispatcher.ts'
+import { createDispatcher, type DispatcherOptions, type DispatcherStatus } from './dispatcher.ts'
 import type { Poster } from './post.ts'
 
-export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 'signal' | 'post'> {
+export interface WebhooksOptions extends Omit<DispatcherOptions, 'signal' | 'post'> {
   readonly poster: Poster
   readonly takeLease: ((ttlMs: number) => Promise<boolean>) | undefined
   /** The providers that there are, and whether each is left alone now. */
@@ -17,7 +16,6 @@ export interface WebhooksOptions extends Omit<DispatcherOptions, 'receiver' | 's
     readonly channel: Channel
     readonly breaker: string
   }[]
-  readonly random: () => number
 }
 
 const LEASE = { ttlMs: 15_000, renewEveryMs: 5000 }
@@ -29,12 +27,9 @@ const STORE_RETRY_MS = 1000
 const GRACE_MS = 1000
 
 /** The state of the webhooks, as this process knows it. */
-export interface WebhooksStatus extends ReceiverStatus {
+export interface WebhooksStatus extends DispatcherStatus {
   /** It is false when another replica tells them. */
   readonly leads: boolean
-  /** About how many events wait, and when the oldest of them happened, ms since the epoch. */
-  readonly waiting: number
-  readonly oldestAt: number | null
 }
 
 export interface Webhooks {
@@ -51,8 +46,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { events, poster, clock, emit } = options
   const stopping = new AbortController()
   const aborting = new AbortController()
-  const receiver = createReceiverState(clock.now, options.random)
-  const dispatcher = createDispatcher({ ...options, post: poster.post, receiver, signal: aborting.signal })
+  const dispatcher = createDispatcher({ ...options, post: poster.post, signal: aborting.signal })
   const changes = createProviderChanges(clock)
   let running: Promise<void> | undefined
 
@@ -99,7 +93,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       await leadership.stop()
       await poster.close()
     },
-    status: () => ({ leads: leadership.isLeader(), ...receiver.status(), ...dispatcher.status() }),
+    status: () => ({ leads: leadership.isLeader(), ...dispatcher.status() }),
   }
 }
 

@@ -1,24 +1,19 @@
 import t from 'tap'
 import type { MessageView, QueuedEvent } from '../../src/outbox/outbox.ts'
-import {
-  createDispatcher,
-  createReceiverState,
-  type DispatcherOptions,
-} from '../../src/webhooks/dispatcher.ts'
-import { batchOf } from '../../src/webhooks/post.ts'
+import { createDispatcher, type DispatcherOptions } from '../../src/webhooks/dispatcher.ts'
+import { batchOf, type PostResult } from '../../src/webhooks/post.ts'
 import { createQueue } from './queue.ts'
 
 /** A dispatcher of these events; `told`: how many each POST told. */
 function open(of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {}) {
   const { queue, drops, rows } = createQueue(of, 2)
   const now = () => NOW
-  const receiver = createReceiverState(now, Math.random)
   const told: number[] = []
   const counts: number[] = []
   const dispatcher = createDispatcher({
     events: queue,
     post: async () => ({ is: 'delivered' }),
-    receiver,
+    random: () => 0.5,
     keys: [Buffer.from('a key')],
     mostWaiting: 1000,
     signal: new AbortController().signal,
@@ -30,7 +25,7 @@ function open(of: readonly QueuedEvent[], more: Partial<DispatcherOptions> = {})
     },
     ...more,
   })
-  return { dispatcher, receiver, told, drops, counts, rows }
+  return { dispatcher, told, drops, counts, rows }
 }
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -74,7 +69,7 @@ t.test('what could not be told for three days is dropped, all of it, and said on
 
 t.test('a POST that the end of the process aborts is no failure of the receiver', async t => {
   const stopping = new AbortController()
-  const { dispatcher, receiver, told, rows } = open([providerUp(1)], {
+  const { dispatcher, told, rows } = open([providerUp(1)], {
     signal: stopping.signal,
     async post() {
       stopping.abort()
@@ -82,24 +77,80 @@ t.test('a POST that the end of the process aborts is no failure of the receiver'
     },
   })
   t.equal(await dispatcher.dispatchNext(), false)
-  t.same([receiver.status().failing, told, rows().length], [null, [], 1])
+  t.same([dispatcher.status().failing, told, rows().length], [null, [], 1])
 })
 
 t.test('a POST is signed with the time of the wall clock, and a failed one is sent again alone', async t => {
   const posts: (readonly [time: string | undefined, body: string])[] = []
+  let now = NOW
   const { dispatcher, rows } = open([1, 2, 3].map(providerUp), {
+    clock: { now: () => now },
     wall: () => NOW + 5999,
-    receiver: { ...createReceiverState(() => NOW, Math.random), isDue: () => true },
     async post(headers, body) {
       posts.push([headers['webhook-timestamp'], body])
       return posts.length < 2 ? { is: 'failed', reason: 'http-500' } : { is: 'delivered' }
     },
   })
   await dispatcher.dispatchNext()
+  now += 2000
   await dispatcher.dispatchNext()
   t.equal(posts[0]?.[0], String(NOW / 1000 + 5))
   t.same(posts[1], posts[0])
   t.same(rows(), [])
+})
+
+const failed = (retryAfterMs?: number, reason = 'http-503') =>
+  ({ is: 'failed', reason, retryAfterMs }) as const
+const [DOWN, REFUSES] = [failed(), failed(undefined, 'http-401')]
+const DELIVERED = { is: 'delivered' } as const
+
+for (const [what, answers, restsMs] of [
+  ['it is down: 10 s at most', Array<PostResult>(5).fill(DOWN), [2000, 4000, 8000, 8000, 8000]],
+  [
+    'it refuses: a minute at most',
+    Array<PostResult>(7).fill(REFUSES),
+    [2000, 4000, 8000, 16_000, 32_000, 48_000, 48_000],
+  ],
+  ['it took one in between', [DOWN, DOWN, DELIVERED, DOWN], [2000, 4000, 0, 2000]],
+  ['it asks for a longer pause', [failed(20_000)], [20_000]],
+  ['it asks for a shorter one', [failed(1000)], [2000]],
+  ['it asks for more than an hour', [failed(86_400_000)], [3_600_000]],
+] as const satisfies readonly (readonly [string, readonly PostResult[], readonly number[]])[])
+  t.test(`how long a receiver rests when ${what}`, async t => {
+    let now = NOW
+    const left: PostResult[] = [...answers]
+    const postedAt: number[] = []
+    const { dispatcher } = open(
+      Array.from({ length: 500 }, (_, seq) => providerUp(seq)),
+      {
+        clock: { now: () => now },
+        async post() {
+          postedAt.push(now)
+          return left.shift() ?? DELIVERED
+        },
+      },
+    )
+    await dispatcher.dispatchNext()
+    t.match(dispatcher.status().failing, { since: NOW, reason: /^http-/ })
+    for (; postedAt.length <= answers.length; now += 1000) while (await dispatcher.dispatchNext());
+    t.same(
+      restsMs.map((_, at) => (postedAt[at + 1] ?? 0) - (postedAt[at] ?? 0)),
+      restsMs,
+    )
+    t.equal(dispatcher.status().failing, null)
+  })
+
+t.test('after 410 a receiver is not asked any more', async t => {
+  let now = NOW
+  const { dispatcher, told } = open([1, 2, 3].map(providerUp), {
+    clock: { now: () => now },
+    post: async () => ({ is: 'gone', reason: 'http-410' }),
+  })
+  await dispatcher.dispatchNext()
+  now += DAY
+  await dispatcher.dispatchNext()
+  t.match(dispatcher.status(), { isGone: true, failing: { reason: 'http-410' } })
+  t.same(told, [3])
 })
 
 t.test('an event says by whom its message was sent, and no two have one id', async t => {
