@@ -249,9 +249,6 @@ export function createCarrierReports(options: CarrierReportsOptions): CarrierRep
       else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
       faults.note(event)
     },
-    attempt({ message, outcome }) {
-      if (message.channel === 'email' && outcome.is === 'sent') faults.noteMail(message.masked)
-    },
   }
 
   return {
@@ -414,20 +411,17 @@ interface ReportedFault {
  * What providers report that the operator has to mend, such as a signature that is not registered: they take the messages, which do
  * not arrive. From the first such report on it is a fault of the provider, until messages arrive again that it concerns. Nothing
  * waits for it: the provider is not known to refuse the next one. By mails that came back it is one from the fifth recipient of a day
- * on, if they are of two domains, or all mails of the day went to one.
+ * on, if they are of two domains.
  */
 function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierReportsOptions) {
   /** By provider and code: what comes from one provider hides no fault of another. */
   const tables = new Map<string, Map<string, ReportedFault>>()
-  /** When a mail was sent last to each of the latest two domains, ms since the epoch. */
-  const writtenTo = new Map<string, number>()
 
   function isMet({ channel, fault, recipients }: ReportedFault): boolean {
     for (const [recipient, { at }] of recipients) if (now() - at > UNSAID_MS) recipients.delete(recipient)
     if (recipients.size < FEWEST_RECIPIENTS[channel]) return false
-    const isOfSeveral = new Set([...recipients.values()].map(({ domain }) => domain)).size > 1
-    const today = [...writtenTo.values()].filter(at => now() - at <= UNSAID_MS)
-    return channel === 'sms' || fault !== null || isOfSeveral || today.length === 1
+    const domains = new Set([...recipients.values()].map(({ domain }) => domain))
+    return channel === 'sms' || fault !== null || domains.size > 1
   }
 
   function meet(event: EventOf<'receipt'>, { scope, reason }: ReportFault): void {
@@ -441,7 +435,10 @@ function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierRepo
     const found = table.get(key) ?? { channel, provider, fault: null, ...nobody }
     if (table.size < MOST_FAULTS) table.set(key, found)
     else if (!table.has(key)) return
-    keepLatest(found.recipients, recipient, { at: now(), domain: domainOf(masked) }, MOST_RECIPIENTS)
+    found.recipients.delete(recipient)
+    found.recipients.set(recipient, { at: now(), domain: domainOf(masked) })
+    const [oldest = ''] = found.recipients.keys()
+    if (found.recipients.size > MOST_RECIPIENTS) found.recipients.delete(oldest)
     found.areas.add(areaOf(masked))
     found.reports += 1
     found.arrived = 0
@@ -470,7 +467,6 @@ function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierRepo
         if (each.arrived >= Math.min(Math.max(each.reports, FEWEST_ARRIVED), MOST_ARRIVED)) end(key, each)
       }
     },
-    noteMail: (masked: string) => keepLatest(writtenTo, domainOf(masked), now(), 2),
     list(provider: string): readonly PartialFault[] {
       const table = tables.get(provider) ?? new Map<string, ReportedFault>()
       for (const [key, each] of table)
@@ -480,14 +476,6 @@ function createReportedFaults({ clock: { now }, onFault, domainOf }: CarrierRepo
       )
     },
   }
-}
-
-/** Sets an entry as the latest one of a map that keeps the latest so many. */
-function keepLatest<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  map.delete(key)
-  map.set(key, value)
-  const [first = ''] = map.keys()
-  if (map.size > most) map.delete(first)
 }
 
 /** The calling code of a number, as far as its mask shows it; a sender may be registered in one country and not in another. */

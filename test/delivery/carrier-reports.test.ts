@@ -6,7 +6,6 @@ import {
   type Demotion,
 } from '../../src/delivery/carrier-reports.ts'
 import type { EventOf } from '../../src/events/events.ts'
-import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage } from '../../src/messages/message.ts'
 import { inEnglish } from '../language/english.ts'
 import { sample } from '../outbox/samples.ts'
@@ -405,15 +404,6 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
   const OURS = { verdict: 'ours', scope: 'message', reason: 'refused by policy' } as const
   const begin = () => {
     const rig = simulate(2000)
-    const sendTo = (domain: string) =>
-      rig.reports.handlers.attempt?.({
-        type: 'attempt',
-        message: { id: 'm', channel: 'email', kind: 'file', masked: `a***@${domain}` },
-        provider: 'smtp',
-        outcome: { is: 'sent', reply: quote('250') },
-        attempts: 1,
-        tookMs: 1,
-      })
     const comeBack = (recipient: string, domain = 'example.com', errorCode = '5.7.1') =>
       reportOn(rig.reports, '', 'undelivered', {
         channel: 'email',
@@ -424,8 +414,7 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
         recipient,
       })
     const known = () => rig.reports.faultsOf('smtp').map(({ name, recipients }) => [name, recipients])
-    for (const domain of ['example.com', 'example.net', 'example.org']) sendTo(domain)
-    return { ...rig, sendTo, comeBack, known }
+    return { ...rig, comeBack, known }
   }
 
   const one = begin()
@@ -442,7 +431,7 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
 
   const sameDomain = begin()
   for (let n = 0; n < 20; n += 1) sameDomain.comeBack(`r${n}`)
-  t.same(sameDomain.known(), [], 'one domain, while others were written to')
+  t.same(sameDomain.known(), [], 'one domain')
   sameDomain.comeBack('eve', 'example.net')
   t.same(sameDomain.known(), [['5.7.x', 21]])
 
@@ -452,16 +441,6 @@ t.test('a fault of ours by mails that came back takes five recipients of two dom
     slow.advance(7 * HOUR)
   }
   t.same(slow.known(), [], 'four a day')
-
-  const onlyDomain = begin()
-  onlyDomain.advance(25 * HOUR)
-  for (let n = 0; n < 5; n += 1) onlyDomain.comeBack(`r${n}`)
-  t.same(onlyDomain.known(), [], 'nothing was sent since')
-  onlyDomain.sendTo('example.com')
-  onlyDomain.comeBack('r0')
-  t.same(onlyDomain.known(), [['5.7.x', 5]], 'the mails of the day went to one domain')
-  onlyDomain.sendTo('example.net')
-  t.same(onlyDomain.known(), [['5.7.x', 5]], 'and it lasts')
   t.end()
 })
 
