@@ -140,5 +140,7 @@ t.test('a failure of the store is over when a callback is stored, not when one i
   callback({ answer: { err_code: 1, err_msg: '' } })
   t.match(health.storeFailure(), { doing: 'accept', message: { text: 'full disk' } })
   callback({})
-  t.equal(health.storeFailure(), null)
+  for (const doing of ['alerts', 'webhooks'] as const)
+    health.handlers['store-failed']?.({ type: 'store-failed', doing, error: new Error('slow') })
+  t.equal(health.storeFailure(), null, 'callbacks are taken without these')
 })
