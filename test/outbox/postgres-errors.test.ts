@@ -17,6 +17,7 @@ t.test('what a failure of the database means for a call', async t => {
     [null, ['42601', '42703', '23505']],
   ] as const)
     for (const code of codes) t.equal(classifyPostgresError(failure(code)), means, code)
+  t.equal(classifyPostgresError(failure('23505', { table: 'courier_quota_counters' })), 'again')
   t.equal(classifyPostgresError(new StoreUnavailable(quote('away'))), 'unavailable')
   t.equal(classifyPostgresError(new Error('Connection terminated')), 'again', 'of the client itself')
   t.equal(classifyPostgresError(new TypeError('a bug')), null)

@@ -242,6 +242,8 @@ export function classifyPostgresError(error: unknown): 'again' | 'unavailable' |
     return 'again'
   // This code stands both for a right that was taken away and for a read-only file system of the server.
   if (code === '42501') return 'unavailable'
+  // Two transactions were the first to write a counter (transaction.ts).
+  if (code === '23505' && (error as { table?: unknown }).table === 'courier_quota_counters') return 'again'
   // A key that is there already, or bad SQL, is a bug of ours.
   if (code === '23505' || code.startsWith('42')) return null
   return /^2[23]/.test(code) ? 'refused' : 'unavailable'

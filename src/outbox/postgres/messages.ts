@@ -48,7 +48,7 @@ export function createAccept(options: WriterOptions, maxBacklog: number, uncerta
     const known = { ...found, backlog: backlog.live(), again, mayEnd: (row: Row) => locked.has(row) }
     const added = all.filter(each => isNew(known, each, now))
     const charges = added.flatMap(each => dueCharges(found.reached, each))
-    await lockCounters(charges, [...locked])
+    await lockCounters(charges, [...locked], again)
     const answers = calls.map(call => acceptMessages(work, known, call.messages, maxBacklog))
     const leases = all.flatMap(each => each.lease ?? [])
     for (const { token, until } of leases) uncertain.begin(token, until - now)

@@ -53,11 +53,9 @@ export function openTransaction(client: Client, options: WriterOptions, now: num
   return {
     work,
     /** Locks the counters of charges, and of all rows that the unit of work may end, before it decides about any. */
-    async lockCounters(charges: readonly Charge[], endable: readonly Row[]): Promise<void> {
-      await counters.lock(
-        charges,
-        endable.map(each => each.charges ?? []),
-      )
+    async lockCounters(charges: readonly Charge[], endable: readonly Row[], create: boolean): Promise<void> {
+      const refunds = endable.map(each => each.charges ?? [])
+      await counters.lock(charges, refunds, create)
       isLocked = true
     },
     /** Writes what has changed so far, so that the statements after it find it. */
@@ -172,17 +170,24 @@ function createQuotas(client: Client) {
 
   return {
     ledger,
-    /** Reads and locks the counters of charges, and those that refunds would touch. */
-    async lock(charges: readonly Charge[], refunds: readonly ChargedWindows[]): Promise<void> {
-      const names = new Set([...charges.map(counterName), ...refunds.flat().map(([name]) => name)])
+    /**
+     * Reads and locks the counters of charges, and those that refunds would touch. One that is not there is written as it
+     * is after its charges; if another transaction is the first to write it, this one fails, and is worth another try.
+     * @param create writes those that are not there at once, empty: then no other transaction can be the first.
+     */
+    async lock(
+      charges: readonly Charge[],
+      refunds: readonly ChargedWindows[],
+      create = false,
+    ): Promise<void> {
+      const charged = charges.map(counterName)
+      const names = new Set([...charged, ...refunds.flat().map(([name]) => name)])
       if (names.size === 0) return
+      if (create) await runStatement(client, CREATE, charged)
       const { rows } = await runStatement(client, LOCK, [...names])
       for (const row of rows) locked.set(row['name'] as string, row as unknown as QuotaCounter)
     },
-    /**
-     * Writes what has changed. A counter that was not there may wait for another transaction that counts there for the first time,
-     * too: then it has what both have counted, which may be more than its limit.
-     */
+    /** Writes what has changed. The first one may wait for another transaction that writes the same new counter. */
     write(): Promise<QueryResult>[] {
       const write = (into: Statement, isStored: boolean) => {
         const counters = [...ledger.changed].filter(([name]) => locked.has(name) === isStored)
@@ -200,8 +205,10 @@ const RECORDS = `SELECT name, "windowStart", current, previous, "expiresAt"
   ORDER BY name`
 
 const LOCK = statement`SELECT ${COUNTER_COLUMNS} FROM courier_quota_counters WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`
-const INSERT = statement`INSERT INTO courier_quota_counters AS c (name, window_start, current, previous, expires_at) ${RECORDS}
-    ON CONFLICT (name) DO UPDATE SET current = c.current + excluded.current`
+const COLUMNS = '(name, window_start, current, previous, expires_at)'
+const CREATE = statement`INSERT INTO courier_quota_counters ${COLUMNS}
+    SELECT DISTINCT name, 0, 0, 0, 0 FROM unnest($1::text[]) AS name ORDER BY name ON CONFLICT DO NOTHING`
+const INSERT = statement`INSERT INTO courier_quota_counters ${COLUMNS} ${RECORDS}`
 const UPDATE = statement`UPDATE courier_quota_counters c SET window_start = r."windowStart", current = r.current, previous = r.previous,
       expires_at = r."expiresAt"
     FROM (${RECORDS}) AS r WHERE c.name = r.name`
