@@ -51,7 +51,7 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
   function removeByGroup(groupKey: string, before = Infinity): E | undefined {
     const entry = groups.get(groupKey)
     if (entry === undefined || entry.message.arrivedAt >= before) return undefined
-    codes.remove(entry)
+    codes.removeWhere(each => each === entry)
     return forget(entry)
   }
 
@@ -98,10 +98,6 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
       for (const entry of removed) forget(entry)
       return removed
     },
-    /** Takes out the one that would be sent last. @param destination of which it is to be; of any unless given */
-    removeLast(now: number, destination?: string): E | undefined {
-      return forget(others.removeLast(now, destination) ?? codes.removeLast(now, destination))
-    },
   }
 }
 
@@ -145,22 +141,10 @@ function createPriorityClass<E extends QueueEntry>() {
       if (best < 0) return undefined
       return slots.splice(best, 1)[0]?.entry
     },
-    remove(entry: E): void {
-      slots.splice(
-        slots.findLastIndex(each => each.entry === entry),
-        1,
-      )
-    },
     removeWhere(when: (entry: E) => boolean): readonly E[] {
       const removed = slots.map(({ entry }) => entry).filter(when)
       slots.splice(0, slots.length, ...slots.filter(({ entry }) => !removed.includes(entry)))
       return removed
-    },
-    removeLast(now: number, destination?: string): E | undefined {
-      const isOf = ({ entry }: Slot<E>): boolean =>
-        (destination ?? entry.message.destination) === entry.message.destination
-      const at = isBacklog(now) ? slots.findIndex(isOf) : slots.findLastIndex(isOf)
-      return at < 0 ? undefined : slots.splice(at, 1)[0]?.entry
     },
   }
 }

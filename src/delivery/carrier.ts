@@ -141,10 +141,8 @@ export interface CarrierAttempt {
 }
 
 /** An attempt that is under way. */
-interface Running {
+interface Running extends Place {
   readonly destination: string
-  readonly startedAt: number
-  readonly at: Place
   /** Nobody waits for it any more: its destination may have another place. */
   isOverdue: boolean
 }
@@ -198,7 +196,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   const findOldest = (destination?: string): Running | undefined =>
     limiter.uncounted >= MOST_UNCOUNTED
       ? undefined
-      : running.find(each => each.at.counts && each.destination !== destination)
+      : running.find(each => each.counts && each.destination !== destination)
 
   /** Takes the outcome of an attempt. Whatever is not charged to the carrier shows that it answers. The limiter has been told already. */
   function charge(outcome: Outcome, attempt: HealthAttempt, now: number): Omit<CarrierEnd, 'tookMs'> {
@@ -233,7 +231,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       if (hasPlace(limit, destination, taken)) return now
       limiter.isWanted = true
       if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
-      return (findOldest(destination)?.startedAt ?? Infinity) + LONG_MS
+      return (findOldest(destination)?.beganAt ?? Infinity) + LONG_MS
     },
     largeDestinations(now) {
       const quarter = quarterOf(limiter.standing(now).limit)
@@ -248,10 +246,9 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       health.begin(attempt, startedAt)
       if (!hasPlace(limiter.standing(startedAt).limit, destination)) {
         const oldest = findOldest(destination)
-        if (oldest !== undefined && oldest.startedAt + LONG_MS <= startedAt) limiter.stopCounting(oldest.at)
+        if (oldest !== undefined && oldest.beganAt + LONG_MS <= startedAt) limiter.stopCounting(oldest)
       }
-      const at = limiter.takePlace(startedAt)
-      const mine: Running = { destination, startedAt, at, isOverdue: false }
+      const mine: Running = Object.assign(limiter.takePlace(startedAt), { destination, isOverdue: false })
       running.push(mine)
       hold(destination, 1, 1)
       let looks = 0
@@ -269,7 +266,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
           return
         }
         // With the hundred used up it keeps its place.
-        if (limiter.stopCounting(at)) {
+        if (limiter.stopCounting(mine)) {
           mine.isOverdue = true
           hold(destination, 0, -1)
         }
@@ -281,7 +278,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         clearTimeout(timer)
         running.splice(running.indexOf(mine), 1)
         hold(destination, -1, mine.isOverdue ? 0 : -1)
-        limiter.releasePlace(at, end, now)
+        limiter.releasePlace(mine, end, now)
         if (end.is === 'answered') patience.noteAnswer(now - startedAt)
       }
 
@@ -362,22 +359,18 @@ const SECOND_LOOK_MS = 50
 /** Knows how long an attempt is waited for: patience grows only when half of the latest were slow. */
 function createPatience() {
   const latest: number[] = []
-  /** The same, the shortest first. */
-  const sorted: number[] = []
+  let median: number | undefined
   return {
     /** How long most took, ms; undefined: none was answered yet. */
-    usualMs: (): number | undefined => sorted[sorted.length >> 1],
+    usualMs: (): number | undefined => median,
     ms(): number {
-      const median = sorted[sorted.length >> 1]
       if (median === undefined) return PATIENCE.first
       return Math.min(Math.max(PATIENCE.times * median, PATIENCE.least), PATIENCE.most)
     },
     noteAnswer(tookMs: number): void {
       latest.push(tookMs)
-      const oldest = latest.length > LATEST_ANSWERED ? latest.shift() : undefined
-      if (oldest !== undefined) sorted.splice(sorted.indexOf(oldest), 1)
-      const at = sorted.findIndex(each => each > tookMs)
-      sorted.splice(at < 0 ? sorted.length : at, 0, tookMs)
+      if (latest.length > LATEST_ANSWERED) latest.shift()
+      median = latest.toSorted((a, b) => a - b)[latest.length >> 1]
     },
   }
 }

@@ -72,22 +72,6 @@ t.test('what comes again waits since then: it makes no backlog', async t => {
   t.same([queue.length, queue.codes], [0, 0])
 })
 
-t.test('those that would be sent last leave first, in either order', async t => {
-  const entries = [link('l1', 0), code('c2', 1), link('l3', 2), code('c4', 3)]
-  for (const [now, order] of [
-    [10, ['l3', 'l1', 'c4', 'c2', undefined]],
-    [5000, ['l1', 'l3', 'c2', 'c4', undefined]],
-  ] as const) {
-    const queue = queueOf(...entries, link('other', 4, 'other'))
-    t.same(
-      order.map(() => queue.removeLast(now, '')?.name),
-      order,
-    )
-    t.same([...queue.waiting], [['other', { all: 1, codes: 0 }]])
-    t.equal(queue.removeLast(now)?.name, 'other')
-  }
-})
-
 t.test('who ranks lower goes first, and who may not is passed over and hides nobody', async t => {
   const queue = queueOf(link('a1', 1, 'a'), link('a2', 2, 'a'), link('b', 3, 'b'), link('full', 0, 'full'))
   const held: Record<string, number> = { a: 0, b: 0, full: Infinity }
