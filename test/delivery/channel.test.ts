@@ -322,6 +322,20 @@ t.test('a code that is due again goes first, though memory is full of what is no
   await delivery.stop(0, 0)
 })
 
+t.test('what has waited in memory for two seconds goes back, and another process may take it', async t => {
+  const { time, delivery, accept, stateOf } = open(t, {
+    smtp: { says: () => [SENT, 30_000], concurrency: 1 },
+  })
+  delivery.start()
+  await time.pass(100)
+  const last = []
+  for (let n = 1; n <= 9; n += 1) last.push(await accept())
+  await time.pass(2000)
+  t.match(stateOf(last.at(-1)?.id ?? ''), { state: 'sending' })
+  await time.pass(1000)
+  t.ok(last.some(({ id }) => stateOf(id).state === 'queued'))
+})
+
 t.test('with two carriers the second goes on while the first is busy or rests', async t => {
   const { time, delivery, accept, log } = open(t, {
     a: { says: code => [code === 'last' ? SENT : REFUSED, 100], concurrency: 2 },
