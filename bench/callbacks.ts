@@ -17,11 +17,13 @@ export interface CallbackLoad {
   close(): void
 }
 
+/** @param destinations so many domains the mails go to, in turn. */
 export async function openCallbackLoad(
   session: Session,
   service: Service,
   channel: Channel,
   connections: number,
+  destinations = 1,
 ): Promise<CallbackLoad> {
   // At a steady rate the last of many connections is used late, and the service hangs up on who says nothing.
   const client: Client = await openClient({
@@ -30,7 +32,8 @@ export async function openCallbackLoad(
     connections,
     greeting: GREETING,
   })
-  const make = channel === 'email' ? emailCallback : smsCallback
+  const make = (number: number) =>
+    channel === 'email' ? emailCallback(number, number % destinations) : smsCallback(number)
   const next = (): { request: string; check: typeof expectErrCodeZero } => ({
     request: buildPost(PATHS[channel], make(session.numbers.next()).body),
     check: expectErrCodeZero,

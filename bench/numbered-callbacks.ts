@@ -14,17 +14,23 @@ export function codeOf(number: number): string {
   return String(NUMBER_LIMIT + number).slice(1)
 }
 
-export function addressOf(number: number): string {
-  return `reader.${codeOf(number)}@bench.example.com`
+/** @param domain of the recipient: the first one unless given. */
+export function addressOf(number: number, domain = 0): string {
+  return `reader.${codeOf(number)}@bench${domain || ''}.example.com`
 }
 
 export function phoneOf(number: number): string {
   return `+86138${codeOf(number)}`
 }
 
-export function emailCallback(number: number): Callback {
+export function emailCallback(number: number, domain = 0): Callback {
   const email_param = { type: 5, code: codeOf(number), hour: '1' }
-  const body = { subject: 'Your activation code', to: addressOf(number), email_param, plain_email: null }
+  const body = {
+    subject: 'Your activation code',
+    to: addressOf(number, domain),
+    email_param,
+    plain_email: null,
+  }
   return { number, body: JSON.stringify(body) }
 }
 

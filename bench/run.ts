@@ -1,9 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, totalmem } from 'node:os'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Figure, formatFigures } from './figures.ts'
 import { measureBacklog } from './measures/backlog.ts'
+import { measureBeside } from './measures/beside.ts'
 import { measureCarriers } from './measures/carriers.ts'
+import { measureDestinations } from './measures/destinations.ts'
+import { measureFaults } from './measures/faults.ts'
 import { measureLimit } from './measures/limit.ts'
 import { measureMemory } from './measures/memory.ts'
 import { measureOverload } from './measures/overload.ts'
@@ -15,10 +19,11 @@ import { measureStart } from './measures/start.ts'
 import { measureValidation } from './measures/validation.ts'
 import { openSession, type Session } from './session.ts'
 
-const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas scaling overload postgres] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE]
+const USAGE = `npm run bench -- [email limit sms carriers get start memory backlog replicas scaling overload postgres destinations faults beside] [--rounds 5] [--seconds 5] [--backlogs 10000,1000000] [--rows 0,1000000,10000000] [--json FILE] [--beside FOLDER]
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.
+faults takes 12 minutes. beside is measured when it is named, with another checkout: \`beside --rounds 9 --beside ../before\`.
 postgres alone takes 20 minutes and 25 GB; with \`--rows 0,1000000 --rounds 1 --seconds 3\` three minutes.`
 
 const MEASURES: Readonly<
@@ -42,6 +47,9 @@ const MEASURES: Readonly<
   scaling: measureScaling,
   overload: measureOverload,
   postgres: measurePostgres,
+  destinations: measureDestinations,
+  faults: measureFaults,
+  beside: measureBeside,
 }
 
 const { values, positionals } = parseArgs({
@@ -53,6 +61,7 @@ const { values, positionals } = parseArgs({
     backlogs: { type: 'string', default: '10000,1000000' },
     rows: { type: 'string', default: '0,1000000,10000000' },
     json: { type: 'string' },
+    beside: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -61,7 +70,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 async function main(): Promise<number> {
   const named = [...positionals, ...(values.only?.split(',') ?? [])]
-  const only = named.length > 0 ? named : Object.keys(MEASURES)
+  const only = named.length > 0 ? named : Object.keys(MEASURES).filter(name => name !== 'beside')
   const unknown = only.filter(name => !(name in MEASURES))
   if (values.help || unknown.length) {
     print(USAGE)
@@ -72,6 +81,7 @@ async function main(): Promise<number> {
   const { session, close } = await openSession({
     rounds: Number(values.rounds),
     seconds: Number(values.seconds),
+    beside: values.beside && resolve(values.beside),
     print,
   })
   const figures: Figure[] = []

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { SelfSigned } from '../sandbox/certificate.ts'
 import { deriveCallbackKey } from '../src/callback/authenticate.ts'
 import { freePort } from '../test/rigs/free-port.ts'
@@ -29,7 +29,7 @@ export interface ServiceOptions {
   readonly smtpPort: number
   readonly twilioPort: number
   readonly env?: Readonly<Record<string, string>>
-  /** Another program than `src/main.ts` that starts the service, of this folder. */
+  /** Another program than `src/main.ts` that starts the service, from this folder. */
   readonly program?: string
   /** Runs before the start with the service's settings, to fill the store. */
   readonly prepare?: (env: Readonly<Record<string, string>>) => Promise<void>
@@ -118,7 +118,7 @@ export function spawnService(
   program = '../src/main.ts',
 ): ChildProcess {
   const out = openSync(log, 'a')
-  const main = join(import.meta.dirname, program)
+  const main = resolve(import.meta.dirname, program)
   const child = spawn(process.execPath, [main, 'serve'], {
     cwd: directory,
     env: { PATH: process.env['PATH'] ?? '', ...imageSettings(), ...env },

@@ -11,6 +11,8 @@ export type Channel = 'email' | 'sms'
 export interface Session {
   readonly rounds: number
   readonly seconds: number
+  /** Another checkout of the service. */
+  readonly beside?: string | undefined
   readonly certificate: SelfSigned
   readonly sinks: Readonly<Record<Channel, Child>>
   readonly ports: Readonly<Record<Channel, number>>
@@ -32,6 +34,7 @@ const ARRIVAL_MS = 10_000
 export async function openSession(options: {
   readonly rounds: number
   readonly seconds: number
+  readonly beside?: string | undefined
   readonly print: (line: string) => void
 }): Promise<{ readonly session: Session; close(): Promise<void> }> {
   const certificate = await createCertificate(Date.now())
