@@ -106,6 +106,27 @@ t.test('every event has exactly its line: level, fields, words, and how often a 
   t.same([...new Set(said)], expected.trimEnd().split('\n'))
 })
 
+t.test('what a provider calls ours of a single message or recipient is no error of the operator', t => {
+  const lines: string[] = []
+  const emit = createEmitter([
+    createEventLog(pino({ base: null }, { write: line => lines.push(line) }), () => 0),
+  ])
+  for (const scope of ['message', 'recipient', 'account'] as const)
+    emit({
+      type: 'attempt',
+      message: { id: 'a', channel: 'sms', kind: 'login-code', masked: '+86*******8000' },
+      provider: 'twilio',
+      outcome: { is: 'retry', whose: 'ours', scope, code: scope, reply: quote('no') },
+      attempts: 1,
+      tookMs: 1,
+    })
+  t.same(
+    lines.map(line => (JSON.parse(line) as { readonly level: number }).level),
+    [40, 40, 50],
+  )
+  t.end()
+})
+
 t.test('each sink hears what it has a handler for, in the order of the sinks', async t => {
   const heard: string[] = []
   const hear = (name: string) => (event: ServiceEvent) => heard.push(`${name} ${event.type}`)
