@@ -34,6 +34,15 @@ const MEASURING: readonly string[] = [
  * their folder; what computes all the time comes last, so that no processor is idle at the end.
  */
 const SHARED: readonly (readonly string[])[] = [
+  ['test/service'],
+  [
+    'test/service/alerts.test.ts',
+    'test/service/answers.test.ts',
+    'test/service/bounces.test.ts',
+    'test/service/everything-on.test.ts',
+    'test/service/scopes.test.ts',
+    'test/service/two-carriers.test.ts',
+  ],
   ['test/providers/smtp'],
   ['test/delivery'],
   ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
@@ -44,7 +53,6 @@ const SHARED: readonly (readonly string[])[] = [
     'test/providers/tencent',
     'test/providers/http-gateway',
   ],
-  ['test/service'],
   ['test/outbox'],
   ['test/providers/twilio'],
   ['test/commands', 'test/commands/check'],
