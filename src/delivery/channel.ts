@@ -35,6 +35,8 @@ export interface ChannelOptions extends AttemptsOptions {
 const AHEAD_MS = 500
 /** The most codes that wait in memory, and the most messages when what comes is none. A destination has a quarter of what there is room for. */
 const MOST_WAITING = 256
+/** So many of one destination. */
+const MOST_OF_EACH = MOST_WAITING / 4
 /** What has waited in memory for so long, ms, goes back: a newer code may wait in the store meanwhile. */
 const LONGEST_WAIT_MS = 2000
 /** So many places are remembered at most, and so many destinations passed over because they rest: anybody may invent some. */
@@ -128,12 +130,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   const aheadOfEach = (now: number): number => Math.ceil(mostAhead(now) / 4)
 
-  /** Counts what waits in memory, codes alone if so asked; but not what waits for places that its own destination holds. */
-  function countWaiting(now: number, codesOnly: boolean): number {
+  /**
+   * Counts what waits in memory, codes alone if so asked: `most` of a destination, so that one does not hide others in the store, and
+   * nothing that waits for places that its own destination holds.
+   */
+  function countWaiting(now: number, codesOnly: boolean, most: number): number {
     const [first = [], ...others] = carriers.map(each => each.largeDestinations(now))
     const large = first.filter(destination => others.every(each => each.includes(destination)))
-    const all = codesOnly ? queue.codes : queue.length
-    return large.reduce((count, destination) => count - countOf(destination, codesOnly), all)
+    let count = 0
+    for (const destination of queue.waiting.keys())
+      if (!large.includes(destination)) count += Math.min(countOf(destination, codesOnly), most)
+    return count
   }
 
   /** Says when a destination is to be asked for: not while it rests, or has enough in memory. ms since the epoch */
@@ -154,8 +161,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** Says whether memory has room for a message that comes now: in a backlog the newest is sent first. */
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
     const isCode = purpose === 'code'
-    if (countOf(destination, isCode) >= MOST_WAITING / 4) return false
-    return countWaiting(now, isCode) + reserved < MOST_WAITING
+    if (countOf(destination, isCode) >= MOST_OF_EACH) return false
+    return countWaiting(now, isCode, MOST_OF_EACH) + reserved < MOST_WAITING
   }
 
   // ---- Into memory
@@ -406,7 +413,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     // The provider is tried by one message, not by a hundred.
     if (circuit === 'open') return openUntil <= now && queue.length === 0 ? CLAIM_FOR_TRIAL : 0
     const most = mostAhead(now)
-    const free = most - countWaiting(now, stored === codes) - reserved
+    const free = most - countWaiting(now, stored === codes, aheadOfEach(now)) - reserved
     return 2 * free < most ? 0 : Math.min(free, CLAIM_LIMIT)
   }
 

@@ -15,3 +15,8 @@ t.test(
 t.test('a message that goes on to a slow carrier leaves its place to the next one at once', async t =>
   checkWorlds(t, 1, 'failover', 917_508_136),
 )
+
+// In this world what waited for a slow destination filled memory, and hid what the store had for another one.
+t.test('a destination that fills memory hides no other one', async t =>
+  checkWorlds(t, 1, 'failover', 660_329_238),
+)
