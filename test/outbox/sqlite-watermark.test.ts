@@ -192,6 +192,29 @@ t.test('attempts that began are known after a death; after a power cut all that 
   }
 })
 
+t.test(
+  'every commit but the mark of an attempt is synced, after a start, a mark and a mark that failed',
+  async t => {
+    const path = join(t.testdir({}), 'outbox.db')
+    const { db, accept, run, close } = openAt(path)
+    const FULL = { synchronous: 2 }
+    const synchronous = () => ({ ...db.prepare('PRAGMA synchronous').get() })
+    t.same(synchronous(), FULL)
+    const [given] = accept(1)
+    const begin = { id: given?.message.id ?? '', token: given?.lease?.token ?? '' }
+    const during: unknown[] = []
+    db.function('look', () => during.push(synchronous()))
+    db.exec('CREATE TEMP TRIGGER marked UPDATE OF begun ON messages BEGIN SELECT look(); END')
+    t.match(run(['beginAttempt', begin]), { failures: [] })
+    t.same(during, [{ synchronous: 1 }], 'nobody waits for the disk')
+    t.same(synchronous(), FULL)
+    db.exec("CREATE TEMP TRIGGER refused UPDATE OF begun ON messages BEGIN SELECT raise(ABORT, 'no'); END")
+    t.match(run(['beginAttempt', begin]), { failures: [[0, { is: 'refused' }]] })
+    t.same(synchronous(), FULL)
+    close()
+  },
+)
+
 t.test('a database that is deleted, with what waited in it', async t => {
   const path = await killed(t, ({ accept, send }) => send(accept(3).slice(2)))
   for (const file of ['', '-wal']) await rm(`${path}${file}`)

@@ -9,7 +9,8 @@ import {
   type MessageFromWorker,
   type StoreThread,
 } from '../../src/outbox/sqlite/thread.ts'
-import { NOON, testClock } from './samples.ts'
+import { serveHere } from '../rigs/serve-here.ts'
+import { lease, NOON, sample, testClock } from './samples.ts'
 import { storeKeys } from './sqlite-stores.ts'
 
 /** A thread that a test plays: what it was told, and what it says. */
@@ -184,3 +185,31 @@ t.test('what the thread says first', async t => {
     cause,
   })
 })
+
+t.test(
+  'only what waited for the disk is told as a commit: no mark of an attempt, and nothing that reads',
+  async t => {
+    const clock = testClock()
+    const commits: { readonly calls: number }[] = []
+    const outbox = await createSqliteOutbox({
+      path: `${t.testdir({})}/outbox.db`,
+      clock,
+      storeKeys,
+      maxBacklog: 1,
+      retentionDays: 3,
+      onCommit: commit => commits.push(commit),
+      startThread: serveHere,
+    })
+    const held = lease(clock)
+    const given = sample(clock, { lease: held })
+    const { id } = given.message
+    await outbox.accept([given])
+    t.match(commits, [{ calls: 1 }])
+    await outbox.beginAttempt(id, held, 'smtp')
+    await outbox.queries.findMessage(id)
+    t.equal(commits.length, 1)
+    await outbox.settle(id, held, { to: 'final', state: 'sent', answer: null })
+    t.equal(commits.length, 2)
+    await outbox.close()
+  },
+)

@@ -66,8 +66,10 @@ export function serveStore(port: MessagePort, settings: StoreSettings): void {
     }
     const started = performance.now()
     const { batch, calls } = message
+    const commits = store.commits()
     const replies = store.runCalls(calls)
-    send(port, { is: 'replies', batch, replies, ms: performance.now() - started })
+    const ms = performance.now() - started
+    send(port, { is: 'replies', batch, replies, ...(store.commits() > commits && { ms }) })
     // When the disk is full, the log may be what fills it.
     if ('failures' in replies && replies.failures.some(([, { is }]) => is === 'unavailable')) emptyWal()
     runInBackground('prune', store.maintain)

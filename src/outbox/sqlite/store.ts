@@ -43,8 +43,6 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   const { path, payloadKeys, maxBacklog, keepsEvents, retentionDays } = settings
   const maintenance = createMaintenance(db, retentionDays * DAY_MS)
   const transaction = prepareTransaction(db)
-  const unsynced = db.prepare('PRAGMA synchronous = NORMAL')
-  const synced = db.prepare('PRAGMA synchronous = FULL')
   const counters = createCounters(db)
   /** Live messages, committed ones only. */
   const live = counters.countLive()
@@ -102,14 +100,14 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
 
   /**
    * Marks attempts that begin. What is written survives the death of the process, and a power cut shows in the machine's boot id
-   * (start.ts): nobody waits for the disk.
+   * (start.ts): nobody waits for the disk. The pragma is no prepared statement: SQLite sets it when that is prepared, and not each time it is run.
    */
   function markBegun(calls: readonly StoreCall[]): readonly unknown[] {
-    unsynced.run()
+    db.exec('PRAGMA synchronous = NORMAL')
     try {
       return transaction(() => calls.map(([name, call]) => handle(name, call, reading)))
     } finally {
-      synced.run()
+      db.exec('PRAGMA synchronous = FULL')
     }
   }
 
@@ -197,6 +195,8 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
     },
     maintenance,
     checkFiles,
+    /** Says how many synced commits there have been; the marks of attempts that begin are none. */
+    commits: progress.commits,
     /** The loss that the watermark showed within the last day; null: none. */
     loss,
     /** Closes the files beside the database. */

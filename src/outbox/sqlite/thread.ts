@@ -13,7 +13,7 @@ export type MessageToWorker =
 export type MessageFromWorker =
   | { readonly is: 'open'; readonly loss: StoreLoss | null }
   | { readonly is: 'unusable'; readonly words: string; readonly cause?: unknown }
-  /** The end of a batch, and how long it took with its commit, ms; or of a backup, which is no commit. */
+  /** The end of a batch, and how long it took with its synced commit, ms, if it had one; or of a backup. */
   | { readonly is: 'replies'; readonly batch: number; readonly replies: BatchReplies; readonly ms?: number }
   /** A failure that concerns no call: of a checkpoint or of pruning. */
   | { readonly is: 'background-failure'; readonly doing: string; readonly message: string }

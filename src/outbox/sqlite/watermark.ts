@@ -137,6 +137,8 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   }
   writeMark()
   return {
+    /** Says how many commits there have been. */
+    commits: () => committed.commits,
     /** @param at ms since the epoch. @param stored messages that the open transaction stores. */
     write(at: number, stored: number): void {
       pending = { commits: committed.commits + 1, stored: committed.stored + stored, at }
