@@ -263,6 +263,7 @@ export function createAttempts(
           obstacles.push(notNow)
           break
         }
+        attempt.start()
         asked = carrier
         reports?.noteAsked(message, provider.name)
 

@@ -101,11 +101,11 @@ export interface Carrier {
   /** Says whether not even what was refused elsewhere may go on here. */
   isFull(now: number): boolean
   /**
-   * Takes a place for an attempt of a message, of another destination if there is no other one.
+   * Takes a place for an attempt of a message, of another destination if there is no other one. The provider is asked from its `start` on.
    * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
    */
   begin(
-    startedAt: number,
+    now: number,
     message: Pick<NewMessage, 'kind' | 'destination'>,
     outgoing: Outgoing,
     onOverdue?: (change: HealthChange) => void,
@@ -131,6 +131,8 @@ export interface Carrier {
 
 /** An attempt of a message with a carrier, in a place of it. */
 export interface CarrierAttempt {
+  /** The provider is asked now: its patience and its time begin. What the store takes before is no fault of it. */
+  start(): void
   /** See Provider.send. */
   noteHandedOver(): void
   /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
@@ -240,28 +242,28 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     underWay: destination => held.get(destination)?.all ?? 0,
     destinations: () => [...held.keys()],
     isFull: limiter.isFull,
-    begin(startedAt, { kind, destination }, outgoing, onOverdue) {
+    begin(takenAt, { kind, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
-      const attempt = { kind, names: namesOf(outgoing), place, startedAt, nth: (begun += 1) }
-      health.begin(attempt, startedAt)
-      if (!hasPlace(limiter.standing(startedAt).limit, destination)) {
+      const attempt = { kind, names: namesOf(outgoing), place, startedAt: takenAt, nth: (begun += 1) }
+      health.begin(attempt, takenAt)
+      if (!hasPlace(limiter.standing(takenAt).limit, destination)) {
         const oldest = findOldest(destination)
-        if (oldest !== undefined && oldest.beganAt + LONG_MS <= startedAt) limiter.stopCounting(oldest)
+        if (oldest !== undefined && oldest.beganAt + LONG_MS <= takenAt) limiter.stopCounting(oldest)
       }
-      const mine: Running = Object.assign(limiter.takePlace(startedAt), { destination, isOverdue: false })
+      const mine: Running = Object.assign(limiter.takePlace(takenAt), { destination, isOverdue: false })
       running.push(mine)
       hold(destination, 1, 1)
       let looks = 0
       let isHandedOver = false
       let tellOverdue: ((isHandedOver: boolean) => void) | undefined
-      let timer = setTimeout(noteOverdue, patience.ms()).unref()
+      let timer: NodeJS.Timeout | undefined
 
       /** It has waited for longer than it may: it counts as failed, and as long as there are some to spare its place is another's. */
       function noteOverdue(): void {
         const now = clock.now()
         looks += 1
         // This process was late itself: an answer may be there.
-        if (looks === 1 && now - startedAt > patience.ms() + LATE_MS) {
+        if (looks === 1 && now - attempt.startedAt > patience.ms() + LATE_MS) {
           timer = setTimeout(noteOverdue, SECOND_LOOK_MS).unref()
           return
         }
@@ -279,10 +281,14 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         running.splice(running.indexOf(mine), 1)
         hold(destination, -1, mine.isOverdue ? 0 : -1)
         limiter.releasePlace(mine, end, now)
-        if (end.is === 'answered') patience.noteAnswer(now - startedAt)
+        if (end.is === 'answered') patience.noteAnswer(now - attempt.startedAt)
       }
 
       return {
+        start() {
+          attempt.startedAt = clock.now()
+          timer = setTimeout(noteOverdue, patience.ms()).unref()
+        },
         noteHandedOver() {
           isHandedOver = true
         },
@@ -296,7 +302,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
         end(said) {
           const now = clock.now()
           releasePlace(limiterEndOf(said), now)
-          return { ...charge(said, attempt, now), tookMs: now - startedAt }
+          return { ...charge(said, attempt, now), tookMs: now - attempt.startedAt }
         },
       }
     },

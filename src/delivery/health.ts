@@ -56,6 +56,7 @@ export interface HealthAttempt {
   readonly names: () => PartNames
   /** Where it goes: a country, or the domain of a mailbox. */
   readonly place: string
+  /** When its provider is asked, ms since the epoch. */
   readonly startedAt: number
   /** Counts the attempts of the carrier. */
   readonly nth: number

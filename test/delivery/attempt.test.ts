@@ -8,6 +8,8 @@ import type { LookUp, Outcome } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
 import { type Sample, sample } from '../outbox/samples.ts'
 import { rendered } from './rig.ts'
+import { installTimers } from './simulated-timers.ts'
+import { createTimeline } from './simulation.ts'
 
 const SENT = { is: 'sent', reply: 'ok', providerId: 'P1' } as const
 const AMBIGUOUS = { is: 'ambiguous', code: 'reply-limit', reply: '' } as const
@@ -28,6 +30,8 @@ interface Says {
 interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'channel' | 'purpose' | 'lifeMs'> {
   /** What the store says when the attempt is noted, by the carrier; `undefined` is the name of one that is alone. */
   readonly begins?: Readonly<Record<string, 'outdated' | StoreUnavailable>>
+  /** How long the store takes to note the attempt, ms. */
+  readonly stallMs?: number
   readonly isStopping?: boolean
   readonly cannotRender?: boolean
 }
@@ -36,6 +40,7 @@ interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'chann
 async function attempt(says: readonly Says[], given: Given = {}) {
   const {
     begins = {},
+    stallMs = 0,
     isStopping = false,
     cannotRender = false,
     lifeMs = 600_000,
@@ -43,7 +48,9 @@ async function attempt(says: readonly Says[], given: Given = {}) {
     ...job
   } = given
   const { channel = 'sms', purpose = 'code' } = given
-  const clock = { now: () => 0 }
+  const time = createTimeline()
+  const timers = installTimers(time)
+  const clock = { now: time.now }
   const log: string[] = []
   const all = says.map(({ send = SENT, fits, lookUp, failed = 0 }, at): Carrier => {
     const name = 'abc'.charAt(at)
@@ -99,6 +106,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       outbox: {
         beginAttempt(_id: string, { token }: Lease, by?: string) {
           log.push(`${token} by ${by}`)
+          time.runUntil(time.now() + stallMs)
           const said = begins[`${by}`]
           if (said instanceof Error) throw said
           return said && Promise.resolve(said)
@@ -119,6 +127,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
   const { message } = sample(clock, { channel, purpose, lifeMs })
   const lease = { token: 'begun', until: 120_000 }
   const result = await attempts.run(attempts.route({ message, lease, attempts: 1, ambiguous: 0, ...job }))
+  timers.uninstall()
   const { records = [], ...settlement } = result.settlement
   const timeline = records.map(
     ({ provider, outcome, code, reply }) => `${provider} ${outcome} ${code} ${String(unpackWords(reply))}`,
@@ -139,6 +148,16 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     [{}],
     {},
     "begun by undefined, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+  ],
+  'a store that stalls is no failure of the carrier, which one more would make rest': [
+    [{ failed: 4 }],
+    { stallMs: 60_000 },
+    "begun by undefined, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+  ],
+  'nor is one that stalls and fails': [
+    [{ failed: 4 }],
+    { stallMs: 60_000, begins: { undefined: new StoreUnavailable(quote('no room')) } },
+    "begun by undefined, store-failed |  | { settlement: { to: 'queued', dueAt: 60000, uncounted: true }, ran: false }",
   ],
   'the first is asked last': [
     [{}, { send: LATER }],

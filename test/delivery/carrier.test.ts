@@ -222,9 +222,21 @@ function openInTime(t: Test, concurrency: number) {
   t.teardown(timers.uninstall)
   const carrier = createCarrier({ ...PROVIDER, concurrency }, { clock: { now: time.now }, random: () => 0.5 })
   const overdue: HealthChange[] = []
-  const begin = (names: ScopeNames = {}) =>
+  const place = (names: ScopeNames = {}) =>
     carrier.begin(time.now(), ANN, using(names), change => overdue.push(change))
-  return { carrier, begin, overdue, pass: (ms: number) => time.runUntil(time.now() + ms), now: time.now }
+  const begin = (names?: ScopeNames) => {
+    const attempt = place(names)
+    attempt.start()
+    return attempt
+  }
+  return {
+    carrier,
+    place,
+    begin,
+    overdue,
+    pass: (ms: number) => time.runUntil(time.now() + ms),
+    now: time.now,
+  }
 }
 
 t.test('what waits longer than its patience counts as failed, and gives its place away', async t => {
@@ -248,6 +260,17 @@ t.test('what waits longer than its patience counts as failed, and gives its plac
   t.equal(hanging[0]?.end(SENT).circuit, 'closed', 'a late answer takes it back')
   for (const each of hanging.slice(1)) t.equal(each.end(AMBIGUOUS).circuit, null)
   t.match(carrier.status(now()), { inFlight: 0, awaitingReply: 0, breaker: 'closed' })
+})
+
+t.test('the time before an attempt starts is not its own', async t => {
+  const { carrier, place, overdue, pass, now } = openInTime(t, 5)
+  const [marked, unmarked] = [place(), place()]
+  pass(60_000)
+  marked.start()
+  unmarked.forget()
+  pass(4999)
+  t.match(carrier.status(now()), { inFlight: 1, awaitingReply: 0 })
+  t.same([overdue.length, marked.end(SENT).tookMs, carrier.usualMs()], [0, 4999, 4999])
 })
 
 t.test('patience is four times what most took, from 2 s to 20 s, and 5 s at first', async t => {
@@ -285,11 +308,12 @@ t.test('an answer that may have come while this process stood still is looked fo
   t.teardown(timers.uninstall)
   const carrier = createCarrier(PROVIDER, { clock: { now: () => now }, random: () => 0.5 })
   let overdue = 0
-  const [answered] = [1, 2].map(() => carrier.begin(0, ANN, PLAIN, () => void (overdue += 1)))
+  const attempts = [1, 2].map(() => carrier.begin(0, ANN, PLAIN, () => void (overdue += 1)))
+  for (const each of attempts) each.start()
   now = 9000
   time.runUntil(5000)
   t.equal(overdue, 0)
-  answered?.end(SENT)
+  attempts[0]?.end(SENT)
   time.runUntil(5050)
   t.equal(overdue, 1)
 })
