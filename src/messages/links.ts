@@ -105,7 +105,7 @@ const BETWEEN_NAMES = new RegExp(
     /[^\p{L}\p{M}\p{N}.+%@-]/u,
     /[+%](?![\w.+%-]{0,64}@)/u,
     /(?<![\w.+%-])@|@(?![\p{L}\p{N}])/u,
-    /(?<![\p{L}\p{N}-])-+|-+(?![\p{L}\p{N}@-])/u,
+    /(?<![\p{L}\p{N}-])-+|(?<!-)-+(?![\p{L}\p{N}@-])/u,
     // linkify-it reads no name of more labels.
     /(?<![\p{L}\p{N}])\.|\.(?=(?:[\p{L}\p{N}-]{1,63}\.){5})/u,
   ]
@@ -156,11 +156,9 @@ export function findLinksInText(text: string): readonly FoundLink[] {
   const hasWordsAround = ({ from, to, url }: FoundLink) =>
     (starts.has(from) && endsInWords(url)) ||
     (WORDS_BEFORE_WWW.test(url) && begun.some(www => from < www.from && www.from < to))
-  const known = new Set(found.map(({ from, to }) => `${from}-${to}`))
-  return [
-    ...found.filter(link => !hasWordsAround(link)),
-    ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`)),
-  ]
+  const left = found.filter(link => !hasWordsAround(link))
+  const known = new Set(left.map(({ from, to }) => `${from}-${to}`))
+  return [...left, ...alone.filter(({ from, to }) => !known.has(`${from}-${to}`))]
 }
 
 function endsInWords(url: string): boolean {

@@ -42,6 +42,8 @@ const LINKS: Readonly<Record<string, readonly [defused: string, found: string]>>
   '请登录www.example.com。谢谢': ['请登录www. example. com。谢谢', '(http://www.example.com)'],
   '请登录example.com谢谢': ['请登录example. com谢谢', '(http://example.com)'],
   'www.example.com에서': ['www. example. com에서', '(http://www.example.com)'],
+  '好www.evil.comé': ['好www. evil. comé', '(http://www.evil.comé)'],
+  '%가www.www.é': ['%가www. www. é', '(http://www.www.é)'],
   'Shenzhen Example Co.Ltd.': ['Shenzhen Example Co. Ltd.', '(http://Co.Ltd)'],
   'ASP.NET': ['ASP. NET', '(http://ASP.NET)'],
   'Site:evil.com': ['Site:evil. com', '(http://evil.com)'],
