@@ -167,8 +167,21 @@ function isPartOfWord(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}]/u.test(character)
 }
 
-/** Percent encoding, quoted-printable and HTML entities: what may have them goes, whatever it says. */
-const ENCODED = /%[\da-f]{2}|=[\da-f]{2}|&#\w+;/i
+/**
+ * Percent encoding, quoted-printable (in capitals, or two of it in a row) and HTML entities: what may have them goes, whatever it
+ * says. A single one in small letters is also in `spf=fail` and `key=default`.
+ */
+const ENCODED = /%[\da-fA-F]{2}|=[\dA-F]{2}|(?:=[\da-fA-F]{2}){2}|&#\w+;/
+const SINGLE_QUOTED = /[\p{L}\p{N}]*=[\da-fA-F]{2}[\p{L}\p{N}]*/gu
+
+/** Says whether a token may be a word of the message with one character in quoted-printable, which may be any: nobody says of which charset. */
+function mayQuoteWord(token: string, messageText: string): boolean {
+  return (token.match(SINGLE_QUOTED) ?? []).some(word => {
+    const pattern = word.toLowerCase().replace(/=../, '.')
+    const isWord = new RegExp(`(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])`, 'u')
+    return pattern.length >= SHORTEST_VALUE && isWord.test(messageText)
+  })
+}
 
 /** Tokens that may be base64: in it three characters become four. */
 const ENCODABLE = /\S{4,}/g
@@ -180,7 +193,7 @@ function holdsEncodedMessage(
   messageText: string,
   depth: number,
 ): boolean {
-  if (ENCODED.test(token)) return true
+  if (ENCODED.test(token) || mayQuoteWord(token, messageText)) return true
   if (depth === 0) return false
   return decodeBase64(token).some(decoded => {
     const lower = decoded.toLowerCase()

@@ -98,6 +98,19 @@ t.test('a reply that says nothing of it stays as it is', async t => {
   t.equal(redact(reply, plain), reply, 'nor do the words that every reply is made of')
 })
 
+t.test(
+  'words of a carrier that look as if one character was encoded stay, unless the message has such a word',
+  async t => {
+    for (const reply of [
+      '550 5.7.26 rejected: spf=fail dkim=fail dmarc=fail policy=reject',
+      '554 rejected: reason=bad-reputation key=default action=defer',
+    ])
+      t.equal(redact(reply, content), reply)
+    const named = { params: { username: 'Zo\u00eb Krab\u0119' } }
+    t.equal(redact('550 for Zo=eb Krab=ea of spf=fail', named), '550 for … … of spf=fail')
+  },
+)
+
 const sent: RepeatedMessage = {
   to: 'marmalade@example.com',
   content: {
