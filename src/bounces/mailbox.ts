@@ -13,12 +13,18 @@ import { repeat } from '../runtime/retry.ts'
 import type { ImapAddress } from '../settings/urls.ts'
 import { REPORT_OCTETS } from './report.ts'
 
+/** Why there is no access token, and whose fault that is. */
+interface NoToken {
+  readonly whose: 'ours' | 'later'
+  readonly reply: Words
+}
+
 export interface MailboxLogin {
   readonly address: ImapAddress
   /** Access tokens in the place of a password; closed with the mailbox. */
   readonly tokens?:
     | {
-        getToken(): Promise<{ readonly token: string } | { readonly reply: Words }>
+        getToken(): Promise<{ readonly token: string } | NoToken>
         close(): Promise<unknown>
       }
     | undefined
@@ -205,7 +211,8 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       }
       const reason = diagnose(error, address).what
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
-      const isForOperator = (error as Partial<ImapFlowError>).authenticationFailed === true
+      const { authenticationFailed, whose } = error as Partial<ImapFlowError & NoToken>
+      const isForOperator = authenticationFailed === true || whose === 'ours'
       const restMs = leaveAlone(health, { reason }, isForOperator, clock.now(), { random })
       await options.pause(restMs, signal)
     }
@@ -260,7 +267,7 @@ export async function tryMailbox(login: MailboxLogin): Promise<Diagnosis | null>
 async function createClient({ address, tokens }: MailboxLogin): Promise<ImapFlow> {
   const { host, port, secure, startTls, user, pass } = address
   const got = await tokens?.getToken()
-  if (got !== undefined && 'reply' in got) throw new ToldError(got.reply)
+  if (got !== undefined && 'reply' in got) throw Object.assign(new ToldError(got.reply), { whose: got.whose })
   return new ImapFlow({
     ...LIMITS,
     host,

@@ -29,11 +29,18 @@ t.test('without a password it logs in with an access token, and says so when the
   t.ok(isClosed)
 
   const without = startMailbox(t, port, {
-    tokens: { getToken: async () => ({ reply: quote('invalid_grant') }), close },
+    tokens: { getToken: async () => ({ whose: 'ours', reply: quote('invalid_grant') }), close },
   })
   await until(() => without.events.length > 0, 'it is said')
   t.match(without.events, [{ is: 'failed', reason: { text: 'invalid_grant' } }])
   t.match(without.mailbox.status().failing, { reason: { text: 'invalid_grant' } })
+  const pauses = () => without.rests.filter(ms => ms >= 2000)
+  await until(() => pauses().length >= 7, 'it is asked for again')
+  t.same(
+    pauses().slice(0, 7),
+    [2000, 4000, 8000, 16_000, 32_000, 48_000, 48_000],
+    'once a minute: repeated logins lock accounts',
+  )
   await without.mailbox.stop()
   without.mailbox.start()
   t.equal(
