@@ -270,6 +270,9 @@ function runSession(
   }
 }
 
+/** So long a token has not ended, ms: only what says that it is not accepted has it replaced. */
+const FRESH_MS = 5 * 60_000
+
 /** Logs in, authenticates and subscribes to each topic. @returns why the connection must end; null: it is subscribed. */
 async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Promise<ConnectionEnd | null> {
   const { endpoint, appId, credential, topics } = options
@@ -278,8 +281,8 @@ async function subscribe(options: ConnectionOptions, exchange: DdqExchange): Pro
   const { token } = login
   const end = (doing: Words, failure: PlatformFailure): ConnectionEnd => {
     const logInAgain = refusesCredential(failure)
-    // A token that has ended may be refused by any code.
-    if (failure.is === 'refused') credential.refused(token)
+    // A token that has ended may be refused by any code; a new one is refused for something else.
+    if (failure.is === 'refused') credential.refused(token, logInAgain ? 0 : FRESH_MS)
     const is = failure.is === 'unreachable' ? 'closed' : 'refused'
     return { is, why: withRemedy(doing, describeFailure(failure)), logInAgain }
   }

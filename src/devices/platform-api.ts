@@ -83,12 +83,15 @@ export function refused(
 export type Credential = TokenCache<PlatformFailure>
 
 /** Keeps one credential, by logging in. It is used until it is refused: the contract gives `expire_in` no unit. */
-export function createCredential(login: () => Promise<PlatformResult<GrantedToken>>): Credential {
+export function createCredential(
+  login: () => Promise<PlatformResult<GrantedToken>>,
+  now: () => number = Date.now,
+): Credential {
   return createTokenCache<PlatformFailure>(async () => {
     const result = await login()
     if (!result.ok) return result.failure
     return { token: result.value.accessToken, livesMs: Number.POSITIVE_INFINITY }
-  }, Date.now)
+  }, now)
 }
 
 /** The result of every login. */

@@ -8,8 +8,11 @@ export interface AccessToken {
 export interface TokenCache<Failure extends object> {
   /** Gives a token that is valid now; asks for one when there is none. */
   getToken(): Promise<AccessToken | Failure>
-  /** The other side does not take this token: the next one who wants one asks. A token that was replaced already is ignored. */
-  refused(token: string): void
+  /**
+   * The other side does not take this token: the next one who wants one asks. A token that was replaced already is ignored.
+   * @param leastAgeMs a younger one is kept: whoever is refused for anything else must not ask again and again.
+   */
+  refused(token: string, leastAgeMs?: number): void
 }
 
 /** A new one is asked for once this share of its life is over. */
@@ -29,6 +32,7 @@ export function createTokenCache<Failure extends object>(
   now: () => number,
 ): TokenCache<Failure> {
   let current: AccessToken | undefined
+  let gotAt = 0
   let renewAt = 0
   let renewal: Promise<AccessToken | Failure> | undefined
 
@@ -36,6 +40,7 @@ export function createTokenCache<Failure extends object>(
     const askedAt = now()
     const got = await ask()
     if (!('token' in got)) return got
+    gotAt = askedAt
     renewAt = askedAt + got.livesMs * RENEW_AFTER
     current = { token: got.token, expiresAt: askedAt + got.livesMs }
     return current
@@ -59,8 +64,8 @@ export function createTokenCache<Failure extends object>(
       }
       return current
     },
-    refused(token) {
-      if (current?.token === token) current = undefined
+    refused(token, leastAgeMs = 0) {
+      if (current?.token === token && now() - gotAt >= leastAgeMs) current = undefined
     },
   }
 }

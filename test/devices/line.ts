@@ -26,6 +26,8 @@ export async function subscribed(
   options: Partial<DdqClientOptions> & {
     readonly paths?: readonly [string, string]
     readonly heartbeat?: DdqAddress['heartbeat']
+    /** The clock by which its token ages, ms. */
+    readonly tokensNow?: () => number
   } = {},
 ) {
   const [authenticatePath, subscribePath] = options.paths ?? ['/auth', '/subscribe']
@@ -65,7 +67,7 @@ export async function subscribed(
     credential: createCredential(async () => {
       logins += 1
       return { ok: true, value: { accessToken: tokens.issue('app').access_token } }
-    }),
+    }, options.tokensNow),
     topics: ['/device-biz/state/product', '/device/alert/product/+', 'thing/event/+/event_report'],
     random: Math.random,
     now,
