@@ -36,6 +36,33 @@ t.test('the recipients of one callback get each a mail of its own', async t => {
   }
 })
 
+t.test(
+  'what a mail says is encoded once for those who are rendered without a pause, and forgotten then',
+  async t => {
+    let reads = 0
+    const content = {
+      subject: 'Subject',
+      words: 'ours',
+      get params() {
+        reads += 1
+        return { code: '4711', hour: '1' }
+      },
+    } as const
+    const message = { ...messageOf('email', 'phone-change'), content }
+    const readsOf = (times: number) => {
+      reads = 0
+      for (let n = 0; n < times; n += 1) rawOf(renderer, message)
+      return reads
+    }
+    const once = readsOf(1)
+    await Promise.resolve()
+    t.ok(once > 0)
+    t.equal(readsOf(3), once, 'as often as for one')
+    await Promise.resolve()
+    t.equal(readsOf(1), once, 'it is not there any more, and encoded anew')
+  },
+)
+
 t.test('the same message is the same bytes, whichever process renders it', async t => {
   for (const sample of samples) {
     const message = sampleMessage(sample, 'zh-CN')
