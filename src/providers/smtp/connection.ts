@@ -9,7 +9,7 @@ import { isLoopback } from '../../settings/urls.ts'
 import type { Outcome } from '../provider.ts'
 import { createRedactor } from '../redact.ts'
 import type { SignMessage } from './dkim.ts'
-import { LoginError, requirePasswordLogin } from './login.ts'
+import { LoginError, readOfferedLogins, requirePasswordLogin } from './login.ts'
 import { addTokenLogin, requireToken, type TokenLogin, tokenAuth } from './oauth2.ts'
 import { acceptedOutcome, type DialogueProgress, type SmtpError, smtpFailure } from './outcome.ts'
 import type { SmtpAddress, SmtpLimits } from './settings.ts'
@@ -308,8 +308,6 @@ export class Session extends SMTPConnection {
   readonly tcp: net.Socket
   /** The server's, by its latest reply to EHLO. */
   extensions: readonly string[] = []
-  /** The ways to log in that both the server and nodemailer have. */
-  #logins: readonly string[] = []
   /** Whether it got as far as a message's first command: the server has taken the connection. */
   hasBegun = false
   /** Awaited before the next message when the last one was refused. */
@@ -335,9 +333,8 @@ export class Session extends SMTPConnection {
     })
     this.tcp = tcp
     if (tokenLogin !== undefined) addTokenLogin(this, tokenLogin)
-    this.customAuth.set(EXTENSIONS, async ({ extensions, authMethods }) => {
+    this.customAuth.set(EXTENSIONS, async ({ extensions }) => {
       this.extensions = extensions
-      this.#logins = authMethods
     })
     // An error without a step that waits, such as a connection lost while idle, is ignored: the next message opens another one.
     this.on('error', error => this.#fail?.(error))
@@ -350,9 +347,10 @@ export class Session extends SMTPConnection {
    */
   async setUp(auth: SMTPConnectionAuth | undefined): Promise<void> {
     await this.#step(done => this.connect(done))
+    const logins = readOfferedLogins(this.lastServerResponse || '')
     await this.#step(done => this.login({ method: EXTENSIONS }, done))
     if (auth === undefined || !this.allowsAuth) return
-    if (auth.method === undefined) requirePasswordLogin(this.#logins)
+    if (auth.method === undefined) requirePasswordLogin(logins)
     await this.#step(done => this.login({ ...auth }, done))
   }
 

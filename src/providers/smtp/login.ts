@@ -1,4 +1,4 @@
-import type { Words } from '../../language/sentence.ts'
+import { say, tell, type Words } from '../../language/sentence.ts'
 import type { Diagnosis } from '../diagnosis.ts'
 import type { Outcome } from '../provider.ts'
 import type { DialogueProgress } from './outcome.ts'
@@ -31,17 +31,24 @@ export class LoginError extends Error {
   }
 }
 
-/**
- * For a way that nodemailer does not have it would send the password as PLAIN, unasked.
- * @param offered those that nodemailer has. @throws LoginError when none of them takes a password
- */
+/** Reads the ways to log in that a server offers by its reply to EHLO (RFC 4954, 3; some write `AUTH=`). */
+export function readOfferedLogins(reply: string): readonly string[] {
+  return [...reply.matchAll(/^250[ -]AUTH[ =](.*)$/gim)]
+    .flatMap(([, list = '']) => list.toUpperCase().split(/[\s=]+/))
+    .filter(name => /^[A-Z0-9_-]{1,20}$/.test(name))
+}
+
+/** The ways with a password that nodemailer has. For any other it would send the password as PLAIN, unasked. */
+const WITH_PASSWORD: ReadonlySet<string> = new Set(['PLAIN', 'LOGIN', 'CRAM-MD5'])
+
+/** @param offered none: the server did not say. @throws LoginError when it takes a password in no way that we have */
 export function requirePasswordLogin(offered: readonly string[]): void {
-  if (offered.some(each => each !== 'XOAUTH2')) return
+  if (offered.length === 0 || offered.some(each => WITH_PASSWORD.has(each))) return
   const what = 'the mail server takes a password in no way that we have'
   throw new LoginError({
     whose: 'ours',
     code: 'no-password-login',
-    reply: what,
+    reply: say('{what}; it offers {logins}', { what: tell(what), logins: offered.slice(0, 5).join(', ') }),
     what,
     next: 'let it offer PLAIN or LOGIN to connections with TLS; where it offers XOAUTH2, write the user alone, with SMTP_OAUTH2_TOKEN_URL',
   })

@@ -124,10 +124,14 @@ await t.test('wrong certificates are named and ours to mend', async t => {
 
 await t.test('a password is not sent to a server that takes none', async t => {
   for (const [logins, expected] of [
-    ['AUTH SCRAM-SHA-256 GSSAPI', { is: 'retry', whose: 'ours', code: 'no-password-login', untouched: true }],
-    ['AUTH=XOAUTH2', { is: 'retry', whose: 'ours', code: 'no-password-login' }],
+    [
+      'AUTH SCRAM-SHA-256 GSSAPI',
+      { is: 'retry', whose: 'ours', reply: /it offers SCRAM-SHA-256, GSSAPI$/, untouched: true },
+    ],
+    ['AUTH=XOAUTH2', { is: 'retry', whose: 'ours', code: 'no-password-login', reply: /it offers XOAUTH2$/ }],
     ['AUTH SCRAM-SHA-256 PLAIN', { is: 'sent' }],
     ['AUTH=LOGIN', { is: 'sent' }],
+    ['AUTH ', { is: 'sent' }],
   ] as const) {
     const { server, provider, send } = await start(t, { login: LOGIN })
     server.act = ({ step }) => (step === 'EHLO' ? say(`250-rig\r\n250-${logins}\r\n250 8BITMIME`) : undefined)
@@ -135,7 +139,7 @@ await t.test('a password is not sent to a server that takes none', async t => {
     if (expected.is === 'sent') continue
     t.match(await provider.verify(), {
       ok: false,
-      detail: 'the mail server takes a password in no way that we have',
+      detail: /^the mail server takes a password in no way that we have; it offers [^()]*$/,
       next: /PLAIN or LOGIN/,
     })
     const said = server.connections.flatMap(({ commands }) => commands)
