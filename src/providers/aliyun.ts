@@ -299,6 +299,7 @@ export const { module: aliyun, createProvider: createAliyunProvider } = defineTe
       read: row => ({
         name: textOf(row['SignName']),
         ...reviewOf(row),
+        codesOnly: textOf(row['BusinessType']).includes('验证码'),
       }),
     },
     templates: {

@@ -28,6 +28,8 @@ export interface Listed {
   readonly approval: Approval
   /** Why it was refused, in the carrier's words, redacted. */
   readonly reason?: string | undefined
+  /** Of a signature: it may stand before verification codes only. */
+  readonly codesOnly?: boolean
   /** What is known of a template alone: the numbers that it is for, and the variables in its text, from 1 where they are numbered. */
   readonly template?: {
     readonly region: 'mainland' | 'abroad' | 'both'
@@ -452,9 +454,10 @@ function checkOne(carrier: string, used: InUse, listed: List): CheckResult {
           'apply for it, or correct it',
         )
       : checks.fail('the account has no such signature', 'apply for it, without 【】, or correct its name')
-  const { approval, reason, template } = found
+  const { approval, reason, template, codesOnly } = found
   if (approval !== 'approved') return checks.fail(...hindranceOf(approval, reason))
-  if (mapped === undefined || template === undefined) return checks.ok('approved')
+  if (mapped === undefined || template === undefined)
+    return checks.ok(codesOnly === true ? 'approved, for verification codes only' : 'approved')
   const { kind, region, params } = mapped
   if (template.region !== 'both' && template.region !== region)
     return checks.fail(

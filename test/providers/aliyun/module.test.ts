@@ -88,11 +88,17 @@ t.test('a delivery pauses for what the carrier says of a template or signature i
     t.match(inEnglish(await provider.findHindrance?.(scope, name)), hindrance, name)
 })
 
-t.test('of two signatures of one name the one that works counts', async t => {
+t.test('of two signatures of one name the one that works counts; one may be for codes only', async t => {
   const works = { SignName: SIGN_NAME, AuditStatus: 'AUDIT_STATE_PASS', BusinessType: '通用类型' }
   const refused = { ...works, AuditStatus: 'AUDIT_STATE_NOT_PASS' }
-  const { results } = await runCheck(t, mappedTo([code]), { signatures: [refused, works] })
-  t.match(results[1], { is: 'ok', what: 'approved' })
+  const forCodes = { ...works, SignName: '验证科技', BusinessType: '验证码类型' }
+  const { results } = await runCheck(t, mappedTo([code], ['验证科技']), {
+    signatures: [refused, works, forCodes],
+  })
+  t.match(results.slice(1, 3), [
+    { is: 'ok', what: 'approved' },
+    { is: 'ok', what: 'approved, for verification codes only' },
+  ])
 })
 
 t.test('reports come by the key of the Token, and by that of the one before it', async t => {
