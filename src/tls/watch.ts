@@ -87,9 +87,11 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
       const { cert, key } = readPair(options)
       const isSame = cert === current.cert && key === current.key
       const found = isSame ? current : parseCertificate(cert, key)
-      const worse = whyRefused(found, options.host, now())
+      // Where what is served is for another name, clients see another certificate, or do not look at the name.
+      const host = options.host !== undefined && current.covers(options.host) ? options.host : undefined
+      const worse = whyRefused(found, host, now())
       // While clients refuse what is served, too, nothing is worse.
-      if (worse !== null && whyRefused(current, options.host, now()) === null) return refuse(worse.sentence)
+      if (worse !== null && whyRefused(current, host, now()) === null) return refuse(worse.sentence)
       refused = null
       if (!isSame) serve(found)
     } catch (error) {
