@@ -187,7 +187,7 @@ export interface NetworkSize {
 export function networkOf(address: string, { octets, groups }: NetworkSize): string {
   const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
   if (!plain.includes(':')) return plain.split('.').slice(0, octets).join('.')
-  // What stands before `::` names the network, or all of it that is not 0.
-  const [head = ''] = plain.toLowerCase().split('::')
-  return head.split(':').slice(0, groups).join(':')
+  // `::` stands for groups of 0, and may stand within the network.
+  const [head] = plain.toLowerCase().split('::')
+  return [...(head || '0').split(':'), '0', '0', '0'].slice(0, groups).join(':')
 }

@@ -1,7 +1,10 @@
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { createUnauthenticatedConnections } from '../../src/callback/unauthenticated-connections.ts'
+import {
+  createUnauthenticatedConnections,
+  networkOf,
+} from '../../src/callback/unauthenticated-connections.ts'
 
 /** A connection from an address, as far as it is looked at. */
 function from(remoteAddress: string, remotePort: number): Socket & { readonly destroyed: boolean } {
@@ -55,6 +58,55 @@ t.test('a flood from one source evicts nobody else; its own oldest go first', as
     [993, 994, 995, 996, 997, 998, 999],
   )
   t.equal(connections.count(), 10)
+})
+
+t.test('one network is one source, however its addresses are written', async t => {
+  for (const [groups, network, addresses] of [
+    [3, '2001:db8:0', ['2001:db8::1', '2001:db8:0:1::1', '2001:DB8::5:0:0:1']],
+    [4, '2001:db8:5:0', ['2001:db8:5::1', '2001:db8:5:0:1:2:3:4']],
+    [4, '0:0:0:0', ['::1', '0:0:0:0::2']],
+    [4, '192.0.2', ['::ffff:192.0.2.1', '192.0.2.77']],
+  ] as const)
+    for (const address of addresses) t.equal(networkOf(address, { octets: 3, groups }), network, address)
+})
+
+t.test('of two sources that have most, the other is the largest once one has fewer', async t => {
+  const connections = createUnauthenticatedConnections(4)
+  const all = ['192.0.2.1', '192.0.2.2', '198.51.100.1', '198.51.100.2'].map(address => from(address, 1))
+  for (const socket of all) connections.add(socket)
+  all[0]?.destroy()
+  connections.add(from('203.0.113.1', 1))
+  connections.add(from('203.0.114.1', 1))
+  t.same(
+    all.map(({ destroyed }) => destroyed),
+    [true, false, true, false],
+  )
+})
+
+t.test('any order of comings and goings is counted right', async t => {
+  const connections = createUnauthenticatedConnections(20)
+  let open: (Socket & { readonly destroyed: boolean })[] = []
+  let seed = 7
+  const random = (below: number) => {
+    seed = (seed * 48_271) % (2 ** 31 - 1)
+    return seed % below
+  }
+  for (let n = 0; n < 2000; n += 1) {
+    const any = open[random(Math.max(open.length, 1))]
+    const act = random(10)
+    if (any !== undefined && act < 2) any.destroy()
+    else if (any !== undefined && act === 3) connections.markAuthenticated(any)
+    else if (any !== undefined && act === 4) connections.attribute(any, `192.0.${random(4)}.1`)
+    else {
+      const socket = from(`198.51.${random(6)}.1`, n)
+      open.push(socket)
+      connections.add(socket)
+    }
+    open = open.filter(socket => !socket.destroyed && !connections.isAuthenticated(socket))
+    if (connections.count() !== open.length || open.length > 20)
+      t.fail(`${connections.count()} of ${open.length}`)
+  }
+  t.ok(open.length > 10)
 })
 
 t.test('who has shown the key, or has closed, holds no place', async t => {
