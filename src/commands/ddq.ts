@@ -77,6 +77,13 @@ async function tail(
   return 0
 }
 
+/** What a terminal could take for commands, or not show. */
+const UNSHOWN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** Escapes it as JSON does, so that what is read back is what the device said. */
 function formatMessage({ topic, kind, id, payload }: DdqMessage, at: Date): string {
-  return stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
+  const text = stringifyExactly({ at: at.toISOString(), topic, kind, message_id: id, payload })
+  return text.replace(UNSHOWN, character =>
+    character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 }
