@@ -35,7 +35,8 @@ export const settings: Command = async (argv, io) => {
 /** Names that were perhaps meant: by a slip of the hand, or by a part of the name. */
 function nearestNames(name: string): readonly string[] {
   const near = replacementOf(name) ?? nearestName(name, settingNames) ?? []
-  return [near, settingNames.filter(each => each.includes(name))].flat().slice(0, 8)
+  const found = [near, settingNames.filter(each => each.includes(name))].flat()
+  return [...new Set(found)].slice(0, 8)
 }
 
 /**

@@ -38,6 +38,7 @@ t.test('an unknown name gets the nearest ones', async t => {
   t.equal(code, 1)
   t.equal(out, '')
   t.match(err, /^There is no setting SMPT_URL\.\nNear to it: SMTP_URL\n/)
+  t.match((await command(['settings', 'SMTP_UR'])).err, /\nNear to it: SMTP_URL\n$/, 'named once')
   t.match((await command(['settings', 'dkim'])).err, /DKIM_KEY_FILE/)
   t.match((await command(['settings', 'QUOTA_SMS_PER_DAY'])).err, /\nNear to it: QUOTAS[,\n]/)
   const ofSms = (await command(['settings', 'SMS'])).err.split('Near to it: ')[1]?.split(', ')
