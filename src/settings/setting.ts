@@ -101,8 +101,8 @@ export function integerSetting<A extends SettingDescription>(
   const [minimum, maximum] = range
   const fault = say('must be a whole number from {minimum} to {maximum}', { minimum, maximum })
   const reader = (text: string) => {
-    const value = /^\d+$/.test(text.trim()) ? Number(text) : -1
-    return value < minimum || value > maximum ? { fault } : { value }
+    const value = Number(text)
+    return Number.isInteger(value) && value >= minimum && value <= maximum ? { value } : { fault }
   }
   return { ...about, reader, range }
 }

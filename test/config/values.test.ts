@@ -17,7 +17,14 @@ reads(
   ['maybe', '2'],
 )
 
-reads('PORT', { '0': 0, '443': 443 }, ['-1', '65536', '80.5', 'http'])
+reads('PORT', { '0': 0, ' 443 ': 443, '1e3': 1000, '80.0': 80, '+5': 5, '0x10': 16 }, [
+  '-1',
+  '65536',
+  '80.5',
+  '1e5',
+  'Infinity',
+  'http',
+])
 
 t.test('whom a trial names, and the place of an entry that is none', async t => {
   reads(
