@@ -155,7 +155,7 @@ function faultsOf(
   const seems = (provider: string, { scope, code, kind: refused }: PartialFault) =>
     scope === 'template'
       ? refused === kind
-      : last === provider && (said === code || (said === PART_REFUSED_CODE && scope !== 'carrier'))
+      : last === provider && (said === code || said === PART_REFUSED_CODE)
   return providers
     .filter(each => each.channel === channel)
     .flatMap(({ provider, partialFaults }) =>
