@@ -21,7 +21,12 @@ export const backup: Command = async (argv, io) => {
   const exists = say('{file} exists: name a new file', { file })
   if (existsSync(file)) return fail(exists)
   const called = await callService(io, '/backup', { method: 'POST' })
-  if ('why' in called) return fail(called.why)
+  if ('why' in called)
+    return fail(
+      called.status === null
+        ? say('{why}; while it does not run, the store’s files can be copied as they are', called)
+        : called.why,
+    )
   try {
     const copy = Readable.fromWeb(called.response.body ?? new Blob([]).stream())
     await pipeline(copy, createWriteStream(file, { flags: 'wx', mode: 0o600 }))

@@ -158,12 +158,20 @@ function routeFaults(s: Partly, wrong: ReadonlySet<string>): SettingFault[] {
           carriers: configured.join(','),
         }),
     })
-  if ([...routes.values()].flat().every(each => configured.includes(each))) return []
   const known = providerModules
     .filter(({ channel }) => channel === 'sms')
     .flatMap(module => namesOf(module, s))
-  const remedy = say('choose from {names}, and set what it needs', { names: known.join(', ') })
-  return [{ name: 'SMS_ROUTES', problem: 'leads to a carrier of which nothing is set', remedy }]
+  const name = 'SMS_ROUTES'
+  const absent = [...new Set([...routes.values()].flat())].filter(each => !configured.includes(each))
+  const unset = absent.filter(each => known.includes(each))
+  const faults: SettingFault[] = unset.map(carrier => ({
+    name,
+    problem: say('leads to {carrier}, of which nothing is set', { carrier }),
+    remedy: 'set it, or take it out of the routes',
+  }))
+  if (unset.length === absent.length) return faults
+  const remedy = say('choose from {names}', { names: known.join(', ') })
+  return [...faults, { name, problem: 'leads to a carrier that there is not', remedy }]
 }
 
 /** Such a network leaves nobody out, and protects nothing. */

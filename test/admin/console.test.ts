@@ -59,6 +59,14 @@ t.test('a recipient is found by hash, and stands in no address and on no page', 
       t.notMatch(page, secret)
 })
 
+t.test('a filter that is none is named, and its value is not repeated', async t => {
+  const rig = await startRig(t)
+  t.notMatch(await read(rig, '/console/messages?state=sent&channel=&kind='), 'not filtered by')
+  const page = await read(rig, '/console/messages?state=vanished&chanel=sms&channel=email')
+  t.match(page, 'This list is not filtered by state, chanel:')
+  t.notMatch(page, 'vanished')
+})
+
 t.test('what servers and browsers say is text on every page, never HTML', async t => {
   const rig = await startRig(t)
   const hostile = '<img src=x onerror=alert(1)>"\'&'

@@ -46,7 +46,7 @@ async function showMessages({ query }: PageRequest, { view }: ConsoleOptions): P
     filter.before === undefined ? MOST_COUNTED + 1 : undefined,
   )
   const nobody = filter.recipientHash !== undefined && page.messages.length === 0
-  const content = html`${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
+  const content = html`${unknownFilters(query, filter)}${nobody ? absence(await readCalls(view)) : ''}${messageList(page, filter, view.now())}`
   return { is: 'page', content, liveMs: filter.before === undefined ? LIVE_MS : undefined }
 }
 
@@ -98,6 +98,14 @@ function rangeOf({ from, to, zone = 0, before = Infinity, ...filter }: Filter): 
     ...(from === undefined ? {} : { since: startOf(from) }),
     ...(end === Infinity ? {} : { before: end }),
   }
+}
+
+/** Says which filters of an address are none, and so were left out: the list would look like an answer to them. */
+function unknownFilters(query: Fields, filter: Filter): Html | string {
+  const known = (name: string) => Object.hasOwn(filter, name === 'who' ? 'recipientHash' : name)
+  const unknown = Object.keys(query).filter(name => query[name] !== '' && !known(name))
+  if (unknown.length === 0) return ''
+  return html`<ul class="causes"><li class="warn"><strong>${say('Look:')}</strong> ${say('This list is not filtered by {names}: the address has no value there that is known.', { names: unknown.join(', ') })}</li></ul>`
 }
 
 /** The page when there is no message to a recipient. */
