@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ERR_CODES } from '../callback/answers.ts'
 import type { EventHandlers } from '../events/events.ts'
-import { isOperatorFault } from '../providers/provider.ts'
+import { isCalledOurs, isOperatorFault } from '../providers/provider.ts'
 import { type PresentableFault, presentableFault } from '../runtime/fault.ts'
 import { createLogThrottle } from '../runtime/log-throttle.ts'
 import { DUPLICATE_LABELS } from './metrics/table.ts'
@@ -131,6 +131,9 @@ export function createEventLog(log: Logger, now: () => number): EventHandlers {
         // Loud, and once: what has to be mended is the same for every message.
         rarely.error(`mend/${provider}/${outcome.code}`, line, 'the provider refuses us: mend this')
       } else if (outcome.is === 'rejected') log.info(line, 'refused by the provider')
+      else if (isCalledOurs(outcome))
+        // Strangers choose recipients: what one of them meets is no error of ours yet.
+        rarely.warn(`perhaps/${provider}/${outcome.code}`, line, 'not sent yet: this may be ours to mend')
       else rarely.warn(`later/${provider}/${outcome.is}/${outcome.code}`, line, 'not sent yet')
     },
     final({ id, channel, kind, state, answer, tookMs, providerId }) {

@@ -1,6 +1,13 @@
 import type { Channel, FaultScope, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, Settlement } from '../outbox/outbox.ts'
-import { faultScopeOf, isOperatorFault, isProviderDown, type Outcome } from '../providers/provider.ts'
+import {
+  type Fault,
+  faultScopeOf,
+  isCalledOurs,
+  isOperatorFault,
+  isProviderDown,
+  type Outcome,
+} from '../providers/provider.ts'
 import { wasStopped } from './health.ts'
 
 const SECOND = 1000
@@ -39,13 +46,14 @@ export function mayAskNext(outcome: Outcome, channel: Channel): boolean {
 }
 
 /**
- * Decides the outcome of an attempt in which no carrier took the message. First comes a fault that the operator has to mend,
- * then one that may pass; the message is refused only when all carriers refused it, for what the last one said that could have sent it.
+ * Decides the outcome of an attempt in which no carrier took the message. First comes a fault that the operator has to mend, or
+ * may have to, then one that may pass; the message is refused only when all carriers refused it, for what the last one said that could have sent it.
  * @param outcomes of the carriers that were asked, at least one, none of them sent or ambiguous.
  */
 export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
   const decisive =
     outcomes.find(isOperatorFault) ??
+    outcomes.find(isCalledOurs) ??
     outcomes.findLast(({ is }) => is === 'retry') ??
     outcomes.find(({ is }) => is === 'limit') ??
     outcomes.findLast(each => each.is === 'rejected' && each.incapable !== true) ??
@@ -61,11 +69,13 @@ export function combineOutcomes(outcomes: readonly Outcome[]): Outcome {
   )
   if (decisive.is === 'limit' && retryAfterMs !== null) return { ...decisive, retryAfterMs }
   const { code, reply } = decisive
+  // What one carrier refuses of a single message says nothing of when another one, which is down, may take it.
+  const down = outcomes.find((each): each is Fault => isProviderDown(each))
   const untouched = outcomes.every(each => each.is === 'retry' && each.untouched === true)
   return {
     is: 'retry',
-    whose: isOperatorFault(decisive) ? 'ours' : 'later',
-    scope: faultScopeOf(decisive),
+    whose: isCalledOurs(decisive) ? 'ours' : 'later',
+    scope: faultScopeOf(down ?? decisive),
     code,
     reply,
     ...(retryAfterMs !== null && { retryAfterMs }),

@@ -147,8 +147,8 @@ export interface Provider {
 }
 
 /**
- * Says whether the operator has something to mend: a wrong password, or an account that is used up. What a provider calls ours about a
- * single message or recipient is none: strangers choose those.
+ * Says whether the operator surely has something to mend: a wrong password, or an account that is used up. What a provider calls ours
+ * about a single message or recipient is none: strangers choose those.
  */
 export function isOperatorFault(outcome: Outcome): boolean {
   if (outcome.is === 'limit') return outcome.scope !== 'recipient'
@@ -159,6 +159,11 @@ export function isOperatorFault(outcome: Outcome): boolean {
 /** The same of a report on a message that did not arrive. */
 export function isOursToMend({ verdict, scope }: Omit<ReportFault, 'reason'>): boolean {
   return verdict === 'ours' || (verdict === 'limit' && scope !== 'recipient')
+}
+
+/** Says whether the operator may have something to mend: the provider calls it ours, be it of a single message or recipient. */
+export function isCalledOurs(outcome: Outcome): boolean {
+  return isOperatorFault(outcome) || (outcome.is === 'retry' && outcome.whose === 'ours')
 }
 
 /**

@@ -106,7 +106,7 @@ t.test('every event has exactly its line: level, fields, words, and how often a 
   t.same([...new Set(said)], expected.trimEnd().split('\n'))
 })
 
-t.test('what a provider calls ours of a single message or recipient is no error of the operator', t => {
+t.test('what a provider calls ours of a single message or recipient is no error, and is told', t => {
   const lines: string[] = []
   const emit = createEmitter([
     createEventLog(pino({ base: null }, { write: line => lines.push(line) }), () => 0),
@@ -121,8 +121,15 @@ t.test('what a provider calls ours of a single message or recipient is no error 
       tookMs: 1,
     })
   t.same(
-    lines.map(line => (JSON.parse(line) as { readonly level: number }).level),
-    [40, 40, 50],
+    lines.map(line => {
+      const { level, msg } = JSON.parse(line) as { readonly level: number; readonly msg: string }
+      return [level, msg]
+    }),
+    [
+      [40, 'not sent yet: this may be ours to mend'],
+      [40, 'not sent yet: this may be ours to mend'],
+      [50, 'the provider refuses us: mend this'],
+    ],
   )
   t.end()
 })

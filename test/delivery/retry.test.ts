@@ -166,6 +166,20 @@ t.test('the next carrier is asked when this one surely did not send it, and anot
   }
   const ours = { is: 'retry', whose: 'ours', code: '535', reply: '' } as const
   t.match(combineOutcomes([ours, later]), { is: 'retry', whose: 'ours', code: '535' }, 'it is told')
+  const ofOne = { ...ours, scope: 'recipient', code: '21608' } as const
+  const busy = { is: 'retry', whose: 'later', code: '503', reply: '' } as const
+  for (const outcomes of [
+    [ofOne, busy],
+    [busy, ofOne],
+  ])
+    t.match(combineOutcomes(outcomes), { whose: 'ours', code: '21608' }, 'nor is what may be ours hidden')
+  t.match(combineOutcomes([ofOne, ours]), { code: '535' })
+  const down = { ...busy, untouched: true } as const
+  t.match(
+    decideSettlement(combineOutcomes([ofOne, down]), tried({ attempts: 9 }), NOW, most),
+    { dueAt: NOW + 2000 },
+    'it waits no longer than the carrier that is down',
+  )
   t.match(
     combineOutcomes([later, asksNext[0]]),
     { is: 'retry', code: 'ECONNREFUSED' },
