@@ -60,9 +60,9 @@ export function duplicateKey(recipientHash: string, dedupeKey: string): string {
 /** Says whether a message is to be stored, as far as its duplicates go. */
 export function isNew(known: KnownMessages, acceptance: Acceptance, now: number): boolean {
   const duplicate = known.duplicates.get(duplicateKey(acceptance.recipientHash, acceptance.dedupeKey))
-  return (
-    duplicate === undefined || typeof (answerForDuplicate(duplicate, now, acceptance) ?? 'new') === 'string'
-  )
+  if (duplicate === undefined) return true
+  const answered = answerForDuplicate(duplicate, now, acceptance)
+  return answered === null || answered === 'outlived'
 }
 
 /** Lists the hashes of a channel's recipients whom a charge counts only as newcomers: whether they are must be looked up. */
@@ -222,9 +222,14 @@ function claimedMessage(
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(row.timeline ?? []) }
 }
 
-/** Says whether an attempt may begin. @param row its state, of the message that the lease is on; undefined: it is on none any more. */
-export function judgeBegin(row: Readonly<Record<string, unknown>> | undefined): 'outdated' | undefined {
-  return row?.['state'] === 'sending' && !row['outdated'] ? undefined : 'outdated'
+/** What is read of a message to judge whether its attempt may begin; SQLite has a truth as 1. */
+export interface LeasedRow extends Pick<Row, 'state'> {
+  readonly outdated: boolean | number
+}
+
+/** Says whether an attempt may begin. @param row the message that the lease is on; undefined: it is on none any more. */
+export function judgeBegin(row: LeasedRow | undefined): 'outdated' | undefined {
+  return row?.state === 'sending' && !row.outdated ? undefined : 'outdated'
 }
 
 /**

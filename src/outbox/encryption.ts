@@ -142,9 +142,17 @@ export function renewSecretChecks(keys: PayloadKeys, stored: SecretChecks): Secr
   return keys.map(key => findCheck(key, stored) ?? encryptPayload([key], SECRET_CHECK, CHECK_PAYLOAD))
 }
 
-/** Parts the checks that a store keeps one behind the other, all of the same length. */
-export function splitSecretChecks(...stored: readonly Uint8Array[]): SecretChecks {
-  const joined = Buffer.concat(stored)
-  const count = Math.floor(joined.length / CHECK_BYTES)
-  return Array.from({ length: count }, (_, n) => joined.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
+/**
+ * Lists the checks that a store keeps.
+ * @param current as it is kept, however it may be damaged; undefined: the store is new.
+ * @param replaced those of the other secrets one behind the other, all of the same length.
+ */
+export function splitSecretChecks(
+  current: Uint8Array | undefined,
+  replaced: Uint8Array = new Uint8Array(),
+): SecretChecks {
+  if (current === undefined) return []
+  const count = Math.floor(replaced.length / CHECK_BYTES)
+  const at = (n: number) => replaced.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES)
+  return [current, ...Array.from({ length: count }, (_, n) => at(n))]
 }

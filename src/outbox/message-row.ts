@@ -73,7 +73,7 @@ export const ROW_COLUMNS = `m.seq, m.id, m.channel, m.kind, m.purpose, m.masked_
 /** The same with what only the claim of a due message reads. */
 export const DUE_COLUMNS = `${ROW_COLUMNS}, m.destination, m.payload`
 
-/** @param read with ROW_COLUMNS, a truth as 1 and JSON as text (SQLite), or as such (Postgres); it becomes the Row. */
+/** @param read with ROW_COLUMNS, a truth as 1 and JSON as text (SQLite), or as such (Postgres); it becomes the Row. What was damaged is null. */
 export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
   const [outdated, begun, undelivered] = ['outdated', 'begun', 'undelivered'].map(name => Boolean(read[name]))
   const [charges, timeline] = [readJson(read['charges']), readJson(read['timeline'])]
@@ -86,7 +86,7 @@ export function rowOf(read: Record<string, unknown>): Row & { seq: number } {
 export interface DueMessage {
   readonly row: Row
   readonly destination: string
-  /** Null: it cannot be read. */
+  /** Null: it, or something else of the message, cannot be read. */
   readonly payload: MessagePayload | null
 }
 
@@ -95,8 +95,14 @@ export function dueMessageOf(
   { payload, destination, ...read }: Readonly<Record<string, unknown>>,
   keys: PayloadKeys,
 ): DueMessage {
+  const { charges, timeline } = read
   const row = rowOf(read)
-  return { row, destination: String(destination), payload: tryDecrypt(keys, row.id, payload) }
+  const isDamaged = (charges !== null && row.charges === null) || (timeline !== null && row.timeline === null)
+  return {
+    row,
+    destination: String(destination),
+    payload: isDamaged ? null : tryDecrypt(keys, row.id, payload),
+  }
 }
 
 /** The carrier that decided what became of a message; `-`: none was asked. */
@@ -199,6 +205,11 @@ export function eventOfRow({ seq, type, at, data, ...read }: Readonly<Record<str
   return { seq, type, at, message, data: readJson(data) } as unknown as QueuedEvent
 }
 
+/** @returns null also where it was damaged on disk: that concerns its message alone. */
 function readJson(value: unknown): unknown {
-  return typeof value === 'string' ? JSON.parse(value) : value
+  try {
+    return typeof value === 'string' ? JSON.parse(value) : value
+  } catch {
+    return null
+  }
 }

@@ -63,7 +63,9 @@ t.test('a secret that was replaced is missed until a start has found nothing und
     return isMissing
   }
   const isMissing = (...names: [string, ...string[]]) => isSecretMissing(keysOf(...names), stored)
-  t.ok(isSecretMissing(keysOf('old'), [encryptPayload(keysOf('old'), id, payload)]), 'what is no check')
+  for (const damaged of [Buffer.of(), Buffer.of(1), encryptPayload(keysOf('old'), id, payload)])
+    t.ok(isSecretMissing(keysOf('old'), splitSecretChecks(damaged)), 'what is no check, or damaged')
+  t.notOk(isSecretMissing(keysOf('old'), splitSecretChecks(undefined)), 'a new store misses none')
   t.notOk(start('new', 'old'), 'it has both')
   t.notOk(start('old', 'new'), 'a replica that was not changed yet, too')
   t.notOk(start('new', 'old'))

@@ -1,12 +1,13 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { sample, testClock } from './samples.ts'
 
-t.test('once damage was met nothing is written any more, though the next page be sound', async t => {
+/** The store as its thread has it. */
+function openIn(t: Test) {
   const clock = testClock()
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
@@ -16,6 +17,30 @@ t.test('once damage was met nothing is written any more, though the next page be
   const store = createStore(db, { ...settings, emptyWalEveryMs: 60_000 }, () => 'lease')
   const accept = (n: number) =>
     store.runCalls([['accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
+  return { path, db, store, now, accept }
+}
+
+t.test('what is damaged of a stored message ends it unsent as refused, and no other one', async t => {
+  const { db, store, now, accept } = openIn(t)
+  for (let n = 0; n < 4; n += 1) accept(n)
+  db.exec(`UPDATE messages SET charges = '[["a' WHERE seq = 1; UPDATE messages SET timeline = 'x' WHERE seq = 2;
+    UPDATE messages SET payload = x'01' WHERE seq = 3`)
+  const claim = { now, channel: 'email', limit: 9, leaseMs: 1000, passOver: [], codesOnly: false } as const
+  const refused = { state: 'refused' }
+  t.match(store.runCalls([['claim', claim]]), {
+    values: [{ messages: [{ recipient: 'r3@example.com' }], settled: [refused, refused, refused] }],
+    failures: [],
+  })
+  const lines = { timeline: [{ code: 'UNREADABLE' }] }
+  const filter = { state: 'refused', limit: 9 } as const
+  t.match(store.runCalls([['listMessages', { filter }]]), { values: [{ messages: [lines, lines, lines] }] })
+  db.exec("UPDATE messages SET timeline = 'x'")
+  t.match(store.runCalls([['listMessages', { filter }]]), { values: [{ messages: [{ timeline: [] }] }] })
+  db.close()
+})
+
+t.test('once damage was met nothing is written any more, though the next page be sound', async t => {
+  const { path, db, store, now, accept } = openIn(t)
   for (let n = 0; n < 100; n += 1) accept(n)
   store.maintenance.emptyWal()
   // Nothing may be answered from memory.

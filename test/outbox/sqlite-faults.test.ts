@@ -292,5 +292,7 @@ t.test('makes its directory, and says so when it cannot', async t => {
     message: /cannot be made or written/,
   })
   await mkdir(join(directory, 'taken.db'))
-  await t.rejects(openAt(join(directory, 'taken.db')), { name: 'StoreUnusable', message: /cannot be opened/ })
+  await mkdir(join(directory, 'stuck.db-attempts'))
+  for (const name of ['taken.db', 'stuck.db'])
+    await t.rejects(openAt(join(directory, name)), { name: 'StoreUnusable', message: /cannot be opened/ })
 })

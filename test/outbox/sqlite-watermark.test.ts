@@ -154,6 +154,7 @@ t.test('attempts that began are known after a death; after a power cut all that 
     ['a death', [0, 1]],
     ['a power cut', [1, 1]],
     ['a power cut that took the mark', [1, 1]],
+    ['a backup that was restored, without a watermark', [1, 1]],
   ] as const) {
     let size = 0
     const path = await killed(t, ({ accept, run }, own) => {
@@ -165,7 +166,8 @@ t.test('attempts that began are known after a death; after a power cut all that 
       t.match(run(['beginAttempt', { ...begin, token: 'of nobody' }]), { values: ['outdated'] })
     })
     if (what.endsWith('mark')) truncateSync(`${path}-wal`, size)
-    if (what !== 'a death') {
+    if (what.endsWith('watermark')) await rm(`${path}-watermark`)
+    if (what.startsWith('a power cut')) {
       const db = new DatabaseSync(path)
       db.exec("UPDATE meta SET value = 'another' WHERE key = 'boot'")
       db.close()
@@ -307,7 +309,8 @@ t.test('a version that counts nothing, between two that do, has lost nothing', a
 t.test('a watermark that cannot be written refuses the start', async t => {
   const path = join(t.testdir({}), 'outbox.db')
   mkdirSync(`${path}-watermark`)
-  t.throws(() => openAt(path), { code: 'EISDIR' })
+  const message = `the store ${path}-watermark cannot be opened: its directory must exist, be writable for the service's user and have room left`
+  t.throws(() => openAt(path), { name: 'StoreUnusable', message, cause: { code: 'EISDIR' } })
 })
 
 t.test('a watermark counts what is stored, and not what is undone or repeated', async t => {

@@ -7,13 +7,14 @@ import {
   judgeBegin,
   type KnownMessages,
   keepReport,
+  type LeasedRow,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
 } from '../decide.ts'
 import { ROW_COLUMNS, type Row, rowOf } from '../message-row.ts'
 import type { Gives, Takes } from '../operations.ts'
-import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled, State } from '../outbox.ts'
+import type { Acceptance, Accepted, BacklogFull, DeliveryReport, Settled } from '../outbox.ts'
 import { DEDUPE_WINDOW_MS } from '../outbox.ts'
 import { startOfWindow } from '../quota.ts'
 import { bounceNote } from '../rules.ts'
@@ -131,9 +132,7 @@ export async function beginAttempts(client: Client, calls: readonly Takes<'begin
   const noted = runStatement(client, BEGIN_ATTEMPTS, ...idsAndTokens(calls), providers)
   await commitTransaction(client, begun, noted)
   const { rows } = await noted
-  const byToken = new Map(
-    rows.map(row => [row['lease_token'], row as unknown as { state: State; outdated: boolean }]),
-  )
+  const byToken = new Map(rows.map(row => [row['lease_token'], row as unknown as LeasedRow]))
   return calls.map(({ token }) => judgeBegin(byToken.get(token)))
 }
 

@@ -46,7 +46,7 @@ export async function migrateTables(
   await client.query('COMMIT')
 }
 
-/** How often each of two connections is asked: a pooler that goes round its servers may come to the right one by chance. */
+/** How often each of two connections is asked, each time the other one first: a pooler that goes round its servers comes to another one then. */
 const ASKED = 4
 
 /**
@@ -57,17 +57,17 @@ const ASKED = 4
  * @throws StoreUnusable
  */
 export async function requireOwnSessions(connections: Pick<Connections, 'use'>): Promise<void> {
-  const found = await connections.use(one =>
+  const areOwn = await connections.use(one =>
     connections.use(async other => {
-      const pairs = new Set<string>()
-      for (let times = 0; times < ASKED; times += 1) {
-        const [mine, theirs] = [await askProcess(one), await askProcess(other)]
-        pairs.add(mine === theirs ? 'shared' : `${mine} ${theirs}`)
-      }
-      return pairs
+      const [mine, theirs] = [new Set<string>(), new Set<string>()]
+      const both = [[one, mine] as const, [other, theirs] as const]
+      for (let times = 0; times < ASKED; times += 1)
+        for (const [client, found] of times % 2 === 0 ? both : both.toReversed())
+          found.add(await askProcess(client))
+      return mine.size === 1 && theirs.size === 1 && mine.isDisjointFrom(theirs)
     }),
   )
-  if (found.size > 1 || found.has('shared'))
+  if (!areOwn)
     throw new StoreUnusable(
       'a pooler in front of the database lends sessions by the transaction: set its pool_mode to session, or name the database itself in DATABASE_URL',
     )
@@ -167,7 +167,8 @@ const TRIED_MESSAGES = 10_000
 /** Keeps checks of the secrets that the store is written with, and refuses a start that could not read what waits. */
 async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promise<void> {
   const kept = [await readMeta(client, 'secret-check'), await readMeta(client, 'secrets-replaced')]
-  const stored = splitSecretChecks(...kept.map(each => Buffer.from(each ?? '', 'base64')))
+  const [current, replaced] = kept.map(each => (each === undefined ? undefined : Buffer.from(each, 'base64')))
+  const stored = splitSecretChecks(current, replaced)
   if (isSecretMissing(payloadKeys, stored) && (await hasUnreadable(client, payloadKeys)))
     throw new StoreUnusable(
       'messages wait in the store that were stored with another secret: set STORE_SECRET to what it was, the same for every replica, or name that one in STORE_SECRET_PREVIOUS',
@@ -180,9 +181,9 @@ async function keepSecretChecks(client: Client, payloadKeys: PayloadKeys): Promi
         { count },
       ),
     )
-  const [current = new Uint8Array(), ...replaced] = renewSecretChecks(payloadKeys, stored)
-  await writeMeta(client, 'secret-check', Buffer.from(current).toString('base64'))
-  await writeMeta(client, 'secrets-replaced', Buffer.concat(replaced).toString('base64'))
+  const [first = new Uint8Array(), ...others] = renewSecretChecks(payloadKeys, stored)
+  await writeMeta(client, 'secret-check', Buffer.from(first).toString('base64'))
+  await writeMeta(client, 'secrets-replaced', Buffer.concat(others).toString('base64'))
 }
 
 async function hasUnreadable(client: Client, payloadKeys: PayloadKeys): Promise<boolean> {

@@ -80,7 +80,7 @@ async function readPart(
     )
     const first = `(SELECT ${columns} FROM ${table} WHERE ${where} ORDER BY ${order} LIMIT $1 OFFSET $2) AS first`
     const values = conditions.map(({ value }) => (typeof value === 'string' ? withoutNul(value) : value))
-    return client.query({ text: page.replace('first', first), values: [most, offset, ...values] })
+    return client.query({ text: page.replace('first', () => first), values: [most, offset, ...values] })
   }
   const inFront = given.filter(({ isSought }) => !isSought)
   const [last] =

@@ -9,6 +9,7 @@ import {
   judgeBegin,
   type KnownMessages,
   keepReport,
+  type LeasedRow,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
@@ -60,9 +61,9 @@ export function createMessages(deps: MessageDeps) {
         acceptMessages(work, loadKnown(messages, work.now), messages, maxBacklog),
       claim: createClaim(deps, apply),
       beginAttempt({ id, token, provider }: Takes<'beginAttempt'>) {
-        const row = leased.get(id, token)
+        const row = leased.get(id, token) as (LeasedRow & { readonly seq: number }) | undefined
         const judged = judgeBegin(row)
-        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row['seq'] ?? null)
+        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row.seq)
         return judged
       },
       settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>

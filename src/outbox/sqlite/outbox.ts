@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { say, unpackWords } from '../../language/sentence.ts'
@@ -55,8 +55,6 @@ export async function createSqliteOutbox(options: SqliteOutboxOptions): Promise<
   const worker = startThread(settings)
   const { loss } = await awaitOpen(worker)
   const thread = createThreadCalls(worker, options)
-  // 1.1.0 has noted there which attempts had begun. If it is started again, it must not believe what was noted before.
-  await rm(`${path}-attempts`, { force: true })
   return {
     ...createPort(thread.call, options),
     loss: () => (loss !== null && clock.now() - loss.noticedAt < LOSS_SHOWN_MS ? loss : null),

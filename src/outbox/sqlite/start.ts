@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { say } from '../../language/sentence.ts'
 import {
@@ -21,7 +21,8 @@ export function keepSecretChecks(
   waiting: number,
 ): void {
   const kept = ['secret-check', 'secrets-replaced'].map(key => readMeta(db, key))
-  const stored = splitSecretChecks(...kept.filter(each => each instanceof Uint8Array))
+  const [current, replaced] = kept.map(each => (each instanceof Uint8Array ? each : undefined))
+  const stored = splitSecretChecks(current, replaced)
   // The messages are tried only when a secret is missing: a single damaged one must not stop a start.
   if (waiting > 0 && isSecretMissing(payloadKeys, stored)) {
     const unreadable = countUnreadable(db, payloadKeys)
@@ -33,9 +34,9 @@ export function keepSecretChecks(
         ),
       )
   }
-  const [current = new Uint8Array(), ...replaced] = renewSecretChecks(payloadKeys, stored)
-  writeMeta(db, 'secret-check', current)
-  writeMeta(db, 'secrets-replaced', Buffer.concat(replaced))
+  const [first = new Uint8Array(), ...others] = renewSecretChecks(payloadKeys, stored)
+  writeMeta(db, 'secret-check', first)
+  writeMeta(db, 'secrets-replaced', Buffer.concat(others))
 }
 
 function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
@@ -50,13 +51,22 @@ function countUnreadable(db: DatabaseSync, payloadKeys: PayloadKeys): number {
 /** The kernel's random name for this run of the machine, where there is one. */
 const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
 
+/** @returns empty: it cannot be read here. */
+function readBootId(): string {
+  try {
+    return readFileSync(BOOT_ID_FILE, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
 /**
  * Ends the leases of the process that ran before: only one can hold the file, so the one that was sending is dead.
- * @param isWhole nothing that it had committed was lost. The marks of attempts that begin are not synced: after a loss, or in another
+ * @param isWhole all that it had committed is surely there. The marks of attempts that begin are not synced: otherwise, or in another
  *   run of the machine, each that was claimed may have begun.
  */
 export function endLeases(db: DatabaseSync, isWhole: boolean): void {
-  const boot = existsSync(BOOT_ID_FILE) ? readFileSync(BOOT_ID_FILE, 'latin1') : ''
+  const boot = readBootId()
   const areMarked = isWhole && boot !== '' && readMeta(db, 'boot') === boot
   writeMeta(db, 'boot', boot)
   db.prepare(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { packWords, say, wordsOf } from '../../language/sentence.ts'
 import type { PayloadKeys } from '../encryption.ts'
@@ -49,7 +49,7 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
   transaction(() => keepSecretChecks(db, settings, live.email + live.sms))
   const loss = transaction(() => {
     const noted = recordLoss(db, path, settings.now)
-    endLeases(db, !noted.isNew)
+    endLeases(db, noted.isWhole)
     return noted.loss
   })
   transaction(() => {
@@ -58,6 +58,8 @@ export function createStore(db: DatabaseSync, settings: StoreSettings, newLeaseT
     counters.write(corrected)
   })
 
+  // 1.1.0 has noted there which attempts had begun. If it is started again, it must not believe what was noted before.
+  rmSync(`${path}-attempts`, { force: true })
   const checkFiles = createFileCheck(path)
   const progress = createProgressCount(db, path, () => live.email + live.sms)
   const memos = createMemos(db)

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, constants, fdatasync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { StoreLoss } from '../outbox.ts'
-import { readMeta, writeMeta } from './open.ts'
+import { type StoreLoss, StoreUnusable } from '../outbox.ts'
+import { adviseOnOpenFailure, readMeta, writeMeta } from './open.ts'
 
 /** The progress of a store, as the database itself holds it. */
 interface CommitProgress {
@@ -47,6 +47,15 @@ export function readWatermark(path: string): Mark | null {
   return sum === undefined || bytesOf(mark).toString('latin1') !== text ? null : mark
 }
 
+/** Opens a watermark to write it; what it says stays until then. @throws StoreUnusable */
+function openWatermark(path: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  } catch (cause) {
+    throw new StoreUnusable(adviseOnOpenFailure(cause, path), { cause })
+  }
+}
+
 /**
  * Finds what the opened database lacks.
  * @param mark what its watermark says.
@@ -77,24 +86,25 @@ function bytesOf({ store, commits, stored, live, at }: Mark): Buffer {
  * Compares the database with its watermark, and keeps on record what it lacks, in the open transaction.
  * @param path of the database.
  * @param now ms since the epoch.
- * @returns what was lost, now or within the last day; and whether it was noticed now.
+ * @returns what was lost, now or within the last day; and whether the watermark shows that nothing is lacking: beside a backup that
+ *   was restored there is none, or another one.
  */
 export function recordLoss(
   db: DatabaseSync,
   path: string,
   now: number,
-): { readonly loss: StoreLoss | null; readonly isNew: boolean } {
+): { readonly loss: StoreLoss | null; readonly isWhole: boolean } {
   const here = { ...readProgress(db), store: storeName(db) }
   const mark = readWatermark(watermarkPath(path))
   const earlier = readLoss(db, now)
   // A version from before commits were counted leaves messages and no progress.
   const isNew = here.commits === 0 && db.prepare('SELECT 1 FROM messages LIMIT 1').get() === undefined
   const found = findLoss(mark, { ...here, isNew }, now)
-  if (found === null) return { loss: earlier, isNew: false }
+  if (found === null) return { loss: earlier, isWhole: mark?.store === here.store }
   const loss =
     earlier === null ? found : { ...found, messages: earlier.messages + found.messages, from: earlier.from }
   writeMeta(db, 'loss', JSON.stringify(loss))
-  return { loss, isNew: true }
+  return { loss, isWhole: false }
 }
 
 /**
@@ -108,7 +118,7 @@ export function recordLoss(
  * process. A power cut may take its latest second, so it may be behind the database, and is never ahead of one that is whole.
  *
  * @param live counts the messages that wait or are being sent, when a transaction is committed.
- * @throws the file system's error when the watermark cannot be written.
+ * @throws StoreUnusable when the watermark cannot be written.
  */
 export function createProgressCount(db: DatabaseSync, path: string, live: () => number) {
   const store = storeName(db)
@@ -117,8 +127,7 @@ export function createProgressCount(db: DatabaseSync, path: string, live: () => 
   )
   let committed = readProgress(db)
   let pending = committed
-  // What it says stays until it is written.
-  const file = openSync(watermarkPath(path), constants.O_RDWR | constants.O_CREAT, 0o600)
+  const file = openWatermark(watermarkPath(path))
   let timer: NodeJS.Timeout | undefined
   /** A thread of the pool syncs it, so that no commit waits for it. */
   const sync = () => {
