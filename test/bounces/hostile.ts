@@ -62,7 +62,7 @@ export function hostileReports(given: Returned): Readonly<Record<string, string>
     ),
     'a type of a part': inPart(`Content-Type: ${fill('a; ')}`),
     base64: encoded('base64', fill('QWN0aW9uOiBmYWlsZWQK')),
-    'base64 of CRs': encoded('base64', fill('DQ0N')),
+    'base64 of CRs': encoded('base64', `WDog${fill('DQ0N')}`),
     'quoted-printable': encoded('quoted-printable', fill('=41')),
     'quoted-printable of per cent': encoded('quoted-printable', fill('%=')),
     'a status of empty lines': inStatus(fill('\r\n')),
