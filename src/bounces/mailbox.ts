@@ -211,8 +211,12 @@ export function createBounceMailbox(options: BounceMailboxOptions) {
       }
       const reason = diagnose(error, address).what
       emit({ type: 'bounce-mailbox', is: 'failed', reason })
-      const { authenticationFailed, whose } = error as Partial<ImapFlowError & NoToken>
-      const isForOperator = authenticationFailed === true || whose === 'ours'
+      const { authenticationFailed, mailboxMissing, responseStatus, whose } = error as Partial<
+        ImapFlowError & NoToken
+      >
+      const isRefused =
+        authenticationFailed === true || mailboxMissing === true || responseStatus !== undefined
+      const isForOperator = isRefused || whose === 'ours'
       const restMs = leaveAlone(health, { reason }, isForOperator, clock.now(), { random })
       await options.pause(restMs, signal)
     }

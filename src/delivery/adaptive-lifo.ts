@@ -8,6 +8,9 @@ export interface QueueEntry {
   readonly groupKey?: string
 }
 
+/** Which of the two classes goes first. */
+export type TakeOrder = 'codes-first' | 'codes-last' | 'codes-alone'
+
 /** There is a backlog once the oldest has waited so long, ms. */
 const BACKLOG_MS = 1000
 /** In a backlog every so many places go to the oldest. */
@@ -86,11 +89,18 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
     },
     /**
      * Takes out the next to be sent.
-     * @param codesOnly nothing but a code may be.
+     * @param order whether codes go before all else, behind it, or nothing but a code may be sent.
      * @param rankOf of each class an entry with the lowest is taken; Infinity: it is passed over, and stays where it is.
      */
-    takeNext: (now: number, codesOnly: boolean, rankOf: (entry: E) => number): E | undefined =>
-      forget(codes.takeNext(now, rankOf) ?? (codesOnly ? undefined : others.takeNext(now, rankOf))),
+    takeNext(now: number, order: TakeOrder, rankOf: (entry: E) => number): E | undefined {
+      const classes = order === 'codes-last' ? [others, codes] : [codes, others]
+      if (order === 'codes-alone') classes.pop()
+      for (const each of classes) {
+        const taken = each.takeNext(now, rankOf)
+        if (taken !== undefined) return forget(taken)
+      }
+      return undefined
+    },
     removeByGroup,
     /** Takes out all entries for which `when` is true. */
     removeWhere(when: (entry: E) => boolean): readonly E[] {

@@ -328,7 +328,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return hasApproved
     },
     standing(now) {
-      return { ...limiter.standing(now), circuit: health.state(), openUntil: health.openUntil() ?? 0 }
+      const openUntil = health.restsUntil(now) ?? health.openUntil() ?? 0
+      return { ...limiter.standing(now), circuit: health.state(), openUntil }
     },
     status(now) {
       const { reason, why } = limiter.explain(now)

@@ -135,8 +135,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
    * nothing that waits for places that its own destination holds.
    */
   function countWaiting(now: number, codesOnly: boolean, most: number): number {
-    const [first = [], ...others] = carriers.map(each => each.largeDestinations(now))
-    const large = first.filter(destination => others.every(each => each.includes(destination)))
+    const large = carriers.flatMap(each => each.largeDestinations(now))
     let count = 0
     for (const destination of queue.waiting.keys())
       if (!large.includes(destination)) count += Math.min(countOf(destination, codesOnly), most)
@@ -217,7 +216,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     while (standing.circuit !== 'half-open') {
       const job = takeNext(standing, now, noteNext)
       if (job === undefined) break
-      if (mayNoLongerBegin(job, now)) endOrGiveBack(job, now)
+      if (mayNoLongerBegin(job, now, attemptWithinMs)) endOrGiveBack(job, now)
       else {
         attemptedAt = now
         void track(attempt(job))
@@ -229,7 +228,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /**
    * Takes out the next to be sent that has a place with its carrier; nothing but a code while codes wait in the store and no circuit is
-   * open. Carriers that rest are tried by one that was not refused before, if there is one.
+   * open. Carriers that rest are tried by one that is no code, and was not refused before, if there is one.
    * @param noteNext is told when something gets a place that has none now.
    */
   function takeNext(
@@ -239,9 +238,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   ): RoutedJob | undefined {
     if (queue.length === 0) return undefined
     if (circuit !== 'closed')
-      return queue.takeNext(now, false, ({ attempts: tried, message }) =>
-        tried > 1 ? 1 : message.purpose === 'code' ? 0.5 : 0,
-      )
+      return queue.takeNext(now, 'codes-last', ({ attempts: tried }) => (tried > 1 ? 1 : 0))
     const roomAt = Math.min(...carriers.map(each => each.placeAt(now)))
     if (roomAt > now) {
       noteNext(roomAt)
@@ -249,7 +246,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     }
     /** Many wait for few destinations: a carrier is asked about each once. */
     const ranks = new Map<string, number>()
-    return queue.takeNext(now, areCodesFirst(now), job => {
+    return queue.takeNext(now, areCodesFirst(now) ? 'codes-alone' : 'codes-first', job => {
       const { destination } = job.message
       const first = firstToAsk(job, now)
       if (first === undefined) return 0
@@ -356,9 +353,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     void track(settle(job, { to: 'final', state, answer: null }, false))
   }
 
-  /** Says whether a message's life is over, or it has waited too long, or was taken over by another process. */
-  function mayNoLongerBegin({ message, lease }: Job, now: number): boolean {
-    const leftMs = Math.max(attemptWithinMs, leaseMs - LONGEST_WAIT_MS)
+  /** Says whether a message's life is over, or less than that is left of its lease, or it was taken over by another process. */
+  function mayNoLongerBegin({ message, lease }: Job, now: number, leftMs: number): boolean {
     if (now >= message.expiresAt || lease.until - now < leftMs) return true
     return outbox.sharedLeases?.isHeld(lease) === false
   }
@@ -521,7 +517,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     fill,
     tidy() {
       const now = clock.now()
-      for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now))) endOrGiveBack(job, now)
+      const leftMs = Math.max(attemptWithinMs, leaseMs - LONGEST_WAIT_MS)
+      for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now, leftMs)))
+        endOrGiveBack(job, now)
       watchRests(now)
     },
     stop() {

@@ -11,7 +11,7 @@ export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' 
 
 /** How often what waits in memory, and who rests, is looked at, ms; and what is over in a channel that is switched off. */
 const TIDY_MS = 1000
-const END_OVER_MS = 5000
+const END_OVER_MS = 60_000
 
 /** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -47,7 +47,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Lets the store end what is over in a channel that is switched off: what waits there since before is not sent, but ends with its life. */
   async function endOver(): Promise<void> {
     work.begin()
-    for (const channel of disabled) await settler.endOver(channel, options.leaseMs)
+    for (const channel of disabled)
+      while (!run.isStopping && !settler.isBehind)
+        if (!(await settler.endOver(channel, options.leaseMs))) break
     work.end()
   }
 

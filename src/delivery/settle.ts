@@ -37,7 +37,7 @@ export interface Settler {
   /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   reportEnded(ended: readonly SettledByStore[]): void
   /** Lets the store end what is over in a channel; it ends some of it at a time. */
-  endOver(channel: Channel, leaseMs: number): Promise<void>
+  endOver(channel: Channel, leaseMs: number): Promise<boolean>
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
   abandon(): void
 }
@@ -108,10 +108,13 @@ export function createSettler(options: SettlerOptions): Settler {
     reportEnded,
     async endOver(channel, leaseMs) {
       try {
-        reportEnded((await outbox.claim(channel, 0, leaseMs)).settled)
+        const { settled } = await outbox.claim(channel, 0, leaseMs)
+        reportEnded(settled)
+        return settled.length > 0
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error
         emit({ type: 'store-failed', doing: 'claim', error })
+        return false
       }
     },
     abandon() {

@@ -26,7 +26,7 @@ function queueOf(...entries: readonly Entry[]) {
 /** Takes all there is, at this moment. @returns their names in order. */
 function drain(queue: ReturnType<typeof queueOf>, now: number, codesOnly = false): string[] {
   const names: string[] = []
-  const next = () => queue.takeNext(now, codesOnly, EQUAL)
+  const next = () => queue.takeNext(now, codesOnly ? 'codes-alone' : 'codes-first', EQUAL)
   for (let entry = next(); entry; entry = next()) names.push(entry.name)
   return names
 }
@@ -57,7 +57,7 @@ t.test('a newer code of a group takes the place of an older one, never the other
   t.equal(queue.removeByGroup('g'), undefined)
   t.equal(queue.length, 0)
   queue.add(first, 1)
-  t.equal(queue.takeNext(1, false, EQUAL), first)
+  t.equal(queue.takeNext(1, 'codes-first', EQUAL), first)
   t.equal(queue.add(first, 1), undefined, 'what was taken is in nobody’s way')
 })
 
@@ -77,7 +77,7 @@ t.test('who ranks lower goes first, and who may not is passed over and hides nob
   const held: Record<string, number> = { a: 0, b: 0, full: Infinity }
   const order: (string | undefined)[] = []
   for (let n = 0; n < 4; n += 1) {
-    const taken = queue.takeNext(10, false, ({ message }) => held[message.destination] ?? 0)
+    const taken = queue.takeNext(10, 'codes-first', ({ message }) => held[message.destination] ?? 0)
     order.push(taken?.name)
     if (taken !== undefined) held[taken.message.destination] = 1
   }

@@ -18,13 +18,16 @@ interface Given extends Omit<Partial<Provider>, 'send'> {
 }
 
 /** A channel in virtual time that looks each 500 ms, and each 1250 ms at a store that is empty. */
-function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }) {
+function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, commitMs = 0) {
   const time = enterVirtualTime(t)
   const clock = { now: () => NOON + time.now() }
   const store = { fails: false }
   const { outbox, model } = createModelOutbox(
     clock.now,
-    async work => work(),
+    async work => {
+      if (commitMs > 0) await new Promise(resolve => setTimeout(resolve, commitMs))
+      return work()
+    },
     true,
     () => store.fails,
   )
@@ -225,35 +228,38 @@ t.test('while a carrier rests, and is tried, a verdict is far, and nothing else 
 
 const REVIEW: Outcome = { is: 'retry', whose: 'ours', scope: 'template', code: '15', reply: '' }
 
-t.test('what waits for a carrier stays due, and goes out after a repair: codes first', async t => {
-  let isUp = false
-  const { time, delivery, accept, log, stateOf } = open(t, {
-    smtp: {
-      scopesOf: ({ content }) => ({ template: content.params['code']?.split(' ')[0] ?? '' }),
-      says: code => [isUp ? SENT : code.startsWith('denied') ? REVIEW : REFUSED, 10],
-    },
-  })
-  delivery.start()
-  await time.pass(100)
-  for (const purpose of ['link', 'code'] as const) await accept(`denied ${purpose}`, purpose)
-  await time.pass(100)
-  for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
-  const waiting = [await accept('link'), await accept('code', 'code')]
-  await time.pass(100)
-  t.same(
-    waiting.map(({ id }) => stateOf(id)),
-    [
-      { state: 'queued', attempts: 0, dueAt: 230 },
-      { state: 'queued', attempts: 0, dueAt: 230 },
-    ],
-  )
-  log.length = 0
-  isUp = true
-  delivery.tryNow('email')
-  await time.pass(200)
-  t.same(log, ['300 smtp gets code', '310 smtp is closed', '310 smtp gets link'])
-  await delivery.stop(0, 0)
-})
+t.test(
+  'what waits for a carrier stays due, and goes out after a repair, which no code tries while another message waits',
+  async t => {
+    let isUp = false
+    const { time, delivery, accept, log, stateOf } = open(t, {
+      smtp: {
+        scopesOf: ({ content }) => ({ template: content.params['code']?.split(' ')[0] ?? '' }),
+        says: code => [isUp ? SENT : code.startsWith('denied') ? REVIEW : REFUSED, 10],
+      },
+    })
+    delivery.start()
+    await time.pass(100)
+    for (const purpose of ['link', 'code'] as const) await accept(`denied ${purpose}`, purpose)
+    await time.pass(100)
+    for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
+    const waiting = [await accept('link'), await accept('code', 'code')]
+    await time.pass(100)
+    t.same(
+      waiting.map(({ id }) => stateOf(id)),
+      [
+        { state: 'queued', attempts: 0, dueAt: 230 },
+        { state: 'queued', attempts: 0, dueAt: 230 },
+      ],
+    )
+    log.length = 0
+    isUp = true
+    delivery.tryNow('email')
+    await time.pass(200)
+    t.same(log, ['300 smtp gets link', '310 smtp is closed', '310 smtp gets code'])
+    await delivery.stop(0, 0)
+  },
+)
 
 t.test('a template that is approved again is tried soon, and then used', async t => {
   let hindrance: 'is under review' | null = 'is under review'
@@ -460,9 +466,9 @@ t.test('a carrier that can be connected to again is tried at once, in each outag
     '2130 smtp gets code 1',
     '3000 it is down',
     '4000 it is up',
-    '4000 smtp gets code 1',
+    '4000 smtp gets link 1.5',
     '4010 smtp is closed',
-    '4010 smtp gets link 1.5',
+    '4010 smtp gets code 1',
     '4010 smtp gets link 1.4',
     '4020 smtp gets link 1.3',
     '4020 smtp gets link 1.2',
@@ -478,9 +484,9 @@ t.test('a carrier that can be connected to again is tried at once, in each outag
     '12330 smtp gets code 2',
     '13000 it is down',
     '14000 it is up',
-    '14000 smtp gets code 2',
+    '14000 smtp gets link 2.5',
     '14010 smtp is closed',
-    '14010 smtp gets link 2.5',
+    '14010 smtp gets code 2',
     '14010 smtp gets link 2.4',
     '14020 smtp gets link 2.3',
     '14020 smtp gets link 2.2',
@@ -488,3 +494,17 @@ t.test('a carrier that can be connected to again is tried at once, in each outag
   ])
   await delivery.stop(0, 0)
 })
+
+t.test(
+  'what comes back late from the store is sent all the same: only what waits in memory goes back',
+  async t => {
+    const { time, delivery, accept, log } = open(t, { smtp: { says: () => [SENT, 10] } }, 3000)
+    delivery.start()
+    for (let n = 1; n <= 3; n += 1) void accept(`${n}`, 'code')
+    await time.pass(10_000)
+    t.equal(log.filter(each => each.includes('gets')).length, 3)
+    const stopped = delivery.stop(0, 0)
+    await time.pass(10_000)
+    await stopped
+  },
+)

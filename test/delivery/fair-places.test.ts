@@ -103,3 +103,11 @@ t.test('invented domains without end fill no list, and no code is lost for them'
   t.ok(mostPassedOver <= 556, `${mostPassedOver} are passed over`)
   t.equal(codes.filter(({ takenAt }) => takenAt === Infinity).length, 0)
 })
+
+t.test('codes to five slow domains beside a second server delay no code to others', async t => {
+  const { late, unsent, worst } = await codesBeside(
+    Array.from({ length: 5 }, (_, n) => flood(`slow${n}.test`, 'code', 1000, 600)),
+    { takesMs: slow(8000), carriers: [WELL, WELL], places: 10 },
+  )
+  t.same({ late, unsent }, { late: 0, unsent: 0 }, `the worst began after ${worst} ms`)
+})
