@@ -124,7 +124,7 @@ t.test('with everything on each part does its work, and after the end nothing of
       {
         level: 30,
         event: 'started',
-        version: '1.1.0',
+        version: '1.2.0',
         commit: '',
         public: publicUrl,
         admin: adminUrl,
