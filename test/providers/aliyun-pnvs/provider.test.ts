@@ -70,7 +70,7 @@ t.test('it is there when a route names it, on the key of aliyun', async t => {
   const both = { ...given, SMS_ROUTES: 'CN=aliyun,aliyun-pnvs' }
   t.same(faultsIn(both), [])
   t.match(faultsIn({ ...enough, SMS_ROUTES: 'CN=aliyun-pnvs,twilio' }), [
-    /leads to a carrier of which nothing is set/,
+    /leads to aliyun-pnvs, of which nothing is set/,
   ])
   const options = { clock: { now: Date.now }, limits: aliyun.limits, templates: NO_TEMPLATES }
   const alone = load({ ...given, SMS_ROUTES: 'CN=aliyun-pnvs' })
