@@ -3,7 +3,7 @@ import { readMemory, watchUsage } from '../child.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
 import type { Channel, Session } from '../session.ts'
 
-const CONNECTIONS = { email: 64, sms: 200 } as const
+const CONNECTIONS = { email: 64, sms: 100 } as const
 const IDLE_AFTER_MS = 5000
 const CHANNELS: readonly Channel[] = ['email', 'sms']
 
