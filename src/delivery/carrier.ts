@@ -366,18 +366,22 @@ const SECOND_LOOK_MS = 50
 /** Knows how long an attempt is waited for: patience grows only when half of the latest were slow. */
 function createPatience() {
   const latest: number[] = []
-  let median: number | undefined
+  /** The same, the shortest first. */
+  const sorted: number[] = []
   return {
     /** How long most took, ms; undefined: none was answered yet. */
-    usualMs: (): number | undefined => median,
+    usualMs: (): number | undefined => sorted[sorted.length >> 1],
     ms(): number {
+      const median = sorted[sorted.length >> 1]
       if (median === undefined) return PATIENCE.first
       return Math.min(Math.max(PATIENCE.times * median, PATIENCE.least), PATIENCE.most)
     },
     noteAnswer(tookMs: number): void {
       latest.push(tookMs)
-      if (latest.length > LATEST_ANSWERED) latest.shift()
-      median = latest.toSorted((a, b) => a - b)[latest.length >> 1]
+      const oldest = latest.length > LATEST_ANSWERED ? latest.shift() : undefined
+      if (oldest !== undefined) sorted.splice(sorted.indexOf(oldest), 1)
+      const at = sorted.findIndex(each => each > tookMs)
+      sorted.splice(at < 0 ? sorted.length : at, 0, tookMs)
     },
   }
 }

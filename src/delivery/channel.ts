@@ -35,7 +35,7 @@ export interface ChannelOptions extends AttemptsOptions {
 const AHEAD_MS = 500
 /** The most codes that wait in memory, and the most messages when what comes is none. A destination has a quarter of what there is room for. */
 const MOST_WAITING = 256
-/** So many of one destination. */
+/** So many of those that wait may be of one destination. */
 const MOST_OF_EACH = MOST_WAITING / 4
 /** What has waited in memory for so long, ms, goes back: a newer code may wait in the store meanwhile. */
 const LONGEST_WAIT_MS = 2000
@@ -150,6 +150,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   /** Says when the store has something for us, ms since the epoch. */
   function dueOf(stored: Stored, now: number): number {
+    if (stored.passed.size === 0) return stored.dueAt
     const most = aheadOfEach(now)
     return Math.min(stored.dueAt, ...[...stored.passed].map(each => wantedAt(each, stored, now, most)))
   }
@@ -161,6 +162,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
     const isCode = purpose === 'code'
     if (countOf(destination, isCode) >= MOST_OF_EACH) return false
+    // As long as all that waits has room, nobody need look what of it counts.
+    if (queue.length + reserved < MOST_WAITING) return true
     return countWaiting(now, isCode, MOST_OF_EACH) + reserved < MOST_WAITING
   }
 
@@ -533,6 +536,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
 /** Takes all carriers of a channel as one: whether anything may begin at all. */
 function combineStandings(each: readonly Standing[]): Standing {
+  // Most channels have one, and this is asked several times for each message.
+  if (each.length === 1) return each[0] as Standing
   const circuit = (['closed', 'open'] as const).find(state => each.some(one => one.circuit === state))
   return {
     limit: each.reduce((sum, { limit }) => sum + limit, 0),
