@@ -70,6 +70,9 @@ export function compileLanguage(
   }
 }
 
+/** So many validities are kept in words, of each language. */
+const MOST_FORMATTED = 200
+
 function compileValidity(
   tag: string,
   source: LanguageSource['validity'],
@@ -85,12 +88,16 @@ function compileValidity(
       }),
     ),
   )
+  /** Choosing a plural takes 10 µs, and the platform states few different times. */
+  const formatted = new Map<number, string | null>()
   return ms => {
-    const duration = toReadableDuration(ms, unit => source[unit] !== undefined)
-    if (duration === null) return null
-    const { n, unit } = duration
+    const known = formatted.get(ms)
+    if (known !== undefined) return known
+    const { n, unit } = toReadableDuration(ms, each => source[each] !== undefined) ?? { n: 0, unit: null }
     const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
-    return form?.({ n }) ?? null
+    const words = form?.({ n }) ?? null
+    if (formatted.size < MOST_FORMATTED) formatted.set(ms, words)
+    return words
   }
 }
 

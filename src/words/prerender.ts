@@ -19,13 +19,32 @@ export type Prerender<T> = (scope: Scope) => { readonly rendered: T; readonly st
  */
 export function createPrerenderer<T>(render: (places: Scope) => T, decidesOn?: string): Prerender<T> {
   const byShape = new Map<string, T>()
+  /** Adds the strings of a scope to a list, in order. @returns all else that stands in it: JSON.stringify takes twice as long for that */
+  function readShape(scope: object, strings: string[]): string {
+    let shape = '{'
+    for (const key of Object.keys(scope)) {
+      const value = (scope as Scope)[key]
+      shape += key
+      if (typeof value === 'object' && value !== null) shape += readShape(value, strings)
+      else if (typeof value === 'string' && key !== decidesOn) {
+        strings.push(value)
+        shape += '='
+      } else shape += `:${String(value)},`
+    }
+    return `${shape}}`
+  }
+  function renderPlaces(scope: Scope): T {
+    let count = 0
+    const places = JSON.stringify(scope, (key, value: unknown) =>
+      typeof value === 'string' && key !== decidesOn ? placeFor(count++) : value,
+    )
+    return render(JSON.parse(places) as Scope)
+  }
   return scope => {
     const strings: string[] = []
-    const shape = JSON.stringify(scope, (key, value: unknown) =>
-      typeof value === 'string' && key !== decidesOn ? placeFor(strings.push(value) - 1) : value,
-    )
+    const shape = readShape(scope, strings)
     const known = byShape.get(shape)
-    const rendered = known ?? render(JSON.parse(shape) as Scope)
+    const rendered = known ?? renderPlaces(scope)
     if (known === undefined && byShape.size < MAX_RENDERED) byShape.set(shape, rendered)
     return { rendered, strings }
   }
