@@ -91,7 +91,7 @@ function destinationLine(
     rest:
       restsUntil === null || restsUntil <= now
         ? ''
-        : say('; left alone for {time}: {why}', {
+        : say('; {why} ({time} left)', {
             time: formatDuration(restsUntil - now),
             why: tell(why ?? ''),
           }),
