@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
-import { LOGIN as ALIYUN, SIGN_NAME, startAliyunServer } from '../../test/providers/aliyun/rig.ts'
-import { APP_ID, startTencentServer, LOGIN as TENCENT } from '../../test/providers/tencent/rig.ts'
+import { startAliyunServer } from '../../test/providers/aliyun/rig.ts'
+import { startTencentServer } from '../../test/providers/tencent/rig.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../test/rigs/twilio-server.ts'
+import { accountSettings } from '../../test/rigs/two-carriers.ts'
 import { type Figure, figure } from '../figures.ts'
 import { codeOf } from '../numbered-callbacks.ts'
 import { PATHS } from '../service.ts'
@@ -40,7 +41,6 @@ interface Scene {
   /** The carriers' stand-ins misbehave so from now on. */
   readonly faults: {
     mail: Latency
-    fallback: Latency
     /** How long a carrier lets a number wait, ms; Infinity: for ever. */
     aliyun: (to: string) => number
     twilio: (to: string) => number
@@ -57,6 +57,8 @@ interface Callback {
 interface Row {
   readonly name: string
   readonly env?: Readonly<Record<string, string>>
+  /** A second mail server, which is well. */
+  readonly hasFallback?: boolean
   /** Plays it. @returns the codes that count: when each was asked for. */
   play(scene: Scene): Promise<Map<number, number>>
 }
@@ -218,7 +220,7 @@ const ROWS: readonly Row[] = [
   ...(['recipient', 'message'] as const).map(
     (at): Row => ({
       name: `the mail server hangs after ${at === 'recipient' ? 'RCPT' : 'the dot'}, the fallback is well, 6 s later`,
-      env: { SMTP_FALLBACK_URL: 'fallback' },
+      hasFallback: true,
       play: scene =>
         sendWhileItHangs(scene, mailCode, () => {
           scene.faults.mail = what => (what === at ? Infinity : 0)
@@ -252,7 +254,6 @@ async function playRow(session: Session, row: Row) {
   const arrivals = createArrivals()
   const faults: Scene['faults'] = {
     mail: () => 0,
-    fallback: () => 0,
     aliyun: () => 0,
     twilio: () => 0,
   }
@@ -261,7 +262,7 @@ async function playRow(session: Session, row: Row) {
     startSmtpSink(
       () => {},
       (what, recipient) => {
-        const waitMs = faults[name](what, recipient)
+        const waitMs = name === 'mail' ? faults.mail(what, recipient) : 0
         if (waitMs === Infinity) arrivals.hung.push(numberOf(recipient))
         if (what === 'message' && Number.isFinite(waitMs)) arrivals.note(numberOf(recipient), name)
         return waitMs
@@ -294,10 +295,6 @@ async function playRow(session: Session, row: Row) {
   const folder = await mkdtemp(join(tmpdir(), 'courier-bench-'))
   const templates = join(folder, 'templates.yaml')
   writeFileSync(templates, TEMPLATES)
-  const fallback =
-    row.env?.['SMTP_FALLBACK_URL'] === undefined
-      ? undefined
-      : `smtp://127.0.0.1:${fallbackPort}?ignoreTLS=true`
   const service = await session.startService({
     env: {
       SMTP_URL: `smtp://127.0.0.1:${mailPort}?ignoreTLS=true`,
@@ -307,17 +304,9 @@ async function playRow(session: Session, row: Row) {
       SMS_COUNTRIES: 'CN,DE,US',
       SMS_ROUTES: '*=twilio',
       SMS_TEMPLATES_FILE: templates,
-      ALIYUN_ACCESS_KEY_ID: ALIYUN.keyId,
-      ALIYUN_ACCESS_KEY_SECRET: ALIYUN.secret,
-      ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
-      ALIYUN_API_URL: aliyun.url,
-      TENCENT_SECRET_ID: TENCENT.secretId,
-      TENCENT_SECRET_KEY: TENCENT.secretKey,
-      TENCENT_SMS_APP_ID: APP_ID,
-      TENCENT_SMS_SIGN_NAME: SIGN_NAME,
-      TENCENT_API_URL: tencent.url,
+      ...accountSettings(aliyun, tencent),
+      ...(row.hasFallback && { SMTP_FALLBACK_URL: `smtp://127.0.0.1:${fallbackPort}?ignoreTLS=true` }),
       ...row.env,
-      ...(fallback === undefined ? {} : { SMTP_FALLBACK_URL: fallback }),
     },
   })
   const agent = new Agent({
@@ -341,15 +330,17 @@ async function playRow(session: Session, row: Row) {
       faults,
       async send(perSecond, seconds, make) {
         const sent = new Map<number, number>()
-        const answers: Promise<void>[] = []
+        const answers: Promise<unknown>[] = []
+        let failure: unknown
         const began = performance.now()
         for (let n = 0; n < perSecond * seconds; n += 1) {
           await pause(began + (n * 1000) / perSecond - performance.now())
           const number = session.numbers.next()
           sent.set(number, performance.now())
-          answers.push(post(make(number)))
+          answers.push(post(make(number)).catch(error => (failure ??= error)))
         }
         await Promise.all(answers)
+        if (failure !== undefined) throw failure
         return sent
       },
     })

@@ -18,8 +18,16 @@ export async function startTwoCarriers(t: Test, atAliyun: Partial<AliyunStandInO
   const templatesFile = join(t.testdir(), 'templates.yaml')
   await writeFile(templatesFile, TEMPLATES)
   const settings = {
+    ...accountSettings(aliyun, tencent),
     SMS_ROUTES: 'CN=aliyun,tencent; *=twilio',
     SMS_TEMPLATES_FILE: templatesFile,
+  }
+  return { aliyun, tencent, templatesFile, settings }
+}
+
+/** The settings of both accounts, at their stand-ins. */
+export function accountSettings(aliyun: { readonly url: string }, tencent: { readonly url: string }) {
+  return {
     ALIYUN_ACCESS_KEY_ID: LOGIN.keyId,
     ALIYUN_ACCESS_KEY_SECRET: LOGIN.secret,
     ALIYUN_SMS_SIGN_NAME: SIGN_NAME,
@@ -30,5 +38,4 @@ export async function startTwoCarriers(t: Test, atAliyun: Partial<AliyunStandInO
     TENCENT_SMS_SIGN_NAME: SIGN_NAME,
     TENCENT_API_URL: tencent.url,
   }
-  return { aliyun, tencent, templatesFile, settings }
 }
