@@ -304,6 +304,9 @@ export function maskNumber(number: string): string {
   return `${head}${'*'.repeat(Math.max(3, number.length - head.length - shown.length))}${shown}`
 }
 
+/** So many names of destinations are kept: making one takes 15 µs, and most mails go to few domains. Anybody may invent one. */
+const MOST_NAMED = 1000
+
 /**
  * Makes the function that names destinations: a mail's is the domain of its recipient, and that of an SMS the country, as for routes.
  * @param byKind channels with a carrier that judges by template, where the kind of a message counts too.
@@ -312,9 +315,15 @@ export function createDestinationOf(
   { destinationHash }: Pick<KeyedHashes, 'destinationHash'>,
   byKind: ReadonlySet<Channel>,
 ): DestinationOf {
+  const named = new Map<string, string>()
   return ({ channel, kind, recipient }, country = '') => {
     const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase()
     const where = channel === 'email' ? domain : country
-    return destinationHash(channel, where, ...(byKind.has(channel) ? [kind] : []))
+    const fields = [channel, where, ...(byKind.has(channel) ? [kind] : [])]
+    const key = fields.join(' ')
+    const name = named.get(key) ?? destinationHash(...fields)
+    if (named.size >= MOST_NAMED) named.clear()
+    named.set(key, name)
+    return name
   }
 }

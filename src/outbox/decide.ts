@@ -222,16 +222,6 @@ function claimedMessage(
   return ambiguous === 0 ? claimed : { ...claimed, ambiguousAt: providerOfCopy(row.timeline ?? []) }
 }
 
-/** What is read of a message to judge whether its attempt may begin; SQLite has a truth as 1. */
-export interface LeasedRow extends Pick<Row, 'state'> {
-  readonly outdated: boolean | number
-}
-
-/** Says whether an attempt may begin. @param row the message that the lease is on; undefined: it is on none any more. */
-export function judgeBegin(row: LeasedRow | undefined): 'outdated' | undefined {
-  return row?.state === 'sending' && !row.outdated ? undefined : 'outdated'
-}
-
 /**
  * Writes the end of an attempt.
  * @param row that the lease is on; undefined: it is on none any more.

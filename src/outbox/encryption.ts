@@ -5,7 +5,7 @@ import {
   createSecretKey,
   hkdfSync,
   type KeyObject,
-  randomBytes,
+  randomFillSync,
 } from 'node:crypto'
 import type { Channel, Content } from '../messages/message.ts'
 
@@ -84,11 +84,24 @@ const TAG_BYTES = 16
  * given another's content. Version byte, nonce, ciphertext, tag.
  */
 export function encryptPayload([key]: PayloadKeys, id: string, payload: MessagePayload): Buffer {
-  const nonce = randomBytes(NONCE_BYTES)
+  const nonce = drawNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
   cipher.setAAD(Buffer.from(id, 'latin1'))
   const head = cipher.update(JSON.stringify([payload.recipient, payload.content]), 'utf8')
   return Buffer.concat([Buffer.of(VERSION), nonce, head, cipher.final(), cipher.getAuthTag()])
+}
+
+/** Randomness for nonces, drawn for many at once: a draw for each takes 10 µs more. */
+const drawn = Buffer.alloc(NONCE_BYTES * 256)
+let used = drawn.length
+
+function drawNonce(): Buffer {
+  if (used === drawn.length) {
+    randomFillSync(drawn)
+    used = 0
+  }
+  used += NONCE_BYTES
+  return Buffer.from(drawn.subarray(used - NONCE_BYTES, used))
 }
 
 /** @returns null: it was changed, encrypted with none of the keys, or belongs to another row. */

@@ -10,8 +10,6 @@ export interface GroupCommitOptions<Call, Value> {
   readonly weight?: (call: Call) => number
   /** Messages in one transaction at most, unless a single call has more. */
   readonly max: number
-  /** Transactions that are asked for at a time, the one that runs included; 1 unless given. */
-  readonly atOnce?: number
 }
 
 export interface GroupCommit<Call, Value> {
@@ -23,8 +21,8 @@ export interface GroupCommit<Call, Value> {
 type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { readonly call: Call }
 
 /**
- * Shares commits: the calls of one turn of the event loop go into one transaction, and those that come while as many as `atOnce`
- * are under way go into the next one together.
+ * Shares commits: the calls of one turn of the event loop go into one transaction, and those that come while one
+ * is under way go into the next one together.
  *
  * A call that fails by its own fault (a bug, or values that are refused) must not make the others fail. It should never happen, so
  * nothing is prepared for it: the calls are run again instead, each in a transaction of its own.
@@ -32,30 +30,29 @@ type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { rea
 export function createGroupCommit<Call, Value>(
   options: GroupCommitOptions<Call, Value>,
 ): GroupCommit<Call, Value> {
-  const { run, max, atOnce = 1, weight } = options
+  const { run, max, weight } = options
   let queue: Waiting<Call, Value>[] = []
-  let underWay = 0
+  let isUnderWay = false
   let whenIdle: (() => void)[] = []
 
   function flush(): void {
-    while (queue.length > 0 && underWay < atOnce) {
-      // At least one call, and as many more as find room.
-      let together = 0
-      for (let room = max; together < queue.length; together += 1) {
-        room -= weight?.((queue[together] as Waiting<Call, Value>).call) ?? 1
-        if (room < 0 && together > 0) break
-      }
-      const batch = queue.slice(0, together)
-      queue = queue.slice(batch.length)
-      underWay += 1
-      void runBatch(batch).then(noteDone)
+    if (isUnderWay || queue.length === 0) return
+    // At least one call, and as many more as find room.
+    let together = 0
+    for (let room = max; together < queue.length; together += 1) {
+      room -= weight?.((queue[together] as Waiting<Call, Value>).call) ?? 1
+      if (room < 0 && together > 0) break
     }
+    const batch = queue.slice(0, together)
+    queue = queue.slice(batch.length)
+    isUnderWay = true
+    void runBatch(batch).then(noteDone)
   }
 
   function noteDone(): void {
-    underWay -= 1
+    isUnderWay = false
     flush()
-    if (underWay > 0) return
+    if (isUnderWay) return
     for (const resolve of whenIdle) resolve()
     whenIdle = []
   }
@@ -88,7 +85,7 @@ export function createGroupCommit<Call, Value>(
     },
     async idle() {
       flush()
-      if (underWay > 0) await new Promise<void>(resolve => whenIdle.push(resolve))
+      if (isUnderWay) await new Promise<void>(resolve => whenIdle.push(resolve))
     },
   }
 }

@@ -270,7 +270,8 @@ function createTally<Fields extends Readonly<Record<string, string | number>>>()
   const counted = new Map<string, Fields & { by: number }>()
   return {
     add(fields: Fields, by: number): void {
-      const key = Object.values(fields).join(' ')
+      let key = ''
+      for (const name in fields) key += ` ${fields[name]}`
       const known = counted.get(key)
       if (known === undefined) counted.set(key, { ...fields, by })
       else known.by += by

@@ -2,7 +2,7 @@ import type { Sample } from '../messages/samples.ts'
 import { escapeHtml } from '../runtime/html.ts'
 import type { Catalog, MailLayouts } from './catalog.ts'
 import type { MailWords } from './language.ts'
-import { type Body, encodeBody, encodedLine, quotedPrintable } from './mime.ts'
+import { type Body, encodeBody, encodePiece, quotedPrintable, SOFT_BREAK } from './mime.ts'
 import { createPrerenderer, fillPieces, type Pieces, type Prerender, piecesOf } from './prerender.ts'
 import type { Scope } from './template-engine.ts'
 import { type Brand, scopeOf, webotpLine } from './template-variables.ts'
@@ -55,10 +55,8 @@ export function createMailRenderer(options: MailOptions) {
         createPrerenderer(places => prerenderLayouts(layouts, { brand, locale, ...places }), 'code_length')
       prerenderers.set(layouts, prerender)
       const { rendered, strings } = prerender({ subject, webotp, code, link, words })
-      let html = ''
-      for (const part of rendered.html)
-        html += typeof part === 'string' ? part : encodedLine(fillPieces(part, strings, escapeHtml))
-      return { subject, html: quotedPrintable(html), text: encodeBody(fillPieces(rendered.text, strings)) }
+      const html = quotedPrintable(fillPieces(rendered.html, strings, encodeString))
+      return { subject, html, text: encodeBody(fillPieces(rendered.text, strings)) }
     },
   }
 }
@@ -81,9 +79,14 @@ interface MailScope extends Scope {
 }
 
 interface Prerendered {
-  /** Lines that are always the same are text, encoded already, a line break before each. */
-  readonly html: readonly (string | Pieces)[]
+  /** Its text is encoded. */
+  readonly html: Pieces
   readonly text: Pieces
+}
+
+/** A message's own string, as it stands between two pieces that are encoded already. */
+function encodeString(string: string): string {
+  return SOFT_BREAK + encodePiece(escapeHtml(string)) + SOFT_BREAK
 }
 
 /**
@@ -94,13 +97,6 @@ interface Prerendered {
  * on `code_length`. A test compares both over random messages. An operator's layout is rendered as it stands, every time.
  */
 function prerenderLayouts({ html, txt }: MailLayouts, places: Scope): Prerendered {
-  const parts: (string | Pieces)[] = []
-  for (const line of html(places).split(/\r?\n/)) {
-    const pieces = piecesOf(line)
-    const last = parts.at(-1)
-    if (pieces.length > 1) parts.push(pieces)
-    else if (typeof last === 'string') parts[parts.length - 1] = last + encodedLine(line)
-    else parts.push(encodedLine(line))
-  }
-  return { html: parts, text: piecesOf(txt(places)) }
+  const encoded = piecesOf(html(places)).map(each => (typeof each === 'string' ? encodePiece(each) : each))
+  return { html: encoded, text: piecesOf(txt(places)) }
 }

@@ -35,8 +35,11 @@ const BARE_ADDRESS = /^(?:[\p{L}\p{M}\p{N}_.!#$%&'*+/=?^`{|}~-]+|"[ !#-+\--;=?-[
 const CRLF = '\r\n'
 const ALTERNATIVE = `Content-Type: multipart/alternative;${CRLF} boundary="${BOUNDARY}"`
 const LINE_END = /\r\n?|\n/g
-/** A line that stands for itself in quoted-printable, as most do (RFC 2045, 6.7). */
-const PLAIN_LINE = /^(?:[ -<>-~]{0,75}[!-<>-~])?$/
+/** A line that stands for itself in quoted-printable, as most do (RFC 2045, 6.7), where it is not too long. */
+const PLAIN_LINE = /^(?:[ -<>-~]*[!-<>-~])?$/
+const LINE_MAX = 76
+/** What stands before and behind it is one line. */
+export const SOFT_BREAK = `=${CRLF}`
 const PART_HEAD = `; charset=utf-8${CRLF}Content-Transfer-Encoding: `
 const NEXT_PART = `${CRLF}--${BOUNDARY}${CRLF}Content-Type: text/`
 const LAST_LINE = `${CRLF}--${BOUNDARY}--${CRLF}`
@@ -92,20 +95,24 @@ export function encodeBody(text: string): Body {
     const lines = base64.wrap(base64.encode(text.replace(LINE_END, CRLF)), 76)
     return `${PART_HEAD}base64${CRLF}${CRLF}${lines}` as Body
   }
-  return quotedPrintable(encodedLine(text))
+  return quotedPrintable(encodeLines(text, LINE_MAX))
 }
 
-/** A part of lines that `encodedLine` made. */
+/** A part of lines that are encoded. */
 export function quotedPrintable(lines: string): Body {
-  return `${PART_HEAD}quoted-printable${CRLF}${lines}` as Body
+  return `${PART_HEAD}quoted-printable${CRLF}${CRLF}${lines}` as Body
 }
 
-/** A line, or several, in quoted-printable, a line break before each. */
-export function encodedLine(text: string): string {
-  let lines = ''
-  for (const line of text.split(LINE_END))
-    lines += CRLF + (PLAIN_LINE.test(line) ? line : qp.wrap(qp.encode(line), 76))
-  return lines
+/** A piece of a text in quoted-printable: a soft line break may stand before it and behind it, and its lines leave room for that. */
+export function encodePiece(text: string): string {
+  return encodeLines(text, LINE_MAX - 1)
+}
+
+function encodeLines(text: string, most: number): string {
+  return text
+    .split(LINE_END)
+    .map(line => (line.length <= most && PLAIN_LINE.test(line) ? line : qp.wrap(qp.encode(line), most)))
+    .join(CRLF)
 }
 
 /**

@@ -4,10 +4,8 @@ import {
   dueCharges,
   duplicateKey,
   isNew,
-  judgeBegin,
   type KnownMessages,
   keepReport,
-  type LeasedRow,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
@@ -131,9 +129,8 @@ export async function beginAttempts(client: Client, calls: readonly Takes<'begin
   const begun = beginTransaction(client, false)
   const noted = runStatement(client, BEGIN_ATTEMPTS, ...idsAndTokens(calls), providers)
   await commitTransaction(client, begun, noted)
-  const { rows } = await noted
-  const byToken = new Map(rows.map(row => [row['lease_token'], row as unknown as LeasedRow]))
-  return calls.map(({ token }) => judgeBegin(byToken.get(token)))
+  const tokens = new Set((await noted).rows.map(row => row['lease_token']))
+  return calls.map(({ token }) => (tokens.has(token) ? undefined : ('outdated' as const)))
 }
 
 /**
@@ -270,10 +267,9 @@ const leased = (columns: string, calls = 'unnest($1::text[], $2::text[]) AS leas
     ORDER BY -m.seq DESC FOR UPDATE OF m`
 const LEASED = statement`${leased(ROW_COLUMNS)}`
 const BEGUN = 'unnest($1::text[], $2::text[], $3::text[]) AS leased(id, token, provider)'
-const BEGIN_ATTEMPTS = statement`WITH held AS MATERIALIZED (${leased('m.seq, m.lease_token, m.state, m.outdated, leased.provider', BEGUN)}),
-    begun AS (UPDATE courier_live m SET begun = true, attempted_by = held.provider FROM held
-      WHERE m.seq = held.seq AND held.state = 'sending' AND NOT held.outdated)
-    SELECT lease_token, state, outdated FROM held`
+const BEGIN_ATTEMPTS = statement`WITH held AS MATERIALIZED (${leased('m.seq, m.state, m.outdated, leased.provider', BEGUN)})
+    UPDATE courier_live m SET begun = true, attempted_by = held.provider FROM held
+      WHERE m.seq = held.seq AND held.state = 'sending' AND NOT held.outdated RETURNING m.lease_token`
 const ENDED_UNDER = statement`SELECT m.* FROM unnest($1::text[], $2::text[]) AS leased(id, token)
     CROSS JOIN LATERAL (SELECT ${ROW_COLUMNS} FROM courier_finished m
       WHERE m.id = leased.id AND m.lease_token = leased.token OFFSET 0) AS m`

@@ -6,10 +6,8 @@ import {
   claimMessages,
   duplicateKey,
   endOutlived,
-  judgeBegin,
   type KnownMessages,
   keepReport,
-  type LeasedRow,
   recipientsToLookUp,
   retryMessage,
   settleMessage,
@@ -50,8 +48,7 @@ export function createMessages(deps: MessageDeps) {
   const apply = createApply(deps)
   const loadKnown = createLoadKnown(deps)
   const claimed = db.prepare(`${BY_ID} AND m.state = 'sending' AND m.lease_token = ?2`)
-  const leased = db.prepare(`SELECT seq, state, outdated ${OF_ID} AND lease_token = ?2`)
-  const begin = db.prepare('UPDATE messages SET begun = 1, attempted_by = ? WHERE seq = ?')
+  const begin = db.prepare(BEGIN)
   const waiting = db.prepare(`${BY_ID} AND m.state = 'queued' AND m.expires_at > ?2`)
   const findReported = createFindReported(db)
   return {
@@ -60,12 +57,8 @@ export function createMessages(deps: MessageDeps) {
       accept: ({ messages }: Takes<'accept'>, work: UnitOfWork) =>
         acceptMessages(work, loadKnown(messages, work.now), messages, maxBacklog),
       claim: createClaim(deps, apply),
-      beginAttempt({ id, token, provider }: Takes<'beginAttempt'>) {
-        const row = leased.get(id, token) as (LeasedRow & { readonly seq: number }) | undefined
-        const judged = judgeBegin(row)
-        if (row !== undefined && judged === undefined) begin.run(provider ?? null, row.seq)
-        return judged
-      },
+      beginAttempt: ({ id, token, provider }: Takes<'beginAttempt'>) =>
+        begin.run(id, token, provider ?? null).changes === 1 ? undefined : ('outdated' as const),
       settle: ({ id, token, settlement }: Takes<'settle'>, work: UnitOfWork) =>
         settleMessage(work, rowFrom(claimed.get(id, token)), settlement),
       writeReceipt(report: Takes<'writeReceipt'>, work: UnitOfWork) {
@@ -336,8 +329,11 @@ function changeOf(names: readonly string[]): string {
     destination = CASE WHEN ?${names.indexOf('final_at') + 1} IS NULL THEN destination ELSE '' END WHERE seq = ?`
 }
 
-const OF_ID = `FROM messages m WHERE substr(m.id, 1, 16) = substr(?1, 1, 16) AND m.id = ?1`
-const BY_ID = `SELECT ${ROW_COLUMNS} ${OF_ID}`
+const OF_ID = 'WHERE substr(m.id, 1, 16) = substr(?1, 1, 16) AND m.id = ?1'
+const BY_ID = `SELECT ${ROW_COLUMNS} FROM messages m ${OF_ID}`
+const BEGIN = `
+  UPDATE messages AS m SET begun = 1, attempted_by = ?3 ${OF_ID}
+  AND m.lease_token = ?2 AND m.state = 'sending' AND NOT m.outdated`
 const NEWEST_DUPLICATE = `
   SELECT ${ROW_COLUMNS} FROM messages m
   WHERE substr(m.recipient_hash, 1, 8) = substr(?1, 1, 8) AND substr(m.dedupe_key, 1, 8) = substr(?2, 1, 8)

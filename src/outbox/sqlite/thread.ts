@@ -38,8 +38,6 @@ export type StoreThread = EventEmitter & {
   postMessage(message: MessageToWorker, transfer: readonly []): void
 }
 
-/** The thread works on one batch, and has the next one waiting. Each wakes it, which costs more than a call: so more calls gather. */
-const BATCHES_AT_ONCE = 2
 /** The most calls in one transaction, so that the first callers do not wait for all who came later. */
 const MOST_TOGETHER = 1000
 
@@ -55,7 +53,6 @@ export function createThreadCalls(
 
   const commits = createGroupCommit<StoreCall, unknown>({
     max: MOST_TOGETHER,
-    atOnce: BATCHES_AT_ONCE,
     run: calls => ask({ calls }),
   })
 
