@@ -1,40 +1,44 @@
-import { openCallbackLoad } from '../callbacks.ts'
+import { type CallbackLoad, openCallbackLoad } from '../callbacks.ts'
 import { readMemory, watchUsage } from '../child.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
+import type { Service } from '../service.ts'
 import type { Channel, Session } from '../session.ts'
 
 const CONNECTIONS = { email: 64, sms: 100 } as const
 const IDLE_AFTER_MS = 5000
 const CHANNELS: readonly Channel[] = ['email', 'sms']
+const WHICH = ['ours', 'theirs'] as const
+/** In a pair each is under full load so often, a second each time: a machine's speed changes within seconds. */
+const TURNS = 6
 
-/** What a process did in one turn. */
-interface Turn {
-  readonly startSeconds: number
-  readonly idleMb: number
-  readonly rates: Readonly<Record<Channel, number>>
-  readonly mostMb: Readonly<Record<Channel, number>>
+/** How one of a pair did. */
+interface Measured {
+  startSeconds: number
+  idleMb: number
+  readonly rates: Record<Channel, number>
+  readonly mostMb: Record<Channel, number>
 }
 
 /**
- * This service beside that of another checkout (`--beside FOLDER`), in turns, each turn a process of its own: start, memory when idle,
- * rate and memory under full load. Which of a pair goes first changes from pair to pair.
+ * This service beside that of another checkout (`--beside FOLDER`), in pairs that run at the same time, each under load in its turns:
+ * start, memory when idle, rate and memory under full load. Which of a pair goes first changes.
  */
 export async function measureBeside(session: Session): Promise<Figure[]> {
   const { beside } = session
   if (beside === undefined) throw new Error('beside needs --beside FOLDER, a checkout with its packages')
-  const turns: { readonly ours: Turn[]; readonly theirs: Turn[] } = { ours: [], theirs: [] }
-  for (let round = 0; round <= session.rounds; round += 1)
-    for (const which of round % 2 === 0 ? (['ours', 'theirs'] as const) : (['theirs', 'ours'] as const)) {
-      const turn = await playTurn(session, which === 'ours' ? undefined : `${beside}/src/main.ts`)
-      // The first warms the machine up.
-      if (round > 0) turns[which].push(turn)
-      const { startSeconds, idleMb, rates, mostMb } = turn
+  const pairs: (readonly [Measured, Measured])[] = []
+  for (let round = 0; round <= session.rounds; round += 1) {
+    const pair = await playPair(session, `${beside}/src/main.ts`, round)
+    // The first warms the machine up.
+    if (round > 0) pairs.push(pair)
+    for (const [at, { startSeconds, idleMb, rates, mostMb }] of pair.entries())
       session.print(
-        `${which}, ${round}: started in ${startSeconds.toFixed(2)} s, idle at ${Math.round(idleMb)} MB; ${CHANNELS.map(each => `${each} ${Math.round(rates[each])}/s, ${Math.round(mostMb[each])} MB`).join('; ')}`,
+        `${WHICH[at]}, ${round}: started in ${startSeconds.toFixed(2)} s, idle at ${Math.round(idleMb)} MB; ${CHANNELS.map(each => `${each} ${Math.round(rates[each])}/s, ${Math.round(mostMb[each])} MB`).join('; ')}`,
       )
-    }
-  const compare = (what: string, pick: (turn: Turn) => number): Figure =>
-    ratio(`${what}, to the other`, turns.ours.map(pick), turns.theirs.map(pick))
+  }
+  const all = (at: 0 | 1, pick: (measured: Measured) => number) => pairs.map(pair => pick(pair[at]))
+  const compare = (what: string, pick: (measured: Measured) => number): Figure =>
+    ratio(`${what}, to the other`, all(0, pick), all(1, pick))
   return [
     atMost(
       1.1,
@@ -48,7 +52,7 @@ export async function measureBeside(session: Session): Promise<Figure[]> {
       figure(
         `${channel} callbacks`,
         '/s',
-        turns.ours.map(each => each.rates[channel]),
+        all(0, each => each.rates[channel]),
       ),
       atLeast(
         0.9,
@@ -62,27 +66,52 @@ export async function measureBeside(session: Session): Promise<Figure[]> {
   ]
 }
 
-async function playTurn(session: Session, program: string | undefined): Promise<Turn> {
-  const began = performance.now()
-  const service = await session.startService(program === undefined ? {} : { program })
-  const startSeconds = (performance.now() - began) / 1000
-  const usage = watchUsage(service.pid)
+async function playPair(session: Session, other: string, round: number): Promise<[Measured, Measured]> {
+  const order = round % 2 === 0 ? [0, 1] : [1, 0]
+  const pair = [measured(), measured()] as [Measured, Measured]
+  const services: Service[] = []
   try {
-    await new Promise(resolve => setTimeout(resolve, IDLE_AFTER_MS))
-    const idleMb = readMemory(service.pid).residentMb
-    const rates = { email: 0, sms: 0 }
-    const mostMb = { email: 0, sms: 0 }
-    for (const channel of CHANNELS) {
-      const load = await openCallbackLoad(session, service, channel, CONNECTIONS[channel])
-      await load.saturate(Math.min(2, session.seconds))
-      usage.read()
-      rates[channel] = (await load.saturate(session.seconds)).perSecond
-      mostMb[channel] = usage.read().peakMb
-      load.close()
+    for (const at of order) {
+      const began = performance.now()
+      services[at] = await session.startService(at === 0 ? {} : { program: other })
+      pair[at as 0].startSeconds = (performance.now() - began) / 1000
+      await new Promise(resolve => setTimeout(resolve, IDLE_AFTER_MS))
+      pair[at as 0].idleMb = readMemory(services[at].pid).residentMb
     }
-    return { startSeconds, idleMb, rates, mostMb }
+    for (const channel of CHANNELS) await playTurns(session, services, pair, channel)
+    return pair
   } finally {
-    usage.stop()
     await session.stopServices()
+  }
+}
+
+const measured = (): Measured => ({
+  startSeconds: 0,
+  idleMb: 0,
+  rates: { email: 0, sms: 0 },
+  mostMb: { email: 0, sms: 0 },
+})
+
+/** Has both of a pair answer as many callbacks as they can, in turns. */
+async function playTurns(
+  session: Session,
+  services: readonly Service[],
+  pair: readonly [Measured, Measured],
+  channel: Channel,
+): Promise<void> {
+  const watched = services.map(({ pid }) => watchUsage(pid))
+  const loads: CallbackLoad[] = []
+  for (const service of services) {
+    const load = await openCallbackLoad(session, service, channel, CONNECTIONS[channel])
+    await load.saturate(2)
+    loads.push(load)
+  }
+  for (let turn = 0; turn < TURNS; turn += 1)
+    for (const at of turn % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+      pair[at].rates[channel] += ((await loads[at]?.saturate(1))?.perSecond ?? 0) / TURNS
+  for (const at of [0, 1] as const) {
+    pair[at].mostMb[channel] = watched[at]?.read().peakMb ?? 0
+    watched[at]?.stop()
+    loads[at]?.close()
   }
 }
