@@ -10,6 +10,8 @@ const CHANNELS: readonly Channel[] = ['email', 'sms']
 const WHICH = ['ours', 'theirs'] as const
 /** In a pair each is under full load so often, a second each time: a machine's speed changes within seconds. */
 const TURNS = 6
+/** For so long what runs is not yet compiled for speed. */
+const WARM_UP_SECONDS = 4
 
 /** How one of a pair did. */
 interface Measured {
@@ -103,7 +105,7 @@ async function playTurns(
   const loads: CallbackLoad[] = []
   for (const service of services) {
     const load = await openCallbackLoad(session, service, channel, CONNECTIONS[channel])
-    await load.saturate(2)
+    await load.saturate(WARM_UP_SECONDS)
     loads.push(load)
   }
   for (let turn = 0; turn < TURNS; turn += 1)

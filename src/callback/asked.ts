@@ -19,6 +19,13 @@ export interface Asked {
   readonly recipients: readonly string[]
 }
 
+/** What was asked for since the last batch; its recipients are in no order, and some stand twice. */
+interface Counting extends Omit<Asked, 'count' | 'held' | 'recipients'> {
+  count: number
+  readonly held: Record<string, number>
+  readonly recipients: string[]
+}
+
 interface AskedOptions {
   readonly accept: Outbox['accept']
   /** Where figures are kept, encrypted: by the quarter of an hour and the replica, in a memo each. */
@@ -45,7 +52,7 @@ const LEASE_MS = 60_000
  * stored or held back by a quota, and no repetition. A process that is killed loses its last batch.
  */
 export function createAskedCount({ accept, memos, payloadKeys, clock, owner }: AskedOptions) {
-  let batch: Asked[] = []
+  let batch = new Map<string, Counting>()
   let messages = 0
   let quarter = 0
   let timer: NodeJS.Timeout | undefined
@@ -77,8 +84,8 @@ export function createAskedCount({ accept, memos, payloadKeys, clock, owner }: A
   function flush(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    const [at, added] = [quarter, batch]
-    batch = []
+    const [at, added] = [quarter, [...batch.values()]]
+    batch = new Map()
     messages = 0
     writing = writing.then(() => write(at, added)).catch(() => {})
     return writing
@@ -86,21 +93,19 @@ export function createAskedCount({ accept, memos, payloadKeys, clock, owner }: A
 
   function note({ message, country, recipientHash }: Acceptance, quota: string | undefined): void {
     const { channel, kind, recipient } = message
-    const recipients = [Buffer.from(recipientHash, 'base64url').toString('hex').slice(0, 8)]
+    const recipientOf = Buffer.from(recipientHash, 'base64url').toString('hex', 0, 4)
     const names =
       channel === 'email'
         ? { kind, domain: domainOf(recipient) }
         : { kind, country, prefix: recipient.slice(0, -4) }
-    for (const [about, name = '-'] of Object.entries(names) as [Asked['about'], string?][])
-      batch.push({
-        channel,
-        about,
-        name,
-        count: 1,
-        missed: 0,
-        held: quota === undefined ? {} : { [quota]: 1 },
-        recipients,
-      })
+    for (const [about, name = '-'] of Object.entries(names) as [Asked['about'], string?][]) {
+      const key = `${channel} ${about} ${name}`
+      const known = batch.get(key) ?? { channel, about, name, count: 0, missed: 0, held: {}, recipients: [] }
+      known.count += 1
+      if (quota !== undefined) known.held[quota] = (known.held[quota] ?? 0) + 1
+      known.recipients.push(recipientOf)
+      batch.set(key, known)
+    }
     messages += 1
     timer ??= setTimeout(flush, BATCH_MS).unref()
   }
