@@ -26,6 +26,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'words/template-engine.ts',
   ],
   delivery: ['events', 'outbox/outbox.ts', 'outbox/rules.ts', 'providers/provider.ts', 'messages/message.ts'],
+  reports: [
+    'events',
+    'delivery/health.ts',
+    'messages/message.ts',
+    'outbox/outbox.ts',
+    'providers/provider.ts',
+  ],
   // Of the delivery its port alone: the handover of a message and its verdict. Of the outbox also the names that are
   // keyed hashes, which a message is stored under; of the providers how their delivery reports are read.
   callback: [
@@ -71,6 +78,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'outbox/rules.ts',
     'providers/http-client.ts',
     'providers/provider.ts',
+    'reports',
     'tls',
     'webhooks/webhooks.ts',
     'words',

@@ -22,7 +22,6 @@ import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
 import { createCarrierReports } from '../delivery/carrier-reports.ts'
 import { createDelivery } from '../delivery/delivery.ts'
-import { createDeliveryTimes, type DeliveryTimes } from '../delivery/delivery-times.ts'
 import type { Delivery } from '../delivery/port.ts'
 import { createVerdictPoller, createVerdicts } from '../delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../events/events.ts'
@@ -35,6 +34,8 @@ import { tellRobots } from '../providers/http-gateway/robots.ts'
 import { longestAttemptMs, openProviders, type ProviderLimits } from '../providers/list.ts'
 import { proxyOf } from '../providers/module.ts'
 import { openAccessTokens } from '../providers/smtp/module.ts'
+import { createDeliveryTimes, type DeliveryTimes } from '../reports/delivery-times.ts'
+import { createReportedFaults } from '../reports/reported-faults.ts'
 import { build } from '../runtime/build.ts'
 import { type Clock, monotonic } from '../runtime/clock.ts'
 import { createTimeSlices } from '../runtime/event-loop.ts'
@@ -151,11 +152,14 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   const reports = createCarrierReports({
     clock,
     random,
-    domainOf: masked => registeredDomainOf(masked) ?? masked.slice(masked.lastIndexOf('@') + 1),
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     countryOf,
     onChange: (provider, country, isSecond, share) =>
       emit({ type: 'carrier-order', provider, country, isSecond, share }),
+  })
+  const reportedFaults = createReportedFaults({
+    clock,
+    domainOf: masked => registeredDomainOf(masked) ?? masked.slice(masked.lastIndexOf('@') + 1),
     onFault: (channel, provider, { is, fault }) =>
       emit({ type: 'partial-fault', channel, provider, is, ...fault }),
   })
@@ -164,6 +168,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     ...metrics.sinks,
     health.handlers,
     reports.handlers,
+    { receipt: reportedFaults.note },
     { breaker: event => webhooks?.noteBreaker(event), receipt: event => void times?.note(event) },
     { 'store-commit': admission.recordCommit },
   ])
@@ -417,7 +422,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     channelStatus: () =>
       delivery.status().map(status => ({
         ...status,
-        partialFaults: [...status.partialFaults, ...reports.faultsOf(status.provider)],
+        partialFaults: [...status.partialFaults, ...reportedFaults.list(status.provider)],
       })),
     deliveryTimes: () => times?.list() ?? [],
     lacksDescriptors: descriptors.areShort,

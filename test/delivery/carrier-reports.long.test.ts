@@ -10,11 +10,9 @@ t.test('what is kept of messages does not grow with those that were reported', t
   const reports = createCarrierReports({
     clock: { now: () => now },
     random: () => 0.5,
-    domainOf: masked => masked,
     judged: new Set(['a']),
     countryOf: () => 'CN',
     onChange: () => {},
-    onFault: () => {},
   })
   let count = 0
   function measureHeap(): number {

@@ -7,7 +7,6 @@ import {
 } from '../../src/delivery/carrier-reports.ts'
 import type { EventOf } from '../../src/events/events.ts'
 import type { NewMessage } from '../../src/messages/message.ts'
-import { inEnglish } from '../language/english.ts'
 import { sample } from '../outbox/samples.ts'
 import { seededRandom } from './simulation.ts'
 
@@ -45,17 +44,14 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const random = seededRandom(7)
   let now = 0
   const changes: { provider: string; isSecond: boolean; at: number; share: number }[] = []
-  const faults: string[] = []
   const reports: CarrierReports = createCarrierReports({
     clock: { now: () => now },
     random,
-    domainOf: masked => masked.slice(masked.lastIndexOf('@') + 1),
     judged: new Set(judged),
     countryOf: number => ({ '+1': 'US', '+7': 'RU' })[number.slice(0, 2)] ?? 'CN',
     onChange(provider, country, isSecond, share) {
       if (country === '') changes.push({ provider, isSecond, at: now, share })
     },
-    onFault: (_channel, _provider, { is, fault }) => faults.push(`${is} ${fault.name}`),
   })
   const carriers = ['a', 'b'].map(name => ({ provider: { name } }) as Carrier)
   const due: {
@@ -99,7 +95,7 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
   const advance = (ms: number): void => {
     now += ms
   }
-  return { run, changes, reports, carriers, faults, advance, firstOf, now: () => now }
+  return { run, changes, reports, carriers, advance, firstOf, now: () => now }
 }
 
 for (const [how, behaviour, tellsId] of [
@@ -326,132 +322,6 @@ t.test('the oldest codes are forgotten', t => {
     reportOn(reports, providerId, 'failed')
     t.equal(reports.order(carriers, codeTo(`n${n}`, now())).demotions.filter(isOfCode).length, n)
   }
-  t.end()
-})
-
-t.test('what reports say is ours to mend is a fault from the first one on, until messages arrive', t => {
-  const { reports, advance, faults } = simulate(2000)
-  const OURS = { verdict: 'ours', scope: 'sender', reason: 'not registered' } as const
-  const report = (
-    masked: string,
-    ours: boolean,
-    kind = 'login-code',
-    more: Partial<EventOf<'receipt'>> = {},
-  ) =>
-    reportOn(reports, 'x', ours ? 'undelivered' : 'delivered', {
-      ...(ours && { errorCode: '30034', fault: OURS }),
-      masked,
-      kind,
-      ...more,
-    })
-  report('+12*******1111', true, 'login-code', { result: 'stale' })
-  report('+12*******1111', true, 'login-code', { status: 'complained' })
-  t.same(reports.faultsOf('a'), [], 'neither a stale one nor a complaint says anything')
-  for (const fault of [
-    { verdict: 'recipient', scope: 'recipient', reason: null },
-    { verdict: 'limit', scope: 'recipient', reason: null },
-    { verdict: 'later', scope: 'transport', reason: null },
-  ] as const)
-    report('+12*******1111', true, 'login-code', { fault })
-  t.same(reports.faultsOf('a'), [], 'nor what is not ours')
-
-  report('+12*******1111', true)
-  t.match(inEnglish(reports.faultsOf('a')), [
-    { scope: 'sender', name: '30034', recipients: 1, reply: 'not registered' },
-  ])
-  t.same(reports.faultsOf('b'), [])
-  report('+12*******1111', true)
-  t.match(reports.faultsOf('a'), [{ recipients: 1 }], 'the same one again')
-  report('+13*******2222', true)
-  t.match(reports.faultsOf('a'), [{ recipients: 2 }])
-  for (let n = 0; n < 20; n += 1) report(`+86*******${1000 + n}`, false)
-  t.equal(reports.faultsOf('a').length, 1, 'another country’s arrive: the sender is another one there')
-  for (const ours of [false, false, true, false, false, false]) report('+12*******1111', ours)
-  t.equal(reports.faultsOf('a').length, 1, 'fewer in a row than did not')
-  report('+12*******1111', false, 'login-code', { status: 'read' })
-  t.same(reports.faultsOf('a'), [])
-  t.same(faults, ['begun 30034', 'over 30034'])
-  for (const [refused, arrive] of [
-    [1, 3],
-    [20, 10],
-  ] as const) {
-    for (let n = 0; n < refused; n += 1) report('+12*******1111', true)
-    for (let n = 1; n < arrive; n += 1) report('+14*******3333', false)
-    t.equal(reports.faultsOf('a').length, 1, `${refused} did not arrive`)
-    report('+14*******3333', false)
-    t.same(reports.faultsOf('a'), [], `${arrive} of the same country arrived`)
-  }
-
-  const TEMPLATE = { verdict: 'ours', scope: 'template', reason: null } as const
-  report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
-  report('+86*******1000', true, 'login-code', { errorCode: 'M', fault: { ...TEMPLATE, scope: 'message' } })
-  for (let n = 0; n < 3; n += 1) report('+86*******1000', false)
-  t.match(reports.faultsOf('a'), [{ name: 'T', kind: 'forgotten-password' }], 'another kind’s arrive')
-  advance(23 * HOUR)
-  report('+86*******1000', true, 'forgotten-password', { errorCode: 'T', fault: TEMPLATE })
-  advance(23 * HOUR)
-  t.equal(reports.faultsOf('a').length, 1, 'it was said again')
-  advance(2 * HOUR)
-  t.same(reports.faultsOf('a'), [], 'nobody has said it for a day')
-  for (let n = 0; n < 200; n += 1) report('+86*******1000', true, 'login-code', { errorCode: `E${n}` })
-  t.equal(reports.faultsOf('a').length, 100, 'and so many at most')
-  for (let n = 0; n < 200; n += 1) report(`+86*******${n}`, true, 'login-code', { errorCode: 'E0' })
-  t.match(reports.faultsOf('a')[0], { name: 'E0', recipients: 100 })
-  t.end()
-})
-
-t.test('a fault of ours by mails that came back takes five recipients of two domains within a day', t => {
-  const OURS = { verdict: 'ours', scope: 'message', reason: 'refused by policy' } as const
-  const begin = () => {
-    const rig = simulate(2000)
-    const comeBack = (recipient: string, domain = 'example.com', errorCode = '5.7.1') =>
-      reportOn(rig.reports, '', 'undelivered', {
-        channel: 'email',
-        provider: 'smtp',
-        errorCode,
-        fault: OURS,
-        masked: `a***@${domain}`,
-        recipient,
-      })
-    const known = () => rig.reports.faultsOf('smtp').map(({ name, recipients }) => [name, recipients])
-    return { ...rig, comeBack, known }
-  }
-
-  const one = begin()
-  for (let n = 0; n < 200; n += 1) one.comeBack('ann', 'example.com', `5.7.${n}`)
-  for (const recipient of ['ann', 'bob', 'cid', 'dan']) one.comeBack(recipient, `${recipient}.example`)
-  t.same(one.known(), [], 'four, whatever they say')
-  one.comeBack('eve', 'example.com', '5.7.26')
-  t.same(one.known(), [['5.7.x', 5]], 'all codes of a class are one fault')
-  t.same(one.faults, ['begun 5.7.x'])
-  one.advance(25 * HOUR)
-  one.comeBack('ann')
-  t.same(one.known(), [], 'one alone does not keep it up')
-  t.same(one.faults, ['begun 5.7.x', 'over 5.7.x'])
-
-  const sameDomain = begin()
-  for (let n = 0; n < 20; n += 1) sameDomain.comeBack(`r${n}`)
-  t.same(sameDomain.known(), [], 'one domain')
-  sameDomain.comeBack('eve', 'example.net')
-  t.same(sameDomain.known(), [['5.7.x', 21]])
-
-  const slow = begin()
-  for (let n = 0; n < 20; n += 1) {
-    slow.comeBack(`r${n}`, `${n}.example`)
-    slow.advance(7 * HOUR)
-  }
-  t.same(slow.known(), [], 'four a day')
-  t.end()
-})
-
-t.test('what comes from one provider hides no fault of another', t => {
-  const { reports } = simulate(2000)
-  const fault = { verdict: 'ours', scope: 'sender', reason: null } as const
-  for (let n = 0; n < 200; n += 1) reportOn(reports, 'x', 'undelivered', { errorCode: `E${n}`, fault })
-  reportOn(reports, 'x', 'undelivered', { provider: 'aliyun', errorCode: 'SIGN', fault })
-  t.match(reports.faultsOf('aliyun'), [{ name: 'SIGN' }])
-  for (let n = 0; n < 10; n += 1) reportOn(reports, 'x', 'delivered')
-  t.equal(reports.faultsOf('aliyun').length, 1, 'nor do messages that arrive by it end one')
   t.end()
 })
 

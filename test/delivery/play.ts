@@ -196,8 +196,6 @@ export async function play(load: Load): Promise<Result> {
           judged: new Set(channel === 'sms' ? providers.map(({ name }) => name) : []),
           countryOf: () => 'CN',
           onChange: () => {},
-          onFault: () => {},
-          domainOf: () => '',
         }),
       },
     ],

@@ -44,7 +44,7 @@ const SHARED: readonly (readonly string[])[] = [
     'test/service/two-carriers.test.ts',
   ],
   ['test/providers/smtp'],
-  ['test/delivery'],
+  ['test/delivery', 'test/reports'],
   ['test/admin', 'test/devices', 'test/devices/service.test.ts'],
   [
     'test/providers',
