@@ -1,12 +1,13 @@
 import t, { type Test } from 'tap'
+import { createVerdictPoller } from '../../src/callback/verdict-poller.ts'
 import type { Verdict } from '../../src/delivery/port.ts'
-import { createVerdictPoller, createVerdicts } from '../../src/delivery/verdicts.ts'
+import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { MessageView, State } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { openRig, until } from '../delivery/rig.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
-import { openRig, until } from './rig.ts'
 
 t.test('the end of a message that another replica sends is heard here', async t => {
   const rig = await openRig(t)
