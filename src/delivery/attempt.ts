@@ -64,10 +64,9 @@ export interface AttemptResult {
 /** What serves one channel. */
 export interface ChannelSpec {
   readonly channel: Channel
-  /** All carriers of the channel, at least one. */
+  /** All carriers of the channel; none: it is switched off. */
   readonly carriers: readonly Carrier[]
   readonly route: Route
-  readonly render: (message: NewMessage) => Outgoing
   /** Says who is asked second for their delivery reports; absent: nobody is. */
   readonly reports?: CarrierReports
 }
@@ -77,6 +76,7 @@ export interface AttemptsOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly emit: Emit
+  readonly render: (message: NewMessage) => Outgoing
   /**
    * The longest that a call to a provider may take, ms. Providers have limits of their own, which are shorter: this one is for
    * a provider that has lost one of its calls, which must not outlive its lease unnoticed.
@@ -99,11 +99,11 @@ const FAULT = 'an unexpected fault in the provider'
  *   message's, though the attempt may go on.
  */
 export function createAttempts(
-  { channel, carriers, route, render, reports }: ChannelSpec,
+  { channel, carriers, route, reports }: ChannelSpec,
   options: AttemptsOptions,
   onFreed: (change: HealthChange) => void,
 ) {
-  const { clock, random, emit, attemptWithinMs } = options
+  const { clock, random, emit, render, attemptWithinMs } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
 
   const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({

@@ -534,7 +534,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 }
 
-/** Takes all carriers of a channel as one: whether anything may begin at all. */
+/** Takes all carriers of a channel as one: whether anything may begin at all, and nothing without any. */
 function combineStandings(each: readonly Standing[]): Standing {
   // Most channels have one, and this is asked several times for each message.
   if (each.length === 1) return each[0] as Standing

@@ -9,69 +9,57 @@ export interface DeliveryOptions extends Omit<ChannelOptions, 'settler' | 'run' 
   readonly channels: readonly ChannelSpec[]
 }
 
-/** How often what waits in memory, and who rests, is looked at, ms; and what is over in a channel that is switched off. */
+/** How often what waits in memory, and who rests, is looked at, ms; and the store, for a channel that is switched off. */
 const TIDY_MS = 1000
-const END_OVER_MS = 60_000
+const OFF_POLL_MS = 5000
 
 /** Makes the delivery: each channel on its own (channel.ts), and what they share: the store's settlements, start and end. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { outbox, clock, verdicts, emit } = options
   const run = { isStopping: false }
-  const timers: NodeJS.Timeout[] = []
   const work = createWork()
-  const channels = new Map<Channel, DeliveryChannel>()
   const settler = createSettler({
     outbox,
     clock,
     verdicts,
     emit,
     onCaughtUp() {
-      for (const channel of channels.values()) channel.fill()
+      for (const channel of all) channel.fill()
     },
   })
   const shared = { ...options, settler, run, work }
-  for (const spec of options.channels) channels.set(spec.channel, createChannel(spec, shared))
-  const disabled = (['email', 'sms'] as const).filter(channel => !channels.has(channel))
 
-  function channelOf(name: Channel): DeliveryChannel {
-    const channel = channels.get(name)
-    if (channel === undefined) throw new Error(`no provider for ${name}`)
-    return channel
+  function open(channel: Channel): DeliveryChannel {
+    const spec = options.channels.find(each => each.channel === channel)
+    if (spec !== undefined) return createChannel(spec, shared)
+    // It is switched off: no carrier sends what waits there since before, but the store ends it with its life.
+    const off = { ...shared, pollMs: OFF_POLL_MS, idlePollMs: OFF_POLL_MS }
+    return createChannel({ channel, carriers: [], route: () => [] }, off)
   }
 
-  /** Does something now and then, while the store takes the ends of messages. */
-  function repeat(everyMs: number, task: () => void): void {
-    timers.push(setInterval(() => settler.isBehind || task(), everyMs).unref())
-  }
-
-  /** Lets the store end what is over in a channel that is switched off: what waits there since before is not sent, but ends with its life. */
-  async function endOver(): Promise<void> {
-    work.begin()
-    for (const channel of disabled)
-      while (!run.isStopping && !settler.isBehind)
-        if (!(await settler.endOver(channel, options.leaseMs))) break
-    work.end()
-  }
+  const channels = { email: open('email'), sms: open('sms') }
+  const all = Object.values(channels)
+  let tidying: NodeJS.Timeout | undefined
 
   return {
-    reservePlace: (name, purpose, destination) => channels.get(name)?.reservePlace(purpose, destination),
-    releasePlace: name => channelOf(name).releasePlace(),
-    submit: handover => channelOf(handover.message.channel).submit(handover),
-    wake: name => channelOf(name).wake(),
-    tryNow: name => channelOf(name).tryNow(),
-    status: () => [...channels.values()].flatMap(channel => channel.status()),
+    reservePlace: (name, purpose, destination) => channels[name].reservePlace(purpose, destination),
+    releasePlace: name => channels[name].releasePlace(),
+    submit: handover => channels[handover.message.channel].submit(handover),
+    wake: name => channels[name].wake(),
+    tryNow: name => channels[name].tryNow(),
+    status: () => all.flatMap(channel => channel.status()),
     start() {
-      repeat(TIDY_MS, () => channels.forEach(channel => channel.tidy()))
-      repeat(END_OVER_MS, () => void endOver())
-      for (const channel of channels.values()) channel.fill()
-      void endOver()
+      tidying = setInterval(() => {
+        if (!settler.isBehind) for (const channel of all) channel.tidy()
+      }, TIDY_MS).unref()
+      for (const channel of all) channel.fill()
     },
     async stop(graceMs, abortMs) {
       run.isStopping = true
-      for (const timer of timers) clearInterval(timer)
-      for (const channel of channels.values()) channel.stop()
+      clearInterval(tidying)
+      for (const channel of all) channel.stop()
       await work.endsWithin(graceMs)
-      for (const channel of channels.values()) channel.abort()
+      for (const channel of all) channel.abort()
       await work.endsWithin(abortMs)
       settler.abandon()
       // Callbacks that came meanwhile are stored: they are answered before their connections are closed.

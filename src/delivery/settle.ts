@@ -1,5 +1,4 @@
 import type { Emit } from '../events/events.ts'
-import type { Channel } from '../messages/message.ts'
 import {
   type Outbox,
   type Settled,
@@ -36,8 +35,6 @@ export interface Settler {
   settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
   /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
   reportEnded(ended: readonly SettledByStore[]): void
-  /** Lets the store end what is over in a channel; it ends some of it at a time. */
-  endOver(channel: Channel, leaseMs: number): Promise<boolean>
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
   abandon(): void
 }
@@ -106,17 +103,6 @@ export function createSettler(options: SettlerOptions): Settler {
       return settled
     },
     reportEnded,
-    async endOver(channel, leaseMs) {
-      try {
-        const { settled } = await outbox.claim(channel, 0, leaseMs)
-        reportEnded(settled)
-        return settled.length > 0
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error
-        emit({ type: 'store-failed', doing: 'claim', error })
-        return false
-      }
-    },
     abandon() {
       abandoned = true
     },

@@ -11,7 +11,6 @@ export interface ChannelsOptions {
   readonly providers: readonly Provider[]
   /** It is undefined when there is one SMS carrier at most. */
   readonly routes: SmsRoutes | undefined
-  readonly render: Renderer['render']
   readonly clock: Clock
   readonly random: () => number
   readonly reports: CarrierReports
@@ -19,20 +18,19 @@ export interface ChannelsOptions {
 
 /** Makes the channels that have providers: each provider as a carrier of its own, and the routes that lead messages to them. */
 export function createChannels(options: ChannelsOptions): readonly ChannelSpec[] {
-  const { providers, routes, render, reports } = options
+  const { providers, routes, reports } = options
   return (['email', 'sms'] as const).map(createChannel).filter(({ carriers }) => carriers.length > 0)
 
   function createChannel(channel: Channel): ChannelSpec {
     const carriers = providers
       .filter(provider => provider.channel === channel)
       .map(provider => createCarrier(provider, options))
-    if (channel === 'email' || routes === undefined)
-      return { channel, carriers, route: () => carriers, render }
+    if (channel === 'email' || routes === undefined) return { channel, carriers, route: () => carriers }
     const route: Route = ({ recipient }) =>
       (routeOf(routes, countryOf(recipient)) ?? []).flatMap(name =>
         carriers.filter(({ provider }) => provider.name === name),
       )
-    return { channel, carriers, route, render, reports }
+    return { channel, carriers, route, reports }
   }
 }
 

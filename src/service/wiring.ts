@@ -229,7 +229,6 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     random,
     providers,
     routes: config.SMS_ROUTES,
-    render: renderer.render,
     reports,
   })
   const verdicts = createVerdicts()
@@ -241,6 +240,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     repeatPausesMs: options.repeatPausesMs,
     outbox,
     channels,
+    render: renderer.render,
     verdicts,
     emit,
     leaseMs: attemptWithinMs + LEASE_SPARE_MS,

@@ -89,10 +89,6 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       channel,
       carriers: all,
       route: () => all,
-      render(message) {
-        if (cannotRender) throw new TypeError('no such template')
-        return rendered(message)
-      },
       reports: {
         order: (inOrder: readonly Carrier[]) => ({
           carriers: demotions.length > 0 ? inOrder.toReversed() : inOrder,
@@ -103,6 +99,10 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       } as never,
     },
     {
+      render(message) {
+        if (cannotRender) throw new TypeError('no such template')
+        return rendered(message)
+      },
       outbox: {
         beginAttempt(_id: string, { token }: Lease, by?: string) {
           log.push(`${token} by ${by}`)

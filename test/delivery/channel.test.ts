@@ -83,8 +83,9 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
       },
     ]),
     channels: (['email', 'sms'] as const).map(channel => {
-      return { channel, carriers, route: () => carriers, render: rendered }
+      return { channel, carriers, route: () => carriers }
     }),
+    render: rendered,
     leaseMs: 120_000,
     attemptWithinMs: 60_000,
     pollMs: 500,

@@ -189,7 +189,6 @@ export async function play(load: Load): Promise<Result> {
         carriers,
         route: ({ recipient }) =>
           apart ? carriers.filter((_, at) => at === Number(recipient.slice(-1)) % 2) : carriers,
-        render,
         reports: createCarrierReports({
           clock,
           random,
@@ -199,6 +198,7 @@ export async function play(load: Load): Promise<Result> {
         }),
       },
     ],
+    render,
     leaseMs: limitMs + 90 * SECOND,
     attemptWithinMs: limitMs + SECOND,
     pollMs: 5 * SECOND,

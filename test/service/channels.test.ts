@@ -1,6 +1,6 @@
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
-import type { NewMessage, Outgoing, OutgoingSms } from '../../src/messages/message.ts'
+import type { OutgoingSms } from '../../src/messages/message.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { createChannels, renderForRoute } from '../../src/service/channels.ts'
 import { enough, load } from '../config/settings.ts'
@@ -24,23 +24,20 @@ const provider = (channel: 'email' | 'sms', name: string, more: Partial<Provider
 })
 
 function channelsOf(providers: readonly Provider[], routes: typeof ROUTES) {
-  const render = (message: NewMessage) => message as unknown as Outgoing
   const reports = {}
   const channels = createChannels({
     providers,
     routes,
-    render,
     reports,
     clock: { now: () => 0 },
     random: () => 0,
   } as unknown as Parameters<typeof createChannels>[0])
   return {
     channels,
-    seen: channels.map(({ channel, carriers, reports: judge, render: by }) => ({
+    seen: channels.map(({ channel, carriers, reports: judge }) => ({
       channel,
       carriers: carriers.map(({ provider: { name } }) => name),
       isJudged: judge === reports,
-      isRendered: by === render,
     })),
     to: (recipient: string) =>
       channels
@@ -54,14 +51,14 @@ t.test('each channel has its carriers, and an SMS those of its country’s route
   const providers = [provider('sms', 'twilio'), provider('email', 'smtp'), provider('sms', 'aliyun')]
   const all = channelsOf(providers, ROUTES)
   t.same(all.seen, [
-    { channel: 'email', carriers: ['smtp'], isJudged: false, isRendered: true },
-    { channel: 'sms', carriers: ['twilio', 'aliyun'], isJudged: true, isRendered: true },
+    { channel: 'email', carriers: ['smtp'], isJudged: false },
+    { channel: 'sms', carriers: ['twilio', 'aliyun'], isJudged: true },
   ])
   t.same(all.to('+8613800138000'), ['aliyun', 'twilio'])
   t.same(all.to('+4915123456789'), ['twilio'])
   t.same(all.to('+447400123456'), [], 'no route leads there')
   const alone = channelsOf([provider('sms', 'twilio')], undefined)
-  t.same(alone.seen, [{ channel: 'sms', carriers: ['twilio'], isJudged: false, isRendered: true }])
+  t.same(alone.seen, [{ channel: 'sms', carriers: ['twilio'], isJudged: false }])
   t.same(alone.to('+447400123456'), ['twilio'])
 })
 
