@@ -14,7 +14,6 @@ import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import {
   type Carrier,
-  type CarrierAttempt,
   describeRenderFault,
   findMisfit,
   LEFT_ALONE,
@@ -152,18 +151,22 @@ export function createAttempts(
     return { settlement: { ...settlement, records }, ran: true }
   }
 
-  /** Sends a message by a carrier. A mail whose server hangs is given up for one that may be asked now. */
+  /**
+   * Sends a message by a carrier. A mail whose server hangs is given up for one that may be asked now.
+   * @param whenOverdue has a function called when the attempt has waited for longer than it may.
+   */
   async function send(
     { provider }: Carrier,
-    attempt: CarrierAttempt,
+    whenOverdue: (tell: () => void) => void,
     { purpose, expiresAt }: NewMessage,
     outgoing: Outgoing,
     others: readonly Carrier[],
   ): Promise<{ readonly said: Outcome; readonly overdueAt: number | undefined }> {
+    let isHandedOver = false
     let overdueAt: number | undefined
     const said = await calls.run<Outcome>(
       (signal, endWithin) => {
-        attempt.whenOverdue(isHandedOver => {
+        whenOverdue(() => {
           const now = clock.now()
           // What may have been sent has as long as its server takes; of a code a copy is worth more.
           if (channel !== 'email' || (isHandedOver && purpose !== 'code')) return
@@ -171,7 +174,9 @@ export function createAttempts(
           overdueAt = now
           endWithin(isHandedOver ? Math.min(GIVE_UP_MS, (expiresAt - now) / 2) : 0)
         })
-        return provider.send(outgoing, signal, attempt.noteHandedOver)
+        return provider.send(outgoing, signal, () => {
+          isHandedOver = true
+        })
       },
       OVERDUE,
       { is: 'ambiguous', code: 'FAULT', reply: FAULT },
@@ -247,14 +252,16 @@ export function createAttempts(
         }
         const notNow = { ...LEFT_ALONE, until: now, provider: provider.name }
         // Who was sent on by another carrier needs no place, but a connection.
-        if (asked !== undefined && carrier.isFull(now)) {
+        if (asked !== undefined && carrier.places.isFull(now)) {
           obstacles.push(notNow)
           continue
         }
 
+        let tellOverdue: (() => void) | undefined
         const attempt = carrier.begin(now, message, outgoing, change => {
           emitHealthChange(emit, provider, change, OVERDUE.reply)
           onFreed(change)
+          tellOverdue?.()
         })
         // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
         if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
@@ -280,7 +287,8 @@ export function createAttempts(
         const sendingAt = clock.now()
         if (said === null) {
           const others = inOrder.filter(each => each !== carrier)
-          const sent = await send(carrier, attempt, message, outgoing, others)
+          const whenOverdue = (tell: () => void) => void (tellOverdue = tell)
+          const sent = await send(carrier, whenOverdue, message, outgoing, others)
           said = sent.said
           overdueAt = sent.overdueAt
         }

@@ -1,12 +1,6 @@
 import { say, type Words } from '../language/sentence.ts'
 import type { NewMessage, Outgoing } from '../messages/message.ts'
-import {
-  isOperatorFault,
-  isUnanswered,
-  type Outcome,
-  type Provider,
-  type ScopeNames,
-} from '../providers/provider.ts'
+import { isOperatorFault, type Outcome, type Provider, type ScopeNames } from '../providers/provider.ts'
 import type { Clock } from '../runtime/clock.ts'
 import {
   type CircuitState,
@@ -16,15 +10,8 @@ import {
   type HealthOptions,
   NO_CARRIER_FITS,
   OVERDUE,
-  saysNothing,
 } from './health.ts'
-import {
-  type AttemptEnd,
-  createLimiter,
-  type LimiterStanding,
-  MOST_UNCOUNTED,
-  type Place,
-} from './limiter.ts'
+import { createLimiter, type HeldPlaces, isAnswer, type LimiterStanding } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
 export interface CarrierOptions {
@@ -57,10 +44,6 @@ export interface CarrierEnd extends HealthChange {
   readonly tookMs: number
 }
 
-/** An attempt that has lasted so long, ms, gives its place to another destination that has none. */
-const LONG_MS = 1000
-/** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
-const quarterOf = (limit: number): number => Math.max(1, limit / 4)
 /** How much later than the trial a refused message comes back at the earliest, ms: those that only waited try before it. */
 const BEHIND_MS = 1500
 
@@ -81,25 +64,13 @@ export const LEFT_ALONE = {
 /** A provider with all that decides whether and when it is asked. */
 export interface Carrier {
   readonly provider: Provider
+  /** The places of the attempts that are under way. */
+  readonly places: HeldPlaces
   /**
    * Says why the carrier is not to be asked now; null: it may be.
    * @param outgoing the message, when it matters whether it fits: a carrier that may have a copy is asked whatever fits.
    */
   mayAsk(outgoing: Outgoing | undefined, now: number): Obstacle | null
-  /**
-   * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
-   * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: not at all; ms since the epoch.
-   * @param destination any unless given @param taken so many places are in use beside those that are.
-   */
-  placeAt(now: number, destination?: string, taken?: number): number
-  /** Lists the destinations that hold a quarter of the places or more. */
-  largeDestinations(now: number): readonly string[]
-  /** Says how many attempts are under way for a destination. */
-  underWay(destination: string): number
-  /** Lists the destinations that have some. */
-  destinations(): readonly string[]
-  /** Says whether not even what was refused elsewhere may go on here. */
-  isFull(now: number): boolean
   /**
    * Takes a place for an attempt of a message, of another destination if there is no other one. The provider is asked from its `start` on.
    * @param onOverdue called when it has waited for longer than it may: its place may be free though it goes on.
@@ -133,20 +104,9 @@ export interface Carrier {
 export interface CarrierAttempt {
   /** The provider is asked now: its patience and its time begin. What the store takes before is no fault of it. */
   start(): void
-  /** See Provider.send. */
-  noteHandedOver(): void
-  /** Has a function called when it has waited for longer than it may. @param tell is told whether all of the message is with the provider */
-  whenOverdue(tell: (isHandedOver: boolean) => void): void
   /** The attempt never began. */
   forget(): void
   end(said: Outcome): CarrierEnd
-}
-
-/** An attempt that is under way. */
-interface Running extends Place {
-  readonly destination: string
-  /** Nobody waits for it any more: its destination may have another place. */
-  isOverdue: boolean
 }
 
 /** Makes a provider with its health, its limit, and what it said to whom. */
@@ -157,10 +117,6 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
   const patience = createPatience()
   /** How many attempts have begun. */
   let begun = 0
-  /** Those that are under way, in the order in which they began. */
-  const running: Running[] = []
-  /** How many attempts of each destination are under way, and how many of them are not overdue. */
-  const held = new Map<string, { all: number; waitedFor: number }>()
   let isProbing = false
   /** The way to it was closed when that was looked for last. */
   let wasDown = false
@@ -178,32 +134,10 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
     }
   }
 
-  function hold(destination: string, all: number, waitedFor: number): void {
-    const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
-    count.all += all
-    count.waitedFor += waitedFor
-    if (count.all > 0) held.set(destination, count)
-    else held.delete(destination)
-  }
-
-  const holdsLittle = (destination: string | undefined, limit: number): boolean =>
-    destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterOf(limit)
-
-  function hasPlace(limit: number, destination: string | undefined, taken = 0): boolean {
-    const kept = holdsLittle(destination, limit) ? 0 : quarterOf(limit)
-    return limiter.inFlight + taken + kept < limit
-  }
-
-  /** The attempt that has lasted longest, counts, and is of another destination. */
-  const findOldest = (destination?: string): Running | undefined =>
-    limiter.uncounted >= MOST_UNCOUNTED
-      ? undefined
-      : running.find(each => each.counts && each.destination !== destination)
-
   /** Takes the outcome of an attempt. Whatever is not charged to the carrier shows that it answers. The limiter has been told already. */
   function charge(outcome: Outcome, attempt: HealthAttempt, now: number): Omit<CarrierEnd, 'tookMs'> {
     // A provider that refuses one more, and takes those that are under way, is not down.
-    if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.inFlight > 0) {
+    if (outcome.is === 'retry' && outcome.overload !== undefined && limiter.counted() > 0) {
       health.forgetTrial(attempt)
       return { outcome, circuit: null, faults: [] }
     }
@@ -216,6 +150,7 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
 
   return {
     provider,
+    places: limiter,
     mayAsk(outgoing, now) {
       const misfit = outgoing === undefined ? null : findMisfit(provider, outgoing)
       if (misfit !== null) return { until: null, ...misfit }
@@ -228,60 +163,28 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       const until = health.restsUntil(now) ?? limiter.standing(now).pausedUntil
       return until <= now ? null : { until, ...LEFT_ALONE, isOfDestination: true }
     },
-    placeAt(now, destination, taken) {
-      const { limit } = limiter.standing(now)
-      if (hasPlace(limit, destination, taken)) return now
-      limiter.isWanted = true
-      if (limit === 0 || !holdsLittle(destination, limit)) return Infinity
-      return (findOldest(destination)?.beganAt ?? Infinity) + LONG_MS
-    },
-    largeDestinations(now) {
-      const quarter = quarterOf(limiter.standing(now).limit)
-      return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
-    },
-    underWay: destination => held.get(destination)?.all ?? 0,
-    destinations: () => [...held.keys()],
-    isFull: limiter.isFull,
     begin(takenAt, { kind, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
       const attempt = { kind, names: namesOf(outgoing), place, startedAt: takenAt, nth: (begun += 1) }
       health.begin(attempt, takenAt)
-      if (!hasPlace(limiter.standing(takenAt).limit, destination)) {
-        const oldest = findOldest(destination)
-        if (oldest !== undefined && oldest.beganAt + LONG_MS <= takenAt) limiter.stopCounting(oldest)
-      }
-      const mine: Running = Object.assign(limiter.takePlace(takenAt), { destination, isOverdue: false })
-      running.push(mine)
-      hold(destination, 1, 1)
-      let looks = 0
-      let isHandedOver = false
-      let tellOverdue: ((isHandedOver: boolean) => void) | undefined
+      const held = limiter.take(takenAt, destination)
       let timer: NodeJS.Timeout | undefined
 
-      /** It has waited for longer than it may: it counts as failed, and as long as there are some to spare its place is another's. */
-      function noteOverdue(): void {
+      /** It has waited for longer than it may: it counts as failed. */
+      function noteOverdue(isSecondLook = false): void {
         const now = clock.now()
-        looks += 1
         // This process was late itself: an answer may be there.
-        if (looks === 1 && now - attempt.startedAt > patience.ms() + LATE_MS) {
-          timer = setTimeout(noteOverdue, SECOND_LOOK_MS).unref()
+        if (!isSecondLook && now - attempt.startedAt > patience.ms() + LATE_MS) {
+          timer = setTimeout(noteOverdue, SECOND_LOOK_MS, true).unref()
           return
         }
-        // With the hundred used up it keeps its place.
-        if (limiter.stopCounting(mine)) {
-          mine.isOverdue = true
-          hold(destination, 0, -1)
-        }
+        limiter.stopWaiting(held)
         onOverdue?.(health.record(OVERDUE, attempt, now))
-        tellOverdue?.(isHandedOver)
       }
 
-      function releasePlace(end: AttemptEnd, now: number): void {
+      function release(said: Outcome | undefined, now: number): void {
         clearTimeout(timer)
-        running.splice(running.indexOf(mine), 1)
-        hold(destination, -1, mine.isOverdue ? 0 : -1)
-        limiter.releasePlace(mine, end, now)
-        if (end.is === 'answered') patience.noteAnswer(now - attempt.startedAt)
+        limiter.release(held, said, now)
       }
 
       return {
@@ -289,20 +192,16 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
           attempt.startedAt = clock.now()
           timer = setTimeout(noteOverdue, patience.ms()).unref()
         },
-        noteHandedOver() {
-          isHandedOver = true
-        },
-        whenOverdue(tell) {
-          tellOverdue = tell
-        },
         forget() {
-          releasePlace({ is: 'void' }, clock.now())
+          release(undefined, clock.now())
           health.forgetTrial(attempt)
         },
         end(said) {
           const now = clock.now()
-          releasePlace(limiterEndOf(said), now)
-          return { ...charge(said, attempt, now), tookMs: now - attempt.startedAt }
+          const tookMs = now - attempt.startedAt
+          release(said, now)
+          if (isAnswer(said)) patience.noteAnswer(tookMs)
+          return { ...charge(said, attempt, now), tookMs }
         },
       }
     },
@@ -336,8 +235,8 @@ export function createCarrier(provider: Provider, options: CarrierOptions): Carr
       return {
         channel: provider.channel,
         provider: provider.name,
-        inFlight: running.length,
-        awaitingReply: limiter.uncounted,
+        inFlight: limiter.counted() + limiter.uncounted(),
+        awaitingReply: limiter.uncounted(),
         limit: limiter.standing(now).limit,
         limitReason: reason,
         limitWhy: why,
@@ -409,16 +308,4 @@ export function findMisfit(
 export function describeRenderFault(error: unknown): { readonly code: string; readonly reply: Words } {
   const name = error instanceof Error ? error.name : 'unknown fault'
   return { code: 'RENDER', reply: say('cannot be rendered: {name}; look at the templates', { name }) }
-}
-
-/** Says what an outcome tells the limiter about the number of attempts at once. */
-export function limiterEndOf(outcome: Outcome): AttemptEnd {
-  if (outcome.is === 'limit') return { is: outcome.scope === 'recipient' ? 'answered' : 'void' }
-  if (outcome.is !== 'retry') return { is: outcome.is === 'ambiguous' ? 'void' : 'answered' }
-  const { whose, overload, accepted, retryAfterMs } = outcome
-  if (overload === 'connections') return { is: 'refused-connection', accepted }
-  if (overload === 'requests') return { is: 'throttled', retryAfterMs }
-  // A wrong password is no sign of how many it takes, nor is what a look-up does not find yet.
-  const isVoid = whose === 'ours' || saysNothing(outcome) || isUnanswered(outcome)
-  return { is: isVoid ? 'void' : 'answered' }
 }

@@ -135,7 +135,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
    * nothing that waits for places that its own destination holds.
    */
   function countWaiting(now: number, codesOnly: boolean, most: number): number {
-    const large = carriers.flatMap(each => each.largeDestinations(now))
+    const large = carriers.flatMap(each => each.places.largeDestinations(now))
     let count = 0
     for (const destination of queue.waiting.keys())
       if (!large.includes(destination)) count += Math.min(countOf(destination, codesOnly), most)
@@ -242,7 +242,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
     if (queue.length === 0) return undefined
     if (circuit !== 'closed')
       return queue.takeNext(now, 'codes-last', ({ attempts: tried }) => (tried > 1 ? 1 : 0))
-    const roomAt = Math.min(...carriers.map(each => each.placeAt(now)))
+    const roomAt = Math.min(...carriers.map(each => each.places.placeAt(now)))
     if (roomAt > now) {
       noteNext(roomAt)
       return undefined
@@ -256,8 +256,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       const name = `${first.provider.name} ${destination}`
       const known = ranks.get(name)
       if (known !== undefined) return known
-      const at = first.placeAt(now, destination)
-      const rank = at > now ? Infinity : first.underWay(destination)
+      const at = first.places.placeAt(now, destination)
+      const rank = at > now ? Infinity : first.places.underWay(destination)
       if (at > now) noteNext(at)
       ranks.set(name, rank)
       return rank
@@ -456,10 +456,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   /** @param isFirst what waits and rests is told with the first carrier. */
   function describeDestinations(carrier: Carrier, isFirst: boolean): readonly DestinationStatus[] {
     const others = isFirst ? [...queue.waiting.keys(), ...resting.keys()] : []
-    return [...new Set([...carrier.destinations(), ...others])].map(destination => ({
+    return [...new Set([...carrier.places.destinations(), ...others])].map(destination => ({
       destination,
       place: places.get(destination) ?? null,
-      inFlight: carrier.underWay(destination),
+      inFlight: carrier.places.underWay(destination),
       waiting: isFirst ? countOf(destination) : 0,
       rest: isFirst && rests(destination, clock.now()) ? (resting.get(destination) ?? null) : null,
     }))
@@ -478,7 +478,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       if (purpose !== 'code' && isBehind()) return undefined
       if (!hasRoom(purpose, destination, now)) return undefined
       const begins =
-        queue.length === 0 && (carriers[0]?.placeAt(now, destination, reserved) ?? Infinity) <= now
+        queue.length === 0 && (carriers[0]?.places.placeAt(now, destination, reserved) ?? Infinity) <= now
       const lease = { token: options.leaseToken(), until: now + leaseMs, begins }
       if (outbox.sharedLeases?.isHeld(lease) === false) return undefined
       reserved += 1

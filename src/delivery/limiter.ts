@@ -1,31 +1,46 @@
 import { say, type Words } from '../language/sentence.ts'
+import { isUnanswered, type Outcome } from '../providers/provider.ts'
+import { saysNothing } from './health.ts'
 
-/** How an attempt ended, as far as that tells how many may be under way. */
-export type AttemptEnd =
-  /** The provider dealt with the message: took it, refused it, or asked to come again with it. */
-  | { readonly is: 'answered' }
-  /**
-   * It takes no more connections than it has.
-   * @param accepted how many connections the provider had when it refused one more, if that is known.
-   */
-  | { readonly is: 'refused-connection'; readonly accepted?: number }
-  /** It takes no more requests, and may have said for how long. */
-  | { readonly is: 'throttled'; readonly retryAfterMs?: number }
-  /** Says nothing about their number: it failed, or was stopped by us. */
-  | { readonly is: 'void' }
-
+/** An attempt that is under way, and the place that it has. */
 export interface Place {
+  readonly destination: string
   readonly beganAt: number
   /** How many attempts were under way when this one began, itself included. */
   readonly nth: number
   /** It counts against the limit. */
   counts: boolean
+  /** Nobody waits for it any more: its destination may have another place. */
+  isOverdue: boolean
 }
 
-/** Why a limit is what it is; a closed list, for metrics. */
-export const LIMIT_REASONS = ['start', 'raised', 'most', 'refused', 'throttled', 'paused'] as const
+/** What the limit depends on that its reason tells. */
+interface LimitState {
+  readonly taken: number
+  readonly heldMs: number
+  readonly pausedMs: number
+}
 
-export type LimitReason = (typeof LIMIT_REASONS)[number]
+/** Why a limit is what it is: a closed list, for metrics, and a sentence for people. */
+const WHY = {
+  start: () => 'as many as at the start: more were never needed',
+  raised: () => 'one more for each answer while all were in use',
+  most: () => 'as many as the settings allow',
+  refused({ taken, heldMs }) {
+    const next =
+      heldMs > 0
+        ? say('one more is tried in {n} s', { n: Math.ceil(heldMs / 1000) })
+        : say('one more is tried when it is needed')
+    return say('the provider refused more than {taken} connections; {next}', { taken, next })
+  },
+  throttled: () => 'halved: the provider refused more requests at once',
+  paused: ({ pausedMs }) =>
+    say('the provider asked for a pause; it ends in {n} s', { n: Math.ceil(pausedMs / 1000) }),
+} as const satisfies Readonly<Record<string, (state: LimitState) => Words>>
+
+export type LimitReason = keyof typeof WHY
+
+export const LIMIT_REASONS = Object.keys(WHY) as readonly LimitReason[]
 
 /** How many may be under way at a moment. */
 export interface LimiterStanding {
@@ -49,24 +64,42 @@ const PAUSE_MS = 100
 const REFUSED_PAUSE_MS = { usual: 1000, most: 2000 }
 
 /** So many attempts may be under way beside those that count; each has a connection. */
-export const MOST_UNCOUNTED = 100
+const MOST_UNCOUNTED = 100
+/** An attempt that has lasted so long, ms, gives its place to another destination that has none. */
+const LONG_MS = 1000
+/** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
+const quarterOf = (limit: number): number => Math.max(1, limit / 4)
 
-export interface Limiter {
+/** Which destinations have places with one provider. */
+export interface HeldPlaces {
+  /**
+   * Says when a destination gets a place without the end of an attempt: now, where one is free for it, of which a quarter is kept for those
+   * that hold less than a quarter; such a one also when an attempt of another one has lasted long enough. Infinity: not at all; ms since the epoch.
+   * @param destination any unless given @param taken so many places are in use beside those that are.
+   */
+  placeAt(now: number, destination?: string, taken?: number): number
+  /** Lists the destinations that hold a quarter of the places or more. */
+  largeDestinations(now: number): readonly string[]
+  /** Says how many attempts are under way for a destination. */
+  underWay(destination: string): number
+  /** Lists the destinations that have some. */
+  destinations(): readonly string[]
+  /** Says whether nothing more may begin, even beside those that count: not even what was refused elsewhere. */
+  isFull(now: number): boolean
+}
+
+export interface Limiter extends HeldPlaces {
   /** How many attempts are under way and count, and how many do not count any more. */
-  readonly inFlight: number
-  readonly uncounted: number
-  /** Something waits that had no place: set by who looks for one, until the next place is taken. */
-  isWanted: boolean
+  counted(): number
+  uncounted(): number
   /** Says how many may be under way now. */
   standing(now: number): LimiterStanding
-  /** Says whether nothing more may begin, even beside those that count. */
-  isFull(now: number): boolean
-  /** An attempt begins; it does not count when there is no place. @returns its place, to be given back to `releasePlace`, once. */
-  takePlace(now: number): Place
-  /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
-  stopCounting(place: Place): boolean
-  /** An attempt has ended. */
-  releasePlace(place: Place, end: AttemptEnd, now: number): void
+  /** An attempt begins, in the place of one of another destination if there is no other one. @returns its place, to be given to `release`, once */
+  take(now: number, destination: string): Place
+  /** An attempt goes on and nobody waits for it: as long as there are some to spare, its place is another's. */
+  stopWaiting(place: Place): void
+  /** An attempt has ended; without an outcome it never began. */
+  release(place: Place, outcome: Outcome | undefined, now: number): void
   /** Says why the limit is what it is. */
   explain(now: number): { readonly reason: LimitReason; readonly why: Words }
 }
@@ -79,6 +112,13 @@ export interface Limiter {
  * @param most the upper bound, by the settings.
  */
 export function createLimiter(most: number): Limiter {
+  /** The attempts that are under way, in the order in which they began. What is asked for each message is counted beside. */
+  const running: Place[] = []
+  let uncounted = 0
+  /** How many attempts of each destination are under way, and how many of them are not overdue. */
+  const held = new Map<string, { all: number; waitedFor: number }>()
+  /** Something waits that found no place, until the next one is taken. */
+  let isWanted = false
   let limit = Math.min(START, most)
   let changed: 'start' | 'raised' | 'throttled' = 'start'
   /** The most connections that the provider took when it refused one more, and until when none is tried beyond them. */
@@ -87,8 +127,45 @@ export function createLimiter(most: number): Limiter {
   let halvedAt = Number.NEGATIVE_INFINITY
   let pausedUntil = 0
 
+  /** How many attempts count. */
+  const counted = (): number => running.length - uncounted
+
   /** The most connections that may be open now. */
   const mostOpen = (now: number): number => (now < heldUntil ? taken : taken + 1)
+
+  /** How many may be under way now; 0 during a pause. */
+  const limitAt = (now: number): number =>
+    now < pausedUntil ? 0 : Math.max(0, Math.min(limit, mostOpen(now) - uncounted))
+
+  function hold(destination: string, all: number, waitedFor: number): void {
+    const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
+    count.all += all
+    count.waitedFor += waitedFor
+    if (count.all > 0) held.set(destination, count)
+    else held.delete(destination)
+  }
+
+  const holdsLittle = (destination: string | undefined, open: number): boolean =>
+    destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterOf(open)
+
+  function hasPlace(open: number, destination?: string, reserved = 0): boolean {
+    const kept = holdsLittle(destination, open) ? 0 : quarterOf(open)
+    return counted() + reserved + kept < open
+  }
+
+  /** The attempt that has lasted longest, counts, and is of another destination. */
+  const findOldest = (destination?: string): Place | undefined =>
+    uncounted >= MOST_UNCOUNTED
+      ? undefined
+      : running.find(each => each.counts && each.destination !== destination)
+
+  /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
+  function stopCounting(place: Place): boolean {
+    if (!place.counts || uncounted >= MOST_UNCOUNTED) return !place.counts
+    place.counts = false
+    uncounted += 1
+    return true
+  }
 
   function noteAnswer({ beganAt, nth }: Place, allInUse: boolean, now: number): void {
     if (beganAt >= heldUntil) taken = Math.max(taken, nth)
@@ -99,6 +176,7 @@ export function createLimiter(most: number): Limiter {
     changed = 'raised'
   }
 
+  /** @param accepted how many connections the provider had when it refused one more, if that is known. */
   function noteRefusedConnection(
     { nth }: Place,
     accepted: number | undefined,
@@ -106,7 +184,7 @@ export function createLimiter(most: number): Limiter {
     now: number,
   ): void {
     // The load may have fallen while the refusal was on its way: then fewer are under way than it took.
-    const count = accepted ?? (allInUse ? limiter.inFlight + limiter.uncounted : nth - 1)
+    const count = accepted ?? (allInUse ? running.length : nth - 1)
     // A refusal of the only connection says nothing about their number.
     if (count === 0) return
     taken = Math.min(taken, count)
@@ -120,70 +198,74 @@ export function createLimiter(most: number): Limiter {
     // Once for all that were under way.
     if (beganAt <= halvedAt) return
     halvedAt = now
-    limit = Math.max(1, Math.min(limit, Math.max(nth, limiter.inFlight + 1)) >> 1)
+    limit = Math.max(1, Math.min(limit, Math.max(nth, counted() + 1)) >> 1)
     changed = 'throttled'
   }
 
-  const limiter = {
-    inFlight: 0,
-    uncounted: 0,
-    isWanted: false,
-    standing(now: number): LimiterStanding {
-      const open = now < pausedUntil ? 0 : Math.min(limit, mostOpen(now) - limiter.uncounted)
-      return { limit: Math.max(0, open), pausedUntil }
+  return {
+    placeAt(now, destination, reserved) {
+      const open = limitAt(now)
+      if (hasPlace(open, destination, reserved)) return now
+      isWanted = true
+      if (open === 0 || !holdsLittle(destination, open)) return Infinity
+      return (findOldest(destination)?.beganAt ?? Infinity) + LONG_MS
     },
-    isFull: (now: number): boolean =>
-      limiter.inFlight + limiter.uncounted >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
-    takePlace(now: number): Place {
-      const counts = limiter.inFlight < limit
-      limiter[counts ? 'inFlight' : 'uncounted'] += 1
-      limiter.isWanted = false
-      return { beganAt: now, nth: limiter.inFlight + limiter.uncounted, counts }
+    largeDestinations(now) {
+      const quarter = quarterOf(limitAt(now))
+      return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
-    stopCounting(place: Place): boolean {
-      if (!place.counts || limiter.uncounted >= MOST_UNCOUNTED) return !place.counts
-      place.counts = false
-      limiter.inFlight -= 1
-      limiter.uncounted += 1
-      return true
-    },
-    releasePlace(place: Place, end: AttemptEnd, now: number): void {
-      const allInUse = limiter.isWanted || limiter.inFlight >= limit
-      if (place.counts) limiter.inFlight -= 1
-      else limiter.uncounted -= 1
-      if (end.is === 'answered') noteAnswer(place, allInUse, now)
-      else if (end.is === 'refused-connection') noteRefusedConnection(place, end.accepted, allInUse, now)
-      else if (end.is === 'throttled') noteThrottled(place, end.retryAfterMs, now)
-    },
-    explain(now: number): { readonly reason: LimitReason; readonly why: Words } {
-      if (now < pausedUntil)
-        return {
-          reason: 'paused',
-          why: say('the provider asked for a pause; it ends in {n} s', { n: secondsOf(pausedUntil - now) }),
-        }
-      if (limit >= taken) {
-        const next =
-          now < heldUntil
-            ? say('one more is tried in {n} s', { n: secondsOf(heldUntil - now) })
-            : say('one more is tried when it is needed')
-        return {
-          reason: 'refused',
-          why: say('the provider refused more than {taken} connections; {next}', { taken, next }),
-        }
+    underWay: destination => held.get(destination)?.all ?? 0,
+    destinations: () => [...held.keys()],
+    isFull: now => running.length >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
+    counted,
+    uncounted: () => uncounted,
+    standing: now => ({ limit: limitAt(now), pausedUntil }),
+    take(now, destination) {
+      if (!hasPlace(limitAt(now), destination)) {
+        const oldest = findOldest(destination)
+        if (oldest !== undefined && oldest.beganAt + LONG_MS <= now) stopCounting(oldest)
       }
-      if (limit >= most) return { reason: 'most', why: 'as many as the settings allow' }
-      return { reason: changed, why: WHY[changed] }
+      const counts = counted() < limit
+      const place = { destination, beganAt: now, nth: running.length + 1, counts, isOverdue: false }
+      running.push(place)
+      if (!counts) uncounted += 1
+      hold(destination, 1, 1)
+      isWanted = false
+      return place
+    },
+    stopWaiting(place) {
+      // With the hundred used up it keeps its place.
+      if (!stopCounting(place)) return
+      place.isOverdue = true
+      hold(place.destination, 0, -1)
+    },
+    release(place, outcome, now) {
+      const allInUse = isWanted || counted() >= limit
+      running.splice(running.indexOf(place), 1)
+      if (!place.counts) uncounted -= 1
+      hold(place.destination, -1, place.isOverdue ? 0 : -1)
+      if (outcome === undefined) return
+      if (outcome.is === 'retry' && outcome.overload === 'connections')
+        noteRefusedConnection(place, outcome.accepted, allInUse, now)
+      else if (outcome.is === 'retry' && outcome.overload === 'requests')
+        noteThrottled(place, outcome.retryAfterMs, now)
+      else if (isAnswer(outcome)) noteAnswer(place, allInUse, now)
+    },
+    explain(now) {
+      const reason =
+        now < pausedUntil ? 'paused' : limit >= taken ? 'refused' : limit >= most ? 'most' : changed
+      return { reason, why: WHY[reason]({ taken, heldMs: heldUntil - now, pausedMs: pausedUntil - now }) }
     },
   }
-  return limiter
 }
 
-const WHY = {
-  start: 'as many as at the start: more were never needed',
-  raised: 'one more for each answer while all were in use',
-  throttled: 'halved: the provider refused more requests at once',
-} as const
-
-function secondsOf(ms: number): number {
-  return Math.ceil(ms / 1000)
+/**
+ * Says whether the provider dealt with the message: took it, refused it, or asked to come again with it. What fails, or is stopped by us,
+ * is no sign of how many it takes; nor is a wrong password, or what a look-up does not find yet.
+ */
+export function isAnswer(outcome: Outcome): boolean {
+  if (outcome.is === 'limit') return outcome.scope === 'recipient'
+  if (outcome.is !== 'retry') return outcome.is !== 'ambiguous'
+  const { whose, overload } = outcome
+  return overload === undefined && whose !== 'ours' && !saysNothing(outcome) && !isUnanswered(outcome)
 }

@@ -1,6 +1,4 @@
 import t from 'tap'
-import { limiterEndOf } from '../../src/delivery/carrier.ts'
-import type { Outcome } from '../../src/providers/provider.ts'
 import { AMBIGUOUS, openRig, pause, SENT, until } from './rig.ts'
 
 t.test('what may have been sent, and waits in memory when its life ends, is unknown', async t => {
@@ -74,33 +72,4 @@ t.test('a provider that loses a call is given up on within the limit', async t =
   await until('it is back in the queue', async () => (await view(id)).state === 'queued')
   t.match(await view(id), { ambiguous: 1, timeline: [{ code: 'attempt-limit' }] })
   t.ok(provider.asked[0]?.signal.aborted)
-})
-
-t.test('what each outcome tells of how many attempts may be under way', async t => {
-  const retry = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
-  const refused = { overload: 'connections', accepted: 5 } as const
-  const outcomes: readonly (readonly [Outcome, ReturnType<typeof limiterEndOf>])[] = [
-    [SENT, { is: 'answered' }],
-    [{ is: 'rejected', scope: 'recipient', code: '550', reply: '' }, { is: 'answered' }],
-    [retry, { is: 'answered' }],
-    [{ is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 1 }, { is: 'answered' }],
-    [{ is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 1 }, { is: 'void' }],
-    [{ ...retry, code: 'ECONNREFUSED', untouched: true }, { is: 'void' }],
-    [{ ...retry, code: 'command-limit' }, { is: 'void' }],
-    [{ ...retry, code: 'look-up', untouched: true }, { is: 'void' }],
-    [AMBIGUOUS, { is: 'void' }],
-    [{ ...AMBIGUOUS, code: 'aborted' } as Outcome, { is: 'void' }],
-    [{ ...retry, code: 'aborted', untouched: true }, { is: 'void' }],
-    [{ ...retry, code: 'not-known-yet' }, { is: 'void' }],
-    [{ ...retry, whose: 'ours', code: '535', untouched: true }, { is: 'void' }],
-    [
-      { ...retry, code: '421', untouched: true, ...refused },
-      { is: 'refused-connection', accepted: 5 },
-    ],
-    [
-      { ...retry, code: '429', overload: 'requests', retryAfterMs: 700 },
-      { is: 'throttled', retryAfterMs: 700 },
-    ],
-  ]
-  for (const [outcome, end] of outcomes) t.match(limiterEndOf(outcome), end, JSON.stringify(outcome))
 })

@@ -337,7 +337,7 @@ function share(most: number, wants: Readonly<Record<string, number>>): Record<st
   )
   const begun: Record<string, number> = {}
   for (const [destination, count] of Object.entries(wants))
-    for (let n = 0; n < count && carrier.placeAt(0, destination) === 0; n += 1) {
+    for (let n = 0; n < count && carrier.places.placeAt(0, destination) === 0; n += 1) {
       carrier.begin(0, { ...ANN, destination }, PLAIN)
       begun[destination] = n + 1
     }
@@ -356,12 +356,12 @@ t.test('what has lasted a second gives its place to who holds little, and nobody
   const { carrier, pass, now } = openInTime(t, 4)
   const begin = (destination: string) => carrier.begin(now(), { ...ANN, destination }, PLAIN)
   for (const each of ['a', 'a', 'a', 'b']) begin(each)
-  t.same([carrier.placeAt(0, 'c'), carrier.placeAt(0, 'a')], [1000, Infinity])
+  t.same([carrier.places.placeAt(0, 'c'), carrier.places.placeAt(0, 'a')], [1000, Infinity])
   pass(1000)
   begin('c').end(SENT)
   t.match(carrier.status(now()), { inFlight: 4, awaitingReply: 1 })
   t.same(
-    ['a', 'b', 'd'].map(each => carrier.placeAt(now(), each)),
+    ['a', 'b', 'd'].map(each => carrier.places.placeAt(now(), each)),
     [Infinity, Infinity, 1000],
   )
 })

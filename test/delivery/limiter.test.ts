@@ -1,21 +1,26 @@
 import t from 'tap'
 import { createLimiter, type Limiter, type Place } from '../../src/delivery/limiter.ts'
+import type { Outcome } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
 
 const MINUTE = 60_000
+const TAKEN: Outcome = { is: 'sent', reply: '' }
+const FAILED: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
+const RETRY = { is: 'retry', whose: 'later', reply: '' } as const
+const REFUSED = { ...RETRY, code: '421', untouched: true, overload: 'connections' } as const
+const THROTTLED = { ...RETRY, code: '429', overload: 'requests' } as const
 
 /** Begins as many as may be, and as there are. */
 function takePlaces(limiter: Limiter, now: number, most = Infinity): Place[] {
   const places: Place[] = []
-  while (places.length < most && limiter.inFlight < limiter.standing(now).limit)
-    places.push(limiter.takePlace(now))
+  while (places.length < most && limiter.placeAt(now) <= now) places.push(limiter.take(now, 'd'))
   return places
 }
 
 /** A limiter with so many under way since 0. */
 function underWay(count: number, most = 200): { limiter: Limiter; places: Place[] } {
   const limiter = createLimiter(most)
-  return { limiter, places: Array.from({ length: count }, () => limiter.takePlace(0)) }
+  return { limiter, places: Array.from({ length: count }, () => limiter.take(0, 'd')) }
 }
 
 t.test('50 callers at once: three waves at first, two the next time, one later', async t => {
@@ -25,8 +30,8 @@ t.test('50 callers at once: three waves at first, two the next time, one later',
     for (let left = 50; left > 0; waves += 1) {
       const places = takePlaces(limiter, now, left)
       left -= places.length
-      limiter.isWanted = left > 0
-      for (const place of places) limiter.releasePlace(place, { is: 'answered' }, now + 100)
+      if (left > 0) limiter.placeAt(now)
+      for (const place of places) limiter.release(place, TAKEN, now + 100)
     }
     return waves
   }
@@ -39,12 +44,12 @@ t.test('a server that takes five connections is left at six or fewer', async t =
     const refusedAt: number[] = []
     for (let now = 0; now < 45 * MINUTE; now += 100) {
       const places = takePlaces(limiter, now)
-      limiter.isWanted = true
+      limiter.placeAt(now)
       for (const place of places.splice(5)) {
         refusedAt.push(Math.floor(now / MINUTE))
-        limiter.releasePlace(place, { is: 'refused-connection', ...known }, now)
+        limiter.release(place, { ...REFUSED, ...known }, now)
       }
-      for (const place of places) limiter.releasePlace(place, { is: 'answered' }, now + 100)
+      for (const place of places) limiter.release(place, TAKEN, now + 100)
     }
     t.same(refusedAt, [0, 0, 0, 0, 0, 10, 20, 30, 40], 'of the first ten, then one more in ten minutes')
     t.equal(limiter.standing(45 * MINUTE).limit, 5)
@@ -53,26 +58,25 @@ t.test('a server that takes five connections is left at six or fewer', async t =
 
 t.test('what a refusal tells of how many are taken', async t => {
   const { limiter: told, places } = underWay(10)
-  told.releasePlace(places[0] as Place, { is: 'refused-connection', accepted: 4 }, 5)
+  told.release(places[0] as Place, { ...REFUSED, accepted: 4 }, 5)
   t.equal(told.standing(5).limit, 4, 'whoever opened them says it')
   const { limiter: untold, places: same } = underWay(10)
-  for (const place of same.slice(0, 3)) untold.releasePlace(place, { is: 'refused-connection' }, 5)
+  for (const place of same.slice(0, 3)) untold.release(place, REFUSED, 5)
   t.equal(untold.standing(5).limit, 7, 'or how many are still under way')
   const { limiter: late, places: gone } = underWay(10)
-  for (const place of gone.slice(0, 8)) late.releasePlace(place, { is: 'answered' }, 20)
-  late.releasePlace(gone[9] as Place, { is: 'refused-connection' }, 20)
+  for (const place of gone.slice(0, 8)) late.release(place, TAKEN, 20)
+  late.release(gone[9] as Place, REFUSED, 20)
   t.equal(late.standing(20).limit, 9, 'not how many are left when the load has gone')
   const { limiter: only, places: single } = underWay(1)
-  only.releasePlace(single[0] as Place, { is: 'refused-connection', accepted: 0 }, 5)
+  only.release(single[0] as Place, { ...REFUSED, accepted: 0 }, 5)
   t.match(only.standing(5), { limit: 10, pausedUntil: 0 }, 'nothing, when it was the only one')
 })
 
 t.test('429: half as many after a tenth of a second, once for all that were under way', async t => {
   const { limiter, places } = underWay(10)
-  for (const place of places.slice(5))
-    limiter.releasePlace(place, { is: 'throttled', retryAfterMs: 9000 }, 50)
+  for (const place of places.slice(5)) limiter.release(place, { ...THROTTLED, retryAfterMs: 9000 }, 50)
   t.same(limiter.standing(50), { limit: 0, pausedUntil: 150 })
-  for (const place of places.slice(0, 5)) limiter.releasePlace(place, { is: 'answered' }, 60)
+  for (const place of places.slice(0, 5)) limiter.release(place, TAKEN, 60)
   t.same(limiter.standing(150), { limit: 5, pausedUntil: 150 })
   t.match(limiter.explain(150), {
     reason: 'throttled',
@@ -82,12 +86,12 @@ t.test('429: half as many after a tenth of a second, once for all that were unde
 
 t.test('the only request is refused: a pause as was asked for, of two seconds at most', async t => {
   for (const [end, ms] of [
-    [{ is: 'throttled', retryAfterMs: 1500 }, 1500],
-    [{ is: 'throttled', retryAfterMs: 120_000 }, 2000],
-    [{ is: 'throttled' }, 1000],
+    [{ ...THROTTLED, retryAfterMs: 1500 }, 1500],
+    [{ ...THROTTLED, retryAfterMs: 120_000 }, 2000],
+    [THROTTLED, 1000],
   ] as const) {
     const { limiter, places } = underWay(1)
-    limiter.releasePlace(places[0] as Place, end, 50)
+    limiter.release(places[0] as Place, end, 50)
     t.same(limiter.standing(50), { limit: 0, pausedUntil: 50 + ms })
     const why = `the provider asked for a pause; it ends in ${ms > 1000 ? 2 : 1} s`
     t.same(inEnglish(limiter.explain(50)), { reason: 'paused', why })
@@ -98,20 +102,19 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
 t.test('failures, and what says nothing, neither lower nor raise it', async t => {
   const limiter = createLimiter(10)
   for (let n = 0; n < 100; n += 1)
-    for (const place of takePlaces(limiter, n))
-      limiter.releasePlace(place, { is: n % 3 === 0 ? 'void' : 'answered' }, n)
+    for (const place of takePlaces(limiter, n)) limiter.release(place, n % 3 === 0 ? FAILED : TAKEN, n)
   t.equal(limiter.standing(1000).limit, 10)
   const { limiter: failing, places } = underWay(10)
-  for (const place of places) failing.releasePlace(place, { is: 'void' }, 5)
+  for (const place of places) failing.release(place, FAILED, 5)
   t.match(failing.standing(5), { limit: 10, pausedUntil: 0 })
-  t.equal(failing.inFlight, 0)
+  t.equal(failing.counted(), 0)
 })
 
 t.test('what does not need all places asks for no more', async t => {
   const { limiter } = underWay(0)
   for (let n = 0; n < 200; n += 1) {
-    const places = Array.from({ length: 9 }, () => limiter.takePlace(n * 20))
-    for (const place of places) limiter.releasePlace(place, { is: 'answered' }, n * 20 + 20)
+    const places = Array.from({ length: 9 }, () => limiter.take(n * 20, 'd'))
+    for (const place of places) limiter.release(place, TAKEN, n * 20 + 20)
   }
   t.equal(limiter.standing(5000).limit, 10)
   t.match(limiter.explain(5000), {
@@ -123,17 +126,44 @@ t.test('what does not need all places asks for no more', async t => {
 t.test('it says why', async t => {
   const { limiter, places } = underWay(10, 12)
   const [first, second] = places as [Place, Place]
-  limiter.releasePlace(first, { is: 'answered' }, 20)
+  limiter.release(first, TAKEN, 20)
   t.match(limiter.explain(20), { reason: 'raised', why: 'one more for each answer while all were in use' })
-  limiter.takePlace(20)
-  limiter.takePlace(20)
-  limiter.releasePlace(second, { is: 'answered' }, 40)
+  limiter.take(20, 'd')
+  limiter.take(20, 'd')
+  limiter.release(second, TAKEN, 40)
   t.same(limiter.explain(40), { reason: 'most', why: 'as many as the settings allow' })
-  limiter.releasePlace(limiter.takePlace(50), { is: 'refused-connection', accepted: 8 }, 51)
+  limiter.release(limiter.take(50, 'd'), { ...REFUSED, accepted: 8 }, 51)
   const why = (next: string) => ({
     reason: 'refused',
     why: `the provider refused more than 8 connections; ${next}`,
   })
   t.same(inEnglish(limiter.explain(51)), why('one more is tried in 600 s'))
   t.same(inEnglish(limiter.explain(51 + 10 * MINUTE)), why('one more is tried when it is needed'))
+})
+
+t.test('what each outcome tells of how many attempts may be under way', async t => {
+  const retry = { ...RETRY, code: '450' } as const
+  const stopped = { code: 'aborted', reply: '' } as const
+  const outcomes: readonly (readonly [Outcome, number])[] = [
+    [TAKEN, 11],
+    [{ is: 'rejected', scope: 'recipient', code: '550', reply: '' }, 11],
+    [retry, 11],
+    [{ is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 1 }, 11],
+    [{ is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 1 }, 10],
+    [{ ...retry, code: 'ECONNREFUSED', untouched: true }, 10],
+    [{ ...retry, code: 'command-limit' }, 10],
+    [{ ...retry, code: 'look-up', untouched: true }, 10],
+    [FAILED, 10],
+    [{ is: 'ambiguous', ...stopped }, 10],
+    [{ ...retry, ...stopped, untouched: true }, 10],
+    [{ ...retry, code: 'not-known-yet' }, 10],
+    [{ ...retry, whose: 'ours', code: '535', untouched: true }, 10],
+    [{ ...REFUSED, accepted: 5 }, 5],
+    [{ ...THROTTLED, retryAfterMs: 700 }, 0],
+  ]
+  for (const [outcome, limit] of outcomes) {
+    const { limiter, places } = underWay(10)
+    limiter.release(places[9] as Place, outcome, 1)
+    t.equal(limiter.standing(1).limit, limit, JSON.stringify(outcome))
+  }
 })
