@@ -23,7 +23,7 @@ const USAGE = `npm run bench -- [email limit sms carriers get start memory backl
 
 Measures the real service on this machine, each figure beside its baseline in the same run, interleaved, as the median
 of the rounds; \`--only email,sms\` is the same as the names alone. Ends with 1 when a message was lost, doubled or wrongly answered.
-faults takes 12 minutes. beside is measured when it is named, with another checkout: \`beside --rounds 9 --beside ../before\`.
+faults takes 12 minutes. beside is measured when it is named, with another checkout and turns of a second each: \`beside --rounds 9 --beside ../before\`.
 postgres alone takes 20 minutes and 25 GB; with \`--rows 0,1000000 --rounds 1 --seconds 3\` three minutes.`
 
 const MEASURES: Readonly<

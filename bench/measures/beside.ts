@@ -69,16 +69,16 @@ export async function measureBeside(session: Session): Promise<Figure[]> {
 }
 
 async function playPair(session: Session, other: string, round: number): Promise<[Measured, Measured]> {
-  const order = round % 2 === 0 ? [0, 1] : [1, 0]
+  const order = round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)
   const pair = [measured(), measured()] as [Measured, Measured]
   const services: Service[] = []
   try {
     for (const at of order) {
       const began = performance.now()
       services[at] = await session.startService(at === 0 ? {} : { program: other })
-      pair[at as 0].startSeconds = (performance.now() - began) / 1000
+      pair[at].startSeconds = (performance.now() - began) / 1000
       await new Promise(resolve => setTimeout(resolve, IDLE_AFTER_MS))
-      pair[at as 0].idleMb = readMemory(services[at].pid).residentMb
+      pair[at].idleMb = readMemory(services[at].pid).residentMb
     }
     for (const channel of CHANNELS) await playTurns(session, services, pair, channel)
     return pair
@@ -108,6 +108,7 @@ async function playTurns(
     await load.saturate(WARM_UP_SECONDS)
     loads.push(load)
   }
+  for (const each of watched) each.read()
   for (let turn = 0; turn < TURNS; turn += 1)
     for (const at of turn % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
       pair[at].rates[channel] += ((await loads[at]?.saturate(1))?.perSecond ?? 0) / TURNS

@@ -81,10 +81,14 @@ const BLOCK = 64
 function createHmacSha256(key: Buffer): (text: string) => string {
   const pad = (byte: number) => Buffer.alloc(BLOCK, byte).map((each, at) => each ^ (key[at] ?? 0))
   const inner = pad(0x36)
-  const outer = Buffer.concat([pad(0x5c), Buffer.alloc(32)])
+  const outer = Buffer.alloc(BLOCK + 32)
+  outer.set(pad(0x5c))
   return text => {
-    const innerHash = hashOnce('sha256', Buffer.concat([inner, Buffer.from(text)]), 'binary')
-    outer.write(innerHash, BLOCK, 'binary')
+    // Not of the pool that others use: the key can be read from it.
+    const message = Buffer.alloc(BLOCK + Buffer.byteLength(text))
+    message.set(inner)
+    message.write(text, BLOCK)
+    outer.write(hashOnce('sha256', message, 'binary'), BLOCK, 'binary')
     return hashOnce('sha256', outer, 'binary')
   }
 }

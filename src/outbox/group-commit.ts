@@ -25,7 +25,7 @@ type Waiting<Call, Value> = Omit<PromiseWithResolvers<Value>, 'promise'> & { rea
  * is under way go into the next one together.
  *
  * A call that fails by its own fault (a bug, or values that are refused) must not make the others fail. It should never happen, so
- * nothing is prepared for it: the calls are run again instead, each in a transaction of its own.
+ * nothing is prepared for it: the calls are run again instead, in halves, until it is alone.
  */
 export function createGroupCommit<Call, Value>(
   options: GroupCommitOptions<Call, Value>,
@@ -69,7 +69,9 @@ export function createGroupCommit<Call, Value>(
       }
     } catch (error) {
       if (!(error instanceof StoreUnavailable) && batch.length > 1) {
-        for (const each of batch) await runBatch([each])
+        const half = Math.ceil(batch.length / 2)
+        await runBatch(batch.slice(0, half))
+        await runBatch(batch.slice(half))
         return
       }
       for (const each of batch) each.reject(error)

@@ -96,7 +96,8 @@ function compileValidity(
     const { n, unit } = toReadableDuration(ms, each => source[each] !== undefined) ?? { n: 0, unit: null }
     const form = forms.get(`${unit}/${plurals.select(n)}`) ?? forms.get(`${unit}/other`)
     const words = form?.({ n }) ?? null
-    if (formatted.size < MOST_FORMATTED) formatted.set(ms, words)
+    if (formatted.size >= MOST_FORMATTED) formatted.clear()
+    formatted.set(ms, words)
     return words
   }
 }

@@ -21,7 +21,7 @@ export function createPrerenderer<T>(render: (places: Scope) => T, decidesOn?: s
   const byShape = new Map<string, T>()
   /** Adds the strings of a scope to a list, in order. @returns all else that stands in it: JSON.stringify takes twice as long for that */
   function readShape(scope: object, strings: string[]): string {
-    let shape = '{'
+    let shape = Array.isArray(scope) ? '[' : '{'
     for (const key of Object.keys(scope)) {
       const value = (scope as Scope)[key]
       shape += key

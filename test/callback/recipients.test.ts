@@ -1,6 +1,7 @@
 import t from 'tap'
 import { refuseRecipients } from '../../src/callback/answers.ts'
 import {
+  createDestinationOf,
   createPhoneParser,
   createRecipientReader,
   readTypedRecipient,
@@ -85,4 +86,31 @@ t.test('people’s spellings of a recipient are read, and what is none stays non
   for (const [typed, reading] of spellings) t.equal(readTypedRecipient(typed), reading, typed)
   // Signs in a row that a pattern tries in all combinations would keep this test for ever.
   for (const sign of ['<', '(0)', '+(', ' ', '\u200b']) readTypedRecipient(sign.repeat(30_000))
+})
+
+t.test('a destination is a domain or a country, and a kind where a carrier judges by templates', async t => {
+  const destinationHash = (...fields: readonly string[]) => fields.join('|')
+  const nameOf = createDestinationOf({ destinationHash }, new Set(['sms']))
+  const mail = { channel: 'email', kind: 'login-code', recipient: 'A@CN.example.com' } as const
+  const sms = { channel: 'sms', kind: 'login-code', recipient: '+8613800138000' } as const
+  const names = () => [
+    nameOf(mail, undefined),
+    nameOf({ ...mail, kind: 'reset-password' }, undefined),
+    nameOf(sms, 'CN'),
+    nameOf({ ...sms, kind: 'reset-password' }, 'CN'),
+    nameOf(sms, 'cn.example.com'),
+    nameOf(sms, undefined),
+  ]
+  const wanted = [
+    'email|cn.example.com',
+    'email|cn.example.com',
+    'sms|CN|login-code',
+    'sms|CN|reset-password',
+    'sms|cn.example.com|login-code',
+    'sms||login-code',
+  ]
+  t.same(names(), wanted)
+  // Whatever others were asked for meanwhile.
+  for (let n = 0; n < 3000; n += 1) nameOf({ ...mail, recipient: `a@${n}.example.net` }, undefined)
+  t.same(names(), wanted)
 })

@@ -4,10 +4,10 @@ import { createGroupCommit } from '../../src/outbox/group-commit.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 
 /** Gathers numbers, which weigh what they are; says which of them ran together. */
-function gather(run?: (calls: readonly number[]) => readonly (number | Error)[]) {
+function gather(run?: (calls: readonly number[]) => readonly (number | Error)[], max = 4) {
   const together: (readonly number[])[] = []
   const commits = createGroupCommit<number, number>({
-    max: 4,
+    max,
     weight: call => call,
     async run(calls) {
       together.push(calls)
@@ -32,9 +32,22 @@ t.test('a value that is an error fails its own call', async t => {
   ])
 })
 
-t.test('when a run fails each call is tried alone, but not when the store cannot be reached', async t => {
+t.test('of many calls the one that fails by its own fault is found by halves', async t => {
+  const bad = 7
+  const { together, call } = gather(calls => {
+    if (calls.includes(bad)) throw new Error('of one of them')
+    return calls
+  }, 1000)
+  const ends = await Promise.allSettled(
+    Array.from({ length: 256 }, (_, n) => call(n % 256 === 200 ? bad : 1)),
+  )
+  t.equal(ends.filter(({ status }) => status === 'rejected').length, 1)
+  t.equal(together.length, 1 + 2 * 8)
+})
+
+t.test('when a run fails its calls are tried apart, but not when the store cannot be reached', async t => {
   for (const [error, runs] of [
-    [new Error('of one of them'), [[1, 2, 1], [1], [2], [1]]],
+    [new Error('of one of them'), [[1, 2, 1], [1, 2], [1], [2], [1]]],
     [new StoreUnavailable(quote('away')), [[1, 2, 1]]],
   ] as const) {
     const { together, call } = gather(calls => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
-import { flushLog } from '../../src/service/log.ts'
+import { createLog, flushLog } from '../../src/service/log.ts'
 
 t.test('the last line is written though a write is under way when it comes', async t => {
   const file = join(t.testdir({}), 'log')
@@ -19,4 +19,17 @@ t.test('the last line is written though a write is under way when it comes', asy
 
 t.test('a reader who does not read is not waited for', async t => {
   t.equal(await flushLog({ flush: () => {} }, 20), false)
+})
+
+t.test('each line has its own time', async t => {
+  const lines: string[] = []
+  const log = createLog('info', { write: line => lines.push(line) })
+  const before = Date.now()
+  log.info('first')
+  while (Date.now() < before + 3) await new Promise(resolve => setTimeout(resolve, 1))
+  log.info('second')
+  const [first = '', second = ''] = lines.map(line => (JSON.parse(line) as { readonly time: string }).time)
+  t.match(first, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  t.ok(Date.parse(first) >= before)
+  t.ok(Date.parse(second) >= before + 3)
 })

@@ -32,6 +32,11 @@ export async function settling(t: Test, create: Create): Promise<void> {
           } as const
           const state = isLast && id === noAnswer ? 'unknown' : 'queued'
           t.same(await outbox.settle(id, held, settlement), { state, answer: null })
+          t.equal(
+            await outbox.beginAttempt(id, held),
+            'outdated',
+            'nothing begins under a lease that is over',
+          )
         }
         outbox = await reopen()
         clock.advance(1000)
