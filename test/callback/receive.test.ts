@@ -20,6 +20,8 @@ interface Given {
   readonly now?: () => number
   readonly storeWithinMs?: number
   readonly room?: boolean
+  /** Hears of each area code that is read. */
+  readonly areas?: unknown[]
   /** Announced while the message is being handed over. */
   readonly atOnce?: Verdict
 }
@@ -76,11 +78,11 @@ function open(given: Given = {}) {
       content: { params: { code: '1' }, words: 'ours' },
       validityMs: 600_000,
     }),
-    recipients: (_channel, to) => ({
-      valid: to.split(', ').map(each => ({ to: each, masked: '***' })),
-      invalid: 0,
-      why: 'recipient',
-    }),
+    recipients: (_channel, to, area) => {
+      given.areas?.push(area)
+      const valid = to.split(', ').map(each => ({ to: each, masked: '***' }))
+      return { valid, invalid: 0, why: 'recipient' }
+    },
     render: ({ id, recipient, content, expiresAt }) => ({
       channel: 'email',
       content,
@@ -125,6 +127,13 @@ t.test('it is answered when every verdict is known', async t => {
   await settled()
   verdicts.announce(other, { is: 'final', state: 'refused', answer: 'recipient' })
   t.match((await answered).answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
+})
+
+t.test('an area code is a text or a number; a blank one, and whatever else, is none', async t => {
+  const areas: unknown[] = []
+  const { receive } = open({ areas, atOnce: { is: 'pending' } })
+  for (const area_code of [86, ' 86 ', ' ', null, ['86']]) await receive(CALLER, { ...BODY, area_code })
+  t.same(areas, ['86', '86', undefined, undefined, undefined])
 })
 
 t.test('it is answered 0 at the deadline when a verdict is not known', async t => {

@@ -36,8 +36,9 @@ async function listen(
   const refused = {
     ok: false,
     answer: createAnswer('credential', 'no'),
-    reason: 'key',
-    signature: 'absent',
+    reason: 'signature',
+    knowsKey: true,
+    signature: 'wrong',
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
   const authenticate = ({ key }: Credentials) => (key === 'key' ? accepted : refused)
@@ -184,7 +185,9 @@ t.test(
       admitted += 1
       return LET_IN
     }
-    const url = await listen(t, admit, accept, { isBehind: () => true })
+    const events: ServiceEvent[] = []
+    const emit = (event: ServiceEvent) => void events.push(event)
+    const url = await listen(t, admit, accept, { isBehind: () => true, emit })
     const body = JSON.stringify(smsBody())
     const post = `${POST}Content-Length: ${body.length}\r\n\r\n${body}`
     const [known, stranger] = [await openRaw(url), await openRaw(url)]
@@ -193,6 +196,7 @@ t.test(
     stranger.write(post.replace('/key/', '/other/'))
     await stranger.says(/HTTP\/1\.1 403 /)
     t.equal(admitted, 0)
+    t.match(events, [{ type: 'overloaded' }, { refusal: 'signature', knowsKey: true }])
     known.write(post)
     await known.says(/HTTP\/1\.1 200 /)
     for (const { socket } of [known, stranger]) socket.destroy()

@@ -221,7 +221,11 @@ t.test('a user without a password needs a token, and a token needs a user withou
     SMTP_OAUTH2_CLIENT_SECRET: 'hunter2secret',
   }
   const said = (more: object) => faultsIn({ ...enough, ...more })
-  t.match(said(url), [/^SMTP_URL has a user and no password.*SMTP_OAUTH2_TOKEN_URL/])
+  const both = (each: string) => ({ SMTP_URL: each, SMTP_FALLBACK_URL: each })
+  t.match(said(both(url.SMTP_URL)), [
+    /^SMTP_URL has a user and no password.*SMTP_OAUTH2_TOKEN_URL/,
+    /^SMTP_FALLBACK_URL has a user and no password/,
+  ])
   t.same(said({ ...url, ...token }), [])
   t.match(said(token), [/^SMTP_URL needs a user and no password for SMTP_OAUTH2_TOKEN_URL/])
   t.same(said({ SMTP_FALLBACK_URL: url.SMTP_URL, ...token }), [], 'it may be the second server alone')
@@ -235,8 +239,10 @@ t.test('a user without a password needs a token, and a token needs a user withou
     /^SMTP_OAUTH2_TOKEN_URL must be an https/,
     /^SMTP_URL has a user/,
   ])
-  const clear = { SMTP_URL: `${url.SMTP_URL}?ignoreTLS=true` }
-  t.match(said({ ...clear, ...token }), [/^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/])
+  t.match(said({ ...both(`${url.SMTP_URL}?ignoreTLS=true`), ...token }), [
+    /^SMTP_URL .*in the clear.*SMTP_LOGIN_WITHOUT_TLS/,
+    /^SMTP_FALLBACK_URL .*in the clear/,
+  ])
 })
 
 t.test('the mailbox of mails that came back needs a password or a token', async t => {
@@ -274,7 +280,7 @@ t.test('what works but should not stay so is said', async t => {
 
 t.test('a line of the dotenv file that sets nothing is named by its number, and never repeated', t => {
   const dotenv = `# a remark
-FOO
+constructor
 
 SMS_TOKEN: hunter2secret=x
 export LOCALE=de

@@ -134,10 +134,10 @@ t.test('a pair that cannot be served says why, without the key', async t => {
   ])
   const refuses = (cert: string, key: string, why: RegExp) =>
     t.throws(() => parseCertificate(cert, key), { name: 'CertificateUnusable', message: why })
-  refuses(one.cert, other.key, /not the key of the first certificate/)
-  refuses('hello', one.key, /holds no certificate/)
-  refuses(one.cert, 'hello', /holds no private key/)
-  refuses(one.cert, '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA', /passphrase/)
+  refuses(one.cert, other.key, /^TLS_KEY_FILE is not the key of the first certificate/)
+  refuses('hello', one.key, /^TLS_CERT_FILE holds no certificate/)
+  refuses(one.cert, 'hello', /^TLS_KEY_FILE holds no private key/)
+  refuses(one.cert, '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA', /^TLS_KEY_FILE has a passphrase/)
   refuses(one.cert.replace(/[A-Za-z0-9]{40}/, 'A'.repeat(40)), one.key, /damaged|not the key/)
   refuses(weak.cert, weak.key, /^TLS_CERT_FILE .*cannot be served \(ERR_SSL_EE_KEY_TOO_SMALL\): get one/)
   const files = { certFile: '/nowhere/cert.pem', keyFile: '/nowhere/key.pem' }
@@ -194,9 +194,9 @@ function ask(options: RequestOptions): Promise<{ socket: TLSSocket; status: numb
   })
 }
 
-/** The common name that a new connection is shown. */
+/** The common name that a new connection is shown, which offers HTTP/1.0 alone. */
 async function shown(port: number): Promise<string | undefined> {
-  const { socket } = await ask({ port, agent: false })
+  const { socket } = await ask({ port, agent: new Agent({ ALPNProtocols: ['http/1.0'] }) })
   return [socket.getPeerCertificate().subject.CN].flat()[0]
 }
 

@@ -59,7 +59,7 @@ t.test('a mail server: each cause has its words and its advice', async t => {
       `smtps://${plain.at}`,
       /does not speak TLS from the first byte \(wrong version number\) → write smtp:\/\//,
     ],
-    [`smtp://${plain.at}`, /offers no TLS .* → look at the port/],
+    [`smtp://${plain.at}`, /^fail smtp: 127\.0\.0\.1:\d+ offers no TLS .* → look at the port/],
     [`smtp://${secure.at}`, /takes the connection, and says nothing .* → write smtps:/],
     [`smtp://127.0.0.1:${mute}`, /takes the connection, and says nothing .* → .*look at the server/],
     [`smtp://${login.at}`, /the server refuses the login \(535.* → look at user and password/],

@@ -7,6 +7,7 @@ import {
   type ResolveTxt,
   readTxt,
 } from '../../../src/commands/check/sender.ts'
+import { tell } from '../../../src/language/sentence.ts'
 import { enough, load } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
 import { linesOf } from './lines.ts'
@@ -74,6 +75,8 @@ t.test('without a name server it says so', async t => {
     'warn SPF: could not be looked up from here (ETIMEOUT) → look from elsewhere: dig +short TXT mail.corp.com',
     'warn DMARC: could not be looked up from here (ETIMEOUT) → look from elsewhere: dig +short TXT _dmarc.mail.corp.com',
   ])
+  const [spf] = await checkSender(load(sender), () => Promise.reject(new Error('x')))
+  t.equal(spf && tell(spf.what).in('zh-CN'), '从本机无法查询（无响应）')
 })
 
 t.test('a name for examples is not looked up; nor is anything when e-mail is off', async t => {

@@ -18,6 +18,15 @@ t.test('a database that nobody answers at is said, though a service runs on anot
   t.notMatch(line, 'secret@')
 })
 
+t.test('a store that cannot be made is no start', async t => {
+  // Where root may not write either.
+  const config = load({ ...enough, DATABASE_URL: 'file:/proc/sys/data/outbox.db' })
+  const opened = () => Promise.reject(new Error('it is not there'))
+  t.match(linesOf(await checkStore(config, opened, undefined)), [
+    /^fail store: \/proc\/sys\/data\/outbox\.db cannot be made: \/proc\/sys is not writable → make it wri/,
+  ])
+})
+
 t.test('a store that opens: whether it commits, what it lacks, and it is let go of', async t => {
   const seen: string[] = []
   const opening = (commits: boolean, messages = 0) =>

@@ -138,8 +138,9 @@ t.test('a code of letters is taken out of what a gateway says', async t => {
 })
 
 t.test('what a file leaves open, and what only its check needs', async t => {
-  const request = { url: 'https://sms.example.com/send', json: '{}' }
+  const request = { url: 'https://sms.example.com?to=1', json: '{}' }
   const plain = gatewayOf(file({ request }))
+  t.equal(plain.origin, 'https://sms.example.com')
   t.match(plain, { channel: 'sms', concurrency: 20, limits: { answerMs: 10_000 }, secrets: [] })
   const check = 'https://sms.example.com/balance?key={{ secrets.key }}'
   t.same(gatewayOf(file({ request, check })).secrets, ['key'])
@@ -184,7 +185,7 @@ t.test(
   async t => {
     for (const wild of [
       '^(?:\\w+\\s?)+;code=(\\d+)$',
-      '(?:a|a)+(b)',
+      '<a>(?:a|a)+(b)</a>',
       '(?:a|aa){1,99}(b)',
       '(?:a?a?)*(b)',
       'a*a*a*a*a*(b)',
@@ -193,6 +194,7 @@ t.test(
       t.match(parseGateways(file({ request: { url: 'https://sms.example.com/' }, answer: { code: wild } })), {
         fault: /answer\/code repeats more than one thing, or a group/,
       })
+    t.equal(findText('<id>(.+)</id>', { text: '<id>7</id>', json: undefined }), '7')
     t.equal(findText('code=(1)', { text: `${' '.repeat(4092)}code=1`, json: undefined }), '')
   },
 )
@@ -203,6 +205,7 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     ['g: [', /is neither JSON nor YAML/],
     ['[]', /the file must be object/],
     ['{}', /must NOT have fewer/],
+    [`a: &a [1]\nb: &b [${'*a,'.repeat(11)}]\nc: [${'*b,'.repeat(11)}]`, /refers to itself too often/],
     [file({}), /g must have required property 'request'/],
     [stringify({ 'G h': { request } }), /the file must match pattern.*: G h$/],
     [file({ request, anwser: {} }), /line 5.*anwser/],
@@ -216,12 +219,13 @@ t.test('a file that cannot be used says which gateway, where and why, and quotes
     [file({ request: { url: 'http://sms.example.com/' } }), /g\/request\/url must be an https address/],
     [file({ request: { url: 'https://{{ to }}/' } }), /must be an https address/],
     [file({ request: { url: 'https://user:canary@sms.example.com/' } }), /must be an https address/],
+    [file({ request: { url: 'https://sms.example.com#a' } }), /has no host that stands for itself/],
     [file({ request: { url: 'https://sms.example.com{{ text }}' } }), /has no host that stands for itself/],
     [file({ request: { ...request, method: 'GET' } }), /GET has no body/],
     [file({ request, check: 'https://other.example.com/' }), /g\/check must be at the same host/],
     [file({ request, answer: { codes: { '1': 'perhaps' } } }), /must be/],
     [file({ request, answer: { codes: { '1': { limit: 'number' } } } }), /minutes|must/],
-    [file({ request, answer: { id: 'no group' } }), /g\/answer\/id needs a group/],
+    [file({ request, answer: { id: '<id>no group</id>' } }), /g\/answer\/id needs a group/],
     [file({ request, answer: { code: '(' } }), /g\/answer\/code is neither/],
     [file({ request, reports: { id: '/id' } }), /required property 'state'/],
     [file({ request, reports: { id: 'id=(.+)', state: '/s', states: {} } }), /reports\/id must match/],
