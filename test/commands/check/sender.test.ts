@@ -96,8 +96,3 @@ t.test('a name server that never answers is given up soon', async t => {
   const looked = await readTxt(createResolveTxt(200, resolver), 'example.com')
   t.match(inEnglish(looked), { why: 'ECANCELLED' })
 })
-
-t.test('nothing under a name is told apart from nobody to ask', async t => {
-  const failing = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }))
-  t.same(await readTxt(failing('ENODATA'), 'a'), { records: [] })
-})

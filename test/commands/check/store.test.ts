@@ -1,19 +1,20 @@
+import { pino } from 'pino'
 import t from 'tap'
 import { checkStore } from '../../../src/commands/check/machine.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { quote } from '../../../src/language/sentence.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
+import { createClock } from '../../../src/runtime/clock.ts'
+import { openOutbox, openStoreKeys } from '../../../src/service/factories.ts'
 import { enough, load } from '../../config/settings.ts'
-import { linesOf, linesOfStore } from './lines.ts'
-
-t.test('beside a running service an embedded store is left alone, as that holds it', async t => {
-  t.same(await linesOfStore(load(enough)), ['ok store: the running service says that it commits'])
-})
+import { linesOf } from './lines.ts'
 
 t.test('a database that nobody answers at is said, though a service runs on another store', async t => {
   const DATABASE_URL = 'postgres://courier:secret@127.0.0.1:1/courier'
-  const STORE_SECRET = 'a-long-random-text-of-ones-own'
-  const [line = ''] = await linesOfStore(load({ ...enough, DATABASE_URL, STORE_SECRET }))
+  const config = load({ ...enough, DATABASE_URL, STORE_SECRET: 'a-long-random-text-of-ones-own' })
+  const log = pino({ level: 'silent' })
+  const open = async () => openOutbox(config, createClock(), await openStoreKeys(config), log)
+  const [line = ''] = linesOf(await checkStore(config, open, null))
   t.match(line, /^fail store: .*→/)
   t.notMatch(line, 'secret@')
 })

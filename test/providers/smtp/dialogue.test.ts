@@ -86,13 +86,6 @@ await t.test('STARTTLS comes before login and envelope', async t => {
   t.strictSame(verbs, ['EHLO', 'STARTTLS', 'EHLO', 'AUTH', 'MAIL', 'RCPT', 'DATA'])
 })
 
-await t.test('a server without STARTTLS gets no mail and no password', async t => {
-  const { server, send } = await start(t, { login: LOGIN }, { url: urlOf })
-  t.match(await send(), { is: 'retry', untouched: true })
-  const bytes = Buffer.concat(server.connections.flatMap(({ bytes }) => bytes)).toString('latin1')
-  t.notMatch(bytes, /AUTH|MAIL|RCPT/)
-})
-
 await t.test('requireTLS=false takes what the server offers, ignoreTLS=true never asks', async t => {
   const lenient = (port: number) => `smtp://127.0.0.1:${port}?requireTLS=false`
   const plain = await start(t, {}, { url: lenient })
