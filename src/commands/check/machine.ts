@@ -165,15 +165,16 @@ async function tryStore(open: () => Promise<Outbox>): Promise<CheckResult> {
   }
 }
 
-/** Checks whether the nearest existing folder is writable. */
+/** Checks whether what exists nearest is a folder that is writable. */
 function checkCreatable(path: string): CheckResult {
   const folder = nearestExisting(dirname(path))
   try {
-    accessSync(folder, constants.W_OK)
+    // A file has nothing below it, not even itself.
+    accessSync(`${folder}/.`, constants.W_OK)
     return store.ok(say('{path} will be made at the first start', { path }))
   } catch {
     return store.fail(
-      say('{path} cannot be made: {folder} is not writable', { path, folder }),
+      say('{path} cannot be made: {folder} is no folder, or is not writable', { path, folder }),
       'make it writable for the service’s user',
     )
   }

@@ -20,12 +20,17 @@ t.test('a database that nobody answers at is said, though a service runs on anot
 })
 
 t.test('a store that cannot be made is no start', async t => {
-  // Where root may not write either.
-  const config = load({ ...enough, DATABASE_URL: 'file:/proc/sys/data/outbox.db' })
   const opened = () => Promise.reject(new Error('it is not there'))
-  t.match(linesOf(await checkStore(config, opened, undefined)), [
-    /^fail store: \/proc\/sys\/data\/outbox\.db cannot be made: \/proc\/sys is not writable → make it wri/,
-  ])
+  // Where root may not write either; and below a file.
+  for (const folder of ['/proc/sys', '/etc/hostname']) {
+    const config = load({ ...enough, DATABASE_URL: `file:${folder}/data/outbox.db` })
+    const [line = ''] = linesOf(await checkStore(config, opened, undefined))
+    t.ok(
+      line.startsWith(`fail store: ${folder}/data/outbox.db cannot be made: ${folder} is no folder, or`),
+      line,
+    )
+    t.match(line, /→ make it wri/)
+  }
 })
 
 t.test('a store that opens: whether it commits, what it lacks, and it is let go of', async t => {
