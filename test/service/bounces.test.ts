@@ -97,7 +97,8 @@ t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => 
 })
 
 t.test('a mail of 40 MB is taken, and what it says at its beginning is read', async t => {
-  const rig = await startRig(t)
+  let now = Date.UTC(2026, 10, 21, 12)
+  const rig = await startRig(t, {}, { clock: { now: () => now } })
   const { pathname: path } = new URL(bounceUrl(rig.service().config, 'https://courier.example.com') ?? '')
   await rig.post('email', link('ann@example.com'))
   const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
@@ -108,4 +109,6 @@ t.test('a mail of 40 MB is taken, and what it says at its beginning is read', as
   })
   t.equal(status, 204)
   t.equal((await rig.post('email', link('ann@example.com', 1))).errCode, 4002012)
+  now += 15 * 60_000
+  t.equal((await rig.post('email', link('ann@example.com', 2))).errCode, 0)
 })

@@ -39,6 +39,7 @@ async function startEnds(t: Test) {
     ...emulator.settings,
     ALERTS: 'alert * 0 - ann@example.com; state * 0 - +12025550123',
     SMS_COUNTRIES: 'CN,US',
+    LOCALE_BY_COUNTRY: '{"CN": "zh-CN"}',
     EVENTS_URL: `http://127.0.0.1:${receiver.port}/hook`,
     EVENTS_SECRET: SECRET,
     BOUNCE_IMAP_URL: `imap://ann:secret@127.0.0.1:${imap.port}?ignoreTLS=true`,

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { createClock } from '../../src/runtime/clock.ts'
-import { mailBody, type ServiceRig, startRig } from '../rigs/service.ts'
+import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
 import { makeCertificate } from '../tls/authority.ts'
 
 async function lookAt(rig: ServiceRig) {
@@ -36,14 +35,34 @@ t.test(
 )
 
 t.test('a start with a certificate that has expired is loud, until a renewed one is served', async t => {
-  const rig = await startRig(t)
+  const NOON = Date.UTC(2026, 10, 21, 12)
   const wall = () => Date.now() + 50 * 365 * 86_400_000
-  // Somebody has set the machine’s clock: certificates go by it, attempts do not.
-  await rig.restart({}, { wall, clock: createClock() })
-  t.ok(rig.events().some(({ event, level }) => event === 'certificate' && level === 50))
+  // Somebody has set the machine’s clock: certificates go by it, messages do not.
+  const rig = await startRig(t, { ANSWER_WITHIN_MS: '200' }, { wall, clock: { now: () => NOON } })
+  t.match(
+    rig.events().find(({ event }) => event === 'certificate'),
+    { level: 50, message: /^the certificate in TLS_CERT_FILE expired on [\d-]+: renew it$/ },
+  )
   const { page, ready } = await lookAt(rig)
   t.match(page, /The certificate expired on/)
+  t.match(
+    page,
+    /<dt>Started<\/dt><dd><time datetime="2026-11-21T12:00:00.000Z">.* <span class="soft">0 ms so far/,
+  )
   t.same(ready, { status: 'ready', degraded: ['certificate'] })
+  rig.smtp.act = ({ step }) => (step === 'dot' ? { is: 'drop' } : undefined)
+  t.equal((await rig.post('email', mailBody({}, { type: 5, url: null, code: '482913' }))).errCode, 0)
+  const ask = async (path: string, init?: RequestInit) =>
+    JSON.parse(await (await fetch(`${rig.service().adminUrl}/api/v1${path}`, init)).text())
+  const headers = { 'content-type': 'application/json' }
+  const newest = async () =>
+    (await ask('/messages/search', { method: 'POST', headers, body: '{}' })).messages[0]
+  await until(async () => (await newest()).ambiguous === 1, 'it may have been sent')
+  const { arrivedAt, dueAt } = await newest()
+  t.equal(arrivedAt, NOON)
+  t.ok(dueAt >= NOON + 5000 && dueAt <= NOON + 6000, 'it goes out again after the pause of a code')
+  t.match((await ask('/providers')).providers, [{ since: NOON, lastError: { at: NOON } }, {}])
+  rig.smtp.act = undefined
   t.equal((await rig.post('email', mailBody())).errCode, 0)
   const { cert, key } = await makeCertificate('x', {
     from: wall() - 86_400_000,

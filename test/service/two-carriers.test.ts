@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
@@ -9,7 +10,8 @@ t.test(
   'the second carrier sends when the first is down; whoever looks sees both, and a spoilt templates file',
   async t => {
     const { aliyun, tencent, templatesFile, settings } = await startTwoCarriers(t)
-    const rig = await startRig(t, settings)
+    await writeFile(join(t.testdirName, 'layout.txt'), 'words\n{{ brand }\n')
+    const rig = await startRig(t, { ...settings, TEMPLATES_DIR: t.testdirName })
     const { adminUrl } = rig.service()
     const page = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
     const send = async (to: string) => (await rig.post('sms', smsBody({ to }, { type: 4 }))).errCode
@@ -24,7 +26,7 @@ t.test(
     const [newest] = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
     t.match(await page(newest?.[0] ?? ''), /aliyun[\s\S]*ECONNREFUSED[\s\S]*tencent/, 'its timeline')
     const overview = await page('/console')
-    for (const name of ['aliyun', 'tencent', 'twilio']) t.match(overview, name)
+    for (const name of ['aliyun', 'tencent', 'twilio', 'layout.txt, line 2: ']) t.match(overview, name)
     const metrics = await page('/metrics')
     t.match(
       metrics,
@@ -43,6 +45,7 @@ t.test(
       async () => (await page('/console')).includes('SMS_TEMPLATES_FILE, line'),
       'the console says so',
     )
+    t.match(await page('/console'), 'SMS_TEMPLATES_FILE, line 5: ')
     t.equal(await send('13800138003'), 0, 'the last good one is in force')
     await writeFile(templatesFile, TEMPLATES)
     await until(async () => !(await page('/console')).includes('SMS_TEMPLATES_FILE, line'), 'mended')
