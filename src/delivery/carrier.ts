@@ -7,7 +7,6 @@ import {
   createHealth,
   type HealthAttempt,
   type HealthChange,
-  type HealthOptions,
   NO_CARRIER_FITS,
   OVERDUE,
 } from './health.ts'
@@ -17,7 +16,6 @@ import type { ChannelStatus } from './port.ts'
 export interface CarrierOptions {
   readonly clock: Clock
   readonly random: () => number
-  readonly health?: HealthOptions
 }
 
 /** Why a carrier is not asked to send a message now. */
@@ -110,9 +108,8 @@ export interface CarrierAttempt {
 }
 
 /** Makes a provider with its health, its limit, and what it said to whom. */
-export function createCarrier(provider: Provider, options: CarrierOptions): Carrier {
-  const { clock, random } = options
-  const health = createHealth(random, options.health)
+export function createCarrier(provider: Provider, { clock, random }: CarrierOptions): Carrier {
+  const health = createHealth(random)
   const limiter = createLimiter(provider.concurrency)
   const patience = createPatience()
   /** How many attempts have begun. */

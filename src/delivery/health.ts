@@ -144,12 +144,6 @@ function note({ latest }: CarrierRecord, { nth, place }: HealthAttempt, failed: 
   if (latest.length > LATEST.count) latest.shift()
 }
 
-export interface HealthOptions {
-  /** So many failures in a row make it rest, and so long is its first rest, ms, when not as usual. */
-  readonly inARow?: number | undefined
-  readonly firstRestMs?: number | undefined
-}
-
 /** `open`: it rests; `half-open`: one message tries it. */
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
@@ -160,10 +154,7 @@ export type CircuitState = 'closed' | 'open' | 'half-open'
  * that answers, a part in which a message is taken. What began before a rest does not make it longer. What fails in one place (a
  * country, a domain) while others are answered is that place's, and not the carrier's.
  */
-export function createHealth(
-  random: () => number,
-  { inARow = LATEST.inARow, firstRestMs }: HealthOptions = {},
-) {
+export function createHealth(random: () => number) {
   const whole = newRecord('carrier', '')
   const parts = new Map<string, CarrierRecord>()
   /** The latest attempt that was answered. */
@@ -203,7 +194,7 @@ export function createHealth(
     now: number,
     leastMs = 0,
   ): void {
-    leaveAlone(record, fault, isForOperator, now, { random, leastMs, firstMs: firstRestMs })
+    leaveAlone(record, fault, isForOperator, now, { random, leastMs })
     Object.assign(record, { restedAt: now, triedBy: null, isAsked: false })
   }
 
@@ -222,7 +213,8 @@ export function createHealth(
       if (attempt.startedAt < record.restedAt) return false
       note(record, attempt, true)
       const failed = latest.filter(each => each.failed).length
-      const areInARow = latest.length >= inARow && latest.slice(-inARow).every(each => each.failed)
+      const areInARow =
+        latest.length >= LATEST.inARow && latest.slice(-LATEST.inARow).every(each => each.failed)
       if (!areInARow && failed < LATEST.mostFailed) return false
     } else if (fault !== null && record.triedBy !== attempt.nth) return false
     record.isNamed ||= isNamed

@@ -10,9 +10,9 @@ const STALL: Outcome = { is: 'ambiguous', code: 'T', reply: '' }
 const CHINA = { country: '+86' }
 const AMERICA = { country: '+1' }
 
-/** A health whose first rest takes a second, after three failures in a row. */
+/** A health: it rests for two seconds first, after five failures in a row. */
 function open() {
-  const health = createHealth(() => 0.5, { inARow: 3, firstRestMs: 1000 })
+  const health = createHealth(() => 0.5)
   let nth = 0
   /** An attempt that has begun. */
   function begin(startedAt: number, names: ScopeNames = {}) {
@@ -45,12 +45,13 @@ function open() {
 t.test('it rests when so many failed in a row, or nine of the latest ten', async t => {
   for (const failure of [REFUSED, LOGIN, STALL]) {
     const { attempt, allows, health } = open()
-    for (const outcome of [failure, failure, SENT, failure, failure]) t.equal(attempt(outcome), null)
+    for (const outcome of [failure, failure, SENT, failure, failure, failure, failure])
+      t.equal(attempt(outcome), null)
     t.ok(allows(0))
     t.equal(attempt(failure), 'open')
-    t.notOk(allows(999))
-    t.equal(health.openUntil(), 1000)
-    t.match(health.records(), [{ scope: 'carrier', rests: 1, until: 1000, triedBy: null }])
+    t.notOk(allows(1999))
+    t.equal(health.openUntil(), 2000)
+    t.match(health.records(), [{ scope: 'carrier', rests: 1, until: 2000, triedBy: null }])
   }
   const health = createHealth(() => 0.5)
   const outcomes = [STALL, STALL, STALL, STALL, SENT, STALL, STALL, STALL, STALL, STALL]
@@ -64,7 +65,7 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
 t.test('a limit of the account lasts as long as it was named, one of a number is of its message', async t => {
   for (const scope of ['account', 'recipient'] as const) {
     const { attempt, health } = open()
-    for (let n = 0; n < 3; n += 1)
+    for (let n = 0; n < 5; n += 1)
       attempt({ is: 'limit', code: 'day', reply: '', scope, retryAfterMs: 3_600_000 })
     t.equal(health.openUntil(), scope === 'account' ? 3_600_000 : null, scope)
   }
@@ -75,25 +76,25 @@ t.test('what this service stopped, or a look-up does not find, is neither failur
     const { attempt, health } = open()
     for (let n = 0; n < 20; n += 1) attempt({ ...REFUSED, code })
     t.equal(health.state(), 'closed', code)
-    for (let n = 0; n < 2; n += 1) attempt(REFUSED)
+    for (let n = 0; n < 4; n += 1) attempt(REFUSED)
     attempt({ is: 'retry', whose: 'later', code, reply: '' })
     t.equal(attempt(REFUSED), 'open', code)
     const trial = open()
-    for (let n = 0; n < 3; n += 1) trial.attempt(REFUSED)
-    trial.attempt({ is: 'retry', whose: 'later', code, reply: '' }, 1000)
+    for (let n = 0; n < 5; n += 1) trial.attempt(REFUSED)
+    trial.attempt({ is: 'retry', whose: 'later', code, reply: '' }, 2000)
     t.equal(trial.health.state(), 'open', 'nor does it end a rest')
-    t.ok(trial.allows(1000), 'and it is still to be tried')
+    t.ok(trial.allows(2000), 'and it is still to be tried')
   }
 })
 
 for (const [what, failure, rests] of [
-  ['does not answer: rests double to 10 s at most', STALL, [2000, 4000, 8000, 8000]],
-  ['has to be mended: to a minute', LOGIN, [2000, 4000, 8000, 16_000, 32_000, 48_000, 48_000]],
+  ['does not answer: rests double to 10 s at most', STALL, [4000, 8000, 8000]],
+  ['has to be mended: to a minute', LOGIN, [4000, 8000, 16_000, 32_000, 48_000, 48_000]],
 ] as const)
   t.test(`one message tries what ${what}`, async t => {
     const { begin, attempt, allows, health } = open()
-    for (let n = 0; n < 3; n += 1) attempt(failure)
-    let now = 1000
+    for (let n = 0; n < 5; n += 1) attempt(failure)
+    let now = 2000
     for (const rest of rests) {
       t.ok(allows(now))
       const trial = begin(now)
@@ -105,8 +106,8 @@ for (const [what, failure, rests] of [
     }
     t.equal(attempt(SENT, now), 'closed')
     t.ok(allows(now))
-    for (let n = 0; n < 3; n += 1) attempt(failure, now)
-    t.equal(health.openUntil(), now + 1000, 'the next one begins with the shortest rest')
+    for (let n = 0; n < 5; n += 1) attempt(failure, now)
+    t.equal(health.openUntil(), now + 2000, 'the next one begins with the shortest rest')
   })
 
 t.test('no rest is longer than 10 s, nor than a minute, whatever chance says', async t => {
@@ -128,14 +129,14 @@ t.test('no rest is longer than 10 s, nor than a minute, whatever chance says', a
 
 t.test('what began before a rest neither prolongs it nor begins another one', async t => {
   const { begin, attempt, health } = open()
-  const old = [1, 2, 3, 4, 5, 6].map(() => begin(0))
-  for (let n = 0; n < 3; n += 1) attempt(STALL, 10)
+  const old = [1, 2, 3, 4, 5, 6, 7, 8].map(() => begin(0))
+  for (let n = 0; n < 5; n += 1) attempt(STALL, 10)
   old[0]?.end(STALL, 20)
-  t.equal(health.openUntil(), 1010)
-  const trial = begin(1010)
-  old[1]?.end(STALL, 1020)
+  t.equal(health.openUntil(), 2010)
+  const trial = begin(2010)
+  old[1]?.end(STALL, 2020)
   t.equal(health.state(), 'half-open', 'the trial goes on')
-  trial.end(SENT, 1030)
+  trial.end(SENT, 2030)
   for (const each of old.slice(2)) t.equal(each.end(STALL, 30_000).circuit, null)
 })
 
@@ -144,7 +145,7 @@ t.test('those that began last decide, whenever they end', async t => {
   const swallowed = Array.from({ length: 10 }, () => begin(0))
   for (let n = 0; n < 2; n += 1) attempt(SENT, 100)
   for (const each of swallowed) t.equal(each.end(STALL, 2000).circuit, null, 'others were answered since')
-  for (let n = 0; n < 2; n += 1) attempt(STALL, 2000)
+  for (let n = 0; n < 4; n += 1) attempt(STALL, 2000)
   t.equal(health.state(), 'closed')
   t.equal(attempt(STALL, 2000), 'open')
 })
@@ -153,9 +154,9 @@ t.test('a late answer takes back that it was overdue', async t => {
   const { begin, attempt } = open()
   const slow = begin(0)
   slow.end(STALL, 2000)
-  attempt(STALL, 2000)
+  for (let n = 0; n < 3; n += 1) attempt(STALL, 2000)
   slow.end(SENT, 2500)
-  t.equal(attempt(STALL, 3000), null, 'two of the three failed')
+  t.equal(attempt(STALL, 3000), null, 'four of the five failed')
   const late = begin(3000)
   t.equal(late.end(STALL, 5000).circuit, 'open')
   t.equal(late.end(SENT, 5500).circuit, 'closed')
@@ -164,49 +165,49 @@ t.test('a late answer takes back that it was overdue', async t => {
 t.test('a trial that we stopped, or that never began, is still to be made', async t => {
   const { begin, attempt, allows } = open()
   const before = begin(0)
-  for (let n = 0; n < 3; n += 1) attempt(REFUSED)
-  const trial = begin(1000)
+  for (let n = 0; n < 5; n += 1) attempt(REFUSED)
+  const trial = begin(2000)
   before.forget()
-  t.notOk(allows(1010), 'an older attempt is not the trial')
+  t.notOk(allows(2010), 'an older attempt is not the trial')
   trial.forget()
-  t.ok(allows(1010))
-  begin(1020).end({ is: 'ambiguous', code: 'aborted', reply: '' }, 1500)
-  t.ok(allows(1500))
+  t.ok(allows(2010))
+  begin(2020).end({ is: 'ambiguous', code: 'aborted', reply: '' }, 2500)
+  t.ok(allows(2500))
 })
 
 t.test('“try now” ends the rest, and those after it begin with the shortest one', async t => {
   const { attempt, allows, health } = open()
-  for (let n = 0; n < 3; n += 1) attempt(REFUSED)
-  attempt(REFUSED, 1000)
-  health.allowTrialNow(1500)
-  t.ok(allows(1500))
-  t.equal(attempt(REFUSED, 1500), null, 'it never was well')
-  t.equal(health.openUntil(), 2500)
+  for (let n = 0; n < 5; n += 1) attempt(REFUSED)
+  attempt(REFUSED, 2000)
+  health.allowTrialNow(2500)
+  t.ok(allows(2500))
+  t.equal(attempt(REFUSED, 2500), null, 'it never was well')
+  t.equal(health.openUntil(), 4500)
 })
 
 t.test('a country for which a carrier hangs rests alone, and is told', async t => {
   const { begin, attempt, health, restsFor } = open()
-  const hanging = [0, 500, 1000].map(at => begin(at, CHINA))
+  const hanging = [0, 250, 500, 750, 1000].map(at => begin(at, CHINA))
   attempt(SENT, 1200, AMERICA)
   const ends = hanging.map((each, at) => each.end(STALL, 2000 + at * 500))
-  t.match(ends[2], {
+  t.match(ends[4], {
     circuit: null,
-    faults: [{ is: 'begun', fault: { scope: 'country', name: '+86', since: 3000, until: 4000, code: 'T' } }],
+    faults: [{ is: 'begun', fault: { scope: 'country', name: '+86', since: 4000, until: 6000, code: 'T' } }],
   })
-  t.equal(restsFor(CHINA, 3000), 4000)
-  t.equal(restsFor(AMERICA, 3000), null)
+  t.equal(restsFor(CHINA, 4000), 6000)
+  t.equal(restsFor(AMERICA, 4000), null)
   t.match(health.faults(), [{ scope: 'country', name: '+86' }])
-  t.match(begin(4000, CHINA).end(SENT, 4100).faults, [{ is: 'over' }])
+  t.match(begin(6000, CHINA).end(SENT, 6100).faults, [{ is: 'over' }])
   t.same(health.faults(), [])
   t.equal(health.records().length, 1)
 })
 
 t.test('where a carrier hangs for all, nothing is said of a country, and each is tried with it', async t => {
   const { attempt, health, restsFor, begin } = open()
-  for (let n = 0; n < 3; n += 1) attempt(STALL, 0, CHINA)
+  for (let n = 0; n < 5; n += 1) attempt(STALL, 0, CHINA)
   t.equal(health.state(), 'open')
   t.same(health.faults(), [])
-  t.equal(restsFor(CHINA, 500), 1000)
+  t.equal(restsFor(CHINA, 500), 2000)
   attempt(SENT, 500, AMERICA)
   t.equal(health.state(), 'closed')
   t.equal(restsFor(CHINA, 500), null)
@@ -216,7 +217,7 @@ t.test('where a carrier hangs for all, nothing is said of a country, and each is
 
 t.test('what could not be connected says nothing of a country', async t => {
   const { attempt, health } = open()
-  for (let n = 0; n < 3; n += 1) attempt(REFUSED, 0, CHINA)
+  for (let n = 0; n < 5; n += 1) attempt(REFUSED, 0, CHINA)
   t.equal(health.records().length, 1)
 })
 

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createCarrier } from '../../src/delivery/carrier.ts'
 import { createDelivery } from '../../src/delivery/delivery.ts'
-import type { HealthOptions } from '../../src/delivery/health.ts'
 import type { Delivery, Verdict, Verdicts } from '../../src/delivery/port.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../../src/events/events.ts'
@@ -97,7 +96,6 @@ export interface Options {
   readonly concurrency?: number
   readonly attemptWithinMs?: number
   readonly leaseMs?: number
-  readonly health?: Partial<HealthOptions>
   /** Stands between the loop and the store. */
   readonly between?: (outbox: Outbox) => Partial<Outbox>
   readonly render?: (message: NewMessage) => Outgoing
@@ -143,13 +141,7 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
     const provider = fakeProvider(concurrency)
     const verdicts = createVerdicts()
     const events: string[] = []
-    const carriers = [
-      createCarrier(provider, {
-        clock,
-        random,
-        health: given.health ?? {},
-      }),
-    ]
+    const carriers = [createCarrier(provider, { clock, random })]
     const delivery = createDelivery({
       outbox: { ...outbox, ...given.between?.(outbox) },
       clock,
@@ -231,6 +223,14 @@ function emitInto(events: string[]): Emit {
       fault: () => void events.push('fault'),
     },
   ])
+}
+
+/** Has four messages fail, whose lives end soon: one more, and the provider rests. */
+export async function failFour({ provider, accept, events }: Rig): Promise<void> {
+  provider.respond = () => REFUSED
+  for (let n = 0; n < 4; n += 1) await accept({ lifeMs: 3000 })
+  await until('four failed', () => events.filter(each => each === 'attempt retry').length === 4)
+  provider.respond = undefined
 }
 
 export function until(what: string, so: () => boolean | Promise<boolean>): Promise<void> {

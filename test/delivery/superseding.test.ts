@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openRig, rendered, SENT, until, verdictOn } from './rig.ts'
+import { failFour, openRig, rendered, SENT, until, verdictOn } from './rig.ts'
 
 const GROUP = { recipient: 'ann@example.com' }
 
@@ -56,17 +56,15 @@ t.test('a code that was claimed before the delivery hears of it is not supersede
 })
 
 t.test('a message given back for want of a provider is superseded when a newer one came', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t, {
-    concurrency: 1,
-    health: { inARow: 1, firstRestMs: 1000 },
-  })
-  provider.respond = undefined
+  const rig = await openRig(t, { concurrency: 1 })
+  const { delivery, provider, accept, view, clock } = rig
   delivery.start()
+  await failFour(rig)
   await accept()
-  await until('the only connection is busy', () => provider.asked.length === 1)
+  await until('the only connection is busy', () => provider.asked.length === 5)
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   const refused = { is: 'retry', whose: 'later', code: 'ECONNREFUSED', reply: '', untouched: true } as const
-  provider.asked[0]?.answer(refused)
+  provider.asked[4]?.answer(refused)
   await until('A is back in the store', async () => (await view(a.id)).state === 'queued')
   const b = (await accept({ ...GROUP, code: '222222' })).acceptance
   t.equal(b.lease, undefined, 'the provider is left alone')
