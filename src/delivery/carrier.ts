@@ -168,15 +168,13 @@ export function createCarrier(provider: Provider, { clock, random }: CarrierOpti
       let timer: NodeJS.Timeout | undefined
 
       /** It has waited for longer than it may: it counts as failed. */
-      function noteOverdue(isSecondLook = false): void {
-        const now = clock.now()
-        // This process was late itself: an answer may be there.
-        if (!isSecondLook && now - attempt.startedAt > patience.ms() + LATE_MS) {
-          timer = setTimeout(noteOverdue, SECOND_LOOK_MS, true).unref()
-          return
-        }
+      function noteOverdue(): void {
         limiter.stopWaiting(held)
-        onOverdue?.(health.record(OVERDUE, attempt, now))
+        onOverdue?.(health.record(OVERDUE, attempt, clock.now()))
+      }
+
+      function awaitLastMoment(): void {
+        timer = setTimeout(noteOverdue, LAST_MOMENT_MS).unref()
       }
 
       function release(said: Outcome | undefined, now: number): void {
@@ -187,7 +185,7 @@ export function createCarrier(provider: Provider, { clock, random }: CarrierOpti
       return {
         start() {
           attempt.startedAt = clock.now()
-          timer = setTimeout(noteOverdue, patience.ms()).unref()
+          timer = setTimeout(awaitLastMoment, patience.ms() - LAST_MOMENT_MS).unref()
         },
         forget() {
           release(undefined, clock.now())
@@ -252,12 +250,8 @@ export function createCarrier(provider: Provider, { clock, random }: CarrierOpti
 const PATIENCE = { times: 4, least: 2000, most: 20_000, first: 5000 }
 /** The number of the latest answered attempts that say how long most take. */
 const LATEST_ANSWERED = 50
-/**
- * When this process stood still for so long, ms, the answer to an attempt that it looks at may have come meanwhile: it
- * looks once more after SECOND_LOOK_MS.
- */
-const LATE_MS = 500
-const SECOND_LOOK_MS = 50
+/** The last moment of it, ms, is waited for apart: when this process stood still, an answer that came meanwhile is read in it. */
+const LAST_MOMENT_MS = 50
 
 /** Knows how long an attempt is waited for: patience grows only when half of the latest were slow. */
 function createPatience() {
