@@ -1,4 +1,4 @@
-import type { EventHandlers } from '../events/events.ts'
+import type { EventOf } from '../events/events.ts'
 import type { Words } from '../language/sentence.ts'
 import type { NewMessage } from '../messages/message.ts'
 import type { Outcome } from '../providers/provider.ts'
@@ -92,8 +92,8 @@ interface CarrierReportsOptions {
 }
 
 export interface CarrierReports {
-  /** Takes what was reported of messages. */
-  readonly handlers: EventHandlers
+  /** Takes a delivery report. */
+  noteReport(event: EventOf<'receipt'>): void
   /** Lists the countries for which a carrier is asked second; the empty one stands for all with few reports of their own. */
   secondIn(provider: string): readonly string[]
   /** Notes that a carrier is asked to send a message: until it has answered, nobody knows whether it did. */
@@ -182,7 +182,7 @@ export function createCarrierReports({
     return own?.isJudged(clock.now()) === true ? own : histories.get(`${provider} `)
   }
 
-  function noteReport(id: string | undefined, providerId: string, isDelivered: boolean): void {
+  function noteArrival(id: string | undefined, providerId: string, isDelivered: boolean): void {
     const sms = sent.get(id ?? ourIds.get(providerId) ?? '')
     if (sms === undefined) return
     const now = clock.now()
@@ -237,16 +237,12 @@ export function createCarrierReports({
     return isAsEver ? [] : seconds.map(name => demote(name, 'reports-bad'))
   }
 
-  const handlers: EventHandlers = {
-    receipt({ id, providerId, status, result }) {
-      if (result === 'forged') return
-      if (status === 'delivered' || status === 'read') noteReport(id, providerId, true)
-      else if (status === 'undelivered' || status === 'failed') noteReport(id, providerId, false)
-    },
-  }
-
   return {
-    handlers,
+    noteReport({ id, providerId, status, result }) {
+      if (result === 'forged') return
+      if (status === 'delivered' || status === 'read') noteArrival(id, providerId, true)
+      else if (status === 'undelivered' || status === 'failed') noteArrival(id, providerId, false)
+    },
     secondIn: provider =>
       [...histories].flatMap(([name, history]) => {
         const [of, country = ''] = name.split(' ')

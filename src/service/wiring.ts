@@ -168,7 +168,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     createEventLog(log, clock.now),
     ...metrics.sinks,
     health.handlers,
-    reports.handlers,
+    { receipt: reports.noteReport },
     { receipt: reportedFaults.note },
     { breaker: event => webhooks?.noteBreaker(event), receipt: event => void times?.note(event) },
     { 'store-commit': admission.recordCommit },

@@ -29,7 +29,7 @@ t.test('what is kept of messages does not grow with those that were reported', t
       const sent = { is: 'sent', reply: '', providerId } as const
       reports.noteEnd({ id, recipient, purpose: 'code', expiresAt }, 'a', sent, false)
       now += 1000
-      reports.handlers.receipt?.({
+      reports.noteReport({
         type: 'receipt',
         channel: 'sms',
         provider: 'a',

@@ -28,7 +28,7 @@ function reportOn(
   more: Partial<EventOf<'receipt'>> = {},
 ): void {
   const about = { channel: 'sms', provider: 'a', providerId, status, errorCode: null } as const
-  reports.handlers.receipt?.({ type: 'receipt', ...about, result: 'recorded', ...more })
+  reports.noteReport({ type: 'receipt', ...about, result: 'recorded', ...more })
 }
 
 type Asked = Parameters<CarrierReports['noteEnd']>[0]

@@ -223,7 +223,7 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
           },
           // As those whose reports are bad are asked second, but at random.
           reports: {
-            handlers: {},
+            noteReport() {},
             order: given => ({
               carriers: reversed && random() < 0.3 ? given.toReversed() : given,
               demotions: [],
