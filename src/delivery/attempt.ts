@@ -314,11 +314,10 @@ export function createAttempts(
       const last = outcomes.at(-1)
       if (last !== undefined) {
         const now = clock.now()
-        const tried = { ...job, ambiguous }
-        if (!mayAskNext(last, channel)) return settle(tried, last, timeline.records, asked, overdueAt)
         // A carrier that could not be asked now may take the message later, whatever the others said.
         const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: Math.max(at - now, 0) }))
-        return settle(tried, combineOutcomes([...outcomes, ...pauses]), timeline.records, asked)
+        const outcome = mayAskNext(last, channel) ? combineOutcomes([...outcomes, ...pauses]) : last
+        return settle({ ...job, ambiguous }, outcome, timeline.records, asked, overdueAt)
       }
       if (askableAt.length > 0) return letWait(job, obstacles, Math.min(...askableAt), timeline.records)
       return endUnasked(job, outcomeWhenNobodyFits(obstacles), timeline.records)
