@@ -130,6 +130,18 @@ function inTurn(...outcomes: Outcome[]): Says {
   return () => [outcomes.shift() ?? SENT, 0]
 }
 
+t.test('a message that another process tried is told by its domain, too', async t => {
+  const { time, delivery, outbox, clock } = open(t, { smtp: { says: () => [SENT, 900] } })
+  const { message } = sample(clock, { recipient: 'r@example.test', lifeMs: 600_000 })
+  await outbox.accept([sample(clock, { recipient: 'r@example.test', lifeMs: 600_000 })])
+  for (const { id, lease } of (await outbox.claim('email', 1, 1000)).messages)
+    await outbox.settle(id, lease, { to: 'queued', dueAt: clock.now() })
+  delivery.start()
+  await time.pass(100)
+  const [status] = delivery.status()
+  t.match(status?.destinations, [{ destination: message.destination, place: 'example.test', inFlight: 1 }])
+})
+
 t.test('what is sent makes no look at the store', async t => {
   const { time, delivery, claimed, taken, accept } = open(t)
   delivery.start()
