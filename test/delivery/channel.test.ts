@@ -15,6 +15,8 @@ type Says = (code: string) => readonly [outcome: Outcome, tookMs: number]
 
 interface Given extends Omit<Partial<Provider>, 'send'> {
   readonly says?: Says
+  /** It has all of a message before it says something. */
+  readonly hasAll?: boolean
 }
 
 /** A channel in virtual time that looks each 500 ms, and each 1250 ms at a store that is empty. */
@@ -40,14 +42,15 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   const claimedSms: number[] = []
   const signals: AbortSignal[] = []
   const takesAll: Says = () => [SENT, 0]
-  const carriers = Object.entries(given).map(([name, { says = takesAll, ...more }]) =>
+  const carriers = Object.entries(given).map(([name, { says = takesAll, hasAll = false, ...more }]) =>
     createCarrier(
       {
         name,
         channel: 'email',
         concurrency: 2,
-        async send(outgoing, signal) {
+        async send(outgoing, signal, onHandedOver) {
           signals.push(signal)
+          if (hasAll) onHandedOver?.()
           const code = String(outgoing.content.params['code'])
           note(`${name} gets ${code}`)
           const [outcome, tookMs] = says(code)
@@ -170,6 +173,25 @@ t.test('a call that has ended in time is not aborted at its limit', async t => {
   )
   await delivery.stop(0, 0)
 })
+
+for (const [purpose, hasAll, stoppedAt] of [
+  ['link', false, 5],
+  ['code', true, 10],
+  ['link', true, null],
+] as const)
+  t.test(
+    `a ${purpose} that a hanging server has${hasAll ? '' : ' not'} is stopped after ${stoppedAt ?? 'no'} s`,
+    async t => {
+      const first = { says: (): ReturnType<Says> => [SENT, 600_000], hasAll }
+      const { time, delivery, signals, accept } = open(t, { first, second: {} })
+      delivery.start()
+      await accept('1', purpose)
+      await time.pass(500)
+      let second = 0
+      for (; second < 59 && signals[0]?.aborted !== true; second += 1) await time.pass(1000)
+      t.equal(signals[0]?.aborted === true ? second : null, stoppedAt)
+    },
+  )
 
 t.test('what has a due time is claimed then, and until then the store is asked as usual', async t => {
   const later: Outcome = { is: 'limit', scope: 'recipient', code: '450', reply: '', retryAfterMs: 1200 }
