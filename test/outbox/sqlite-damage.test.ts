@@ -6,18 +6,24 @@ import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { sample, testClock } from './samples.ts'
 
+const SECRET = 'a secret of the tests, long enough'
+
 /** The store as its thread has it. */
 function openIn(t: Test) {
   const clock = testClock()
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
-  const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
   const now = clock.now()
-  const settings = { path, payloadKeys, now, maxBacklog: 1000, keepsEvents: false, retentionDays: 30 }
-  const store = createStore(db, { ...settings, emptyWalEveryMs: 60_000 }, () => 'lease')
+  const settings = { path, now, maxBacklog: 1000, keepsEvents: false, retentionDays: 30 }
+  /** Starts it. @param previous secrets beside that of the tests. */
+  const start = (...previous: readonly string[]) => {
+    const { payloadKeys } = createStoreKeys(SECRET, previous)
+    return createStore(db, { ...settings, payloadKeys, emptyWalEveryMs: 60_000 }, () => 'lease')
+  }
+  const store = start()
   const accept = (n: number) =>
     store.runCalls([['accept', { now, messages: [sample(clock, { recipient: `r${n}@example.com` })] }]])
-  return { path, db, store, now, accept }
+  return { path, db, store, now, accept, start }
 }
 
 t.test('what is damaged of a stored message ends it unsent as refused, and no other one', async t => {
@@ -58,5 +64,15 @@ t.test('once damage was met nothing is written any more, though the next page be
   db.exec('PRAGMA shrink_memory')
   t.match(accept(101), { failures: [[0, refused]] }, 'what would be written now might be lost with the file')
   t.match(store.runCalls([['probeCommit', { now }]]), { failures: [[0, refused]] }, 'and it is not ready')
+  db.close()
+})
+
+t.test('with a secret that was taken out no start looks for it: a damaged message stops none', async t => {
+  const { db, accept, start } = openIn(t)
+  start('one that was replaced, long enough')
+  accept(1)
+  start()
+  db.exec("UPDATE messages SET payload = x'01'")
+  t.doesNotThrow(start)
   db.close()
 })
