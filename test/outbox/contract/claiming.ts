@@ -44,6 +44,18 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.equal(ended.size, 1300)
   })
 
+  await t.test('a destination that is asked for by name is listed, however many others wait', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const to = (destination: string) => sample(clock, { recipient: `r@${destination}.example`, destination })
+    await outbox.accept(Array.from({ length: 250 }, (_, n) => to(`${n}`)))
+    clock.advance(-60_000)
+    await outbox.accept([to('named')])
+    clock.advance(120_000)
+    const listed = await outbox.queries.readWaiting('email', ['named'])
+    t.equal(listed.length, 10)
+    t.match(listed[0], { destination: 'named', count: 1 })
+  })
+
   await t.test('however many wait for a destination, they hide no other', async t => {
     const { outbox, clock } = await fresh(t, create)
     const to = (domain: string, count: number, more: Sample = {}) =>
