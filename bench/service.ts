@@ -139,11 +139,11 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
 }
 
 async function waitUntilStarted(child: ChildProcess, log: string): Promise<void> {
-  for (let waited = 0; waited < 600; waited++) {
+  for (let waited = 0; waited < 3000; waited++) {
     const output = readFileSync(log, 'utf8')
     if (output.includes('"event":"started"')) return
     if (child.exitCode !== null) throw new Error(`the service did not start:\n${output.slice(0, 4000)}`)
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await new Promise(resolve => setTimeout(resolve, 10))
   }
   throw new Error('the service did not start within 30 s')
 }
