@@ -2,7 +2,7 @@ import { encryptPayload, type StoreKeys, tryDecrypt } from '../outbox/encryption
 import type { Acceptance, MemoStore, Outbox } from '../outbox/outbox.ts'
 import { FIGURES_KEPT_MS, QUARTER_MS } from '../outbox/outbox.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { registeredDomainOf } from './recipients.ts'
+import { countedDomainOf } from './recipients.ts'
 
 /** What was asked for under one name; what a quota held back is among it. */
 export interface Asked {
@@ -96,7 +96,7 @@ export function createAskedCount({ accept, memos, payloadKeys, clock, owner }: A
     const recipientOf = Buffer.from(recipientHash, 'base64url').toString('hex', 0, 4)
     const names =
       channel === 'email'
-        ? { kind, domain: domainOf(recipient) }
+        ? { kind, domain: countedDomainOf(recipient) }
         : { kind, country, prefix: recipient.slice(0, -4) }
     for (const [about, name = '-'] of Object.entries(names) as [Asked['about'], string?][]) {
       const key = `${channel} ${about} ${name}`
@@ -166,7 +166,7 @@ function addUp(all: readonly Asked[]): readonly Asked[] {
 export function keepBusiest(stored: readonly Asked[], added: readonly Asked[]): readonly Asked[] {
   const known = new Set(stored.map(each => `${groupOf(each)} ${each.name}`))
   const groups = Map.groupBy(stored, groupOf)
-  const all = addUp([...stored, ...addUp(added)]).map(each => {
+  const all = addUp([...stored, ...added]).map(each => {
     const group = groups.get(groupOf(each)) ?? []
     const isNew = !known.has(`${groupOf(each)} ${each.name}`) && group.length >= MOST_NAMES
     return isNew ? { ...each, missed: Math.min(...group.map(sizeOf)) } : each
@@ -183,8 +183,4 @@ export function countRecipients({ recipients }: Pick<Asked, 'recipients'>): numb
   const last = recipients[MOST_RECIPIENTS - 1]
   if (last === undefined) return recipients.length
   return Math.round((MOST_RECIPIENTS - 1) / (Number.parseInt(last, 16) / 2 ** 32))
-}
-
-function domainOf(address: string): string {
-  return registeredDomainOf(address) ?? address.slice(address.lastIndexOf('@') + 1)
 }

@@ -201,6 +201,11 @@ export function registeredDomainOf(address: string): string | null {
   return getDomain(domain, { extractHostname: false, validateHostname: false }) ?? domain
 }
 
+/** Names the domain that an address is counted by, be it a mailbox provider's. @param address a bare address, or one that is masked. */
+export function countedDomainOf(address: string): string {
+  return registeredDomainOf(address) ?? address.slice(address.lastIndexOf('@') + 1)
+}
+
 /**
  * @param address a bare address.
  * @returns the address as logs and pages may show it: `a***@example.com`.
@@ -304,9 +309,6 @@ export function maskNumber(number: string): string {
   return `${head}${'*'.repeat(Math.max(3, number.length - head.length - shown.length))}${shown}`
 }
 
-/** So many names of destinations are kept: making one takes 15 µs, and most mails go to few domains. Anybody may invent one. */
-const MOST_NAMED = 1000
-
 /**
  * Makes the function that names destinations: a mail's is the domain of its recipient, and that of an SMS the country, as for routes.
  * @param byKind channels with a carrier that judges by template, where the kind of a message counts too.
@@ -315,15 +317,9 @@ export function createDestinationOf(
   { destinationHash }: Pick<KeyedHashes, 'destinationHash'>,
   byKind: ReadonlySet<Channel>,
 ): DestinationOf {
-  const named = new Map<string, string>()
   return ({ channel, kind, recipient }, country = '') => {
     const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase()
     const where = channel === 'email' ? domain : country
-    const fields = [channel, where, ...(byKind.has(channel) ? [kind] : [])]
-    const key = fields.join(' ')
-    const name = named.get(key) ?? destinationHash(...fields)
-    if (named.size >= MOST_NAMED) named.clear()
-    named.set(key, name)
-    return name
+    return destinationHash(channel, where, ...(byKind.has(channel) ? [kind] : []))
   }
 }

@@ -17,7 +17,7 @@ import { createIsNamed, holdOthers } from '../callback/only-to.ts'
 import { createChargesOf, deliverUnreported } from '../callback/quotas.ts'
 import { keepReports, receiptRoutes } from '../callback/receipt-routes.ts'
 import { createReceiver } from '../callback/receive.ts'
-import { createDestinationOf, parseAddress, registeredDomainOf } from '../callback/recipients.ts'
+import { countedDomainOf, createDestinationOf, parseAddress } from '../callback/recipients.ts'
 import { callbackRoutes, NOT_FOUND, sendAnswer } from '../callback/routes.ts'
 import { createVerdictPoller } from '../callback/verdict-poller.ts'
 import { type Config, envSchemaOptions, fastifyEnv } from '../config/config.ts'
@@ -160,7 +160,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   })
   const reportedFaults = createReportedFaults({
     clock,
-    domainOf: masked => registeredDomainOf(masked) ?? masked.slice(masked.lastIndexOf('@') + 1),
+    domainOf: countedDomainOf,
     onFault: (channel, provider, { is, fault }) =>
       emit({ type: 'partial-fault', channel, provider, is, ...fault }),
   })
