@@ -25,13 +25,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'outbox/outbox.ts',
     'words/template-engine.ts',
   ],
-  delivery: ['events', 'outbox/outbox.ts', 'outbox/rules.ts', 'providers/provider.ts', 'messages/message.ts'],
-  reports: [
+  reports: ['events', 'messages/message.ts', 'outbox/outbox.ts', 'providers/provider.ts'],
+  delivery: [
     'events',
-    'delivery/health.ts',
-    'messages/message.ts',
     'outbox/outbox.ts',
+    'outbox/rules.ts',
     'providers/provider.ts',
+    'messages/message.ts',
+    'reports/carrier-reports.ts',
   ],
   // Of the delivery its port alone: the handover of a message and its verdict. Of the outbox also the names that are
   // keyed hashes, which a message is stored under; of the providers how their delivery reports are read.

@@ -1,5 +1,5 @@
 import { PART_REFUSED_CODE } from '../delivery/carrier.ts'
-import type { PartialFault } from '../delivery/health.ts'
+import type { PartialFault } from '../events/events.ts'
 import type { Places, Said, Sentence, SentenceKey } from '../language/sentence.ts'
 import { say, tell, tellAll, term, unpackWords } from '../language/sentence.ts'
 import type { Channel, FaultScope } from '../messages/message.ts'

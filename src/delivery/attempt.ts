@@ -10,6 +10,7 @@ import {
 } from '../outbox/outbox.ts'
 import { mayGoOn } from '../outbox/rules.ts'
 import { isOperatorFault, type LookUp, type Outcome, type Provider } from '../providers/provider.ts'
+import { type CarrierReports, type Demotion, putLast } from '../reports/carrier-reports.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { createObjectSet } from '../runtime/collections.ts'
 import {
@@ -20,7 +21,6 @@ import {
   type Obstacle,
   PART_REFUSED_CODE,
 } from './carrier.ts'
-import { type CarrierReports, type Demotion, putLast } from './carrier-reports.ts'
 import { type HealthChange, NO_CARRIER_FITS, NOT_KNOWN_YET, OVERDUE, wasStopped } from './health.ts'
 import { combineOutcomes, decideSettlement, dueBeforeEnd, GIVE_UP_MS, mayAskNext } from './retry.ts'
 

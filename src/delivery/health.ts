@@ -1,5 +1,5 @@
+import type { PartialFault, PartialFaultChange } from '../events/events.ts'
 import type { Words } from '../language/sentence.ts'
-import type { FaultScope } from '../messages/message.ts'
 import {
   type Fault,
   faultScopeOf,
@@ -18,29 +18,6 @@ const PARTS = ['template', 'sender', 'country', 'domain'] as const satisfies rea
 const PLACES = ['country', 'domain'] as const satisfies readonly Part[]
 /** So many parts are kept at most: anybody may invent domains. */
 const MOST_PARTS = 1000
-
-/** A fault that concerns a part of what a carrier is asked for. */
-export interface PartialFault {
-  readonly scope: FaultScope | 'carrier'
-  /** The template, sender or country that is refused; empty for the carrier, and where all messages share one; the code of a report. */
-  readonly name: string
-  /** The kind of the message that was refused first. */
-  readonly kind: string
-  /** ms since the epoch. */
-  readonly since: number
-  /** Until when nothing in it is tried; null: nothing waits for it. ms since the epoch. */
-  readonly until: number | null
-  readonly code: string
-  readonly reply: Words
-  /** It took the messages, and then reported that they did not arrive: so many recipients have met that. Absent: it refuses them. */
-  readonly recipients?: number
-}
-
-/** A partial fault that has just begun or ended. */
-export interface PartialFaultChange {
-  readonly is: 'begun' | 'over'
-  readonly fault: PartialFault
-}
 
 /** What the end of an attempt has changed, or that it is overdue. */
 export interface HealthChange {

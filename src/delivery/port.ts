@@ -1,7 +1,8 @@
+import type { PartialFault } from '../events/events.ts'
 import type { Words } from '../language/sentence.ts'
 import type { Channel, NewMessage, Outgoing, Purpose } from '../messages/message.ts'
 import type { FinalAnswer, FinalState, Lease } from '../outbox/outbox.ts'
-import type { CircuitState, PartialFault } from './health.ts'
+import type { CircuitState } from './health.ts'
 import type { LimitReason } from './limiter.ts'
 
 /** The port of the delivery: the terms in which a callback hands its messages over and waits for their verdicts. */

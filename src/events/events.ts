@@ -89,6 +89,29 @@ type CallbackEvent =
       readonly state: string
     }
 
+/** A fault that concerns a part of what a carrier is asked for. */
+export interface PartialFault {
+  readonly scope: FaultScope | 'carrier'
+  /** The template, sender or country that is refused; empty for the carrier, and where all messages share one; the code of a report. */
+  readonly name: string
+  /** The kind of the message that was refused first. */
+  readonly kind: string
+  /** ms since the epoch. */
+  readonly since: number
+  /** Until when nothing in it is tried; null: nothing waits for it. ms since the epoch. */
+  readonly until: number | null
+  readonly code: string
+  readonly reply: Words
+  /** It took the messages, and then reported that they did not arrive: so many recipients have met that. Absent: it refuses them. */
+  readonly recipients?: number
+}
+
+/** A partial fault that has just begun or ended. */
+export interface PartialFaultChange {
+  readonly is: 'begun' | 'over'
+  readonly fault: PartialFault
+}
+
 type DeliveryEvent =
   | {
       readonly type: 'attempt'
@@ -121,19 +144,12 @@ type DeliveryEvent =
    * A provider refuses a template, a sender or a country, and takes the rest; or that is over. With `recipients` it took the messages,
    * and reports that they did not arrive.
    */
-  | {
+  | (Omit<PartialFault, 'since' | 'until'> & {
       readonly type: 'partial-fault'
       readonly channel: Channel
       readonly provider: string
-      readonly is: 'begun' | 'over'
-      readonly scope: FaultScope | 'carrier'
-      readonly name: string
-      /** The kind of the message that was refused first. */
-      readonly kind: string
-      readonly code: string
-      readonly reply: Words
-      readonly recipients?: number
-    }
+      readonly is: PartialFaultChange['is']
+    })
   /** The delivery reports of an SMS carrier turned late or bad, or stopped, so that it is asked second; or they are good again. */
   | {
       readonly type: 'carrier-order'

@@ -1,5 +1,4 @@
-import type { PartialFault, PartialFaultChange } from '../delivery/health.ts'
-import type { EventOf } from '../events/events.ts'
+import type { EventOf, PartialFault, PartialFaultChange } from '../events/events.ts'
 import { term } from '../language/sentence.ts'
 import type { Channel } from '../messages/message.ts'
 import type { ReportFault } from '../outbox/outbox.ts'

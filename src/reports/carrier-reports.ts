@@ -1,10 +1,9 @@
 import type { EventOf } from '../events/events.ts'
 import type { Words } from '../language/sentence.ts'
 import type { NewMessage } from '../messages/message.ts'
-import type { Outcome } from '../providers/provider.ts'
+import type { Outcome, Provider } from '../providers/provider.ts'
 import { createBackoff } from '../runtime/backoff.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Carrier } from './carrier.ts'
 
 /** The share of messages that go to such a carrier first: without them nobody would learn that it is good again. */
 const TRICKLE = 0.1
@@ -64,6 +63,11 @@ const demote = (provider: string, code: Demotion['code']): Demotion => ({
   reply: DEMOTED[code],
 })
 
+/** A carrier of a route, as far as reports are about it. */
+interface ReportingCarrier {
+  readonly provider: Pick<Provider, 'name'>
+}
+
 /** A message, as far as its reports are about it. */
 type ReportedMessage = Pick<NewMessage, 'id' | 'recipient' | 'purpose' | 'expiresAt'>
 
@@ -105,11 +109,11 @@ export interface CarrierReports {
    * which a code to the same number is not known to have come: it was reported undelivered, the carrier has not answered, or, while that
    * code is valid, a carrier that reports has said nothing of it. The person asks again because nothing came.
    */
-  order(carriers: readonly Carrier[], message: ReportedMessage): CarrierOrder
+  order<C extends ReportingCarrier>(carriers: readonly C[], message: ReportedMessage): CarrierOrder<C>
 }
 
-export interface CarrierOrder {
-  readonly carriers: readonly Carrier[]
+interface CarrierOrder<C> {
+  readonly carriers: readonly C[]
   readonly demotions: readonly Demotion[]
 }
 
@@ -214,7 +218,10 @@ export function createCarrierReports({
   }
 
   /** Finds the carrier by which a code to the same number is not known to have come. */
-  function findDoubt(carriers: readonly Carrier[], { id, recipient }: ReportedMessage): Demotion | undefined {
+  function findDoubt(
+    carriers: readonly ReportingCarrier[],
+    { id, recipient }: ReportedMessage,
+  ): Demotion | undefined {
     const now = clock.now()
     const isKnownToWork = new Set<string>()
     for (const code of codesTo.get(recipient)?.toReversed() ?? []) {
@@ -229,7 +236,7 @@ export function createCarrierReports({
   }
 
   /** Finds those that are asked second for a number, unless this message is one of those by which it is learned whether they are good again. */
-  function findSeconds(carriers: readonly Carrier[], recipient: string): readonly Demotion[] {
+  function findSeconds(carriers: readonly ReportingCarrier[], recipient: string): readonly Demotion[] {
     const country = countryOf(recipient)
     const names = carriers.map(({ provider }) => provider.name)
     const seconds = names.filter(name => findHistory(name, country)?.isSecond(clock.now()))
@@ -263,7 +270,8 @@ export function createCarrierReports({
     order(carriers, message) {
       if (carriers.length < 2) return { carriers, demotions: [] }
       const seconds = findSeconds(carriers, message.recipient)
-      const isSecond = ({ provider }: Carrier) => seconds.some(each => each.provider === provider.name)
+      const isSecond = ({ provider }: ReportingCarrier) =>
+        seconds.some(each => each.provider === provider.name)
       const ordered = [...carriers.filter(each => !isSecond(each)), ...carriers.filter(isSecond)]
       const doubt = message.purpose === 'code' ? findDoubt(carriers, message) : undefined
       if (doubt === undefined) return { carriers: ordered, demotions: seconds }
@@ -273,7 +281,7 @@ export function createCarrierReports({
 }
 
 /** Rotates the carriers so that this one is the last. */
-export function putLast(name: string, carriers: readonly Carrier[]): readonly Carrier[] {
+export function putLast<C extends ReportingCarrier>(name: string, carriers: readonly C[]): readonly C[] {
   const at = carriers.findIndex(({ provider }) => provider.name === name)
   return [...carriers.slice(at + 1), ...carriers.slice(0, at + 1)]
 }

@@ -1,14 +1,14 @@
 import t from 'tap'
 import type { Carrier } from '../../src/delivery/carrier.ts'
+import type { EventOf } from '../../src/events/events.ts'
+import type { NewMessage } from '../../src/messages/message.ts'
 import {
   type CarrierReports,
   createCarrierReports,
   type Demotion,
-} from '../../src/delivery/carrier-reports.ts'
-import type { EventOf } from '../../src/events/events.ts'
-import type { NewMessage } from '../../src/messages/message.ts'
+} from '../../src/reports/carrier-reports.ts'
+import { seededRandom } from '../delivery/simulation.ts'
 import { sample } from '../outbox/samples.ts'
-import { seededRandom } from './simulation.ts'
 
 const MINUTE = 60_000
 const REFUSED = { is: 'retry', whose: 'later', code: '503', reply: '' } as const

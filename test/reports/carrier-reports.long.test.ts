@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { createCarrierReports } from '../../src/delivery/carrier-reports.ts'
+import { createCarrierReports } from '../../src/reports/carrier-reports.ts'
 
 t.test('what is kept of messages does not grow with those that were reported', t => {
   setFlagsFromString('--expose-gc')
