@@ -13,21 +13,19 @@ const describe = ({ sent, tookMs, limits }: Result): string =>
 
 const MIXED = { lifeMs: 300 * SECOND, perSecond: 13, forMs: 45 * SECOND, limitMs: 30 * SECOND } as const
 
-for (let n = 0; n < 3; n += 1)
-  t.test('one carrier that cuts 15 % and hangs with 4 % of its requests carries nearly all', async t => {
-    const result = await play({ ...MIXED, seed: SEED + n, carriers: [{ refused: 0, cut: 0.15, hang: 0.04 }] })
-    t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
-    t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
-  })
+t.test('one carrier that cuts 15 % and hangs with 4 % of its requests carries nearly all', async t => {
+  const result = await play({ ...MIXED, seed: SEED, carriers: [{ refused: 0, cut: 0.15, hang: 0.04 }] })
+  t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
+  t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
+})
 
-for (let n = 0; n < 3; n += 1)
-  t.test('three carriers that each take 62 % of their requests carry nearly all', async t => {
-    const each = { refused: 0.2, cut: 0.13, hang: 0.05 }
-    const load = { ...MIXED, perSecond: 1500 / 135, forMs: 135 * SECOND, seed: SEED + n }
-    const result = await play({ ...load, carriers: [each, each, each] })
-    t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
-    t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
-  })
+t.test('three carriers that each take 62 % of their requests carry nearly all', async t => {
+  const each = { refused: 0.2, cut: 0.13, hang: 0.05 }
+  const load = { ...MIXED, perSecond: 1500 / 135, forMs: 135 * SECOND, seed: SEED }
+  const result = await play({ ...load, carriers: [each, each, each] })
+  t.ok(result.tookMs.length >= 0.9 * result.sent, describe(result))
+  t.ok(percentile(result.tookMs, 0.9) < 10 * SECOND)
+})
 
 const OUTAGES = [
   [40, 60],

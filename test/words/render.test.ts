@@ -127,7 +127,7 @@ t.test('any link that passes the policy survives to the byte', async () => {
       )
       return mail.text.split(/\r?\n/).includes(link)
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   )
 })
 
@@ -176,7 +176,7 @@ t.test('a precompiled layout gives the same bytes as the layout, whatever the me
         body.split('\r\n').every(line => line.length <= 76)
       )
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   )
 })
 
