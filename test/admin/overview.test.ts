@@ -55,6 +55,20 @@ t.test('each provider says how it does, and what it is given', async t => {
     '3 in flight, 0 in memory; 10 at once: not measured yet<br>It is asked second, because its delivery reports are late',
   )
   t.match(await overview({ channelStatus: () => [well] }), 'smtp: nothing sent yet.')
+  const to = (place: string, inFlight: number, waiting: number, rest: object | null = null) => ({
+    ...{ destination: place, place, inFlight, waiting, rest },
+  })
+  const rests = { until: NOW + 8000, reply: 'mail to b.test is slow' }
+  const destinations = [to('a.test', 2, 0), to('b.test', 0, 3, rests), to('c.test', 4, 5)]
+  const queries = {
+    ...viewOf().queries,
+    readWaiting: async () => [{ destination: 'c.test', count: 5, dueAt: NOW - 65_000 }],
+  }
+  const channelStatus = () => [{ ...well, destinations }] as never
+  const page = await overview({ channels: ['email'], channelStatus, queries })
+  t.match(page, 'b.test: 0 in flight, 3 wait; mail to b.test is slow (8.0 s left)<br>c.test: 4 in')
+  t.match(page, 'c.test: 4 in flight, 10 wait, the first due for 1 min 5 s<')
+  t.notMatch(page, 'a.test', 'nothing waits for it')
 })
 
 t.test(
