@@ -102,95 +102,177 @@ export function createAttempts(
   options: AttemptsOptions,
   onFreed: (change: HealthChange) => void,
 ) {
-  const { clock, random, emit, render, attemptWithinMs } = options
+  const { clock, random, emit, render, attemptWithinMs, run } = options
   const calls = createBoundedCalls(attemptWithinMs, emit)
 
-  const giveBack = (dueAt: number, records?: readonly AttemptRecord[]): AttemptResult => ({
-    settlement: { to: 'queued', dueAt, uncounted: true, ...(records && { records }) },
-    ran: false,
-  })
-
-  /** Gives back a message that nobody may be asked for now. With all obstacles of its destination, whatever goes there waits as it does. */
-  function letWait(
-    { message, holder }: RoutedJob,
-    obstacles: readonly Obstacle[],
-    until: number,
-    records: readonly AttemptRecord[],
-  ): AttemptResult {
-    const now = clock.now()
-    // Why it waits is said when that is about this message.
-    const lines = obstacles.some(({ code }) => code === PART_REFUSED_CODE) ? records : undefined
-    const isShared = holder === undefined && obstacles.every(each => each.isOfDestination === true)
-    if (isShared) return { ...giveBack(now, lines), rest: { until, reply: obstacles.at(-1)?.reply ?? '' } }
-    const dueAt = until + Math.round(random() * RETURN_SPREAD_MS)
-    return giveBack(dueBeforeEnd(dueAt, message.expiresAt, now), lines)
+  /** Tells what has changed with the health of a provider, and that a place may be free. */
+  function noteChange({ name: provider }: Provider, change: HealthChange, reason: Words): void {
+    const { circuit, faults } = change
+    if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
+    // Domains are told to who looks, and not to log and metrics: anybody may invent some.
+    for (const { is, fault } of faults)
+      if (fault.scope !== 'domain') emit({ type: 'partial-fault', channel, provider, is, ...fault })
+    onFreed(change)
   }
 
-  /** Ends an attempt in which no carrier was asked, because none can send the message. */
-  function endUnasked(job: RoutedJob, outcome: Outcome, records: readonly AttemptRecord[]): AttemptResult {
-    const provider = (job.carriers[0] ?? carriers[0])?.provider.name ?? ''
-    emit({ type: 'attempt', message: job.message, provider, outcome, attempts: job.attempts, tookMs: 0 })
-    return settle(job, outcome, records)
-  }
-
-  function settle(
-    { message, attempts, ambiguous }: RoutedJob,
-    outcome: Outcome,
-    records: readonly AttemptRecord[],
-    asked?: Carrier,
-    overdueAt?: number,
-  ): AttemptResult {
-    const now = clock.now()
-    // We stopped the attempt before anything was written, so it does not count.
-    if (options.run.isStopping && outcome.is === 'retry' && outcome.untouched === true)
-      return { settlement: { to: 'queued', dueAt: now, uncounted: true }, ran: true }
-    const { purpose, expiresAt } = message
-    const canBeAsked = asked?.provider.lookUp !== undefined
-    const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked, overdueAt }
-    const settlement = decideSettlement(outcome, attempted, now, random, options.repeatPausesMs)
-    return { settlement: { ...settlement, records }, ran: true }
-  }
-
-  /**
-   * Sends a message by a carrier. A mail whose server hangs is given up for one that may be asked now.
-   * @param whenOverdue has a function called when the attempt has waited for longer than it may.
-   */
-  async function send(
-    { provider }: Carrier,
-    whenOverdue: (tell: () => void) => void,
-    { purpose, expiresAt }: NewMessage,
-    outgoing: Outgoing,
-    others: readonly Carrier[],
-  ): Promise<{ readonly said: Outcome; readonly overdueAt: number | undefined }> {
-    let isHandedOver = false
+  /** The course of one attempt of a message: its carriers are asked one after the other, and what they said comes to one end. */
+  function createCourse(job: RoutedJob) {
+    const { message, attempts, holder, carriers: inOrder } = job
+    const timeline = createTimeline(clock)
+    const outcomes: Outcome[] = []
+    /** Why carriers were not asked, in their order. */
+    const obstacles: (Obstacle & { readonly provider: string })[] = []
+    let { ambiguous } = job
+    /** The carrier that was asked last, and since when it was no longer expected to answer, ms since the epoch. */
+    let asked: Carrier | undefined
     let overdueAt: number | undefined
-    const said = await calls.run<Outcome>(
-      (signal, endWithin) => {
-        whenOverdue(() => {
-          const now = clock.now()
-          // What may have been sent has as long as its server takes; of a code a copy is worth more.
-          if (channel !== 'email' || (isHandedOver && purpose !== 'code')) return
-          if (others.every(each => each.mayAsk(outgoing, now) !== null)) return
-          overdueAt = now
-          endWithin(isHandedOver ? Math.min(GIVE_UP_MS, (expiresAt - now) / 2) : 0)
-        })
-        return provider.send(outgoing, signal, () => {
-          isHandedOver = true
-        })
-      },
-      OVERDUE,
-      { is: 'ambiguous', code: 'FAULT', reply: FAULT },
-    )
-    const isGivenUp = overdueAt !== undefined && wasStopped(said)
-    if (!isGivenUp || (said.is !== 'retry' && said.is !== 'ambiguous')) return { said, overdueAt }
-    return { said: { ...said, code: OVERDUE.code, reply: OVERDUE.reply }, overdueAt }
-  }
+    for (const each of job.demotions ?? []) timeline.add(each.provider, { is: 'skipped', ...each })
 
-  /** Asks a provider what became of the latest copy of a message. */
-  function lookUp({ provider }: Carrier, outgoing: Outgoing, { arrivedAt }: NewMessage): Promise<LookUp> {
-    const ask = async (signal: AbortSignal) =>
-      (await provider.lookUp?.(outgoing, arrivedAt, signal)) ?? NOT_ASKED
-    return calls.run(ask, NOT_ASKED, { is: 'unreachable', reply: FAULT })
+    /**
+     * Asks a carrier, unless it may not be asked now. A mail whose server hangs is given up for one that may be asked.
+     * @returns whether the next one may be asked
+     */
+    async function ask(carrier: Carrier, outgoing: Outgoing): Promise<boolean> {
+      const { provider } = carrier
+      const now = clock.now()
+      const notNow = { ...LEFT_ALONE, until: now, provider: provider.name }
+      // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
+      const isHolder = carrier === holder
+      const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
+      if (obstacle !== null) {
+        timeline.add(provider.name, { is: 'skipped', ...obstacle })
+        obstacles.push({ ...obstacle, provider: provider.name })
+        return !isHolder
+      }
+      // Who was sent on by another carrier needs no place, but a connection.
+      if (asked !== undefined && (run.isStopping || carrier.places.isFull(now))) {
+        obstacles.push(notNow)
+        return true
+      }
+
+      let isHandedOver = false
+      let endWithin: ((ms: number) => void) | undefined
+      const others = inOrder.filter(each => each !== carrier)
+      const attempt = carrier.begin(now, message, outgoing, change => {
+        noteChange(provider, change, OVERDUE.reply)
+        // What may have been sent has as long as its server takes; of a code a copy is worth more.
+        if (channel !== 'email' || (isHandedOver && message.purpose !== 'code')) return
+        const at = clock.now()
+        if (endWithin === undefined || others.every(each => each.mayAsk(outgoing, at) !== null)) return
+        overdueAt = at
+        endWithin(isHandedOver ? Math.min(GIVE_UP_MS, (message.expiresAt - at) / 2) : 0)
+      })
+      // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
+      if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
+        attempt.forget()
+        obstacles.push(notNow)
+        return false
+      }
+      attempt.start()
+      asked = carrier
+      overdueAt = undefined
+      reports?.noteAsked(message, provider.name)
+
+      let said = isHolder && provider.lookUp !== undefined ? await lookUp(provider, outgoing) : null
+      const sendingAt = clock.now()
+      said ??= await calls.run<Outcome>(
+        (signal, shorten) => {
+          endWithin = shorten
+          return provider.send(outgoing, signal, () => {
+            isHandedOver = true
+          })
+        },
+        OVERDUE,
+        { is: 'ambiguous', code: 'FAULT', reply: FAULT },
+      )
+      if (overdueAt !== undefined && wasStopped(said) && said.is !== 'sent')
+        said = { ...said, code: OVERDUE.code, reply: OVERDUE.reply }
+
+      timeline.add(provider.name, said, sendingAt)
+      const end = attempt.end(said)
+      const { outcome, tookMs } = end
+      noteChange(provider, end, outcome.reply)
+      emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
+      reports?.noteEnd(message, provider.name, outcome, ambiguous > 0)
+      outcomes.push(outcome)
+      // A second SMS is paid for; a mail that arrives twice harms nobody.
+      return (ambiguous === 0 || channel === 'email') && mayAskNext(outcome, channel)
+    }
+
+    /** Asks a provider what became of the latest copy. @returns null: the message is to be sent */
+    async function lookUp(provider: Provider, outgoing: Outgoing): Promise<Outcome | null> {
+      const askedAt = clock.now()
+      const { is, ...found } = await calls.run(
+        async signal => (await provider.lookUp?.(outgoing, message.arrivedAt, signal)) ?? NOT_ASKED,
+        NOT_ASKED,
+        { is: 'unreachable', reply: FAULT },
+      )
+      timeline.add(provider.name, { is: 'looked-up', code: is, reply: found.reply }, askedAt)
+      if (is === 'accepted') return { is: 'sent', ...found }
+      // Nothing was sent, and the failed look-up counts as a failure of the provider.
+      if (is === 'unreachable')
+        return { is: 'retry', whose: 'later', code: 'look-up', ...found, untouched: true }
+      if (is === 'absent') ambiguous = 0
+      else if (!mayGoOn(channel, ambiguous, false)) return NOT_KNOWN_YET
+      const misfit = findMisfit(provider, outgoing)
+      return misfit && { is: 'retry', whose: 'ours', ...misfit, untouched: true }
+    }
+
+    function settle(outcome: Outcome): AttemptResult {
+      const now = clock.now()
+      // We stopped the attempt before anything was written, so it does not count.
+      if (run.isStopping && outcome.is === 'retry' && outcome.untouched === true)
+        return { settlement: { to: 'queued', dueAt: now, uncounted: true }, ran: true }
+      const { purpose, expiresAt } = message
+      const canBeAsked = asked?.provider.lookUp !== undefined
+      const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked, overdueAt }
+      const settlement = decideSettlement(outcome, attempted, now, random, options.repeatPausesMs)
+      return { settlement: { ...settlement, records: timeline.records }, ran: true }
+    }
+
+    /** No carrier was asked, because none can send the message. */
+    function endUnasked(outcome: Outcome): AttemptResult {
+      const provider = (inOrder[0] ?? carriers[0])?.provider.name ?? ''
+      emit({ type: 'attempt', message, provider, outcome, attempts, tookMs: 0 })
+      return settle(outcome)
+    }
+
+    /** Nobody may be asked for the message now. With all obstacles of its destination, whatever goes there waits as it does. */
+    function letWait(until: number): AttemptResult {
+      const now = clock.now()
+      const isShared = holder === undefined && obstacles.every(each => each.isOfDestination === true)
+      const backAt = isShared || until <= now ? now : until + Math.round(random() * RETURN_SPREAD_MS)
+      const dueAt = dueBeforeEnd(backAt, message.expiresAt, now)
+      // Why it waits is said when that is about this message.
+      const isAboutIt = obstacles.some(({ code }) => code === PART_REFUSED_CODE)
+      return {
+        settlement: { to: 'queued', dueAt, uncounted: true, ...(isAboutIt && { records: timeline.records }) },
+        ran: false,
+        ...(isShared && { rest: { until, reply: obstacles.at(-1)?.reply ?? '' } }),
+      }
+    }
+
+    return {
+      ask,
+      /** The message cannot be rendered. */
+      endUnrendered(error: unknown): AttemptResult {
+        const fault = { is: 'retry', whose: 'ours', ...describeRenderFault(error) } as const
+        timeline.add(carriers[0]?.provider.name ?? '', fault)
+        return endUnasked(fault)
+      },
+      /** Says what became of the message, when those were asked that may be. */
+      end(): AttemptResult {
+        /** When those that it fits and that were not asked may be, ms since the epoch. */
+        const askableAt = obstacles.flatMap(({ until }) => until ?? [])
+        const last = outcomes.at(-1)
+        if (last === undefined && askableAt.length > 0) return letWait(Math.min(...askableAt))
+        if (last === undefined) return endUnasked(outcomeWhenNobodyFits(obstacles))
+        const now = clock.now()
+        // A carrier that could not be asked now may take the message later, whatever the others said.
+        const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: Math.max(at - now, 0) }))
+        return settle(mayAskNext(last, channel) ? combineOutcomes([...outcomes, ...pauses]) : last)
+      },
+    }
   }
 
   return {
@@ -218,126 +300,21 @@ export function createAttempts(
      * it for good. The holder is asked first what became of its copy.
      */
     async run(job: RoutedJob): Promise<AttemptResult> {
-      const { message, attempts, holder, carriers: inOrder } = job
-      const timeline = createTimeline(clock)
+      const course = createCourse(job)
       let outgoing: Outgoing
       try {
-        outgoing = job.outgoing ?? render(message)
+        outgoing = job.outgoing ?? render(job.message)
       } catch (error) {
-        const fault = { is: 'retry', whose: 'ours', ...describeRenderFault(error) } as const
-        timeline.add(carriers[0]?.provider.name ?? '', fault)
-        return endUnasked(job, fault, timeline.records)
+        return course.endUnrendered(error)
       }
-      if (!mayGoOn(channel, job.ambiguous, holder?.provider.lookUp !== undefined))
+      if (!mayGoOn(channel, job.ambiguous, job.holder?.provider.lookUp !== undefined))
         return { settlement: { to: 'final', state: 'unknown', answer: null }, ran: false }
-      let { ambiguous } = job
-      let asked: Carrier | undefined
-      let overdueAt: number | undefined
-      const outcomes: Outcome[] = []
-      for (const each of job.demotions ?? []) timeline.add(each.provider, { is: 'skipped', ...each })
-      /** Why carriers were not asked, in their order. */
-      const obstacles: (Obstacle & { readonly provider: string })[] = []
-
-      for (const carrier of inOrder) {
-        const { provider } = carrier
-        const now = clock.now()
-        // A carrier that may have taken it is asked what became of it, even when nothing fits any more.
-        const isHolder = carrier === holder
-        const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
-        if (obstacle !== null) {
-          timeline.add(provider.name, { is: 'skipped', ...obstacle })
-          obstacles.push({ ...obstacle, provider: provider.name })
-          if (isHolder) break
-          continue
-        }
-        const notNow = { ...LEFT_ALONE, until: now, provider: provider.name }
-        // Who was sent on by another carrier needs no place, but a connection.
-        if (asked !== undefined && carrier.places.isFull(now)) {
-          obstacles.push(notNow)
-          continue
-        }
-
-        let tellOverdue: (() => void) | undefined
-        const attempt = carrier.begin(now, message, outgoing, change => {
-          emitHealthChange(emit, provider, change, OVERDUE.reply)
-          onFreed(change)
-          tellOverdue?.()
-        })
-        // With one provider its name is not needed. With several, a restart may bring other routes and templates, so it is noted.
-        if (!(await markBegun(options, job, carriers.length > 1 ? provider.name : undefined))) {
-          attempt.forget()
-          if (asked === undefined) return giveBack(clock.now())
-          obstacles.push(notNow)
-          break
-        }
-        attempt.start()
-        asked = carrier
-        reports?.noteAsked(message, provider.name)
-
-        let said: Outcome | null = null
-        if (isHolder && provider.lookUp !== undefined) {
-          const askedAt = clock.now()
-          const found = await lookUp(carrier, outgoing, message)
-          timeline.add(provider.name, { is: 'looked-up', code: found.is, reply: found.reply }, askedAt)
-          said = outcomeOfLookUp(found, !mayGoOn(channel, ambiguous, false))
-          if (said === null && found.is === 'absent') ambiguous = 0
-          const misfit = said === null ? findMisfit(provider, outgoing) : null
-          if (misfit !== null) said = { is: 'retry', whose: 'ours', ...misfit, untouched: true }
-        }
-        const sendingAt = clock.now()
-        if (said === null) {
-          const others = inOrder.filter(each => each !== carrier)
-          const whenOverdue = (tell: () => void) => void (tellOverdue = tell)
-          const sent = await send(carrier, whenOverdue, message, outgoing, others)
-          said = sent.said
-          overdueAt = sent.overdueAt
-        }
-
-        timeline.add(provider.name, said, sendingAt)
-        const end = attempt.end(said)
-        const { outcome, tookMs } = end
-        emitHealthChange(emit, provider, end, outcome.reply)
-        emit({ type: 'attempt', message, provider: provider.name, outcome, attempts, tookMs })
-        reports?.noteEnd(message, provider.name, outcome, ambiguous > 0)
-        onFreed(end)
-        outcomes.push(outcome)
-        // A second SMS is paid for; a mail that arrives twice harms nobody.
-        if ((ambiguous > 0 && channel === 'sms') || !mayAskNext(outcome, channel)) break
-        if (options.run.isStopping && carrier !== inOrder.at(-1)) {
-          obstacles.push(notNow)
-          break
-        }
-      }
-
-      /** When those that it fits and that were not asked may be, ms since the epoch. */
-      const askableAt = obstacles.flatMap(({ until }) => until ?? [])
-      const last = outcomes.at(-1)
-      if (last !== undefined) {
-        const now = clock.now()
-        // A carrier that could not be asked now may take the message later, whatever the others said.
-        const pauses = askableAt.map((at): Outcome => ({ ...CAN_WAIT, retryAfterMs: Math.max(at - now, 0) }))
-        const outcome = mayAskNext(last, channel) ? combineOutcomes([...outcomes, ...pauses]) : last
-        return settle({ ...job, ambiguous }, outcome, timeline.records, asked, overdueAt)
-      }
-      if (askableAt.length > 0) return letWait(job, obstacles, Math.min(...askableAt), timeline.records)
-      return endUnasked(job, outcomeWhenNobodyFits(obstacles), timeline.records)
+      for (const carrier of job.carriers) if (!(await course.ask(carrier, outgoing))) break
+      return course.end()
     },
     /** Aborts those that run. */
     abort: calls.abort,
   }
-}
-
-/** Tells what has changed with the health of a provider. */
-function emitHealthChange(
-  emit: Emit,
-  { channel, name: provider }: Provider,
-  { circuit, faults }: HealthChange,
-  reason: Words,
-): void {
-  if (circuit !== null) emit({ type: 'breaker', channel, provider, state: circuit, reason })
-  // Domains are told to who looks, and not to log and metrics: anybody may invent some.
-  for (const { is, fault } of faults)
-    if (fault.scope !== 'domain') emit({ type: 'partial-fault', channel, provider, is, ...fault })
 }
 
 /** How long an aborted provider has to say how far it came, ms. */
@@ -404,21 +381,6 @@ async function markBegun(
     if (!(error instanceof StoreUnavailable)) throw error
     emit({ type: 'store-failed', doing: 'begin', error })
     return false
-  }
-}
-
-/** Makes the outcome of a look-up; null: the message is to be sent. @param isLastCopy no further copy may go out. */
-function outcomeOfLookUp({ is, ...found }: LookUp, isLastCopy: boolean): Outcome | null {
-  switch (is) {
-    case 'accepted':
-      return { is: 'sent', ...found }
-    case 'absent':
-      return null
-    case 'not-known':
-      return isLastCopy ? NOT_KNOWN_YET : null
-    case 'unreachable':
-      // Nothing was sent, and the failed look-up counts as a failure of the provider.
-      return { is: 'retry', whose: 'later', code: 'look-up', ...found, untouched: true }
   }
 }
 
