@@ -267,13 +267,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   async function attempt(job: RoutedJob): Promise<void> {
     notePlace(job.message)
     const result = await attempts.run(job)
-    const { settlement, ran } = result
-    // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
-    // in between it counts as ambiguous, as it must.
-    const { id } = job.message
-    if (settlement.to === 'queued') verdicts.announce(id, { is: 'pending' })
-    else verdicts.announce(id, { is: 'final', state: settlement.state, answer: settlement.answer })
-    await settle(job, letRest(job, result), ran)
+    await settle(job, letRest(job, result), result.ran)
   }
 
   /** Notes that the destination of a message rests. With too many that do, the message waits for the end of the rest by itself. */
@@ -347,7 +341,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   function giveBack(job: Job): void {
     const now = clock.now()
     const dueAt = job.attempts > 1 ? now : Math.min(job.message.arrivedAt, now)
-    verdicts.announce(job.message.id, { is: 'pending' })
     void track(settle(job, { to: 'queued', dueAt, uncounted: true }, false))
   }
 

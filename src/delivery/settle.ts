@@ -1,21 +1,19 @@
-import type { Emit } from '../events/events.ts'
+import type { EventOf } from '../events/events.ts'
+import type { NewMessage } from '../messages/message.ts'
 import {
-  type Outbox,
+  type FinalAnswer,
+  type FinalState,
   type Settled,
   type SettledByStore,
   type Settlement,
   StoreUnavailable,
 } from '../outbox/outbox.ts'
 import { createBackoff } from '../runtime/backoff.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Job } from './attempt.ts'
+import type { AttemptsOptions, Job } from './attempt.ts'
 import type { Verdicts } from './port.ts'
 
-export interface SettlerOptions {
-  readonly outbox: Outbox
-  readonly clock: Clock
+export interface SettlerOptions extends Pick<AttemptsOptions, 'outbox' | 'clock' | 'emit'> {
   readonly verdicts: Verdicts
-  readonly emit: Emit
   /** Called when the store has taken all settlements that waited. */
   readonly onCaughtUp: () => void
 }
@@ -26,14 +24,14 @@ export interface Settler {
   /** Whether an end waits for the store to take it: until none does, nothing is claimed or begun. */
   readonly isBehind: boolean
   /**
-   * Writes one settlement, and tries again for as long as the store cannot take it. A final one is announced to the callbacks
-   * that wait, and reported as an event.
+   * Writes one settlement, and tries again for as long as the store cannot take it. The callbacks that wait hear of it; a final one
+   * is reported as an event, too.
    *
    * @param ran whether an attempt has ended; otherwise the message only waited.
    * @returns the message's state as the store wrote it; null: given up, see `abandon`.
    */
   settle(job: Job, settlement: Settlement, ran: boolean): Promise<Settled | null>
-  /** Announces and reports the messages that the store has ended by itself. It refuses only what it cannot read. */
+  /** Tells of the messages that the store has ended by itself. It refuses only what it cannot read. */
   reportEnded(ended: readonly SettledByStore[]): void
   /** Gives up on what the store has not taken: the process ends, and the leases run out. */
   abandon(): void
@@ -69,13 +67,15 @@ export function createSettler(options: SettlerOptions): Settler {
     }
   }
 
-  function reportEnded(ended: readonly SettledByStore[]): void {
-    for (const { id, state, channel, kind } of ended) {
-      const answer = state === 'refused' ? 'content' : null
-      verdicts.announce(id, { is: 'final', state, answer })
-      emit({ type: 'final', id, channel, kind, state, answer })
-      if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
-    }
+  /** Tells of an end that the store has: the callbacks that wait, and whoever hears events. */
+  function tellEnd(
+    { id, channel, kind }: Pick<NewMessage, 'id' | 'channel' | 'kind'>,
+    state: FinalState,
+    answer: FinalAnswer,
+    more: Pick<EventOf<'final'>, 'tookMs' | 'providerId'> = {},
+  ): void {
+    verdicts.announce(id, { is: 'final', state, answer })
+    emit({ type: 'final', id, channel, kind, state, answer, ...more })
   }
 
   return {
@@ -83,26 +83,29 @@ export function createSettler(options: SettlerOptions): Settler {
       return unwritten > 0
     },
     async settle(job, settlement, ran) {
+      const { message } = job
+      // The callback may be answered before the verdict is written: the message itself is committed already, and after a crash
+      // in between it counts as ambiguous, as it must.
+      if (settlement.to === 'queued') verdicts.announce(message.id, { is: 'pending' })
+      else if (ran)
+        verdicts.announce(message.id, { is: 'final', state: settlement.state, answer: settlement.answer })
       const settled = await write(job, settlement)
       if (settled === null || settled.state === 'lost') return settled
       if (settled.state === 'queued' || settled.state === 'sending') return settled
-      const { id, channel, kind, arrivedAt } = job.message
-      const { state, answer } = settled
       const providerId = settlement.to === 'final' ? settlement.providerId : undefined
-      verdicts.announce(id, { is: 'final', state, answer })
-      emit({
-        type: 'final',
-        id,
-        channel,
-        kind,
-        state,
-        answer,
-        ...(ran && { tookMs: clock.now() - arrivedAt }),
+      tellEnd(message, settled.state, settled.answer, {
+        ...(ran && { tookMs: clock.now() - message.arrivedAt }),
         ...(providerId !== undefined && { providerId }),
       })
       return settled
     },
-    reportEnded,
+    reportEnded(ended) {
+      for (const message of ended) {
+        const { id, channel, kind, state } = message
+        tellEnd(message, state, state === 'refused' ? 'content' : null)
+        if (state === 'refused') emit({ type: 'unreadable', id, channel, kind })
+      }
+    },
     abandon() {
       abandoned = true
     },

@@ -113,7 +113,7 @@ function open(t: Test, failures: number, settled: Settled) {
   return { ...message, time, settler, log, settle }
 }
 
-t.test('an end is told when the store has it, however late, and as the store has it', async t => {
+t.test('a verdict is told at once; its end when the store has it, however late, and as the store has it', async t => {
   const { id, channel, kind, time, settler, log, settle } = open(t, 2, { state: 'superseded', answer: null })
   const settled = settle(true)
   t.equal(settler.isBehind, false)
@@ -123,12 +123,12 @@ t.test('an end is told when the store has it, however late, and as the store has
   t.equal(settler.isBehind, false)
   t.same(await settled, { state: 'superseded', answer: null })
   t.same(log, [
+    { is: 'final', state: 'sent', answer: null },
     'asked at 0',
     'store-failed',
     'asked at 50',
     'asked at 150',
     'caught up',
-    { is: 'final', state: 'superseded', answer: null },
     { type: 'final', id, channel, kind, state: 'superseded', answer: null, tookMs: 700, providerId: 'P1' },
   ])
 })
@@ -152,7 +152,7 @@ t.test('what only waited took no time, and what goes on or was lost is no end', 
   ])
   for (const state of ['queued', 'sending', 'lost'] as const) {
     const other = open(t, 0, { state, answer: null })
-    t.match(await other.settle(true), { state })
+    t.match(await other.settle(false), { state })
     t.equal(other.log.length, 1)
   }
 })
@@ -173,7 +173,7 @@ t.test('what the store has ended by itself is told, and what of it nobody can re
 
 t.test('what is given up is not told, and tried once more at most', async t => {
   const { time, settler, log, settle } = open(t, 1000, { state: 'lost' })
-  const settled = settle(true)
+  const settled = settle(false)
   await time.pass(60)
   settler.abandon()
   await time.pass(10_000)
