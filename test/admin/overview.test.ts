@@ -56,7 +56,11 @@ t.test('each provider says how it does, and what it is given', async t => {
   )
   t.match(await overview({ channelStatus: () => [well] }), 'smtp: nothing sent yet.')
   const to = (place: string, inFlight: number, waiting: number, rest: object | null = null) => ({
-    ...{ destination: place, place, inFlight, waiting, rest },
+    destination: place,
+    place,
+    inFlight,
+    waiting,
+    rest,
   })
   const rests = { until: NOW + 8000, reply: 'mail to b.test is slow' }
   const destinations = [to('a.test', 2, 0), to('b.test', 0, 3, rests), to('c.test', 4, 5)]

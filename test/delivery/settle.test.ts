@@ -113,25 +113,31 @@ function open(t: Test, failures: number, settled: Settled) {
   return { ...message, time, settler, log, settle }
 }
 
-t.test('a verdict is told at once; its end when the store has it, however late, and as the store has it', async t => {
-  const { id, channel, kind, time, settler, log, settle } = open(t, 2, { state: 'superseded', answer: null })
-  const settled = settle(true)
-  t.equal(settler.isBehind, false)
-  await time.pass(60)
-  t.equal(settler.isBehind, true)
-  await time.pass(1000)
-  t.equal(settler.isBehind, false)
-  t.same(await settled, { state: 'superseded', answer: null })
-  t.same(log, [
-    { is: 'final', state: 'sent', answer: null },
-    'asked at 0',
-    'store-failed',
-    'asked at 50',
-    'asked at 150',
-    'caught up',
-    { type: 'final', id, channel, kind, state: 'superseded', answer: null, tookMs: 700, providerId: 'P1' },
-  ])
-})
+t.test(
+  'a verdict is told at once; its end when the store has it, however late, and as the store has it',
+  async t => {
+    const { id, channel, kind, time, settler, log, settle } = open(t, 2, {
+      state: 'superseded',
+      answer: null,
+    })
+    const settled = settle(true)
+    t.equal(settler.isBehind, false)
+    await time.pass(60)
+    t.equal(settler.isBehind, true)
+    await time.pass(1000)
+    t.equal(settler.isBehind, false)
+    t.same(await settled, { state: 'superseded', answer: null })
+    t.same(log, [
+      { is: 'final', state: 'sent', answer: null },
+      'asked at 0',
+      'store-failed',
+      'asked at 50',
+      'asked at 150',
+      'caught up',
+      { type: 'final', id, channel, kind, state: 'superseded', answer: null, tookMs: 700, providerId: 'P1' },
+    ])
+  },
+)
 
 t.test('of two ends that wait, the store is caught up with the last', async t => {
   const { time, settler, log, settle } = open(t, 3, { state: 'queued' } as Settled)
