@@ -62,10 +62,6 @@ export function createAdaptiveLifo<E extends QueueEntry>() {
     get length(): number {
       return codes.slots.length + others.slots.length
     },
-    /** How many of them are codes. */
-    get codes(): number {
-      return codes.slots.length
-    },
     /** How many wait, and how many of them are codes, by destination. */
     waiting: waiting as ReadonlyMap<string, { readonly all: number; readonly codes: number }>,
     /**

@@ -10,7 +10,7 @@ import {
   NO_CARRIER_FITS,
   OVERDUE,
 } from './health.ts'
-import { createLimiter, type HeldPlaces, isAnswer, type LimiterStanding } from './limiter.ts'
+import { createLimiter, type HeldPlaces, isAnswer } from './limiter.ts'
 import type { ChannelStatus } from './port.ts'
 
 export interface CarrierOptions {
@@ -29,7 +29,11 @@ export interface Obstacle {
 }
 
 /** How a carrier stands at a moment, whatever the message. Moments are ms since the epoch. */
-export interface Standing extends LimiterStanding {
+export interface Standing {
+  /** How many attempts may be under way; 0 during a pause. */
+  readonly limit: number
+  /** When the latest pause ends, or ended, after the provider refused a request; 0: there was none. */
+  readonly pausedUntil: number
   readonly circuit: CircuitState
   /** When an open circuit is tried again; 0: it is closed. */
   readonly openUntil: number

@@ -49,25 +49,6 @@ const STORE_RETRY_MS = 1000
 /** An attempt that began within so long, ms, shows that messages go past a carrier that rests. */
 const GO_PAST_MS = 2000
 
-/** One channel's part of the delivery. */
-export interface DeliveryChannel {
-  reservePlace(purpose: Purpose, destination: string): Lease | undefined
-  releasePlace(): void
-  submit(handover: Handover): void
-  wake(): void
-  tryNow(): void
-  /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
-  status(): readonly ChannelStatus[]
-  /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
-  fill(): void
-  /** Ends or gives back what has waited too long in memory, and looks whether carriers that rest are back. Called each second. */
-  tidy(): void
-  /** Begins nothing more, and gives back what has not begun. */
-  stop(): void
-  /** Aborts the attempts that are under way. */
-  abort(): void
-}
-
 /** What the store has of codes, or of anything. */
 interface Stored {
   /** When there is something for us; Infinity: nothing that we know of. ms since the epoch. */
@@ -82,7 +63,7 @@ interface Stored {
  * by a claim, waits in the queue, is attempted (attempt.ts) when its carrier has a place for its destination, and is settled or given
  * back. A claim passes over destinations that have enough in memory, or rest: what waits there hides nobody.
  */
-export function createChannel(spec: ChannelSpec, options: ChannelOptions): DeliveryChannel {
+export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const { channel, carriers, reports } = spec
   const { outbox, clock, verdicts, emit, settler, leaseMs, attemptWithinMs, pollMs, run, work } = options
   const { idlePollMs = pollMs } = options
@@ -200,6 +181,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
 
   // ---- Out of memory
 
+  /** Begins and claims what may be, and looks again when that changes without the end of an attempt. */
   function fill(): void {
     clearTimeout(nextLook)
     if (isHalted()) return
@@ -459,7 +441,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
   }
 
   return {
-    reservePlace(purpose, destination) {
+    reservePlace(purpose: Purpose, destination: string): Lease | undefined {
       if (isHalted()) return undefined
       const now = clock.now()
       const { circuit } = look(now)
@@ -478,12 +460,12 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       work.begin()
       return lease
     },
-    releasePlace() {
+    releasePlace(): void {
       reserved -= 1
       fill()
       work.end()
     },
-    submit(handover) {
+    submit(handover: Handover): void {
       const { lease, ...handed } = handover
       if (lease === undefined) return leaveToStore(handover)
       reserved -= 1
@@ -492,16 +474,17 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       else fill()
       work.end()
     },
-    wake() {
+    wake(): void {
       codes.dueAt = clock.now()
       fill()
     },
-    tryNow() {
+    tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
       fill()
     },
-    status() {
+    /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
+    status(): readonly ChannelStatus[] {
       const now = clock.now()
       return carriers.map((carrier, at) => ({
         ...carrier.status(now),
@@ -511,18 +494,21 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions): Deliv
       }))
     },
     fill,
-    tidy() {
+    /** Ends or gives back what has waited too long in memory, and looks whether carriers that rest are back. Called each second. */
+    tidy(): void {
       const now = clock.now()
       const leftMs = Math.max(attemptWithinMs, leaseMs - LONGEST_WAIT_MS)
       for (const job of queue.removeWhere(each => mayNoLongerBegin(each, now, leftMs)))
         endOrGiveBack(job, now)
       watchRests(now)
     },
-    stop() {
+    /** Begins nothing more, and gives back what has not begun. */
+    stop(): void {
       clearTimeout(nextLook)
       clearTimeout(poller)
       giveBackAll()
     },
+    /** Aborts the attempts that are under way. */
     abort: attempts.abort,
   }
 }

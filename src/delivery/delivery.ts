@@ -1,7 +1,7 @@
 import type { Channel } from '../messages/message.ts'
 import { withTimeout } from '../runtime/clock.ts'
 import type { ChannelSpec } from './attempt.ts'
-import { type ChannelOptions, createChannel, type DeliveryChannel } from './channel.ts'
+import { type ChannelOptions, createChannel } from './channel.ts'
 import type { Delivery } from './port.ts'
 import { createSettler } from './settle.ts'
 
@@ -29,7 +29,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   })
   const shared = { ...options, settler, run, work }
 
-  function open(channel: Channel): DeliveryChannel {
+  function open(channel: Channel) {
     const spec = options.channels.find(each => each.channel === channel)
     if (spec !== undefined) return createChannel(spec, shared)
     // It is switched off: no carrier sends what waits there since before, but the store ends it with its life.

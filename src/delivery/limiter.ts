@@ -42,14 +42,6 @@ export type LimitReason = keyof typeof WHY
 
 export const LIMIT_REASONS = Object.keys(WHY) as readonly LimitReason[]
 
-/** How many may be under way at a moment. */
-export interface LimiterStanding {
-  /** 0 during a pause. */
-  readonly limit: number
-  /** When the latest pause ends, or ended, after the provider refused a request; 0: there was none. */
-  readonly pausedUntil: number
-}
-
 /** Where it begins: few enough for any mail server to take. */
 const START = 10
 /**
@@ -88,22 +80,6 @@ export interface HeldPlaces {
   isFull(now: number): boolean
 }
 
-export interface Limiter extends HeldPlaces {
-  /** How many attempts are under way and count, and how many do not count any more. */
-  counted(): number
-  uncounted(): number
-  /** Says how many may be under way now. */
-  standing(now: number): LimiterStanding
-  /** An attempt begins, in the place of one of another destination if there is no other one. @returns its place, to be given to `release`, once */
-  take(now: number, destination: string): Place
-  /** An attempt goes on and nobody waits for it: as long as there are some to spare, its place is another's. */
-  stopWaiting(place: Place): void
-  /** An attempt has ended; without an outcome it never began. */
-  release(place: Place, outcome: Outcome | undefined, now: number): void
-  /** Says why the limit is what it is. */
-  explain(now: number): { readonly reason: LimitReason; readonly why: Words }
-}
-
 /**
  * Limits how many attempts may be under way at once with one provider, by one rule: one more for each answered attempt while all places
  * are in use, so that their number doubles in the time of an answer; down to what the provider took when it refuses a connection; half
@@ -111,7 +87,7 @@ export interface Limiter extends HeldPlaces {
  * Time is an argument in ms, of a clock that never goes back.
  * @param most the upper bound, by the settings.
  */
-export function createLimiter(most: number): Limiter {
+export function createLimiter(most: number) {
   /** The attempts that are under way, in the order in which they began. What is asked for each message is counted beside. */
   const running: Place[] = []
   let uncounted = 0
@@ -203,43 +179,48 @@ export function createLimiter(most: number): Limiter {
   }
 
   return {
-    placeAt(now, destination, reserved) {
+    placeAt(now: number, destination?: string, reserved?: number): number {
       const open = limitAt(now)
       if (hasPlace(open, destination, reserved)) return now
       isWanted = true
       if (open === 0 || !holdsLittle(destination, open)) return Infinity
       return (findOldest(destination)?.beganAt ?? Infinity) + LONG_MS
     },
-    largeDestinations(now) {
+    largeDestinations(now: number): readonly string[] {
       const quarter = quarterOf(limitAt(now))
       return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
-    underWay: destination => held.get(destination)?.all ?? 0,
-    destinations: () => [...held.keys()],
-    isFull: now => running.length >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
+    underWay: (destination: string): number => held.get(destination)?.all ?? 0,
+    destinations: (): readonly string[] => [...held.keys()],
+    isFull: (now: number): boolean => running.length >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
+    /** How many attempts are under way and count, and how many do not count any more. */
     counted,
-    uncounted: () => uncounted,
-    standing: now => ({ limit: limitAt(now), pausedUntil }),
-    take(now, destination) {
+    uncounted: (): number => uncounted,
+    /** Says how many may be under way now. */
+    standing: (now: number) => ({ limit: limitAt(now), pausedUntil }),
+    /** An attempt begins, in the place of one of another destination if there is no other one. @returns its place, to be given to `release`, once */
+    take(now: number, destination: string): Place {
       if (!hasPlace(limitAt(now), destination)) {
         const oldest = findOldest(destination)
         if (oldest !== undefined && oldest.beganAt + LONG_MS <= now) stopCounting(oldest)
       }
       const counts = counted() < limit
-      const place = { destination, beganAt: now, nth: running.length + 1, counts, isOverdue: false }
+      const place: Place = { destination, beganAt: now, nth: running.length + 1, counts, isOverdue: false }
       running.push(place)
       if (!counts) uncounted += 1
       hold(destination, 1, 1)
       isWanted = false
       return place
     },
-    stopWaiting(place) {
+    /** An attempt goes on and nobody waits for it: as long as there are some to spare, its place is another's. */
+    stopWaiting(place: Place): void {
       // With the hundred used up it keeps its place.
       if (!stopCounting(place)) return
       place.isOverdue = true
       hold(place.destination, 0, -1)
     },
-    release(place, outcome, now) {
+    /** An attempt has ended; without an outcome it never began. */
+    release(place: Place, outcome: Outcome | undefined, now: number): void {
       const allInUse = isWanted || counted() >= limit
       running.splice(running.indexOf(place), 1)
       if (!place.counts) uncounted -= 1
@@ -251,7 +232,8 @@ export function createLimiter(most: number): Limiter {
         noteThrottled(place, outcome.retryAfterMs, now)
       else if (isAnswer(outcome)) noteAnswer(place, allInUse, now)
     },
-    explain(now) {
+    /** Says why the limit is what it is. */
+    explain(now: number): { readonly reason: LimitReason; readonly why: Words } {
       const reason =
         now < pausedUntil ? 'paused' : limit >= taken ? 'refused' : limit >= most ? 'most' : changed
       return { reason, why: WHY[reason]({ taken, heldMs: heldUntil - now, pausedMs: pausedUntil - now }) }

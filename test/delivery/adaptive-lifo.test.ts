@@ -69,7 +69,7 @@ t.test('what comes again waits since then: it makes no backlog', async t => {
     queue.removeWhere(({ message }) => message.purpose === 'link').map(({ name }) => name),
     ['other'],
   )
-  t.same([queue.length, queue.codes], [0, 0])
+  t.same([queue.length, queue.waiting.size], [0, 0])
 })
 
 t.test('who ranks lower goes first, and who may not is passed over and hides nobody', async t => {

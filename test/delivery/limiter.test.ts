@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLimiter, type Limiter, type Place } from '../../src/delivery/limiter.ts'
+import { createLimiter, type Place } from '../../src/delivery/limiter.ts'
 import type { Outcome } from '../../src/providers/provider.ts'
 import { inEnglish } from '../language/english.ts'
 
@@ -9,6 +9,8 @@ const FAILED: Outcome = { is: 'ambiguous', code: 'reply-limit', reply: '' }
 const RETRY = { is: 'retry', whose: 'later', reply: '' } as const
 const REFUSED = { ...RETRY, code: '421', untouched: true, overload: 'connections' } as const
 const THROTTLED = { ...RETRY, code: '429', overload: 'requests' } as const
+
+type Limiter = ReturnType<typeof createLimiter>
 
 /** Begins as many as may be, and as there are. */
 function takePlaces(limiter: Limiter, now: number, most = Infinity): Place[] {
