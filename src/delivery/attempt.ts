@@ -118,7 +118,7 @@ export function createAttempts(
   /** The course of one attempt of a message: its carriers are asked one after the other, and what they said comes to one end. */
   function createCourse(job: RoutedJob) {
     const { message, attempts, holder, carriers: inOrder } = job
-    const timeline = createTimeline(clock)
+    const records: AttemptRecord[] = []
     const outcomes: Outcome[] = []
     /** Why carriers were not asked, in their order. */
     const obstacles: (Obstacle & { readonly provider: string })[] = []
@@ -126,7 +126,29 @@ export function createAttempts(
     /** The carrier that was asked last, and since when it was no longer expected to answer, ms since the epoch. */
     let asked: Carrier | undefined
     let overdueAt: number | undefined
-    for (const each of job.demotions ?? []) timeline.add(each.provider, { is: 'skipped', ...each })
+    for (const each of job.demotions ?? []) addRecord(each.provider, { is: 'skipped', ...each })
+
+    /**
+     * Adds a line to the timeline: what a carrier said, as it has redacted that, or why it was not asked, which is why the next one was.
+     * @param startedAt ms since the epoch.
+     */
+    function addRecord(
+      provider: string,
+      said: Outcome | { readonly is: 'looked-up' | 'skipped'; readonly code: string; readonly reply: Words },
+      startedAt = clock.now(),
+    ): void {
+      const isOfRecipient =
+        'scope' in said && /^(recipient|country)$/.test(said.scope ?? '') && !isOperatorFault(said)
+      records.push({
+        at: startedAt,
+        tookMs: clock.now() - startedAt,
+        provider,
+        outcome: said.is,
+        code: 'code' in said ? said.code : '',
+        reply: packWords(said.reply),
+        ...(isOfRecipient && { ofRecipient: true }),
+      })
+    }
 
     /**
      * Asks a carrier, unless it may not be asked now. A mail whose server hangs is given up for one that may be asked.
@@ -140,7 +162,7 @@ export function createAttempts(
       const isHolder = carrier === holder
       const obstacle = carrier.mayAsk(isHolder ? undefined : outgoing, now)
       if (obstacle !== null) {
-        timeline.add(provider.name, { is: 'skipped', ...obstacle })
+        addRecord(provider.name, { is: 'skipped', ...obstacle })
         obstacles.push({ ...obstacle, provider: provider.name })
         return !isHolder
       }
@@ -188,7 +210,7 @@ export function createAttempts(
       if (overdueAt !== undefined && wasStopped(said) && said.is !== 'sent')
         said = { ...said, code: OVERDUE.code, reply: OVERDUE.reply }
 
-      timeline.add(provider.name, said, sendingAt)
+      addRecord(provider.name, said, sendingAt)
       const end = attempt.end(said)
       const { outcome, tookMs } = end
       noteChange(provider, end, outcome.reply)
@@ -207,7 +229,7 @@ export function createAttempts(
         NOT_ASKED,
         { is: 'unreachable', reply: FAULT },
       )
-      timeline.add(provider.name, { is: 'looked-up', code: is, reply: found.reply }, askedAt)
+      addRecord(provider.name, { is: 'looked-up', code: is, reply: found.reply }, askedAt)
       if (is === 'accepted') return { is: 'sent', ...found }
       // Nothing was sent, and the failed look-up counts as a failure of the provider.
       if (is === 'unreachable')
@@ -227,7 +249,7 @@ export function createAttempts(
       const canBeAsked = asked?.provider.lookUp !== undefined
       const attempted = { purpose, expiresAt, attempts, ambiguous, canBeAsked, overdueAt }
       const settlement = decideSettlement(outcome, attempted, now, random, options.repeatPausesMs)
-      return { settlement: { ...settlement, records: timeline.records }, ran: true }
+      return { settlement: { ...settlement, records }, ran: true }
     }
 
     /** No carrier was asked, because none can send the message. */
@@ -244,9 +266,9 @@ export function createAttempts(
       const backAt = isShared || until <= now ? now : until + Math.round(random() * RETURN_SPREAD_MS)
       const dueAt = dueBeforeEnd(backAt, message.expiresAt, now)
       // Why it waits is said when that is about this message.
-      const isAboutIt = obstacles.some(({ code }) => code === PART_REFUSED_CODE)
+      const isPartRefused = obstacles.some(({ code }) => code === PART_REFUSED_CODE)
       return {
-        settlement: { to: 'queued', dueAt, uncounted: true, ...(isAboutIt && { records: timeline.records }) },
+        settlement: { to: 'queued', dueAt, uncounted: true, ...(isPartRefused && { records }) },
         ran: false,
         ...(isShared && { rest: { until, reply: obstacles.at(-1)?.reply ?? '' } }),
       }
@@ -257,7 +279,7 @@ export function createAttempts(
       /** The message cannot be rendered. */
       endUnrendered(error: unknown): AttemptResult {
         const fault = { is: 'retry', whose: 'ours', ...describeRenderFault(error) } as const
-        timeline.add(carriers[0]?.provider.name ?? '', fault)
+        addRecord(carriers[0]?.provider.name ?? '', fault)
         return endUnasked(fault)
       },
       /** Says what became of the message, when those were asked that may be. */
@@ -393,33 +415,4 @@ function outcomeWhenNobodyFits(obstacles: readonly (Obstacle & { readonly provid
   const said = obstacles.map(each => say('{about}: {what}', { about: each.provider, what: tell(each.reply) }))
   const reply = said.length === 0 ? 'no route leads to its country' : listWords(said, '; ')
   return { is: 'retry', whose: 'ours', code, reply, untouched: true }
-}
-
-/** Collects one attempt's lines for the timeline. */
-function createTimeline(clock: Clock) {
-  const records: AttemptRecord[] = []
-  return {
-    records,
-    /**
-     * Adds what a carrier said, as it has redacted that, or why it was not asked, which is why the next one was.
-     * @param startedAt ms since the epoch.
-     */
-    add(
-      provider: string,
-      said: Outcome | { readonly is: 'looked-up' | 'skipped'; readonly code: string; readonly reply: Words },
-      startedAt = clock.now(),
-    ): void {
-      const isOfRecipient =
-        'scope' in said && /^(recipient|country)$/.test(said.scope ?? '') && !isOperatorFault(said)
-      records.push({
-        at: startedAt,
-        tookMs: clock.now() - startedAt,
-        provider,
-        outcome: said.is,
-        code: 'code' in said ? said.code : '',
-        reply: packWords(said.reply),
-        ...(isOfRecipient && { ofRecipient: true }),
-      })
-    },
-  }
 }

@@ -268,13 +268,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** A part of an attempt has ended, or lasts for longer than it may: its place is for the next message at once. */
   function noteFreed({ circuit, faults }: HealthChange): void {
     if (circuit === 'closed' || faults.some(({ is }) => is === 'over')) endRests()
-    fill()
+    else fill()
   }
 
   /** Something that rested is back, or may be: what waits for it is looked for in the store, codes first. */
   function endRests(): void {
     resting.clear()
     codes.dueAt = clock.now()
+    fill()
   }
 
   /**
@@ -296,9 +297,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   async function tryAfter(look: Promise<boolean>): Promise<void> {
-    if (!(await look)) return
-    endRests()
-    fill()
+    if (await look) endRests()
   }
 
   /** Tracks a task, so that a drain waits for it, and goes on with the channel afterwards. */
@@ -481,7 +480,6 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     tryNow(): void {
       for (const carrier of carriers) carrier.allowTrialNow(clock.now())
       endRests()
-      fill()
     },
     /** Reports each carrier. What waits belongs to the channel: it is reported with the first one. */
     status(): readonly ChannelStatus[] {
