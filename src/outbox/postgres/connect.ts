@@ -23,6 +23,8 @@ export interface ConnectOptions {
   readonly max: number
   /** 0 ≤ x < 1 */
   readonly random: () => number
+  /** ms, from any origin, never set. */
+  readonly monotonic: () => number
   readonly log: (event: { readonly doing: string; readonly message: string }) => void
 }
 
@@ -42,7 +44,7 @@ export interface Connections {
  * growing wait with jitter, so that replicas do not all connect together when it comes back.
  */
 export function createConnections(options: ConnectOptions): Connections {
-  const { statementTimeoutMs, random, log } = options
+  const { statementTimeoutMs, random, monotonic, log } = options
   const { hosts = [] } = readPostgresUrl(options.url) ?? {}
   /** The host that connections are made to; the next one's turn comes when it cannot be reached, or not be written. */
   let host = 0
@@ -74,14 +76,13 @@ export function createConnections(options: ConnectOptions): Connections {
   let notBefore = 0
 
   async function connect(): Promise<Client> {
-    if (performance.now() < notBefore)
-      throw new StoreUnavailable('the database could not be reached just now')
+    if (monotonic() < notBefore) throw new StoreUnavailable('the database could not be reached just now')
     try {
       const client = await connectToAny()
       backoff.succeeded()
       return client
     } catch (error) {
-      notBefore = performance.now() + backoff.failed()
+      notBefore = monotonic() + backoff.failed()
       throw error
     }
   }

@@ -64,6 +64,7 @@ export async function createPostgresOutbox(options: PostgresOutboxOptions): Prom
     createConnections({
       url,
       random: Math.random,
+      monotonic,
       log,
       max,
       statementTimeoutMs: timeoutMs,
