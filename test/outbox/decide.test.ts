@@ -63,6 +63,12 @@ t.test('a report that is told again was kept, unless another one was', async t =
   t.equal(keep(begin(), 'delivered', true), 'recorded', 'an earlier try has kept it')
   t.equal(keep(begin(), 'delivered', false), 'stale')
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
+  const [together, other] = [begin(), storedBefore()]
+  const told = [1, 1, 2].map((happenedAt, n) => {
+    const status = n === 0 ? 'undelivered' : 'delivered'
+    return keepReport(together, other, { ...report, status, happenedAt }).is
+  })
+  t.same(told, ['recorded', 'stale', 'recorded'], 'of one transaction, by the times of the carrier')
 })
 
 t.test('a call that is tried again has stored its own messages, and finds those of others', async t => {

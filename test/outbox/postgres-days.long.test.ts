@@ -188,20 +188,27 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
 
   await t.test('what counts no more is deleted, and nothing else', async t => {
     const { clock, ask, prune } = await openStore(1, 3)
-    const minute = NOON / 60_000 - 3 * 1440
-    await ask(`INSERT INTO courier_quota_counters VALUES ('past', 0, 1, 1, ${NOON}), ('counts', 0, 1, 1, ${NOON + 1});
+    const [minute, quarter] = [NOON / 60_000 - 3 * 1440, NOON / 900_000 - 50 * 4]
+    await ask(`INSERT INTO courier_quota_counters VALUES ('past', 0, 1, 1, ${NOON}), ('counts', 0, 40000, 40000, ${NOON + 1});
       INSERT INTO courier_memos VALUES ('past', '1', ${NOON}), ('counts', '1', ${NOON + 1});
-      INSERT INTO courier_counts VALUES (${minute - 1}, 'email', 'k', 'sent', 0, 1), (${minute}, 'email', 'k', 'sent', 0, 1);
+      INSERT INTO courier_known_numbers VALUES ('past', 0, ${NOON}), ('counts', 0, ${NOON + 1});
+      INSERT INTO courier_undelivered VALUES (${NOON - 3 * DAY - 1}, 'past', 'sms', 'k'), (${NOON - 3 * DAY}, 'counts', 'sms', 'k');
+      INSERT INTO courier_figures VALUES (${quarter - 1}, 'sms', 'past', 0, 1), (${quarter}, 'sms', 'counts', 0, 1);
+      INSERT INTO courier_counts VALUES (${minute - 1}, 'email', 'past', 'sent', 0, 1), (${minute}, 'email', 'counts', 'sent', 0, 1);
       INSERT INTO courier_replicas VALUES ('past', 1, clock_timestamp() - interval '61 minutes'),
         ('counts', 1, clock_timestamp() - interval '59 minutes')`)
     t.equal(clock.now(), NOON)
     await prune()
-    for (const table of ['quota_counters', 'memos'])
-      t.same(await ask(`SELECT name FROM courier_${table}`), [{ name: 'counts' }], table)
-    t.same(await ask('SELECT minute FROM courier_counts'), [{ minute: String(minute) }])
-    t.same(await ask("SELECT name FROM courier_replicas WHERE name IN ('past', 'counts')"), [
-      { name: 'counts' },
+    for (const left of [
+      'name FROM courier_quota_counters',
+      'name FROM courier_memos',
+      'name FROM courier_figures',
+      'recipient_hash AS name FROM courier_known_numbers',
+      'id AS name FROM courier_undelivered',
+      'kind AS name FROM courier_counts',
+      "name FROM courier_replicas WHERE name IN ('past', 'counts')",
     ])
+      t.same(await ask(`SELECT ${left}`), [{ name: 'counts' }], left)
     await ask(`INSERT INTO courier_memos SELECT n::text, '1', 0 FROM generate_series(1, 1000) AS n`)
     clock.advance(60_000)
     const left = []

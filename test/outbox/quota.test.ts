@@ -12,23 +12,6 @@ const counterAt = (windowStart: number, current: number, previous = 0): QuotaCou
 })
 
 t.test(
-  'a limit is near by what would be counted now, with what still overlaps of the window before',
-  async t => {
-    const charge = { quota: 'q', bucket: 'ann', windowMs: WINDOW, limit: 99, warnAt: 9 }
-    const nearing = (current: number, previous: number, into: number) => {
-      const charged = createQuotaLedger(() => counterAt(NOON, current, previous)).charge(
-        [charge],
-        NOON + into,
-      )
-      return charged.is === 'charged' && charged.nearing.length > 0
-    }
-    t.equal(nearing(4, 8, WINDOW / 4), true, 'six of eight still count')
-    t.equal(nearing(4, 8, (3 * WINDOW) / 4), false, 'two of them')
-    t.equal(nearing(6, 8, (3 * WINDOW) / 4), true)
-  },
-)
-
-t.test(
   'a counter of the next window, of a replica whose clock is ahead, counts; a later one locks nobody out',
   async t => {
     const charge = { quota: 'q', bucket: 'ann', windowMs: WINDOW, limit: 4 }

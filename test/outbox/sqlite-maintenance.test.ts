@@ -20,6 +20,11 @@ t.test('what counts no more is deleted step by step, and nothing else', async t 
   for (const at of [0, 1]) memo.run(`m${at}`, NOON + at)
   const count = db.prepare("INSERT INTO counts VALUES (?, 'email', 'k', 'sent', 1)")
   for (const minute of [-1, 0, 1]) count.run(MINUTE - 1440 + minute)
+  const [figure, known] = ["figures VALUES (?, 'sms', 'k', 1)", 'known_numbers VALUES (?, 0, ?)'].map(into =>
+    db.prepare(`INSERT INTO ${into}`),
+  )
+  for (const at of [-1, 0]) figure?.run(MINUTE / 15 - 200 + at)
+  for (const at of [0, 1]) known?.run(`n${at}`, NOON + at)
   const read = (sql: string) => db.prepare(sql).all().map(Object.values)
 
   t.equal(isPruneDue(NOON), true, 'at the start')
@@ -31,6 +36,8 @@ t.test('what counts no more is deleted step by step, and nothing else', async t 
   }
   t.same(read('SELECT DISTINCT expires_at FROM quota_counters'), [[NOON + 1]])
   t.same(read('SELECT name FROM memos'), [['m1']])
+  t.same(read('SELECT recipient_hash FROM known_numbers'), [['n1']])
+  t.same(read('SELECT quarter FROM figures'), [[MINUTE / 15 - 200]], 'of the last 50 hours')
   for (const [ms, isDue] of [
     [59_999, false],
     [60_000, true],

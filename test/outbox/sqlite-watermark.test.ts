@@ -33,6 +33,10 @@ function openAt(path: string) {
     db,
     store,
     run,
+    claim() {
+      const given = { channel: 'email', limit: 9, leaseMs: 60_000, passOver: [], codesOnly: false } as const
+      return run(['claim', { now: clock.now(), ...given }])
+    },
     /** Stores messages, a second apart, each with a commit of its own. */
     accept(count: number, from = 0): readonly Acceptance[] {
       return Array.from({ length: count }, (_, n) => {
@@ -115,18 +119,28 @@ t.test('a WAL that is cut off: those after the cut', async t => {
 })
 
 t.test('two losses within a day are told together', async t => {
-  const path = await killed(t, ({ accept }) => accept(3))
+  const path = await killed(t, ({ accept, store }) => {
+    accept(1)
+    store.maintenance.emptyWal()
+    accept(3, 1)
+  })
+  const from = clock.now() - 3000
   await rm(`${path}-wal`)
   lossAt(path)
   const opened = openAt(path)
-  opened.accept(2)
+  opened.accept(1, 4)
+  opened.store.maintenance.emptyWal()
+  opened.accept(2, 5)
   const second = join(dirname(path), 'again')
   mkdirSync(second)
   for (const file of ['', '-wal', '-watermark'])
     await copyFile(`${path}${file}`, join(second, `outbox.db${file}`))
   opened.close()
   await rm(join(second, 'outbox.db-wal'))
-  t.match(lossAt(join(second, 'outbox.db')).loss, { messages: 5, from: null })
+  const until = clock.now()
+  clock.advance(5000)
+  const loss = { messages: 5, from, until, noticedAt: clock.now() }
+  t.same(lossAt(join(second, 'outbox.db')), { loss, there: 2 })
 })
 
 t.test('ends that are lost are told, and an attempt that had begun then counts as ambiguous', async t => {
@@ -136,13 +150,8 @@ t.test('ends that are lost are told, and an attempt that had begun then counts a
     send(given)
   })
   await rm(`${path}-wal`)
-  const { store, run, close } = openAt(path)
+  const { store, claim, close } = openAt(path)
   t.match(store.loss, { messages: 0 })
-  const claim = () =>
-    run([
-      'claim',
-      { now: clock.now(), channel: 'email', limit: 9, leaseMs: 1000, passOver: [], codesOnly: false },
-    ])
   claim()
   clock.advance(5000)
   t.match(claim(), { values: [{ messages: [{ attempts: 2, ambiguous: 1 }] }] })
@@ -172,13 +181,8 @@ t.test('attempts that began are known after a death; after a power cut all that 
       db.exec("UPDATE meta SET value = 'another' WHERE key = 'boot'")
       db.close()
     }
-    const { store, run, close } = openAt(path)
+    const { store, claim, close } = openAt(path)
     t.equal(store.loss, null, `${what}: what is not synced may be gone`)
-    const claim = () =>
-      run([
-        'claim',
-        { now: clock.now(), channel: 'email', limit: 9, leaseMs: 60_000, passOver: [], codesOnly: false },
-      ])
     const first = claim()
     clock.advance(5000)
     const claimed = [first, claim()].flatMap(
@@ -222,6 +226,9 @@ t.test('a database that is deleted, with what waited in it', async t => {
   for (const file of ['', '-wal']) await rm(`${path}${file}`)
   t.match(lossAt(path).loss, { messages: 2, from: null })
   t.match(lossAt(path).loss, { messages: 2 }, 'and once')
+  const idle = await killed(t, ({ accept, send }) => send(accept(1)))
+  for (const file of ['', '-wal']) await rm(`${idle}${file}`)
+  t.same(lossAt(idle), { loss: null, there: 0 }, 'nothing waited')
 })
 
 t.test('no loss is told where there is none', async t => {
@@ -321,8 +328,7 @@ t.test('a watermark counts what is stored, and not what is undone or repeated', 
       sample(clock, { recipient: `${name}@example.com` }),
     )
     if (ann === undefined || bob === undefined || eve === undefined) throw new Error('three')
-    run(['accept', { now, messages: [ann, bob] }])
-    run(['accept', { now, messages: [ann] }])
+    run(['accept', { now, messages: [ann, bob] }], ['accept', { now, messages: [ann] }])
     // A column takes no value of this kind: whatever shares its commit is undone with it, what was stored before it in its call, too.
     const given = sample(clock, { recipient: 'bad@example.com' })
     const bad = { ...given, message: { ...given.message, masked: {} as never } }

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { serveHere } from '../rigs/serve-here.ts'
-import { until } from '../rigs/until.ts'
 import { outboxContract } from './contract.ts'
 import { sample } from './samples.ts'
 import { createStores, storeKeys } from './sqlite-stores.ts'
@@ -23,20 +22,6 @@ t.test('only the service’s user may read the store', async t => {
     bytes,
     files.reduce((sum, { size }) => sum + size, 0),
   )
-})
-
-t.test('the log is emptied and cut again and again, so that nothing removed is left in it', async t => {
-  const path = join(t.testdir({}), 'outbox.db')
-  const clock = { now: () => 0 }
-  const shared = { path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 }
-  const logSize = async () => (await stat(`${path}-wal`)).size
-  const outbox = await createSqliteOutbox({ ...shared, emptyWalEveryMs: 100 })
-  t.teardown(() => outbox.close())
-  for (let round = 0; round < 2; round += 1) {
-    await outbox.accept([sample(clock, { code: `${round}` })])
-    await until(async () => (await logSize()) === 0, 'it is emptied')
-    t.equal(await logSize(), 0)
-  }
 })
 
 await outboxContract(t, 'sqlite', createStores(t.testdirName, serveHere), { numRuns: 80, seed: 1 })

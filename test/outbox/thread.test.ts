@@ -148,6 +148,7 @@ async function open(t: Test, first: MessageFromWorker | Error, clock = testClock
     storeKeys,
     maxBacklog: 9,
     retentionDays: 3,
+    keepsEvents: true,
     startThread() {
       setImmediate(() => (first instanceof Error ? emitter.emit('error', first) : say(first)))
       return thread
@@ -171,6 +172,14 @@ t.test('what the thread says first', async t => {
   t.same(told, [Object('close')])
   exit()
   await closing
+  const ends = await Promise.allSettled([
+    outbox.beginAttempt('id', lease(clock)),
+    outbox.memos.writeMemo({ name: 'ann', value: '1', expiresAt: NOON }),
+    outbox.events?.addEvent({ type: 'provider.up', at: NOON }),
+    outbox.events?.removeEvents([1]),
+  ])
+  const gone = { status: 'rejected', reason: { name: 'StoreUnavailable' } }
+  t.match(ends, [gone, gone, gone, gone], 'what gives nothing tells its failure all the same')
   const cause = new Error('of the disk')
   await t.rejects(open(t, { is: 'unusable', words: 'it is damaged', cause }), {
     name: 'StoreUnusable',

@@ -46,16 +46,21 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const inProgress = ({ message: { id } }: typeof first) => ({ is: 'in-progress', id })
     const stored = { is: 'stored', superseded: [] }
     t.same(answers, [[stored], ...again.map(() => [inProgress(first)]), [stored, inProgress(other)]])
-    t.equal((await outbox.queries.listMessages({ limit: 10 })).messages.length, 2)
+    const { messages } = await outbox.queries.listMessages({ limit: 10 })
+    t.match(messages, [{ id: other.message.id }, { id: first.message.id }], 'the newest first')
+    t.equal(messages.length, 2)
   })
 
   await t.test('a backlog beyond a MAX_BACKLOG that was lowered: duplicates are answered still', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create, { maxBacklog: 3 })
-    const given = ['a', 'b', 'c'].map(name => sample(clock, { recipient: `${name}@example.com` }))
-    await outbox.accept(given)
-    const again = await reopen({ maxBacklog: 2 })
-    t.same(kinds(await again.accept([sample(clock, { recipient: 'a@example.com' })])), ['in-progress'])
-    await t.rejects(again.accept([sample(clock, { recipient: 'd@example.com' })]), BacklogFull)
+    for (const channel of ['email', 'sms'] as const) {
+      const { outbox, clock, reopen } = await fresh(t, create, { maxBacklog: 5 })
+      const to = (n: number) => [sample(clock, { channel, recipient: `${n}` })]
+      for (let n = 0; n < 5; n += 1) t.same(kinds(await outbox.accept(to(n))), ['stored'])
+      await t.rejects(outbox.accept(to(5)), BacklogFull, 'one after the other')
+      const again = await reopen({ maxBacklog: 2 })
+      t.same(kinds(await again.accept(to(0))), ['in-progress'])
+      await t.rejects(again.accept(to(5)), BacklogFull)
+    }
   })
 
   await t.test('what is held ends at once, without content, and against no limit', async t => {

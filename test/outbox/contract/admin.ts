@@ -170,11 +170,6 @@ export async function admin(t: Test, create: Create): Promise<void> {
     t.notOk(mails.includes(recipientHashOf('email', '1@example.com')), 'the oldest are not among them')
   })
 
-  await t.test('probe commits', async t => {
-    const { outbox } = await fresh(t, create)
-    t.equal(await outbox.queries.probeCommit(), true)
-  })
-
   await t.test(
     'the facts of a final message stay for the retention, a live one for as long as it lives',
     async t => {

@@ -33,7 +33,8 @@ export async function quotas(t: Test, create: Create): Promise<void> {
   )
 
   await t.test('a number is new until the day after something was delivered to it', async t => {
-    const { outbox, clock, peer, reopen } = await fresh(t, create)
+    const { clock, peer, reopen, ...opened } = await fresh(t, create)
+    let { outbox } = opened
     const limit = charge(3, {
       quota: 'sms-newcomers-hour',
       bucket: 'code:86',
@@ -74,8 +75,8 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       'on the same day',
     )
     clock.advance(DAY)
-    const later = await reopen()
-    t.match(await later.accept([ask(ann), ask(bob)]), [
+    outbox = await reopen()
+    t.match(await outbox.accept([ask(ann), ask(bob)]), [
       { is: 'stored', newcomers: undefined },
       { is: 'stored', newcomers: undefined },
     ])
@@ -86,14 +87,22 @@ export async function quotas(t: Test, create: Create): Promise<void> {
       { is: 'over-quota', quota: 'sms-newcomers-hour' },
       { is: 'stored' },
     ])
-    await later.actions.forgetRecipient(recipientHashOf('sms', ann))
+    await outbox.actions.forgetRecipient(recipientHashOf('sms', ann))
     clock.advance(DAY)
     t.match(
-      await later.accept([ask(ann), ask(bob)]),
+      await outbox.accept([ask(ann), ask(bob)]),
       [{ newcomers: 1 }, { newcomers: undefined }],
       'who is forgotten is new',
     )
-    clock.advance(398 * DAY)
-    t.match(await later.accept([ask(bob)]), [{ newcomers: 1 }], 'and who got nothing for 400 days')
+    clock.advance(40 * DAY)
+    await send(bob, 'delivered')
+    for (const [days, newcomers, what] of [
+      [0, undefined, 'who is known stays so'],
+      [399, undefined, 'for 400 days from then on'],
+      [1, 1, 'and not longer'],
+    ] as const) {
+      clock.advance(days * DAY)
+      t.match(await outbox.accept([ask(bob)]), [{ is: 'stored', newcomers }], what)
+    }
   })
 }

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import type { Acceptance } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
 import { lease, record, sample } from '../samples.ts'
 import { fresh } from './store.ts'
@@ -42,12 +43,7 @@ export async function refusing(t: Test, create: Create): Promise<void> {
     const { outbox, clock, view } = await fresh(t, create)
     const [first, second, third, other] = ['a', 'b', 'c', 'd'].map(name =>
       sample(clock, { recipient: `${name}@example.com` }),
-    ) as [
-      ReturnType<typeof sample>,
-      ReturnType<typeof sample>,
-      ReturnType<typeof sample>,
-      ReturnType<typeof sample>,
-    ]
+    ) as [Acceptance, Acceptance, Acceptance, Acceptance]
     const bad = { ...second, message: { ...second.message, masked: `${NUL}${HALF}***@example.com` } }
     const [callback, neighbour] = await Promise.all([
       outbox.accept([first, bad, third]),
