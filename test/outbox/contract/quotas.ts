@@ -32,6 +32,15 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     },
   )
 
+  await t.test('what ends because its repetition comes makes room for that one', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    for (const turn of ['first', 'again', 'once more']) {
+      const given = sample(clock, { lifeMs: 1000, charges: [charge(1)] })
+      t.same(await outbox.accept([given]), [{ is: 'stored', superseded: [] }], turn)
+      clock.advance(1000)
+    }
+  })
+
   await t.test('a number is new until the day after something was delivered to it', async t => {
     const { clock, peer, reopen, ...opened } = await fresh(t, create)
     let { outbox } = opened
