@@ -74,13 +74,13 @@ export function carrierContract<Message>(
   }
 }
 
-/** A file of templates that maps these and has these signatures. */
+/** A file of templates that maps these of a carrier and has these signatures of it. */
 export const mappedBy =
-  (templates: TemplateChoice) =>
+  (templates: TemplateChoice, carrier: string) =>
   (mapped: readonly MappedTemplate[], signatures: readonly string[] = []): SmsTemplates => ({
     ...templates,
-    mapped: () => mapped,
-    signatures: () => signatures,
+    mapped: name => (name === carrier ? mapped : []),
+    signatures: name => (name === carrier ? signatures : []),
   })
 
 /** Opens a carrier by its settings, and asks it for its lines of `check`. */

@@ -201,6 +201,7 @@ t.test('a value is found in encodings that look like no code', async t => {
     ['a b', '%61+%62'],
     ['a b', '=61_=62'],
     ['abc', '&#97;&#98;&#99;'],
+    ['ABC', 'QUJD'],
     ['apples', 'YXBwbGVz'],
     ['apples', 'accepted/YXBwbGVz'],
     ['apples', 'ofYXBwbGVz'],

@@ -33,6 +33,9 @@ t.test('a mail says how much room its code takes, and its preheader is cut', asy
         heading: 'h',
         preheader: '{{ code }}',
         before: ['{% if validity %}{{ validity }}{% endif %} ', 'always'],
+        details: { code: 'label' },
+        button: 'button',
+        after: ' after ',
       },
     },
     sms: {},
@@ -49,7 +52,20 @@ t.test('a mail says how much room its code takes, and its preheader is cut', asy
     [17, 'long'],
   ] as const)
     t.equal(said('x'.repeat(length)).code_length, room, `${length}`)
-  t.same(said('x').before, ['always'], 'a paragraph without words is none')
+  t.strictSame(said('x'), {
+    heading: 'h',
+    preheader: 'x',
+    // A paragraph without words is none.
+    before: ['always'],
+    text: null,
+    shows_code: true,
+    code_length: 'short',
+    details: [{ label: 'label', value: 'x' }],
+    button: 'button',
+    link: 'link',
+    after: ['after'],
+    footer: 'footer',
+  })
   const [x, y] = ['x'.repeat(60), 'y'.repeat(86)]
   for (const [whole, cut] of [
     ['x'.repeat(89), 'x'.repeat(89)],

@@ -23,30 +23,42 @@ const lines = (raw: Buffer) => raw.toString('latin1').split('\r\n')
 t.test('a mail has the headers it needs, once each', async t => {
   const raw = compose(base)
   const mail = await readMail(raw)
-  t.match(raw.toString('latin1'), /multipart\/alternative[^]*text\/plain[^]*text\/html/, 'text first')
   t.same(mail.from, { name: '云智科技', address: 'no-reply@northwind.example' })
-  t.match(mail.replyTo, [{ name: 'Help, Desk', address: 'help@northwind.example' }])
-  t.match(mail.to, [{ address: 'reader@example.org' }])
-  t.equal(mail.subject, 'Hello')
-  t.same(mail.header('Message-ID'), ['<0123456789abcdef0123456789abcdef@mail.northwind.example>'])
-  t.same(mail.header('Date'), ['Fri, 02 Jan 2026 03:04:05 +0000'])
-  t.same(mail.header('Auto-Submitted'), ['auto-generated'])
-  t.same(mail.header('X-Auto-Response-Suppress'), ['OOF, AutoReply'])
-  t.same(mail.header('MIME-Version'), ['1.0'])
-  for (const name of ['From', 'To', 'Subject', 'Reply-To', 'Content-Type'])
-    t.equal(mail.header(name).length, 1, name)
-  t.equal(mail.header('Bcc').length, 0)
+  t.same(lines(raw), [
+    'From: =?UTF-8?B?5LqR5pm656eR5oqA?= <no-reply@northwind.example>',
+    'To: reader@example.org',
+    'Subject: Hello',
+    'Date: Fri, 02 Jan 2026 03:04:05 +0000',
+    'Message-ID: <0123456789abcdef0123456789abcdef@mail.northwind.example>',
+    'X-Callback-Courier: 0123456789abcdef0123456789abcdef',
+    'Reply-To: "Help, Desk" <help@northwind.example>',
+    'Auto-Submitted: auto-generated',
+    'X-Auto-Response-Suppress: OOF, AutoReply',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/alternative;',
+    ' boundary="=_callback-courier"',
+    '',
+    '--=_callback-courier',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    'Hello',
+    'there',
+    '--=_callback-courier',
+    'Content-Type: text/html; charset=utf-8',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    '<p>Hello</p>',
+    '--=_callback-courier--',
+    '',
+  ])
 })
 
-t.test('text that is mostly not ASCII goes as base64, the rest as quoted-printable', async t => {
+t.test('text that is mostly not ASCII goes as base64', async t => {
   const chinese = '您的验证码是 428913，请在 30 分钟内输入。'.repeat(20)
   const raw = compose({ ...base, text: chinese })
   t.match(raw.toString('latin1'), /text\/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64/)
   t.equal((await readMail(raw)).text.trim(), chinese)
-  t.match(
-    compose(base).toString('latin1'),
-    /text\/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable/,
-  )
 })
 
 t.test('lines stay short, end with CRLF and hold ASCII only', async t => {

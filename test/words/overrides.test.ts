@@ -145,6 +145,11 @@ t.test('a broken file is named with line and reason, and the built-in one is use
       /^locales\/en\.json:7 .*unknown variable: url/,
     ],
     ['locales/en.json', '{\n\n  "sms": { "login-code": "{{ code" }\n}', /^locales\/en\.json:3 .*not closed/],
+    [
+      'locales/en.json',
+      '{"sms": {"login-code": "{% if validity %}x{% endif %}"}}',
+      /^locales\/en\.json: \/sms\/login-code comes out blank$/,
+    ],
     ['locales/en.json', '[]', /^locales\/en\.json:1 the file must be object$/],
     ['locales/EN.json', '{}', /^locales\/EN\.json: the file should be called by the tag of a language/],
     ['layout.html', '<p>\n{{ password }}', /^layout\.html:2 unknown variable: password/],

@@ -306,9 +306,9 @@ t.test('to China the words are always the same: neither a shorter variant nor th
 })
 
 t.test('an SMS is data, and is put into words once, when it is asked for its text', async t => {
-  const sms = (changes: object) => {
+  const sms = (changes: object, rest: object = {}) => {
     const outgoing = renderer.render(
-      messageOf('sms', 'login-code', { params: { code: '123456', minute: '5.5' }, ...changes }),
+      messageOf('sms', 'login-code', { params: { code: '123456', minute: '5.5' }, ...changes }, rest),
     )
     if (outgoing.channel !== 'sms') throw new Error('not an SMS')
     return outgoing
@@ -330,6 +330,8 @@ t.test('an SMS is data, and is put into words once, when it is asked for its tex
     const outgoing = renderer.render({ ...given, expiresAt: given.arrivedAt + seconds * 1000 })
     t.match(outgoing, { params: { minute } }, 'no template says longer than the code lives')
   }
+  for (const purpose of ['link', 'file', 'alarm', 'plain'] as const)
+    t.strictSame(sms({}, { purpose }).params, { code: '123456', minute: '5.5' }, `${purpose}: as it came`)
   const none = renderer.render(messageOf('sms', 'no-such-kind', { params: {} }))
   t.throws(() => none.channel === 'sms' && none.text(), Unrenderable)
 })

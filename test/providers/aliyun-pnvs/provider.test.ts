@@ -81,7 +81,7 @@ t.test('it is there when a route names it, on the key of aliyun', async t => {
   const code = { kind: 'login-code', region: 'mainland', template, params: { code: 'code' } } as const
   const check = async (use: Partial<TemplateUse>, settings = {}) => {
     const signatures = 'signature' in use ? [signature] : []
-    const templates = mappedBy(templatesOf())([{ ...code, ...use }], signatures)
+    const templates = mappedBy(templatesOf(), 'aliyun-pnvs')([{ ...code, ...use }], signatures)
     return (await openAndCheck(t, aliyunPnvs, { ...both, ...settings }, templates)).results
   }
   t.match(await check({ signature }), [

@@ -11,7 +11,7 @@ const byAliyun = { ...enough, ...ALONE }
 
 const login = { kind: 'login-code', region: 'mainland' } as const
 const code: MappedTemplate = { ...login, template: 'SMS_1', params: { code: 'code' } }
-const mappedTo = mappedBy(templatesOf())
+const mappedTo = mappedBy(templatesOf(), 'aliyun')
 
 async function runCheck(
   t: Test,

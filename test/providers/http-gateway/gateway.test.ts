@@ -494,6 +494,7 @@ t.test('reports: any other state, JSON in a field of a form, the reply, ids of 6
     t.same(source.parseReports({ headers: {}, query: '', body: { all } }), [])
   const unknown: string[] = []
   const strict = createGatewayReceipts('g', { ...rules, states: { SUCCESS: 'delivered' } }, ['k'])
+  t.same(strict, { path: '/receipt/g', keys: ['k'], format: 'json', parseReports: strict.parseReports })
   const body = [
     { sid: 'a', state: 'HELD' },
     { sid: 'b', state: '' },

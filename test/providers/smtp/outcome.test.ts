@@ -159,8 +159,16 @@ await t.test('a refused STARTTLS is said to be one', async t => {
 })
 
 await t.test('the name that a server gives an accepted message is kept', async t => {
-  t.match(acceptedOutcome('250 2.0.0 Ok: queued as 4bX.9-1_z', OF_READER), { providerId: '4bX.9-1_z' })
-  t.notOk('providerId' in acceptedOutcome('250 2.0.0 Ok', OF_READER))
+  const accepted = (said: string) => inEnglish(acceptedOutcome(said, OF_READER))
+  t.same(accepted('250-2.0.0 Ok\r\n250 2.0.0 Queued as 4bX.9-1_z'), {
+    is: 'sent',
+    reply: '250 2.0.0 Ok Queued as …',
+    providerId: '4bX.9-1_z',
+  })
+  for (const id of ['1234', 'x'.repeat(64)])
+    t.match(accepted(`250 2.0.0 Ok: queued as ${id}`), { providerId: id })
+  t.same(accepted('250 2.0.0 Ok: queued as 123'), { is: 'sent', reply: '250 2.0.0 Ok: queued as 123' })
+  t.match(accepted('250 2.0.0 requeued as 1234'), { providerId: undefined })
 })
 
 await t.test('words that are no reply are no verdict', async t => {

@@ -11,7 +11,7 @@ const byTencent = { ...enough, ...ALONE }
 
 const login = { kind: 'login-code', region: 'mainland' } as const
 const code: MappedTemplate = { ...login, template: '1110', params: ['code', 'minute'] }
-const mappedTo = mappedBy(templatesOf())
+const mappedTo = mappedBy(templatesOf(), 'tencent')
 
 async function runCheck(
   t: Test,
