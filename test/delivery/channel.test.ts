@@ -193,6 +193,19 @@ for (const [purpose, hasAll, stoppedAt] of [
     },
   )
 
+t.test('the pause before a copy begins when the server that may have the first one has failed', async t => {
+  const stopped: Outcome = { is: 'retry', whose: 'later', code: 'aborted', reply: '' }
+  const { time, delivery, accept, stateOf } = open(t, {
+    first: { says: () => [stopped, 5200] },
+    second: { says: () => [{ is: 'ambiguous', code: 'ECONNRESET', reply: '' }, 4000] },
+  })
+  delivery.start()
+  const { id } = await accept('1', 'code')
+  await time.pass(9300)
+  t.match(stateOf(id), { state: 'queued', dueAt: 14_700 }, 'not when the server before it was given up')
+  await delivery.stop(0, 0)
+})
+
 t.test('what has a due time is claimed then, and until then the store is asked as usual', async t => {
   const later: Outcome = { is: 'limit', scope: 'recipient', code: '450', reply: '', retryAfterMs: 1200 }
   const { time, delivery, claimed, taken, accept } = open(t, { smtp: { says: inTurn(later) } })
