@@ -23,8 +23,8 @@ interface Says {
   readonly send?: Outcome | Error
   readonly fits?: string | Error
   readonly lookUp?: LookUp
-  /** It rests since it failed so often. */
-  readonly failed?: number
+  /** What came of its attempts before; it is tried from the sixth one on. */
+  readonly failed?: readonly Outcome[]
 }
 
 interface Given extends Omit<Partial<RoutedJob>, 'message'>, Pick<Sample, 'channel' | 'purpose' | 'lifeMs'> {
@@ -52,7 +52,7 @@ async function attempt(says: readonly Says[], given: Given = {}) {
   const timers = installTimers(time)
   const clock = { now: time.now }
   const log: string[] = []
-  const all = says.map(({ send = SENT, fits, lookUp, failed = 0 }, at): Carrier => {
+  const all = says.map(({ send = SENT, fits, lookUp, failed = [] }, at): Carrier => {
     const name = 'abc'.charAt(at)
     const carrier = createCarrier(
       {
@@ -66,12 +66,14 @@ async function attempt(says: readonly Says[], given: Given = {}) {
         },
         async send() {
           log.push(`${name} gets it`)
+          time.runUntil(time.now() + 30)
           if (send instanceof Error) throw send
           return send
         },
         ...(lookUp && {
           async lookUp(_outgoing, since) {
             log.push(`${name} is asked about it since ${since}`)
+            time.runUntil(time.now() + 7)
             return lookUp
           },
         }),
@@ -81,7 +83,8 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       { clock, random: () => 0.5 },
     )
     const { message } = sample(clock)
-    for (let n = 0; n < failed; n += 1) carrier.begin(0, message, rendered(message)).end(REFUSED)
+    for (const [n, each] of failed.entries())
+      carrier.begin(n < 5 ? 0 : 2000, message, rendered(message)).end(each)
     return carrier
   })
   const attempts = createAttempts(
@@ -94,8 +97,9 @@ async function attempt(says: readonly Says[], given: Given = {}) {
           carriers: demotions.length > 0 ? inOrder.toReversed() : inOrder,
           demotions,
         }),
-        noteAsked() {},
-        noteEnd() {},
+        noteAsked: (_message: unknown, name: string) => log.push(`${name} is noted`),
+        noteEnd: (_message: unknown, name: string, { is }: Outcome, mayBeSent: boolean) =>
+          log.push(`${name} noted as ${is}${mayBeSent ? ', maybe sent before' : ''}`),
       } as never,
     },
     {
@@ -115,9 +119,10 @@ async function attempt(says: readonly Says[], given: Given = {}) {
       clock,
       random: () => 0.5,
       emit(event) {
-        if (event.type !== 'attempt') return log.push(event.type)
-        const { attempts, tookMs, outcome } = event
-        log.push(`attempt ${attempts} ${inLine(outcome)} after ${tookMs} ms`)
+        if (event.type !== 'attempt')
+          return log.push(event.type === 'partial-fault' ? inLine(event) : event.type)
+        const { attempts, tookMs, outcome, provider } = event
+        log.push(`attempt ${attempts} by ${provider} ${inLine(outcome)} after ${tookMs} ms`)
       },
       attemptWithinMs: 60_000,
       run: { isStopping },
@@ -130,7 +135,8 @@ async function attempt(says: readonly Says[], given: Given = {}) {
   timers.uninstall()
   const { records = [], ...settlement } = result.settlement
   const timeline = records.map(
-    ({ provider, outcome, code, reply }) => `${provider} ${outcome} ${code} ${String(unpackWords(reply))}`,
+    ({ at, tookMs, provider, outcome, code, reply, ofRecipient }) =>
+      `${at}+${tookMs} ${provider} ${outcome} ${code} ${String(unpackWords(reply))}${ofRecipient ? ' (of recipient)' : ''}`,
   )
   const said = [log.join(', '), timeline.join(', '), inLine({ ...result, settlement })].join(' | ')
   return { ...result, said }
@@ -140,6 +146,14 @@ const inLine = (value: unknown): string => inspect(inEnglish(value), { breakLeng
 
 const LIMIT: Outcome = { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60_000 }
 const COUNTRY = { is: 'rejected', scope: 'country', code: 'country', reply: '' } as const
+const LAST: RoutedJob['demotions'] = [
+  {
+    provider: 'a',
+    code: 'code-undelivered',
+    reply: 'asked last: a code before this one was reported undelivered',
+  },
+]
+const DOWN = [REFUSED, REFUSED, REFUSED, REFUSED, REFUSED]
 const ABSENT: LookUp = { is: 'absent', reply: quote('never taken') }
 const NOT_KNOWN: LookUp = { is: 'not-known', reply: quote('not there yet') }
 
@@ -147,77 +161,77 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'one carrier takes it': [
     [{}],
     {},
-    "begun by undefined, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by undefined, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'a store that stalls is no failure of the carrier, which one more would make rest': [
-    [{ failed: 4 }],
+    [{ failed: DOWN.slice(1) }],
     { stallMs: 60_000 },
-    "begun by undefined, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by undefined, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 60000+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'nor is one that stalls and fails': [
-    [{ failed: 4 }],
+    [{ failed: DOWN.slice(1) }],
     { stallMs: 60_000, begins: { undefined: new StoreUnavailable(quote('no room')) } },
     "begun by undefined, store-failed |  | { settlement: { to: 'queued', dueAt: 60000, uncounted: true }, ran: false }",
   ],
   'the first is asked last': [
     [{}, { send: LATER }],
-    { demotions: [{ provider: 'a', code: 'code-undelivered', reply: quote('r') }] },
-    "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a skipped code-undelivered r, b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    { demotions: LAST },
+    "begun by b, b is noted, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+0 a skipped code-undelivered asked last: a code before this one was reported undelivered, 0+30 b retry 451 busy, 30+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'the second takes it': [
     [{ send: LATER }, {}],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a retry 451 busy, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry, begun by b, b is noted, b gets it, attempt 1 by b { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, b noted as sent | 0+30 a retry 451 busy, 30+30 b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'both refuse it for good, each for a reason of its own': [
     [{ send: { is: 'rejected', scope: 'message', code: 'words', reply: '' } }, { send: COUNTRY }],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'rejected', scope: 'message', code: 'words', reply: '' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 0 ms | a rejected words , b rejected country  | { settlement: { to: 'final', state: 'refused', answer: 'country' }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'rejected', scope: 'message', code: 'words', reply: '' } after 30 ms, a noted as rejected, begun by b, b is noted, b gets it, attempt 1 by b { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 30 ms, b noted as rejected | 0+30 a rejected words , 30+30 b rejected country  (of recipient) | { settlement: { to: 'final', state: 'refused', answer: 'country' }, ran: true }",
   ],
   'the first is busy, the second refuses it for good': [
     [{ send: LATER }, { send: COUNTRY }],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 0 ms | a retry 451 busy, b rejected country  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry, begun by b, b is noted, b gets it, attempt 1 by b { is: 'rejected', scope: 'country', code: 'country', reply: '' } after 30 ms, b noted as rejected | 0+30 a retry 451 busy, 30+30 b rejected country  (of recipient) | { settlement: { to: 'queued', dueAt: 560, ambiguous: 0 }, ran: true }",
   ],
   'the recipient may have no more by either': [
     [{ send: LIMIT }, { send: LIMIT }],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms, begun by b, b gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms | a limit hour , b limit hour  | { settlement: { to: 'queued', dueAt: 60500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 30 ms, a noted as limit, begun by b, b is noted, b gets it, attempt 1 by b { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 30 ms, b noted as limit | 0+30 a limit hour  (of recipient), 30+30 b limit hour  (of recipient) | { settlement: { to: 'queued', dueAt: 60560, ambiguous: 0 }, ran: true }",
   ],
   'the first is busy, and by the second the recipient may have no more': [
     [{ send: LATER }, { send: LIMIT }],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, b gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms | a retry 451 busy, b limit hour  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry, begun by b, b is noted, b gets it, attempt 1 by b { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 30 ms, b noted as limit | 0+30 a retry 451 busy, 30+30 b limit hour  (of recipient) | { settlement: { to: 'queued', dueAt: 560, ambiguous: 0 }, ran: true }",
   ],
   'the recipient is refused by the first': [
     [{ send: { ...COUNTRY, scope: 'recipient' } }, {}],
     {},
-    "begun by a, a gets it, attempt 1 { is: 'rejected', scope: 'recipient', code: 'country', reply: '' } after 0 ms | a rejected country  | { settlement: { to: 'final', state: 'refused', answer: 'recipient' }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'rejected', scope: 'recipient', code: 'country', reply: '' } after 30 ms, a noted as rejected | 0+30 a rejected country  (of recipient) | { settlement: { to: 'final', state: 'refused', answer: 'recipient' }, ran: true }",
   ],
   'it does not fit the first, and nobody knows what became of it at the second': [
     [{ fits: 'no template' }, { send: AMBIGUOUS }],
     {},
-    "begun by b, b gets it, attempt 1 { is: 'ambiguous', code: 'reply-limit', reply: '' } after 0 ms | a skipped no-carrier-fits no template, b ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 5500, ambiguous: 1, canBeAsked: false }, ran: true }",
+    "begun by b, b is noted, b gets it, attempt 1 by b { is: 'ambiguous', code: 'reply-limit', reply: '' } after 30 ms, b noted as ambiguous | 0+0 a skipped no-carrier-fits no template, 0+30 b ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 5530, ambiguous: 1, canBeAsked: false }, ran: true }",
   ],
   'one SMS by the second, which never came, and nobody takes now': [
     [{ send: LATER }, { lookUp: ABSENT, send: LATER }],
-    { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | b looked-up absent never taken, b retry 451 busy, a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    { ambiguous: 2, ambiguousAt: 'b' },
+    "begun by b, b is noted, b is asked about it since 0, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 37 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry | 0+7 b looked-up absent never taken, 7+30 b retry 451 busy, 37+30 a retry 451 busy | { settlement: { to: 'queued', dueAt: 567, ambiguous: 0 }, ran: true }",
   ],
   'it cannot be rendered': [
     [{}, {}],
-    { cannotRender: true },
-    "attempt 1 { is: 'retry', whose: 'ours', code: 'RENDER', reply: 'cannot be rendered: TypeError; look at the templates' } after 0 ms | a retry RENDER cannot be rendered: TypeError; look at the templates | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    { cannotRender: true, ambiguous: 1, attempts: 2 },
+    "attempt 2 by a { is: 'retry', whose: 'ours', code: 'RENDER', reply: 'cannot be rendered: TypeError; look at the templates' } after 0 ms | 0+0 a retry RENDER cannot be rendered: TypeError; look at the templates | { settlement: { to: 'queued', dueAt: 1000, ambiguous: 1 }, ran: true }",
   ],
   'none fits': [
     [{ fits: 'no template' }, { fits: new RangeError('secret') }],
-    {},
-    "attempt 1 { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'a: no template; b: cannot be rendered: RangeError; look at the templates', untouched: true } after 0 ms | a skipped no-carrier-fits no template, b skipped RENDER cannot be rendered: RangeError; look at the templates | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    { ambiguous: 1, ambiguousAt: 'gone', attempts: 3, demotions: LAST },
+    "attempt 3 by b { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'b: cannot be rendered: RangeError; look at the templates; a: no template', untouched: true } after 0 ms | 0+0 a skipped code-undelivered asked last: a code before this one was reported undelivered, 0+0 b skipped RENDER cannot be rendered: RangeError; look at the templates, 0+0 a skipped no-carrier-fits no template | { settlement: { to: 'queued', dueAt: 2000, ambiguous: 1 }, ran: true }",
   ],
   'no route': [
     [],
     {},
-    "attempt 1 { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'no route leads to its country', untouched: true } after 0 ms |  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "attempt 1 by  { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'no route leads to its country', untouched: true } after 0 ms |  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
   ],
   'a newer code came to another process': [
     [{}],
@@ -232,62 +246,72 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'the store cannot note that the second begins': [
     [{ send: LATER }, {}, {}],
     { begins: { b: new StoreUnavailable(quote('away')) } },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by b, store-failed | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry, begun by b, store-failed | 0+30 a retry 451 busy | { settlement: { to: 'queued', dueAt: 530, ambiguous: 0 }, ran: true }",
   ],
   'one SMS by the first, whose number may have no more': [
     [{ send: LIMIT }, {}],
     { ambiguous: 1, ambiguousAt: 'a' },
-    "begun by a, a gets it, attempt 1 { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 0 ms | a limit hour  | { settlement: { to: 'queued', dueAt: 60500, ambiguous: 1 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 30 ms, a noted as limit, maybe sent before | 0+30 a limit hour  (of recipient) | { settlement: { to: 'queued', dueAt: 60530, ambiguous: 1 }, ran: true }",
   ],
   'one SMS by one that is not configured any more': [
     [{ lookUp: ABSENT, send: AMBIGUOUS }],
     { ambiguous: 1, ambiguousAt: 'gone' },
-    "begun by undefined, a gets it, attempt 1 { is: 'ambiguous', code: 'reply-limit', reply: '' } after 0 ms | a ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 22000, ambiguous: 2, canBeAsked: true }, ran: true }",
+    "begun by undefined, a is noted, a gets it, attempt 1 by a { is: 'ambiguous', code: 'reply-limit', reply: '' } after 30 ms, a noted as ambiguous, maybe sent before | 0+30 a ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 22030, ambiguous: 2, canBeAsked: true }, ran: true }",
   ],
   'one mail by the first, which has it': [
     [{ lookUp: { is: 'accepted', reply: quote('found') } }, {}],
-    { channel: 'email', ambiguous: 3, ambiguousAt: 'a', attempts: 7 },
-    "begun by a, a is asked about it since 0, attempt 7 { is: 'sent', reply: 'found' } after 0 ms | a looked-up accepted found, a sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: undefined }, ran: true }",
+    { channel: 'email', ambiguous: 3, ambiguousAt: 'a', attempts: 7, stallMs: 11 },
+    "begun by a, a is noted, a is asked about it since 0, attempt 7 by a { is: 'sent', reply: 'found' } after 7 ms, a noted as sent, maybe sent before | 11+7 a looked-up accepted found, 18+0 a sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: undefined }, ran: true }",
   ],
   'all carriers rest: it stays due, and what else goes there waits, too': [
-    [{ failed: 5 }, { failed: 5 }],
+    [{ failed: [...DOWN, REFUSED] }, { failed: DOWN }],
     {},
     " |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false, rest: { until: 2000, reply: 'left alone for a while: it keeps failing, or asked for a pause' } }",
   ],
+  'one rests, and the other one refuses its country': [
+    [{ failed: [...DOWN, REFUSED] }, { failed: [{ ...REVIEW, scope: 'country' }] }],
+    {},
+    " | 0+0 a skipped circuit-open left alone for a while: it keeps failing, or asked for a pause, 0+0 b skipped part-refused left alone for a while: it refuses the country of this message | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false, rest: { until: 2000, reply: 'left alone for a while: it refuses the country of this message' } }",
+  ],
+  'one rests, and the other one refuses its template': [
+    [{ failed: DOWN }, { failed: [REVIEW] }],
+    {},
+    " | 0+0 a skipped circuit-open left alone for a while: it keeps failing, or asked for a pause, 0+0 b skipped part-refused left alone for a while: it refuses the template of this message | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false }",
+  ],
   'its carrier rests, and the other one cannot send it': [
-    [{ failed: 5 }, { fits: 'no template' }],
+    [{ failed: DOWN }, { fits: 'no template' }],
     {},
     " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false }",
   ],
-  'the second rests, the first is busy': [
-    [{ send: LATER }, { failed: 5 }],
+  'the second rests, by the first the recipient may have no more': [
+    [{ send: LIMIT }, { failed: DOWN }],
     { purpose: 'link' },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy, b skipped circuit-open left alone for a while: it keeps failing, or asked for a pause | { settlement: { to: 'queued', dueAt: 2500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60000 } after 30 ms, a noted as limit | 0+30 a limit hour  (of recipient), 30+0 b skipped circuit-open left alone for a while: it keeps failing, or asked for a pause | { settlement: { to: 'queued', dueAt: 4500, ambiguous: 0 }, ran: true }",
   ],
   'its template is refused': [
     [{ send: REVIEW }],
     { lifeMs: 4000 },
-    "begun by undefined, a gets it, partial-fault, attempt 1 { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '', retryAfterMs: 3500 } after 0 ms | a retry review  | { settlement: { to: 'queued', dueAt: 3000, ambiguous: 0 }, ran: true }",
+    "begun by undefined, a is noted, a gets it, { type: 'partial-fault', channel: 'sms', provider: 'a', is: 'begun', scope: 'template', name: 'SMS_1', kind: 'activation-code', since: 30, until: 2030, code: 'review', reply: '' }, attempt 1 by a { is: 'retry', whose: 'ours', scope: 'template', code: 'review', reply: '', retryAfterMs: 3500 } after 30 ms, a noted as retry | 0+30 a retry review  | { settlement: { to: 'queued', dueAt: 3000, ambiguous: 0 }, ran: true }",
   ],
   'the provider throws': [
     [{ send: new Error('a bug') }],
     {},
-    "begun by undefined, a gets it, fault, attempt 1 { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' } after 0 ms | a ambiguous FAULT an unexpected fault in the provider | { settlement: { to: 'queued', dueAt: 5500, ambiguous: 1, canBeAsked: false }, ran: true }",
+    "begun by undefined, a is noted, a gets it, fault, attempt 1 by a { is: 'ambiguous', code: 'FAULT', reply: 'an unexpected fault in the provider' } after 30 ms, a noted as ambiguous | 0+30 a ambiguous FAULT an unexpected fault in the provider | { settlement: { to: 'queued', dueAt: 5530, ambiguous: 1, canBeAsked: false }, ran: true }",
   ],
   'it was stopped before anything was written': [
     [{ send: ABORTED }, {}],
     { isStopping: true },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: 'aborted', reply: '', untouched: true } after 0 ms |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: 'aborted', reply: '', untouched: true } after 30 ms, a noted as retry |  | { settlement: { to: 'queued', dueAt: 30, uncounted: true }, ran: true }",
   ],
   'it was stopped later': [
     [{ send: { ...ABORTED, untouched: false } }],
     { isStopping: true },
-    "begun by undefined, a gets it, attempt 1 { is: 'retry', whose: 'later', code: 'aborted', reply: '', untouched: false } after 0 ms | a retry aborted  | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "begun by undefined, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: 'aborted', reply: '', untouched: false } after 30 ms, a noted as retry | 0+30 a retry aborted  | { settlement: { to: 'queued', dueAt: 530, ambiguous: 0 }, ran: true }",
   ],
   'a process that ends asks no further one': [
     [{ send: LATER }, {}],
     { isStopping: true },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 0 }, ran: true }",
+    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry | 0+30 a retry 451 busy | { settlement: { to: 'queued', dueAt: 530, ambiguous: 0 }, ran: true }",
   ],
   'two SMS may have gone out': [
     [{}],
@@ -302,47 +326,47 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'one SMS by the second, which was taken': [
     [{}, { lookUp: { is: 'accepted', reply: quote('found'), providerId: 'P2' } }],
     { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, attempt 1 { is: 'sent', reply: 'found', providerId: 'P2' } after 0 ms | b looked-up accepted found, b sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P2' }, ran: true }",
+    "begun by b, b is noted, b is asked about it since 0, attempt 1 by b { is: 'sent', reply: 'found', providerId: 'P2' } after 7 ms, b noted as sent, maybe sent before | 0+7 b looked-up accepted found, 7+0 b sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P2' }, ran: true }",
   ],
   'one SMS by the second, which never came': [
     [{}, { lookUp: ABSENT, send: LATER }],
     { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | b looked-up absent never taken, b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by b, b is noted, b is asked about it since 0, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 37 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+7 b looked-up absent never taken, 7+30 b retry 451 busy, 37+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'one SMS by the second, which does not know': [
     [{}, { lookUp: NOT_KNOWN, send: AMBIGUOUS }],
     { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, b gets it, attempt 1 { is: 'ambiguous', code: 'reply-limit', reply: '' } after 0 ms | b looked-up not-known not there yet, b ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 22000, ambiguous: 2, canBeAsked: true }, ran: true }",
+    "begun by b, b is noted, b is asked about it since 0, b gets it, attempt 1 by b { is: 'ambiguous', code: 'reply-limit', reply: '' } after 37 ms, b noted as ambiguous, maybe sent before | 0+7 b looked-up not-known not there yet, 7+30 b ambiguous reply-limit  | { settlement: { to: 'queued', dueAt: 22037, ambiguous: 2, canBeAsked: true }, ran: true }",
   ],
   'two SMS by the second, which does not know': [
     [{}, { lookUp: NOT_KNOWN }],
     { ambiguous: 2, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'not-known-yet', reply: 'the provider does not know yet what became of it' } after 0 ms | b looked-up not-known not there yet, b retry not-known-yet the provider does not know yet what became of it | { settlement: { to: 'queued', dueAt: 500, ambiguous: 2 }, ran: true }",
+    "begun by b, b is noted, b is asked about it since 0, attempt 1 by b { is: 'retry', whose: 'later', code: 'not-known-yet', reply: 'the provider does not know yet what became of it' } after 7 ms, b noted as retry, maybe sent before | 0+7 b looked-up not-known not there yet, 7+0 b retry not-known-yet the provider does not know yet what became of it | { settlement: { to: 'queued', dueAt: 507, ambiguous: 2 }, ran: true }",
   ],
   'one SMS by the second, which cannot be asked now': [
     [{}, { lookUp: { is: 'unreachable', reply: quote('down') } }],
     { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is asked about it since 0, attempt 1 { is: 'retry', whose: 'later', code: 'look-up', reply: 'down', untouched: true } after 0 ms | b looked-up unreachable down, b retry look-up down | { settlement: { to: 'queued', dueAt: 500, ambiguous: 1 }, ran: true }",
+    "begun by b, b is noted, b is asked about it since 0, attempt 1 by b { is: 'retry', whose: 'later', code: 'look-up', reply: 'down', untouched: true } after 7 ms, b noted as retry, maybe sent before | 0+7 b looked-up unreachable down, 7+0 b retry look-up down | { settlement: { to: 'queued', dueAt: 507, ambiguous: 1 }, ran: true }",
   ],
   'one SMS by the second, which rests': [
-    [{}, { failed: 5 }],
+    [{}, { failed: DOWN }],
     { ambiguous: 1, ambiguousAt: 'b' },
     " |  | { settlement: { to: 'queued', dueAt: 2500, uncounted: true }, ran: false }",
   ],
   'one SMS that fits its carrier no more and never came': [
     [{ lookUp: ABSENT, fits: 'no template' }, {}],
     { ambiguous: 1, ambiguousAt: 'a' },
-    "begun by a, a is asked about it since 0, attempt 1 { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'no template', untouched: true } after 0 ms, begun by b, b gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | a looked-up absent never taken, a retry no-carrier-fits no template, b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by a, a is noted, a is asked about it since 0, attempt 1 by a { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'no template', untouched: true } after 7 ms, a noted as retry, begun by b, b is noted, b gets it, attempt 1 by b { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, b noted as sent | 0+7 a looked-up absent never taken, 7+0 a retry no-carrier-fits no template, 7+30 b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'one SMS of which nobody knows by whom': [
-    [{ send: LATER }, {}],
+    [{ send: { ...REVIEW, scope: 'country' } }, {}],
     { ambiguous: 1 },
-    "begun by a, a gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms | a retry 451 busy | { settlement: { to: 'queued', dueAt: 500, ambiguous: 1 }, ran: true }",
+    "begun by a, a is noted, a gets it, { type: 'partial-fault', channel: 'sms', provider: 'a', is: 'begun', scope: 'country', name: '', kind: 'activation-code', since: 30, until: 2030, code: 'review', reply: '' }, attempt 1 by a { is: 'retry', whose: 'ours', scope: 'country', code: 'review', reply: '', retryAfterMs: 3500 } after 30 ms, a noted as retry, maybe sent before | 0+30 a retry review  | { settlement: { to: 'queued', dueAt: 4030, ambiguous: 1 }, ran: true }",
   ],
   'one mail by the first, and the second is busy': [
     [{}, { send: LATER }],
     { channel: 'email', ambiguous: 1, ambiguousAt: 'a' },
-    "begun by b, b gets it, attempt 1 { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 0 ms, begun by a, a gets it, attempt 1 { is: 'sent', reply: 'ok', providerId: 'P1' } after 0 ms | b retry 451 busy, a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by b, b is noted, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, b noted as retry, maybe sent before, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent, maybe sent before | 0+30 b retry 451 busy, 30+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
 }
 
