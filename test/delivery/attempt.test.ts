@@ -146,13 +146,7 @@ const inLine = (value: unknown): string => inspect(inEnglish(value), { breakLeng
 
 const LIMIT: Outcome = { is: 'limit', scope: 'recipient', code: 'hour', reply: '', retryAfterMs: 60_000 }
 const COUNTRY = { is: 'rejected', scope: 'country', code: 'country', reply: '' } as const
-const LAST: RoutedJob['demotions'] = [
-  {
-    provider: 'a',
-    code: 'code-undelivered',
-    reply: 'asked last: a code before this one was reported undelivered',
-  },
-]
+const LAST: RoutedJob['demotions'] = [{ provider: 'a', code: 'reports-bad', reply: quote('r') }]
 const DOWN = [REFUSED, REFUSED, REFUSED, REFUSED, REFUSED]
 const ABSENT: LookUp = { is: 'absent', reply: quote('never taken') }
 const NOT_KNOWN: LookUp = { is: 'not-known', reply: quote('not there yet') }
@@ -176,7 +170,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'the first is asked last': [
     [{}, { send: LATER }],
     { demotions: LAST },
-    "begun by b, b is noted, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+0 a skipped code-undelivered asked last: a code before this one was reported undelivered, 0+30 b retry 451 busy, 30+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
+    "begun by b, b is noted, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+0 a skipped reports-bad r, 0+30 b retry 451 busy, 30+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'the second takes it': [
     [{ send: LATER }, {}],
@@ -226,7 +220,7 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
   'none fits': [
     [{ fits: 'no template' }, { fits: new RangeError('secret') }],
     { ambiguous: 1, ambiguousAt: 'gone', attempts: 3, demotions: LAST },
-    "attempt 3 by b { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'b: cannot be rendered: RangeError; look at the templates; a: no template', untouched: true } after 0 ms | 0+0 a skipped code-undelivered asked last: a code before this one was reported undelivered, 0+0 b skipped RENDER cannot be rendered: RangeError; look at the templates, 0+0 a skipped no-carrier-fits no template | { settlement: { to: 'queued', dueAt: 2000, ambiguous: 1 }, ran: true }",
+    "attempt 3 by b { is: 'retry', whose: 'ours', code: 'no-carrier-fits', reply: 'b: cannot be rendered: RangeError; look at the templates; a: no template', untouched: true } after 0 ms | 0+0 a skipped reports-bad r, 0+0 b skipped RENDER cannot be rendered: RangeError; look at the templates, 0+0 a skipped no-carrier-fits no template | { settlement: { to: 'queued', dueAt: 2000, ambiguous: 1 }, ran: true }",
   ],
   'no route': [
     [],

@@ -22,7 +22,14 @@ interface Given extends Omit<Partial<Provider>, 'send'> {
 /** A channel in virtual time that looks each 500 ms, and each 1250 ms at a store that is empty. */
 function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, commitMs = 0) {
   const time = enterVirtualTime(t)
-  const clock = { now: () => NOON + time.now() }
+  /** The moments at which something was looked at, ms from the start. */
+  const looked = new Set<number>()
+  const clock = {
+    now() {
+      looked.add(time.now())
+      return NOON + time.now()
+    },
+  }
   const store = { fails: false }
   const { outbox, model } = createModelOutbox(
     clock.now,
@@ -121,6 +128,7 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     signals,
     accept,
     log,
+    looked,
     stateOf,
     store,
     outbox,
@@ -377,14 +385,16 @@ t.test('a code that is due again goes first, though memory is full of what is no
 })
 
 t.test('what has waited in memory for two seconds goes back, and another process may take it', async t => {
-  const { time, delivery, accept, stateOf } = open(t, {
+  const { time, delivery, accept, stateOf, looked } = open(t, {
     smtp: { says: () => [SENT, 30_000], concurrency: 1 },
   })
   delivery.start()
   await time.pass(100)
   const last = []
   for (let n = 1; n <= 9; n += 1) last.push(await accept())
+  looked.clear()
   await time.pass(2000)
+  t.same([...looked], [500, 600, 1000, 1100, 1250, 1750, 2000, 2100])
   t.match(stateOf(last.at(-1)?.id ?? ''), { state: 'sending' })
   await time.pass(1000)
   t.ok(last.some(({ id }) => stateOf(id).state === 'queued'))

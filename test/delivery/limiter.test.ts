@@ -61,7 +61,31 @@ t.test('a server that takes five connections is left at six or fewer', async t =
 t.test('what a refusal tells of how many are taken', async t => {
   const { limiter: told, places } = underWay(10)
   told.release(places[0] as Place, { ...REFUSED, accepted: 4 }, 5)
-  t.equal(told.standing(5).limit, 4, 'whoever opened them says it')
+  t.same(told.standing(5), { limit: 4, pausedUntil: 0 }, 'whoever opened them says it')
+  for (const place of places.slice(1)) told.release(place, TAKEN, 6)
+  told.release(told.take(7, 'd'), { ...REFUSED, accepted: 9 }, 7)
+  /** Five begin at a moment, of which the last is taken. @returns after which there was no room, and how many may be under way then and afterwards */
+  function tryFive(now: number) {
+    const areFull: boolean[] = []
+    const five = Array.from({ length: 5 }, () => {
+      const place = told.take(now, 'd')
+      areFull.push(told.isFull(now))
+      return place
+    })
+    const { limit } = told.standing(now)
+    for (const place of five.toReversed()) told.release(place, place.nth === 5 ? TAKEN : undefined, now)
+    return [areFull.indexOf(true) + 1, limit, told.standing(now).limit, inEnglish(told.explain(now).why)]
+  }
+  const why = 'the provider refused more than'
+  t.same(
+    [8, 600_006, 600_007].map(tryFive),
+    [
+      [4, 3, 4, `${why} 4 connections; one more is tried in 600 s`],
+      [4, 3, 4, `${why} 4 connections; one more is tried in 1 s`],
+      [5, 4, 5, `${why} 5 connections; one more is tried when it is needed`],
+    ],
+    'for ten minutes',
+  )
   const { limiter: untold, places: same } = underWay(10)
   for (const place of same.slice(0, 3)) untold.release(place, REFUSED, 5)
   t.equal(untold.standing(5).limit, 7, 'or how many are still under way')
@@ -74,16 +98,45 @@ t.test('what a refusal tells of how many are taken', async t => {
   t.match(only.standing(5), { limit: 10, pausedUntil: 0 }, 'nothing, when it was the only one')
 })
 
+t.test('who has places, and who gets one', async t => {
+  const { limiter } = underWay(0)
+  const [, slow, , , , , , , , last] = 'cbaaaaabbd'.split('').map((each, at) => limiter.take(at, each))
+  const describe = (now: number) => [
+    limiter.destinations().map(each => `${each} ${limiter.underWay(each)}`),
+    [limiter.counted(), limiter.uncounted()],
+    limiter.largeDestinations(now).join(),
+    ['a', 'b', 'c', undefined].map(each => limiter.placeAt(now, each)),
+    limiter.placeAt(now, 'c', 1),
+  ]
+  const all = ['c 1', 'b 3', 'a 5', 'd 1']
+  t.same(describe(9), [all, [10, 0], 'b,a', [Infinity, Infinity, 1001, 1000], 1001])
+  const taken = [1000, 1001].map(at => {
+    const place = limiter.take(at, 'c')
+    limiter.release(place, undefined, at)
+    return place.counts
+  })
+  t.same(taken, [false, true], 'in the place of one that has lasted a second')
+  limiter.stopWaiting(slow as Place)
+  t.same(describe(9), [all, [9, 1], 'a', [Infinity, 9, 9, 9], 1002], 'for one of them nobody waits')
+  limiter.release(last as Place, THROTTLED, 50)
+  const never = [Infinity, Infinity, Infinity, Infinity]
+  t.same(describe(149), [all.slice(0, 3), [8, 1], 'c,b,a', never, Infinity], 'none in a pause')
+  limiter.release(slow as Place, FAILED, 150)
+  t.same(describe(150), [['c 1', 'b 2', 'a 5'], [8, 0], 'b,a', [Infinity, Infinity, 1002, 1000], 1002])
+})
+
 t.test('429: half as many after a tenth of a second, once for all that were under way', async t => {
   const { limiter, places } = underWay(10)
-  for (const place of places.slice(5)) limiter.release(place, { ...THROTTLED, retryAfterMs: 9000 }, 50)
-  t.same(limiter.standing(50), { limit: 0, pausedUntil: 150 })
+  for (const place of places.slice(5)) limiter.release(place, { ...THROTTLED, retryAfterMs: 9000 }, 0)
+  t.same(limiter.standing(0), { limit: 0, pausedUntil: 100 })
   for (const place of places.slice(0, 5)) limiter.release(place, TAKEN, 60)
-  t.same(limiter.standing(150), { limit: 5, pausedUntil: 150 })
-  t.match(limiter.explain(150), {
+  t.same(limiter.standing(100), { limit: 5, pausedUntil: 100 })
+  t.match(limiter.explain(100), {
     reason: 'throttled',
     why: 'halved: the provider refused more requests at once',
   })
+  limiter.release(limiter.take(101, 'd'), { ...REFUSED, accepted: 8 }, 102)
+  t.equal(limiter.standing(102).limit, 5)
 })
 
 t.test('the only request is refused: a pause as was asked for, of two seconds at most', async t => {
@@ -91,6 +144,7 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
     [{ ...THROTTLED, retryAfterMs: 1500 }, 1500],
     [{ ...THROTTLED, retryAfterMs: 120_000 }, 2000],
     [THROTTLED, 1000],
+    [{ ...THROTTLED, retryAfterMs: 0 }, 1000],
   ] as const) {
     const { limiter, places } = underWay(1)
     limiter.release(places[0] as Place, end, 50)
@@ -99,17 +153,6 @@ t.test('the only request is refused: a pause as was asked for, of two seconds at
     t.same(inEnglish(limiter.explain(50)), { reason: 'paused', why })
     t.same(limiter.standing(50 + ms), { limit: 1, pausedUntil: 50 + ms })
   }
-})
-
-t.test('failures, and what says nothing, neither lower nor raise it', async t => {
-  const limiter = createLimiter(10)
-  for (let n = 0; n < 100; n += 1)
-    for (const place of takePlaces(limiter, n)) limiter.release(place, n % 3 === 0 ? FAILED : TAKEN, n)
-  t.equal(limiter.standing(1000).limit, 10)
-  const { limiter: failing, places } = underWay(10)
-  for (const place of places) failing.release(place, FAILED, 5)
-  t.match(failing.standing(5), { limit: 10, pausedUntil: 0 })
-  t.equal(failing.counted(), 0)
 })
 
 t.test('what does not need all places asks for no more', async t => {
@@ -159,7 +202,7 @@ t.test('what each outcome tells of how many attempts may be under way', async t 
     [{ is: 'ambiguous', ...stopped }, 10],
     [{ ...retry, ...stopped, untouched: true }, 10],
     [{ ...retry, code: 'not-known-yet' }, 10],
-    [{ ...retry, whose: 'ours', code: '535', untouched: true }, 10],
+    [{ ...retry, whose: 'ours', code: '535' }, 10],
     [{ ...REFUSED, accepted: 5 }, 5],
     [{ ...THROTTLED, retryAfterMs: 700 }, 0],
   ]

@@ -203,6 +203,8 @@ t.test(
     send('+1', 19, 'undelivered')
     t.same(reports.secondIn('a'), [''], 'less than 70 % of all came, and America has nineteen')
     t.same(firsts(), ['a', 'b', 'b'], 'China has enough of its own, and they are good')
+    advance(31 * MINUTE)
+    t.same(firsts(), ['a', 'b', 'b'], 'for days')
     send('+1', 1, 'undelivered')
     t.same(reports.secondIn('a'), ['', 'US'])
     advance(11 * MINUTE)
