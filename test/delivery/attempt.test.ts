@@ -162,10 +162,10 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     { stallMs: 60_000 },
     "begun by undefined, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 60000+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
-  'nor is one that stalls and fails': [
-    [{ failed: DOWN.slice(1) }],
-    { stallMs: 60_000, begins: { undefined: new StoreUnavailable(quote('no room')) } },
-    "begun by undefined, store-failed |  | { settlement: { to: 'queued', dueAt: 60000, uncounted: true }, ran: false }",
+  'nor is one that stalls and fails, and no other one is asked then': [
+    [{ failed: DOWN.slice(1) }, {}],
+    { stallMs: 60_000, begins: { a: new StoreUnavailable(quote('no room')) } },
+    "begun by a, store-failed |  | { settlement: { to: 'queued', dueAt: 60000, uncounted: true }, ran: false }",
   ],
   'the first is asked last': [
     [{}, { send: LATER }],
@@ -231,11 +231,6 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     [{}],
     { begins: { undefined: 'outdated' } },
     "begun by undefined |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false }",
-  ],
-  'the store cannot note that it begins': [
-    [{ send: LATER }, {}],
-    { begins: { a: new StoreUnavailable(quote('away')) } },
-    "begun by a, store-failed |  | { settlement: { to: 'queued', dueAt: 0, uncounted: true }, ran: false }",
   ],
   'the store cannot note that the second begins': [
     [{ send: LATER }, {}, {}],
@@ -321,11 +316,6 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     [{}, { lookUp: { is: 'accepted', reply: quote('found'), providerId: 'P2' } }],
     { ambiguous: 1, ambiguousAt: 'b' },
     "begun by b, b is noted, b is asked about it since 0, attempt 1 by b { is: 'sent', reply: 'found', providerId: 'P2' } after 7 ms, b noted as sent, maybe sent before | 0+7 b looked-up accepted found, 7+0 b sent  found | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P2' }, ran: true }",
-  ],
-  'one SMS by the second, which never came': [
-    [{}, { lookUp: ABSENT, send: LATER }],
-    { ambiguous: 1, ambiguousAt: 'b' },
-    "begun by b, b is noted, b is asked about it since 0, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 37 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+7 b looked-up absent never taken, 7+30 b retry 451 busy, 37+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
   'one SMS by the second, which does not know': [
     [{}, { lookUp: NOT_KNOWN, send: AMBIGUOUS }],

@@ -191,13 +191,6 @@ t.test('where a provider says whether it approves, it is asked, and not a messag
   t.match(carrier.begin(now, ANN, using(names)).end(SENT).faults, [{ is: 'over' }])
 })
 
-t.test('a limit of a sender lasts as long as the provider says', async t => {
-  const { attemptOf, mayAsk } = open()
-  const names = { sender: '+15005550006' }
-  attemptOf({ is: 'limit', scope: 'sender', code: '1', reply: '', retryAfterMs: 600_000 }, names)
-  t.match(mayAsk(names), { until: 600_000 })
-})
-
 t.test(
   'a refusal that ends its message opens nothing, and without a name all messages share one sender',
   async t => {

@@ -62,14 +62,21 @@ t.test('it rests when so many failed in a row, or nine of the latest ten', async
   t.same(circuits, [null, null, null, null, null, null, null, null, null, 'open'])
 })
 
-t.test('a limit of the account lasts as long as it was named, one of a number is of its message', async t => {
-  for (const scope of ['account', 'recipient'] as const) {
-    const { attempt, health } = open()
-    for (let n = 0; n < 5; n += 1)
-      attempt({ is: 'limit', code: 'day', reply: '', scope, retryAfterMs: 3_600_000 })
-    t.equal(health.openUntil(), scope === 'account' ? 3_600_000 : null, scope)
-  }
-})
+t.test(
+  'a limit of the account or a sender lasts as long as it was named, one of a number is of its message',
+  async t => {
+    for (const [scope, ...untils] of [
+      ['account', 3_600_000, null],
+      ['sender', null, 3_600_000],
+      ['recipient', null, null],
+    ] as const) {
+      const { attempt, health, restsFor } = open()
+      for (let n = 0; n < 5; n += 1)
+        attempt({ is: 'limit', code: 'day', reply: '', scope, retryAfterMs: 3_600_000 })
+      t.same([health.openUntil(), restsFor({}, 0)], untils, scope)
+    }
+  },
+)
 
 t.test('what this service stopped, or a look-up does not find, is neither failure nor answer', async t => {
   for (const code of ['aborted', 'closed', 'expired', 'RENDER', 'no-carrier-fits', 'not-known-yet']) {

@@ -33,21 +33,7 @@ t.test(
   },
 )
 
-t.test('the jitter is full: from nothing to the bound', async t => {
-  t.equal(
-    backoff('code', 4, () => 0),
-    0,
-  )
-  t.equal(backoff('code', 4, half), 4000)
-})
-
-t.test('sent and rejected are final, with the answer they give', async t => {
-  t.same(decideSettlement({ is: 'sent', reply: 'ok', providerId: 'SM1' }, tried(), NOW, half), {
-    to: 'final',
-    state: 'sent',
-    answer: null,
-    providerId: 'SM1',
-  })
+t.test('rejected is final, with the answer that it gives', async t => {
   for (const [scope, why] of [
     ['recipient', 'recipient'],
     ['message', 'content'],
@@ -72,12 +58,6 @@ const pauseOf = (more: Partial<AttemptedMessage>, random = none) => {
 t.test(
   'an ambiguous message goes out again after a pause that outlasts a hiccup, and is counted',
   async t => {
-    t.same(decideSettlement(ambiguous, tried(), NOW, half), {
-      to: 'queued',
-      dueAt: NOW + 5500,
-      ambiguous: 1,
-      canBeAsked: false,
-    })
     t.same(
       [0, 1, 2].map(copies => pauseOf({ ambiguous: copies })),
       [5000, 20_000, 60_000],
@@ -95,12 +75,6 @@ t.test(
 t.test('the pause leaves time for another copy; without time it is unknown', async t => {
   t.equal(pauseOf({ expiresAt: NOW + 6000 }), 3000, 'half of what is left')
   t.equal(pauseOf({ expiresAt: NOW + 1999 }), 'unknown', 'no time left: nobody will know')
-})
-
-t.test('a look-up that made a message surely absent is remembered with its retry', async t => {
-  const later = { is: 'retry', whose: 'later', code: '450', reply: '' } as const
-  t.match(decideSettlement(later, tried({ ambiguous: 0, attempts: 2 }), NOW, half), { ambiguous: 0 })
-  t.match(decideSettlement(later, tried({ ambiguous: 2, attempts: 3 }), NOW, half), { ambiguous: 2 })
 })
 
 t.test('Retry-After is a floor, with jitter on top', async t => {
