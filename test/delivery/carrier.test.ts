@@ -360,29 +360,6 @@ t.test('a hundred at most go on beside those that count, and those hold their pl
   t.match(carrier.status(now()), { inFlight: 0, awaitingReply: 0 })
 })
 
-/** How many attempts of each destination begin of these that wait, one after the other, where so many may be under way. */
-function share(most: number, wants: Readonly<Record<string, number>>): Record<string, number> {
-  const carrier = createCarrier(
-    { ...PROVIDER, concurrency: most },
-    { clock: { now: () => 0 }, random: () => 0.5 },
-  )
-  const begun: Record<string, number> = {}
-  for (const [destination, count] of Object.entries(wants))
-    for (let n = 0; n < count && carrier.places.placeAt(0, destination) === 0; n += 1) {
-      carrier.begin(0, { ...ANN, destination }, PLAIN)
-      begun[destination] = n + 1
-    }
-  return begun
-}
-
-t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
-  t.same(share(8, { a: 99 }), { a: 6 })
-  t.same(share(8, { a: 99, b: 99 }), { a: 6, b: 2 })
-  t.same(share(8, { a: 99, b: 1, c: 1, d: 1 }), { a: 6, b: 1, c: 1 })
-  t.same(share(2, { a: 99, b: 99 }), { a: 1, b: 1 })
-  t.same(share(1, { a: 99, b: 99 }), { a: 1 })
-})
-
 t.test('a provider is back that could not be reached and now can', async t => {
   const found = ['up', 'down', 'up', 'up'] as const
   let asked = 0

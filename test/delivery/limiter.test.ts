@@ -98,6 +98,20 @@ t.test('what a refusal tells of how many are taken', async t => {
   t.match(only.standing(5), { limit: 10, pausedUntil: 0 }, 'nothing, when it was the only one')
 })
 
+t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
+  /** So many may begin, of these that want to in turn. @returns those that do */
+  const share = (most: number, wants: string): string => {
+    const limiter = createLimiter(most)
+    return wants
+      .split('')
+      .filter(each => limiter.placeAt(0, each) === 0 && limiter.take(0, each))
+      .join('')
+  }
+  t.equal(share(8, 'aaaaaaaabbbb'), 'aaaaaabb')
+  t.equal(share(8, 'aaaaaaaabcd'), 'aaaaaabc')
+  t.same([share(2, 'aabb'), share(1, 'ab')], ['ab', 'a'])
+})
+
 t.test('who has places, and who gets one', async t => {
   const { limiter } = underWay(0)
   const [, slow, , , , , , , , last] = 'cbaaaaabbd'.split('').map((each, at) => limiter.take(at, each))
