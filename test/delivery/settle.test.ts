@@ -56,20 +56,6 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   t.equal(provider.asked.length, 2)
 })
 
-t.test('who waits hears the provider’s verdict, though it is not written yet', async t => {
-  const { state, between } = failing()
-  const { delivery, provider, accept, verdicts } = await openRig(t, { between })
-  provider.respond = undefined
-  delivery.start()
-  const { acceptance } = await accept()
-  await until('it is being sent', () => provider.asked.length === 1)
-  state.down = true
-  const heard = new Promise(resolve => verdicts.wait(acceptance.message.id, resolve))
-  provider.asked[0]?.answer(SENT)
-  t.match(await heard, { is: 'final', state: 'sent' })
-  state.down = false
-})
-
 t.test('ending does not wait for ever for a store that cannot write', async t => {
   const { state, between } = failing()
   const { delivery, provider, accept, view } = await openRig(t, { between })
