@@ -26,7 +26,7 @@ event   *  60 * +86 138 0013 8001
     deps,
   )
   t.same(faults, [])
-  t.match(rows, [
+  t.same(rows, [
     {
       source: 'alert',
       product: null,
@@ -37,8 +37,23 @@ event   *  60 * +86 138 0013 8001
         { channel: 'sms', to: '+8613800138000', masked: '+86*******8000', country: 'CN' },
       ],
     },
-    { source: 'state', product: '1607d2b64f8a1f41', everyMs: 0, locale: 'zh-CN', recipients: [{}, {}] },
-    { source: 'event', product: null, locale: null, recipients: [{ to: '+8613800138001' }] },
+    {
+      source: 'state',
+      product: '1607d2b64f8a1f41',
+      everyMs: 0,
+      locale: 'zh-CN',
+      recipients: [
+        { channel: 'email', to: 'night@example.com', masked: 'n***@example.com' },
+        { channel: 'email', to: 'second@example.com', masked: 's***@example.com' },
+      ],
+    },
+    {
+      source: 'event',
+      product: null,
+      everyMs: 3_600_000,
+      locale: null,
+      recipients: [{ channel: 'sms', to: '+8613800138001', masked: '+86*******8001', country: 'CN' }],
+    },
   ])
 })
 
@@ -71,21 +86,20 @@ state * 99999 - ops@example.com
 alert * 30 -
 alert`
   const said = problems(text)
-  t.match(said, [
-    /^1: the topic must be one of state, event, alert/,
-    /^3: the topic must be one of state, event, alert/,
-    /^4: the product must be/,
-    /^4: the minutes must be/,
-    /^4: there are no words in that language/,
-    /^4: recipient 1 is wrong/,
-    /^4: recipient 2 must be an address, or a number such as/,
-    /^4: recipient 3 is wrong/,
-    /^4: recipient 4 is empty/,
-    /^5: the minutes must be/,
-    /^6: something is missing/,
-    /^7: something is missing/,
+  t.same(said, [
+    '1: the topic must be one of state, event, alert',
+    '3: the topic must be one of state, event, alert',
+    '4: the product must be its identifier, or * for any',
+    '4: the minutes must be a whole number from 0 (each time) to 10080 (a week)',
+    '4: there are no words in that language; - means the usual one',
+    '4: recipient 1 is wrong',
+    '4: recipient 2 must be an address, or a number such as +8613800138000',
+    '4: recipient 3 is wrong',
+    '4: recipient 4 is empty',
+    '5: the minutes must be a whole number from 0 (each time) to 10080 (a week)',
+    '6: something is missing; a row is: TOPIC PRODUCT MINUTES LANGUAGE RECIPIENT, RECIPIENT …',
+    '7: something is missing; a row is: TOPIC PRODUCT MINUTES LANGUAGE RECIPIENT, RECIPIENT …',
   ])
-  t.notMatch(said.join('\n'), /ops|example\.com|13800138000 |5005550006/)
 })
 
 t.test('a row may be quiet for a week, and a # within a word begins no remark', async t => {

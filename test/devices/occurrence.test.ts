@@ -24,6 +24,8 @@ const only = (found: readonly Occurrence[]): Occurrence => {
   return first
 }
 
+const OF_DEVICE = { device: '1144502133', product: '1607d2b64f8a1f41' }
+const TIME = '2026-11-20 14:32:05 UTC'
 /** What an alert of these rules tells. */
 const readRules = (rules: readonly object[]) => {
   const { topic, payload } = reporter.alert(device, true, { rule })
@@ -35,48 +37,56 @@ const readRules = (rules: readonly object[]) => {
 }
 
 t.test('a device that goes offline is an alarm, one that comes back a recovery', async t => {
-  t.match(only(read(reporter.online(device, false))), {
+  t.strictSame(only(read(reporter.online(device, false))), {
+    ...OF_DEVICE,
     source: 'state',
-    product: device.productId,
-    device: '1144502133',
+    rule: '',
     is: 'alarm',
     canRecover: true,
     at,
     kind: 'device-offline',
-    params: { device: '1144502133', project: 'ac0401', time: '2026-11-20 14:32:05 UTC' },
+    params: { ...OF_DEVICE, project: 'ac0401', time: TIME },
+    identity: ['state', 'alarm', '', '42', '1144502133'],
   })
   t.match(only(read(reporter.online(device, true))), { is: 'recovery', kind: 'device-online' })
 })
 
 t.test('an event is an alarm that cannot recover', async t => {
-  t.match(only(read(reporter.event(device, 'door_forced', { door: 2, by: 'hand' }))), {
+  t.strictSame(only(read(reporter.event(device, 'door_forced', { door: 2, by: 'hand' }))), {
+    ...OF_DEVICE,
     source: 'event',
     rule: 'door_forced',
     is: 'alarm',
     canRecover: false,
+    at,
     kind: 'device-event',
-    params: { event: 'door_forced', values: 'door: 2, by: hand', time: '2026-11-20 14:32:05 UTC' },
+    params: { ...OF_DEVICE, event: 'door_forced', values: 'door: 2, by: hand', time: TIME },
+    identity: ['event', 'alarm', 'door_forced', '42', '1144502133'],
   })
 })
 
 t.test('an alert says what rule, what value and since when', async t => {
   const alarm = reporter.alert(device, true, { rule, current: -11.5, count: 3, startedAt: at - 300_000 })
-  const named = { device: '1144502133', mac: device.mac, rule: 'rule-temperature' }
-  t.match(only(read(alarm)), {
+  t.strictSame(only(read(alarm)), {
+    ...OF_DEVICE,
     source: 'alert',
     rule: 'rule-temperature',
     is: 'alarm',
+    canRecover: true,
     at,
     kind: 'device-alert',
     params: {
-      ...named,
-      condition: rule.describe,
-      content: rule.content,
+      ...OF_DEVICE,
+      mac: 'A4C138F0112B',
+      rule: 'rule-temperature',
+      condition: 'Temperature above -15 °C for 5 minutes',
+      content: 'Freezer too warm: check the door and the compressor',
       current: '-11.5',
       count: '3',
-      time: '2026-11-20 14:32:05 UTC',
+      time: TIME,
       since: '2026-11-20 14:27:05 UTC',
     },
+    identity: ['alert', 'alarm', 'rule-temperature', '42', '1144502133'],
   })
   t.match(only(read(reporter.alert(device, false, { rule }))), { is: 'recovery', kind: 'device-recovered' })
   const begun = only(read(reporter.alert(device, true, { rule, startedAt: at })))

@@ -1,8 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
-import { messageKinds } from '../../src/messages/kinds.ts'
 import { readLanguage, renderSamples } from '../../src/words/catalog.ts'
-import { type LanguageSource, readLanguageFile } from '../../src/words/language-file.ts'
+import { readLanguageFile } from '../../src/words/language-file.ts'
 import { createEngine, templateFaultOf } from '../../src/words/template-engine.ts'
 import { createBrand, layoutVariables } from '../../src/words/template-variables.ts'
 
@@ -22,16 +21,6 @@ t.test('the languages of the service have everything, and nothing that nobody re
     const text = await readFile(new URL(file, LOCALES), 'utf8')
     const language = readLanguage(file.replace('.json', ''), text, undefined, createEngine('none'), brand)
     for (const layout of layouts) t.doesNotThrow(() => renderSamples(layout, language, brand), file)
-  }
-})
-
-t.test('the languages of the service have words for every kind', async t => {
-  for (const file of await readdir(LOCALES)) {
-    const { mail, sms } = JSON.parse(await readFile(new URL(file, LOCALES), 'utf8')) as LanguageSource
-    const missing = messageKinds
-      .filter(({ channel, name }) => !((channel === 'email' ? mail : sms)[name] ?? false))
-      .map(({ channel, name }) => `${channel}/${name}`)
-    t.same(missing, [], file)
   }
 })
 

@@ -178,8 +178,6 @@ await t.test('each answer, and what is none, is an outcome', async t => {
     [json(201, { status: 'queued' }), ambiguous],
     [raw(307, '', { location: 'http://127.0.0.1:1/' }), { ...ours, code: 'http-307' }],
     [raw(201, 'x'.repeat(300 * 1024)), ambiguous],
-    [{ is: 'stall' }, ambiguous],
-    [{ is: 'reset' }, ambiguous],
     [{ is: 'half' }, ambiguous],
   ]
   await Promise.all(
