@@ -172,11 +172,6 @@ const ROWS: Readonly<Record<string, readonly [says: readonly Says[], given: Give
     { demotions: LAST },
     "begun by b, b is noted, b gets it, attempt 1 by b { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, b noted as retry, begun by a, a is noted, a gets it, attempt 1 by a { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, a noted as sent | 0+0 a skipped reports-bad r, 0+30 b retry 451 busy, 30+30 a sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
   ],
-  'the second takes it': [
-    [{ send: LATER }, {}],
-    {},
-    "begun by a, a is noted, a gets it, attempt 1 by a { is: 'retry', whose: 'later', code: '451', reply: 'busy' } after 30 ms, a noted as retry, begun by b, b is noted, b gets it, attempt 1 by b { is: 'sent', reply: 'ok', providerId: 'P1' } after 30 ms, b noted as sent | 0+30 a retry 451 busy, 30+30 b sent  ok | { settlement: { to: 'final', state: 'sent', answer: null, providerId: 'P1' }, ran: true }",
-  ],
   'both refuse it for good, each for a reason of its own': [
     [{ send: { is: 'rejected', scope: 'message', code: 'words', reply: '' } }, { send: COUNTRY }],
     {},
