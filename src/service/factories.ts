@@ -14,7 +14,7 @@ import type { Emit } from '../events/events.ts'
 import { messageKinds } from '../messages/kinds.ts'
 import type { Channel, NewMessage } from '../messages/message.ts'
 import { createStoreKeys, type StoreKeys } from '../outbox/encryption.ts'
-import type { Enterprise, Outbox, StoreOptions } from '../outbox/outbox.ts'
+import type { Enterprise, MemoStore, Outbox, StoreOptions } from '../outbox/outbox.ts'
 import type { SqliteOutboxOptions } from '../outbox/sqlite/outbox.ts'
 import { loadStoreSecret, readSecret } from '../outbox/store-secret.ts'
 import { createRobots, type Robots } from '../providers/http-gateway/robots.ts'
@@ -210,6 +210,11 @@ export async function openOutbox(
   }
   const { createSqliteOutbox } = await import('../outbox/sqlite/outbox.ts')
   return createSqliteOutbox({ ...shared, path: store.path, startThread: more.startThread })
+}
+
+/** How this process takes or keeps the leader leases of its name; they are undefined where it is the only one. */
+export function leaseTaker({ takeLeaderLease: take }: Pick<MemoStore, 'takeLeaderLease'>, owner: string) {
+  return (name: string) => take && ((ttlMs: number) => take(name, owner, ttlMs))
 }
 
 /** Makes the renderer of every channel's messages. */

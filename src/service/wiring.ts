@@ -10,7 +10,7 @@ import { countLeftOut, refuseBounced } from '../bounces/refusing.ts'
 import { bounceKeys, createBounceReader, createBounceSource, MAIL_PROVIDER } from '../bounces/source.ts'
 import { createAdmission, createRequestMemory } from '../callback/admission.ts'
 import { createAskedCount } from '../callback/asked.ts'
-import { createAuthentication, createSourceNetworks } from '../callback/authenticate.ts'
+import { createAuthentication } from '../callback/authenticate.ts'
 import { createDescriptors } from '../callback/descriptors.ts'
 import { createPublicListener } from '../callback/listener.ts'
 import { createIsNamed, holdOthers } from '../callback/only-to.ts'
@@ -51,6 +51,7 @@ import { openReceiptSources, reportUrls, urlOf, urlsByChannel } from './callback
 import { createChannels, renderForRoute } from './channels.ts'
 import {
   authenticationOptions,
+  leaseTaker,
   openOutbox,
   openRecipientReader,
   openRenderer,
@@ -252,7 +253,8 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   begunDelivery = delivery
 
   // From a callback to the store.
-  const authentication = createAuthentication(authenticationOptions(config, wall))
+  const access = authenticationOptions(config, wall)
+  const authentication = createAuthentication(access)
   const render = renderForRoute(channels, renderer.render)
   const charges = createChargesOf(config.QUOTAS, storeKeys, config.MAIL_FROM?.address)
   const judging = providers.filter(({ findHindrance }) => findHindrance !== undefined)
@@ -286,9 +288,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     answerWithinMs: config.ANSWER_WITHIN_MS,
   })
 
-  const { takeLeaderLease } = memos
-  const leaseOf = (name: string) =>
-    takeLeaderLease && ((ttlMs: number) => takeLeaderLease(name, leader, ttlMs))
+  const leaseOf = leaseTaker(memos, leader)
   // Beside the road: events for other machines, and device alerts. Their modules are loaded only when they are on.
   const { EVENTS_URL: eventsUrl, EVENTS_SECRET: eventsSecret = '' } = config
   if (eventsUrl !== undefined && events !== undefined) {
@@ -325,10 +325,9 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
 
   // The public listener.
   const headers = answerHeaders(tls !== undefined)
-  const proxies = config.TRUSTED_PROXIES
   const { app, unauthenticated } = createPublicListener({
     tls,
-    callerOf: proxies.length === 0 ? undefined : createSourceNetworks([], proxies).callerOf,
+    callerOf: config.TRUSTED_PROXIES.length === 0 ? undefined : access.sources.callerOf,
     descriptors,
     onNotHttp: () => emit({ type: 'stray-request', answer: NOT_FOUND }),
     onBadUrl: reply => {
