@@ -79,21 +79,24 @@ t.test('a mail that comes back is shown with its reason, and its address is refu
 t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => {
   const rig = await startRig(t, { BOUNCE_REFUSE: 'off' })
   const { pathname: path } = new URL(bounceUrl(rig.service().config, 'https://courier.example.com') ?? '')
-  await rig.post('email', link('ann@example.com'))
-  const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[0]?.data))?.[1] ?? ''
-  for (const form of ['exim', 'ses'] as const)
-    await rig.ask(path, {
-      method: 'POST',
-      body: FORMS[form]({ id, to: 'ann@example.com', status: '5.7.1' }),
-    })
-  t.match(
-    await (await fetch(`${rig.service().adminUrl}/console/messages/${id}`)).text(),
-    '5.7.1 refused by policy: look at reputation, SPF, DKIM and DMARC',
-  )
-  t.equal((await rig.post('email', link('ann@example.com', 1))).errCode, 0)
   const { adminUrl } = rig.service()
   const read = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
-  t.notMatch(await read('/console'), 'did not arrive')
+  const comeBack = async (to: string, status: string) => {
+    const sent = rig.smtp.mails.length
+    t.equal((await rig.post('email', link(to, sent))).errCode, 0)
+    const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[sent]?.data))?.[1] ?? ''
+    await rig.ask(path, { method: 'POST', body: FORMS['exim']({ id, to, status }) })
+    return read(`/console/messages/${id}`)
+  }
+  await comeBack('ann@example.com', '5.1.1')
+  for (const name of ['ann', 'bob', 'cem', 'dan', 'eve'])
+    t.match(
+      await comeBack(`${name}@example.com`, '5.7.1'),
+      '5.7.1 refused by policy: look at reputation, SPF, DKIM and DMARC',
+    )
+  t.notMatch(await read('/console'), 'did not arrive', 'one domain may refuse us')
+  await comeBack('ann@example.net.com', '5.7.1')
+  t.match(await read('/console'), 'did not arrive', 'a second one is no chance')
 })
 
 t.test('a mail of 40 MB is taken, and what it says at its beginning is read', async t => {

@@ -1,9 +1,13 @@
 import { createServer } from 'node:http'
 import { dirname } from 'node:path'
-import { type ConnectionOptions, connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
+import { quote } from '../../src/language/sentence.ts'
+import { StoreUnusable } from '../../src/outbox/outbox.ts'
+import type { StoreSettings } from '../../src/outbox/sqlite/store.ts'
+import type { StoreCall } from '../../src/outbox/sqlite/thread.ts'
 import { FORMS } from '../bounces/forms.ts'
+import { freePort } from '../rigs/free-port.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { listen } from '../rigs/listen.ts'
@@ -71,19 +75,32 @@ function watchIntervals(t: Test) {
   return () => [...running.values()]
 }
 
+/** A store in this thread, which notes what it is given. @param loss what it says that it has lost since the last time. */
+function watchStore(loss?: typeof LOSS) {
+  const calls: StoreCall[] = []
+  const store = {
+    settings: {},
+    calls,
+    accepted: () => calls.flatMap(([name, given]) => (name === 'accept' ? given.messages : [])),
+    startStoreThread(settings: StoreSettings) {
+      store.settings = settings
+      const thread = serveHere(settings)
+      const { postMessage, emit } = thread
+      thread.emit = (name, message) =>
+        emit.call(thread, name, message?.is === 'open' && loss ? { ...message, loss } : message)
+      thread.postMessage = (message, transfer) => {
+        if (typeof message === 'object' && 'calls' in message) calls.push(...message.calls)
+        postMessage(message, transfer)
+      }
+      return thread
+    },
+  }
+  return store
+}
+
 const LOSS = { messages: 7, from: null, until: Date.UTC(2026, 10, 20), noticedAt: Date.now() }
 
 const page = async (rig: ServiceRig, path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
-/** @returns protocol and cipher of a connection to the public listener, or that it was refused. */
-function shakeHands(rig: ServiceRig, options: ConnectionOptions): Promise<string> {
-  const { hostname, port } = new URL(rig.service().publicUrl)
-  return new Promise(resolve => {
-    const socket = connect({ host: hostname, port: Number(port), ca: rig.ca, ...options }, () => {
-      resolve(`${socket.getProtocol()} ${socket.getCipher().name}`)
-      socket.destroy()
-    }).on('error', () => resolve('refused'))
-  })
-}
 
 /** Where files are in memory, the start warns of that. */
 const firstEvents = (rig: ServiceRig) =>
@@ -93,7 +110,8 @@ const ALARM = { type: '8', productName: 'Freezer T2', username: 'Lin', time: '20
 t.test('with everything on each part does its work, and after the end nothing of it is left', async t => {
   const { two, imap, receiver, emulator, posts, settings } = await startEnds(t)
   const intervals = watchIntervals(t)
-  const rig = await startRig(t, settings)
+  const store = watchStore()
+  const rig = await startRig(t, settings, store)
   const { publicUrl, adminUrl, urls } = rig.service()
   await until(() => imap.count(/ SELECT INBOX/) > 0 && receiver.told().length === 4, 'all has begun')
   t.same(
@@ -161,6 +179,15 @@ t.test('with everything on each part does its work, and after the end nothing of
   emulator.devices.perform('1144502133', 'alarm', 'rule-door')
   emulator.devices.perform('1144502133', 'offline')
   await until(() => rig.smtp.mails.length === 2 && rig.twilio.messages.length === 1, 'the alarms')
+  t.same(
+    store.accepted().map(({ message, recipientHash }) => [message.kind, message.destination, recipientHash]),
+    [
+      ['registration-activation', 'BLtxg0UXouU', 'eJpfajZfnn2NPuYhR8iOiQ'],
+      ['device-alert', 'BLtxg0UXouU', 'eJpfajZfnn2NPuYhR8iOiQ'],
+      ['device-offline', 'livr2B7xWdA', 'bxfTA0dd0WbIsnT-bEFycg'],
+    ],
+  )
+  t.match(await page(rig, '/console/today'), /example\.com: 1 address<\/th><td[^>]*>2<.*device-offline/s)
   t.equal((await rig.ask('/nowhere')).status, 404)
   t.equal((await rig.ask('/%zz')).status, 404)
   const metrics = await page(rig, '/metrics')
@@ -171,9 +198,6 @@ t.test('with everything on each part does its work, and after the end nothing of
   t.match(metrics, /callback_courier_store_commit_seconds_count [1-9]/)
   const reporting = [...metrics.matchAll(/receipts_total\{[^}]*provider="(\w+)"/g)].map(([, name]) => name)
   t.same(new Set(reporting), new Set(['smtp', 'twilio', 'aliyun', 'tencent']))
-
-  t.match(await shakeHands(rig, { maxVersion: 'TLSv1.2' }), /^TLSv1\.2 ECDHE-/)
-  t.match(await shakeHands(rig, { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' }), 'refused')
 
   // What becomes of messages and carriers is told elsewhere.
   const told = () => receiver.told().map(({ type, data }) => [type, data['provider']].join(' '))
@@ -238,10 +262,16 @@ t.test('webhooks and robots take the way that HTTPS_PROXY names', async t => {
 })
 
 t.test('what nobody has set up is not there', async t => {
-  const rig = await startRig(t, { TLS: 'off', EMAIL_TOKEN: '', ADMIN_TOKENS: 'a-password-for-the-console' })
+  const settings = { TLS: 'off', EMAIL_TOKEN: '', ADMIN_TOKENS: 'a-password-for-the-console' }
+  const away = [new StoreUnusable(quote('it is not there yet'), { passes: true })]
+  const startStoreThread = (given: StoreSettings) => {
+    for (const failure of away.splice(0)) throw failure
+    return serveHere(given)
+  }
+  const rig = await startRig(t, { ...settings, ADMIN_PORT: `${await freePort()}` }, { startStoreThread })
   t.same(
     firstEvents(rig).map(({ event }) => event),
-    ['started'],
+    ['store', 'started'],
   )
   const headers = { authorization: `Basic ${btoa('admin:a-password-for-the-console')}` }
   const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`, { headers })).text()
@@ -271,13 +301,16 @@ t.test('what nobody has set up is not there', async t => {
 })
 
 t.test('a message is held to the limits of the settings', async t => {
-  const claims: unknown[] = []
+  const store = watchStore(LOSS)
   const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   const rig = await startRig(
     t,
     {
-      ...NO_QUOTAS,
+      QUOTAS: 'recipient-10m=31 recipient-day=off signup-domain-hour=41 email-minute=51',
+      MAIL_FROM: 'no-reply@example.com',
       MAX_RECIPIENTS: '2',
+      MAX_BACKLOG: '4711',
+      RETENTION_DAYS: '5',
       LINKS_HTTPS_ONLY: 'on',
       LINK_HOSTS: 'www.example.com,plain.example.com',
       PLATFORM_WORDS: 'email',
@@ -287,21 +320,7 @@ t.test('a message is held to the limits of the settings', async t => {
       POST_SIGNATURE: 'required',
       SIGNATURE_MAX_AGE_SECONDS: '60',
     },
-    {
-      startStoreThread(settings) {
-        const thread = serveHere(settings)
-        const { postMessage, emit } = thread
-        // It has lost something since the last time.
-        thread.emit = (name, message) =>
-          emit.call(thread, name, message?.is === 'open' ? { ...message, loss: LOSS } : message)
-        thread.postMessage = (message, transfer) => {
-          if (typeof message === 'object' && 'calls' in message)
-            claims.push(...message.calls.filter(([name]) => name === 'claim').map(([, given]) => given))
-          postMessage(message, transfer)
-        }
-        return thread
-      },
-    },
+    store,
   )
   const ask = async (channel: 'email' | 'sms', body: object, from = '192.0.2.7', ageS = 0) => {
     const query = rig.sign(channel, String(Math.floor(Date.now() / 1000) - ageS))
@@ -316,7 +335,7 @@ t.test('a message is held to the limits of the settings', async t => {
   const inMany = (count: number) =>
     mailBody({ to: Array.from({ length: count }, (_, n) => `p${n}@example.com`).join(',') })
   const long = { to: '13800138000', sms_param: { type: 99 }, plain_sms: 'x'.repeat(200) }
-  const plain = mailBody({ to: 'eve@example.com', plain_email: 'Words of the platform.' })
+  const plain = mailBody({ to: 'eve@example.org', plain_email: 'Words of the platform.' })
   for (const [what, asked, expected] of [
     ['two recipients', ask('email', inMany(2)), [0, '']],
     ['three recipients', ask('email', inMany(3)), [4002012, '/to: more than 2 recipients']],
@@ -347,7 +366,7 @@ t.test('a message is held to the limits of the settings', async t => {
   ] as const)
     t.match(await asked, expected, what)
   t.match(
-    String(rig.smtp.mails.find(({ to }) => to[0] === 'eve@example.com')?.data),
+    String(rig.smtp.mails.find(({ to }) => to[0] === 'eve@example.org')?.data),
     'Words of the platform.',
   )
   t.same(
@@ -357,10 +376,24 @@ t.test('a message is held to the limits of the settings', async t => {
     [[7, null, '2026-11-20T00:00:00.000Z']],
   )
   t.match(await page(rig, '/metrics'), 'callback_courier_store_lost_messages 7\n')
-  // The longest attempt by SMTP takes 390 s; 10 s are spare, and 120 s for the wait before it.
-  t.match(claims, [
-    { channel: 'email', leaseMs: 520_000 },
-    { channel: 'sms', leaseMs: 520_000 },
+  const charges = store
+    .accepted()
+    .map(each => each.charges.map(({ quota, limit }) => `${quota}=${limit}`).join(' '))
+  // Nobody signs up with the domain of MAIL_FROM.
+  t.same([...new Set(charges)].sort(), [
+    'recipient-10m=31 email-minute=51',
+    'recipient-10m=31 signup-domain-hour=41 email-minute=51',
   ])
+  const whose = { path: `${rig.directory}/outbox.db`, enterprise: { corpId: 'corp-100fa4b2' } }
+  const limits = { maxBacklog: 4711, retentionDays: 5, keepsEvents: false, emptyWalEveryMs: 60_000 }
+  t.match(store.settings, { ...whose, ...limits })
+  // The longest attempt by SMTP takes 390 s; 10 s are spare, and 120 s for the wait before it.
+  t.match(
+    store.calls.flatMap(([name, given]) => (name === 'claim' ? [given] : [])),
+    [
+      { channel: 'email', leaseMs: 520_000 },
+      { channel: 'sms', leaseMs: 520_000 },
+    ],
+  )
   t.ok(timers().some(({ args: [, ms] }) => ms === 400_000))
 })

@@ -48,13 +48,13 @@ t.test('a start says all that is wrong at once: settings, and every file that th
     TEMPLATES_DIR: path('absent'),
     TWILIO_AUTH_TOKEN: '',
     TWILIO_AUTH_TOKEN_FILE: path('none'),
-    DATABASE_URL: `file:${path('.')}`,
+    DATABASE_URL: `file:${path('./')}`,
   })
   const absent =
     'cannot be read (ENOENT): it is not there; in a container the path is the one inside, of a folder that is mounted'
   t.same([...said].sort(), [
     'BRAND_COLOR must be six hex digits such as 1f5fd6',
-    `DATABASE_URL names ${path('.')}, which is a directory: name a file in it, such as file:${path('outbox.db')}`,
+    `DATABASE_URL names ${path('./')}, which is a directory: name a file in it, such as file:${path('outbox.db')}`,
     'DKIM_KEY_FILE holds no private key in PEM without a passphrase: mails would go out unsigned',
     'SMTP_CLIENT_CERT_FILE holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
     `TEMPLATES_DIR names ${path('absent')}, which ${absent}`,
@@ -118,6 +118,8 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
   const elsewhere = { TEMPLATES_DIR: path('absent'), DATABASE_URL: { kind: 'postgres', url: '' } } as const
   t.match(findFileFaults(elsewhere, readFile), [{ name: 'TEMPLATES_DIR' }], 'wherever the store is')
   t.same(findFileFaults({ ...files, TLS: false }, readFile), [], 'what is not used is not tried')
+  // It holds a key alone.
+  t.match(findFileFaults({ ...files, TLS_CERT_FILE: path('key.pem') }, readFile), [{ name: 'TLS_CERT_FILE' }])
   writeFileSync(path('key.pem'), one.key)
   mkdirSync(path('words'))
   t.same(

@@ -17,7 +17,8 @@ async function lookAt(rig: ServiceRig) {
 t.test(
   'another Token of the platform, and signatures are required: said from the first callback on',
   async t => {
-    const rig = await startRig(t, { POST_SIGNATURE: 'required' })
+    let ahead = 0
+    const rig = await startRig(t, { POST_SIGNATURE: 'required' }, { wall: () => Date.now() + ahead })
     const post = (token?: string) =>
       rig.post('email', mailBody(), { query: rig.sign('email', undefined, token) })
     t.equal((await post('another-Token-of-the-platform')).status, 403)
@@ -31,6 +32,12 @@ t.test(
     t.notMatch(accepted.page, 'Every e-mail callback')
     t.same(accepted.ready, { status: 'ready', degraded: [] })
     t.match(accepted.metrics, 'callback_courier_locked_out_callbacks{channel="email"} 0')
+    ahead = 86_400_000
+    t.match(
+      (await lookAt(rig)).page,
+      /smtp<\/strong> <span class="soft">for [\d.]+ m?s</,
+      'who sets the clock ages nothing',
+    )
   },
 )
 

@@ -1,10 +1,13 @@
+import { createServer } from 'node:http'
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import type { MessageView } from '../../src/outbox/outbox.ts'
-import { createProbe } from '../../src/service/probe.ts'
+import { createProbe, createProbePost } from '../../src/service/probe.ts'
+import { enough, load } from '../config/settings.ts'
 import { restoreTrust } from '../rigs/authorities.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { inZone } from '../rigs/in-zone.ts'
+import { listen } from '../rigs/listen.ts'
 import { smsBody, startRig, until } from '../rigs/service.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
@@ -169,4 +172,17 @@ t.test('a certificate for another host, and a channel that nobody would see, are
   )
   t.match(await (await fetch(`${adminUrl}/readyz`)).json(), { status: 'ready', degraded: [] })
   t.same([rig.twilio.messages.length, rig.smtp.mails.length], [0, 0])
+})
+
+t.test('a code is a callback of our own, and what refuses it is why it has not arrived', async t => {
+  const seen: unknown[] = []
+  const server = createServer((request, response) => {
+    seen.push(request.headers['callback-courier-probe'])
+    response.end('{"err_code": 4002002, "err_msg": "no number"}')
+  })
+  const own = { ownUrl: () => url, expectProbe: (id: string) => void seen.push(id), now: () => 0 }
+  const url = `http://127.0.0.1:${await listen(t, server)}`
+  const post = createProbePost(load({ ...enough, PUBLIC_URL: 'https://a.example' }), own)
+  t.equal(String(await post('sms', NUMBER, 'id-1')), 'no number')
+  t.same(seen, ['id-1', 'id-1'])
 })

@@ -20,6 +20,7 @@ t.test('SIGHUP has it look for a renewed certificate, and a signal ends it in or
   await writeFile(settings['TLS_KEY_FILE'] ?? '', 'no key')
   child.kill('SIGHUP')
   await until(() => stdout().includes('cannot be used'), 'the certificate')
+  child.kill('SIGHUP')
   child.kill('SIGINT')
   t.equal(await exited, 0)
   const events = eventsOf(stdout()).map(({ event, signal = '', message }) => [event, signal, message])
@@ -50,10 +51,15 @@ t.test('a fault that nothing caught ends it with 70, and is logged', async t => 
 
 t.test('a start that is refused says why, in the reader’s language', async t => {
   for (const [LANG, said] of [
-    ['C', /^4 settings are missing or wrong:\n {2}CORP_ID is missing\. Your enterprise/],
-    ['zh_CN.UTF-8', /^有 4 项设置缺少或填错：\n {2}CORP_ID 没有设置。/],
+    ['C', /^5 settings are missing or wrong:\n {2}CORP_ID is missing\. Your enterprise[^]*BRAND_COLOR/],
+    ['zh_CN.UTF-8', /^有 5 项设置缺少或填错：\n {2}CORP_ID 没有设置。[^]*BRAND_COLOR/],
   ] as const) {
-    const { exited, stderr, stdout } = spawnService(t, ['serve'], { LANG }, { cwd: t.testdir() })
+    const { exited, stderr, stdout } = spawnService(
+      t,
+      ['serve'],
+      { LANG },
+      { cwd: t.testdir({ '.env': 'BRAND_COLOR=red' }) },
+    )
     t.equal(await exited, 1)
     t.match(stderr(), said)
     t.equal(stdout(), '')

@@ -11,7 +11,7 @@ t.test('what waits under a secret that was made, and one that was set, is sent u
   await rig.restart({ STORE_SECRET: set })
   await accept('ben@example.com')
   const { STORE_SECRET: third = '', SMTP_URL = '' } = rig.settings
-  await rig.restart({ STORE_SECRET: third, STORE_SECRET_PREVIOUS: set, SMTP_URL })
+  await rig.restart({ STORE_SECRET: third, STORE_SECRET_PREVIOUS: `${third}-2 ${set}`, SMTP_URL })
   await accept('cora@example.com')
   await until(() => rig.smtp.mails.length === 3, 'all are sent')
   t.same(rig.smtp.mails.flatMap(({ to }) => to).sort(), [
