@@ -110,7 +110,7 @@ function routedCountries(
 export async function openSmsTemplates(
   config: Config,
   log: Logger,
-  onRead?: () => void,
+  onRead?: (channel: Channel) => void,
 ): Promise<SmsTemplateFile> {
   const { SMS_TEMPLATES_FILE: path, PLUGIN_SENDERS: pluginSenders } = config
   if (path === undefined || config.SMS_TOKEN === undefined)
@@ -133,7 +133,7 @@ export async function openSmsTemplates(
       for (const { line, reason } of faults) log.warn({ file: path, line, reason }, 'template problem')
       if (faults.length > 0) return
       log.info({ file: path }, 'templates read again')
-      onRead?.()
+      onRead?.('sms')
     },
   })
   const faults = templates.faults()

@@ -182,8 +182,8 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
   // Alerts are loaded only when they are on. Their table is read before anything is opened: a wrong row refuses the start.
   const alerting = config.DDQ_URL === undefined ? undefined : await import('./device-alerts.ts')
   const rows = alerting?.readAlerts(config, renderer.locales) ?? []
-  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }), () =>
-    begunDelivery?.tryNow('sms'),
+  const templates = await openSmsTemplates(config, log.child({ event: 'templates' }), channel =>
+    begunDelivery?.tryNow(channel),
   )
   resources.push(templates)
   const providers = await openProviders(config, { clock, templates, limits })
