@@ -90,10 +90,10 @@ t.test('a kind of code that no carrier can send is named by the start, by check 
 t.test('what is looked at is open until the look is over, and then closed', async t => {
   const steps: string[] = []
   await withProviders(load(enough), async ({ renderer, templates, providers }) => {
-    for (const [name, each] of Object.entries({ renderer, templates, ...providers }))
+    for (const [name, each] of Object.entries([renderer, templates, ...providers]))
       t.capture(each as { close(): void }, 'close', () => void steps.push(name))
     await new Promise(setImmediate)
     steps.push('looked at')
   })
-  t.same(steps, ['looked at', 'templates', 'renderer', '0', '1'])
+  t.same(steps, ['looked at', '1', '0', '2', '3'])
 })

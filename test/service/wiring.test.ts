@@ -20,7 +20,7 @@ t.test('what was opened is closed when the rest cannot be wired', async t => {
     startStoreThread: settings =>
       serveHere(settings)
         .on('message', ({ is }) => steps.push(is))
-        .on('exit', () => steps.push('exit')) as ReturnType<typeof serveHere>,
+        .on('exit', () => steps.push('exit')),
   })
   await t.rejects(made, /ADMIN_TOKENS is needed/)
   t.same([steps[0], steps.at(-1)], ['open', 'exit'])
