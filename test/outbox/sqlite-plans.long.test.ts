@@ -96,6 +96,8 @@ t.test('a list of a rare kind looks through ten thousand messages, and goes on t
   for (const [filter, pages] of [
     [{ kind: 'rare' }, [10_001, 20_002, 'w24000']],
     [{ kind: 'rare', before: NOON - 23_000 }, ['w24000']],
+    [{ kind: 'rare', before: NOON - 14_000 }, [24_001, '']],
+    [{ kind: 'rare', before: NOON - 14_000, limit: 1 }, ['w24000']],
     [{ kind: 'rare', state: 'queued' }, [22_001, 'w24000']],
     [{ channel: 'sms' }, [10_001, 20_002, '']],
     [{ state: 'held' }, [10_001, 'w11000']],

@@ -26,6 +26,18 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     )
   })
 
+  await t.test('codes first, then all else, as many as are asked for', async t => {
+    const { outbox, clock } = await fresh(t, create)
+    const purposes = ['link', 'code', 'link', 'link'] as const
+    await outbox.accept(purposes.map((purpose, n) => sample(clock, { purpose, code: `${n}` })))
+    clock.advance(1000)
+    const { messages } = await outbox.claim('email', 3, 60_000)
+    t.match(
+      messages,
+      ['1', '3', '2'].map(code => ({ content: { params: { code } } })),
+    )
+  })
+
   await t.test('many expired ones are settled in steps, and none of them is given out', async t => {
     const { outbox, clock } = await fresh(t, create)
     const old = Array.from({ length: 1300 }, (_, n) =>

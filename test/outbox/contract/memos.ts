@@ -80,6 +80,7 @@ export async function memos(t: Test, create: Create): Promise<void> {
     t.match(await outbox.accept([alarm()]), [{ is: 'finished', id, state: 'sent' }])
     clock.advance(HOUR + 1)
     t.same(kinds(await outbox.accept([alarm()])), ['stored'], 'its window is over')
+    t.same(kinds(await outbox.accept([alarm()])), ['in-progress'], 'the newest one answers')
   })
 
   await t.test(

@@ -60,17 +60,20 @@ export async function reporting(t: Test, create: Create): Promise<void> {
         to: 'final',
         state: 'sent',
         answer: null,
-        providerId: `SM${n}`,
+        ...(n === 0 && { providerId: 'SM0' }),
       })
     clock.advance(4 * 86_400_000)
     const about = { channel: 'sms', status: 'delivered', errorCode: null, at: clock.now() } as const
-    const by = [{ providerId: 'SM0' }, { id: given[1]?.message.id ?? '' }]
+    const by = [{ providerId: 'SM0' }, { id: given[1]?.message.id ?? '', providerId: 'SM2' }]
     const kept = await Promise.all(by.map(id => outbox.writeReceipt({ ...about, ...id })))
     t.same(
       kept.map(({ is }) => is),
       ['recorded', 'recorded'],
     )
-    for (const { message } of given) t.match(await view(message.id), { receipt: { at: clock.now() } })
+    const first = { receipt: { at: clock.now() } }
+    for (const { message } of given) t.match(await view(message.id), first)
+    await outbox.writeReceipt({ ...about, ...by[1], status: 'read', providerId: 'SM3' })
+    t.match(await view(by[1]?.id ?? ''), { providerId: 'SM2', receipt: { status: 'read' } })
   })
 
   await t.test("of two messages under one provider's id, the report is on the later one", async t => {
