@@ -130,7 +130,6 @@ const codes: readonly string[] = published.send.map(({ code }) => code)
 /** The judgements on unlisted codes, by the part before the dot; all others are for the operator to mend. */
 const FAMILIES: Readonly<Record<string, Judgement>> = {
   LimitExceeded: { verdict: 'limit', scope: 'account' },
-  RequestLimitExceeded: { verdict: 'later', scope: 'account' },
   AuthFailure: { verdict: 'ours', scope: 'account' },
   UnauthorizedOperation: { verdict: 'ours', scope: 'account' },
   FailedOperation: { verdict: 'ambiguous', scope: 'message' },
