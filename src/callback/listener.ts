@@ -200,8 +200,7 @@ function attributeToCaller(
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket, headers } = request
     const forwarded = headers['x-forwarded-for']
-    if (!unauthenticated.isAuthenticated(socket))
-      unauthenticated.attribute(socket, callerOf(socket.remoteAddress ?? '', forwarded?.toString()))
+    unauthenticated.attribute(socket, callerOf(socket.remoteAddress ?? '', forwarded?.toString()))
     handler(request, response)
   }
 }

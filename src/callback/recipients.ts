@@ -174,17 +174,21 @@ const SUBDOMAIN_ADDRESS = /^([^.]+)\.(fastmail\.(?:com|fm))$/
  * @param address a bare address.
  */
 export function mailboxOf(address: string): string {
-  const at = address.lastIndexOf('@')
-  const domain = address.slice(at + 1).toLowerCase()
+  const domain = domainOf(address)
   const [, user, host] = SUBDOMAIN_ADDRESS.exec(domain) ?? []
   if (user !== undefined) return `${user}@${host}`
   const local = address
-    .slice(0, at)
+    .slice(0, address.lastIndexOf('@'))
     .normalize('NFKC')
     .toLowerCase()
     .replace(/(?<=.)\+.*$/, '')
   const [domains, ignored = '', replacement = ''] = PROVIDERS.find(each => each[0].includes(domain)) ?? []
   return `${local.replace(ignored, replacement)}@${domains?.[0] ?? domain}`
+}
+
+/** The domain of a bare address, in lower case. */
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 }
 
 const MAILBOX_PROVIDERS: ReadonlySet<string> = new Set(mailboxProviders.domains)
@@ -196,14 +200,14 @@ const MAILBOX_PROVIDERS: ReadonlySet<string> = new Set(mailboxProviders.domains)
  * @returns null for a domain of a mailbox provider, whose addresses belong to many people.
  */
 export function registeredDomainOf(address: string): string | null {
-  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  const domain = domainOf(address)
   if (MAILBOX_PROVIDERS.has(domain)) return null
   return getDomain(domain, { extractHostname: false, validateHostname: false }) ?? domain
 }
 
 /** Names the domain that an address is counted by, be it a mailbox provider's. @param address a bare address, or one that is masked. */
 export function countedDomainOf(address: string): string {
-  return registeredDomainOf(address) ?? address.slice(address.lastIndexOf('@') + 1)
+  return registeredDomainOf(address) ?? domainOf(address)
 }
 
 /**
@@ -318,8 +322,7 @@ export function createDestinationOf(
   byKind: ReadonlySet<Channel>,
 ): DestinationOf {
   return ({ channel, kind, recipient }, country = '') => {
-    const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase()
-    const where = channel === 'email' ? domain : country
+    const where = channel === 'email' ? domainOf(recipient) : country
     return destinationHash(channel, where, ...(byKind.has(channel) ? [kind] : []))
   }
 }

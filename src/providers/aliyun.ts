@@ -43,7 +43,7 @@ export const aliyunKeySettings = {
 const aliyunSettings = {
   ...aliyunKeySettings,
   ALIYUN_SMS_SIGN_NAME: textSetting({
-    pattern: /^[^【】\s]{2,64}$/u,
+    pattern: /[^【】\s]{2,64}/u,
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature, unless a template or plugin_id has its own.',
     example: '示例科技',

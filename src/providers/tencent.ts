@@ -38,19 +38,19 @@ const tencentSettings = {
     example: 'the-secret-of-the-tencent-key',
   }),
   TENCENT_SMS_APP_ID: textSetting({
-    pattern: /^\d{6,20}$/u,
+    pattern: /\d{6,20}/u,
     form: 'the SdkAppId, digits only',
     meaning: "The SMS application's SdkAppId.",
     example: '1400006666',
   }),
   TENCENT_SMS_SIGN_NAME: textSetting({
-    pattern: /^[^【】\s]{2,64}$/u,
+    pattern: /[^【】\s]{2,64}/u,
     form: 'the approved signature without 【】 and blanks',
     meaning: 'Your approved signature for the mainland, unless a template or plugin_id has its own.',
     example: '示例科技',
   }),
   TENCENT_SMS_REGION: textSetting({
-    pattern: /^[a-z]+-[a-z]+$/u,
+    pattern: /[a-z]+-[a-z]+/u,
     form: 'a region such as ap-guangzhou',
     default: 'ap-guangzhou',
     meaning: 'Region that requests name, which has nothing to do with the recipients.',

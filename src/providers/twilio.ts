@@ -27,7 +27,7 @@ const loadSdk = () => createRequire(import.meta.url)('./twilio-sdk.ts') as typeo
 /** Settings of the enterprise's Twilio account. */
 const twilioSettings = {
   TWILIO_ACCOUNT_SID: textSetting({
-    pattern: /^AC[0-9a-fA-F]{32}$/u,
+    pattern: /AC[0-9a-fA-F]{32}/u,
     form: 'AC and 32 hex digits',
     meaning: "Your Twilio account, as Twilio's console shows it.",
     example: 'AC00000000000000000000000000000000',

@@ -97,7 +97,8 @@ const SILENT = [...UNHEARD, 'ESERVFAIL']
  * without its thread. Only what answers at once, and does not know the name, is left to the system, which may have other sources
  * (mDNS, a directory).
  */
-export async function findAddresses(name: string, readLines = readSystemFile): Promise<Addresses> {
+export async function findAddresses(name: string, readFile = readSystemFile): Promise<Addresses> {
+  const readLines = (path: string) => linesOf(path, readFile)
   const listed = addressesListed(readLines('/etc/hosts'), name.toLowerCase())
   if (listed.length > 0) return listed
   // A resolver of its own, which reads resolv.conf: a machine that has moved to another network asks the servers of that.
@@ -159,9 +160,12 @@ function familiesHere(): readonly (4 | 6)[] {
   return has6 ? (has4 ? [6, 4] : [6]) : [4]
 }
 
-function readSystemFile(path: string): readonly string[] {
+const readSystemFile = (path: string): string => readFileSync(path, 'utf8')
+
+/** The lines of a file of the system; one that cannot be read has none, whatever the reason. */
+function linesOf(path: string, readFile: (path: string) => string): readonly string[] {
   try {
-    return readFileSync(path, 'utf8').split('\n')
+    return readFile(path).split('\n')
   } catch {
     return []
   }

@@ -81,16 +81,17 @@ type Given<T, A extends SettingDescription> = A extends { default: unknown } | {
   ? T
   : T | undefined
 
-/** Describes a setting that is read as it stands. @param about `pattern`: what it has to match */
+/** Describes a setting that is read as it stands. @param about `pattern`: what the whole of it has to match */
 export function textSetting<A extends SettingDescription & { readonly pattern?: RegExp }>({
   pattern,
   ...about
 }: A): Setting<Given<string, A>> {
   const { form, example = '' } = about
+  const whole = pattern && new RegExp(`^(?:${pattern.source})$`, pattern.flags)
   const fault = say('must be {form}', {
     form: form === undefined ? say('such as {example}', { example }) : tell(form),
   })
-  return { ...about, reader: text => (pattern?.test(text) === false ? { fault } : { value: text }) }
+  return { ...about, reader: text => (whole?.test(text) === false ? { fault } : { value: text }) }
 }
 
 /** Describes a setting that is a whole number of a range. */

@@ -31,15 +31,16 @@ t.test('the key of session tickets is replaced, and an old ticket opens nothing'
   t.notOk((await connect(first.session)).isReused)
 })
 
-/** A listener that answers a body of more than 1 KB before it has come. @returns its port */
-async function listenForShortBodies(t: Test, options: object | undefined): Promise<number> {
+/** A listener that answers a body of more than 1 KB before it has come. */
+async function listen(t: Test, options: Partial<Parameters<typeof createPublicListener>[0]> = {}) {
   const nobody = () => {}
-  const { app } = createPublicListener({
-    tls: options,
+  const { app, unauthenticated } = createPublicListener({
+    tls: undefined,
     callerOf: undefined,
     onNotHttp: nobody,
     onBadUrl: nobody,
     descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
+    ...options,
   })
   app.post('/', { bodyLimit: 1024 }, async () => 'taken')
   app.setErrorHandler((_error, _request, reply) =>
@@ -47,7 +48,7 @@ async function listenForShortBodies(t: Test, options: object | undefined): Promi
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
-  return (app.server.address() as AddressInfo).port
+  return { port: (app.server.address() as AddressInfo).port, unauthenticated }
 }
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
@@ -57,7 +58,7 @@ const OCTETS = 16 * 1024 * 1024
 for (const protocol of ['http', 'https'])
   t.test(`over ${protocol} an answer is read by a caller that sends all of its body first`, async t => {
     const certificate = protocol === 'https' ? await createTestCertificate() : undefined
-    const port = await listenForShortBodies(t, certificate)
+    const { port, unauthenticated } = await listen(t, { tls: certificate })
     const open = (): Socket =>
       certificate === undefined
         ? net.connect({ port, host: '127.0.0.1' })
@@ -76,27 +77,39 @@ for (const protocol of ['http', 'https'])
       })
       t.match(await text(socket), /^HTTP\/1\.1 413 [^]*connection: close[^]*too large$/i)
     }
+    await until(() => unauthenticated.count() === 0, 'who is gone is not counted')
   })
 
+t.test(
+  'a connection through a proxy counts where its caller is, and the proxy’s own is hung up on',
+  async t => {
+    const { port, unauthenticated } = await listen(t, {
+      callerOf: (proxy, forwarded) => (proxy === '127.0.0.1' ? (forwarded ?? proxy) : ''),
+      descriptors: { ...createDescriptors(Number.POSITIVE_INFINITY, Date.now), forStrangers: 2 },
+    })
+    const open: Socket[] = []
+    for (const caller of ['203.0.113.1', '127.0.0.1', '127.0.0.1']) {
+      const socket = net.connect({ port, host: '127.0.0.1' })
+      open.push(socket)
+      socket.write(`GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${caller}\r\n\r\n`)
+      await Promise.race([once(socket, 'data'), once(socket, 'close')])
+    }
+    const [caller, older, newer] = open
+    await until(() => older?.destroyed === true, 'the proxy’s older one is closed')
+    t.same([caller?.destroyed, newer?.destroyed, unauthenticated.count()], [false, false, 2])
+    for (const socket of open) socket.destroy()
+  },
+)
+
 t.test('strangers who hold their connections leave half of the descriptors to others', async t => {
-  const nobody = () => {}
   const limited = createDescriptors(400, Date.now)
-  const { app } = createPublicListener({
-    tls: undefined,
-    callerOf: undefined,
-    onNotHttp: nobody,
-    onBadUrl: nobody,
-    // This process has other things open, too.
-    descriptors: { ...limited, note: nobody },
-  })
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
-  const { port } = app.server.address() as AddressInfo
+  // This process has other things open, too.
+  const { port } = await listen(t, { descriptors: { ...limited, note: () => {} } })
   const strangers: Socket[] = []
   t.teardown(() => strangers.forEach(each => each.destroy()))
   for (let n = 0; n < 200; n += 1) {
     const stranger = net.connect({ port, host: '127.0.0.1' })
-    strangers.push(stranger.on('error', nobody).resume())
+    strangers.push(stranger.on('error', () => {}).resume())
     await once(stranger, 'connect')
   }
   const kept = () =>
@@ -107,7 +120,7 @@ t.test('strangers who hold their connections leave half of the descriptors to ot
 
 t.test('a caller that goes on sending after its answer is hung up on', async t => {
   const time = enterVirtualTime(t)
-  const port = await listenForShortBodies(t, undefined)
+  const { port } = await listen(t)
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())
   socket.on('error', () => {})

@@ -17,6 +17,14 @@ reads(
   ['maybe', '2'],
 )
 
+for (const [name, right, wrong] of [
+  ['CORP_ID', ['a._~-', '9', 'Z'.repeat(64)], ['.a', 'a/b', 'Z'.repeat(65)]],
+  ['BRAND_NAME', ['A b', '名'.repeat(40)], ['名'.repeat(41), 'a\nb']],
+  ['PROBE_AT', ['00:00', '19:59', '23:05'], ['24:00', '9:00', '09:60', '09:000', '109:00']],
+  ['STORE_SECRET', ['a secret\nof 22 letters'], ['a secret of 21 letter']],
+] as const)
+  reads(name, Object.fromEntries(right.map(each => [each, each])), wrong)
+
 reads('PORT', { '0': 0, ' 443 ': 443, '1e3': 1000, '80.0': 80, '+5': 5, '0x10': 16 }, [
   '-1',
   '65536',

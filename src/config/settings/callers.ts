@@ -20,7 +20,7 @@ export const platform = {
   about: 'CORP_ID and at least one Token are needed.',
   settings: {
     CORP_ID: textSetting({
-      pattern: /^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$/u,
+      pattern: /[A-Za-z0-9][A-Za-z0-9._~-]{0,63}/u,
       form: 'up to 64 letters, digits and . _ ~ -, beginning with a letter or digit',
       required: true,
       meaning: "Your enterprise's identifier on the platform, as its console shows it.",
@@ -189,7 +189,7 @@ export const probe = {
       example: '+8613800138000, bounces@example.com',
     }),
     PROBE_AT: textSetting({
-      pattern: /^([01]\d|2[0-3]):[0-5]\d$/u,
+      pattern: /([01]\d|2[0-3]):[0-5]\d/u,
       form: 'a time of the day such as 09:00',
       default: '09:00',
       meaning: 'When that is, by TZ.',
@@ -211,7 +211,7 @@ export const store = {
       example: 'postgres://courier:password@db.example.com:5432/courier?sslmode=verify-full',
     }),
     STORE_SECRET: textSetting({
-      pattern: /^[^]{22,}$/,
+      pattern: /[^]{22,}/,
       form: 'at least 22 characters',
       secret: true,
       meaning:

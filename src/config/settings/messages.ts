@@ -168,7 +168,7 @@ export const words = {
   about: 'Languages built in: en, zh-CN, zh-TW, es, ar. A further one is a file in TEMPLATES_DIR.',
   settings: {
     BRAND_NAME: textSetting({
-      pattern: /^\P{Cc}{1,40}$/u,
+      pattern: /\P{Cc}{1,40}/u,
       form: '1 to 40 characters on one line',
       defaultFrom: fromSender('name'),
       meaning: 'The name people know you by; stands in every mail and SMS. Left out: the name in MAIL_FROM.',
