@@ -47,6 +47,7 @@ function open(given: Given = {}) {
   }
   const stored = async (messages: readonly Acceptance[]) =>
     messages.map((): Accepted => ({ is: 'stored', superseded: [] }))
+  const tell = (event: object) => void calls.push(Object.values(event).join(' '))
   const options: ReceiverOptions = {
     accept: given.accept ?? stored,
     delivery,
@@ -106,12 +107,12 @@ function open(given: Given = {}) {
     storeWithinMs: given.storeWithinMs ?? 200,
     emit: createEmitter([
       {
-        'over-quota': () => void calls.push('over-quota'),
-        'near-quota': () => void calls.push('near-quota'),
-        duplicate: ({ is }) => void calls.push(is),
-        final: ({ id, state }) => void calls.push(`${state} ${id}`),
-        'store-failed': ({ error }) => void calls.push(error.name),
-        unrenderable: () => void calls.push('unrenderable'),
+        'over-quota': tell,
+        'near-quota': tell,
+        newcomer: tell,
+        duplicate: tell,
+        final: tell,
+        'store-failed': ({ doing, error }) => void calls.push(`${doing} ${error.name}`),
       },
     ]),
   }
@@ -208,7 +209,7 @@ t.test('what the store cannot take is 503, and gives its places back, as a fault
       answer: { status: 503, err_code: 5031002, retryAfter: 5 },
       ids: [],
     })
-    t.same(calls.slice(2), ['unreserve', 'unreserve', error.name])
+    t.same(calls.slice(2), ['unreserve', 'unreserve', `accept ${error.name}`])
     t.equal(listening(), 0)
   }
 })
@@ -238,11 +239,17 @@ t.test('mail to an address that mails came back from is refused for its recipien
   })
 })
 
-t.test('each quota that is nearly used up is told', async t => {
+t.test('each quota that is nearly used up is told, and how many numbers of a country are new', async t => {
   const nearing = ['email-minute', 'email-day']
-  const { receive, calls } = open({ accept: async () => [{ is: 'stored', superseded: [], nearing }] })
+  const { receive, calls } = open({
+    accept: async () => [{ is: 'stored', superseded: [], nearing, newcomers: 2.5 }],
+  })
   await receive(CALLER, { ...BODY, to: 'ann@example.com' })
-  t.same(calls.slice(1), ['near-quota', 'near-quota', 'begin'])
+  const near = 'near-quota email'
+  t.same(calls.splice(0).slice(1), [`${near} email-minute ***`, `${near} email-day ***`, 'begin'])
+  await receive({ ...CALLER, channel: 'sms' }, { to: '+4915112345678', sms_param: { type: 1 } })
+  const told = ['near-quota sms email-minute ***', 'near-quota sms email-day ***', 'newcomer 49 2.5']
+  t.same(calls.slice(1), [...told, 'begin'])
 })
 
 t.test('duplicates and messages over a quota give their places back', async t => {
@@ -258,12 +265,18 @@ t.test('duplicates and messages over a quota give their places back', async t =>
   t.match(answer, { err_code: 0, err_msg: '1 of 2 recipients refused' })
   t.equal(ids[0], 'a', 'a duplicate has the id of the message that it repeats')
   t.equal(ids.length, 2)
-  t.same(calls.slice(2), ['unreserve', 'in-progress', 'poll a', 'unreserve', 'over-quota'])
+  t.same(calls.slice(2), [
+    'unreserve',
+    'duplicate email activation-code in-progress',
+    'poll a',
+    'unreserve',
+    'over-quota email activation-code recipient-day ***',
+  ])
   t.equal(listening(), 0, 'nobody waits for a message that was not stored')
 })
 
 t.test('who waits for a superseded code is told', async t => {
-  const { receive, verdicts } = open({
+  const { receive, calls, verdicts } = open({
     accept: async () => [
       { is: 'stored', superseded: ['older'] },
       { is: 'stored', superseded: [] },
@@ -272,6 +285,7 @@ t.test('who waits for a superseded code is told', async t => {
   const heard = new Promise(resolve => verdicts.wait('older', resolve))
   await receive(CALLER, BODY)
   t.same(await heard, { is: 'final', state: 'superseded', answer: null })
+  t.same(calls.slice(2), ['final older email activation-code superseded ', 'begin', 'begin'])
 })
 
 t.test('a store that is stuck is 503; what it stores after all is handed over', async t => {
@@ -316,7 +330,7 @@ t.test('what fails after the answer is heard of', async t => {
   await answered
   fail?.(new TypeError('a bug'))
   await settled()
-  t.same(calls.slice(2), ['unreserve', 'unreserve', 'TypeError'])
+  t.same(calls.slice(2), ['unreserve', 'unreserve', 'accept TypeError'])
 })
 
 t.test('without a place in memory, but with its verdict soon, it is waited for', async t => {

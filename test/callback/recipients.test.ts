@@ -1,6 +1,7 @@
 import t from 'tap'
 import { refuseRecipients } from '../../src/callback/answers.ts'
 import {
+  countedDomainOf,
   createDestinationOf,
   createPhoneParser,
   createRecipientReader,
@@ -86,6 +87,12 @@ t.test('people’s spellings of a recipient are read, and what is none stays non
   for (const [typed, reading] of spellings) t.equal(readTypedRecipient(typed), reading, typed)
   // Signs in a row that a pattern tries in all combinations would keep this test for ever.
   for (const sign of ['<', '(0)', '+(', ' ', '\u200b']) readTypedRecipient(sign.repeat(30_000))
+})
+
+t.test('an address counts for the domain that was registered, or for its mailbox provider', async t => {
+  const counted = ['a@Shop.Example.co.uk', 'b***@Gmail.com', 'c@my.gmail.com', 'd@x.github.io', 'e@co.uk']
+  const domains = ['example.co.uk', 'gmail.com', 'gmail.com', 'github.io', 'co.uk']
+  t.same(counted.map(countedDomainOf), domains)
 })
 
 t.test('a destination is a domain or a country, and a kind where a carrier judges by templates', async t => {

@@ -27,9 +27,11 @@ async function listen(
   {
     isBehind = () => false,
     emit = () => {},
+    authenticating = () => {},
   }: {
     readonly isBehind?: () => boolean
     readonly emit?: Emit
+    readonly authenticating?: () => void
   } = {},
 ) {
   const caller = { channel: 'sms', corpId: 'corp' } as Caller
@@ -41,7 +43,10 @@ async function listen(
     signature: 'wrong',
   } as const
   const accepted = { ok: true, caller, signature: 'absent', outdated: false } as const
-  const authenticate = ({ key }: Credentials) => (key === 'key' ? accepted : refused)
+  const authenticate = ({ key }: Credentials) => {
+    authenticating()
+    return key === 'key' ? accepted : refused
+  }
   const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
   const { app, unauthenticated } = createPublicListener({
     tls: undefined,
@@ -202,6 +207,50 @@ t.test(
     for (const { socket } of [known, stranger]) socket.destroy()
   },
 )
+
+t.test('each callback is reported whole, with how long it took', async t => {
+  let ms = 0
+  const { now } = performance
+  performance.now = () => ms
+  t.teardown(() => void (performance.now = now))
+  const events: ServiceEvent[] = []
+  const receive: typeof accept = async (caller, body, limitWait) => {
+    ms += 700
+    return { ...(await accept(caller, body, limitWait)), ids: ['a1'] }
+  }
+  const url = await listen(t, () => LET_IN, receive, {
+    emit: event => void events.push(event),
+    authenticating: () => void (ms += 3),
+  })
+  const ask = async (key: string, body: string | null, headers: Record<string, string>) => {
+    const method = body === null ? 'GET' : 'POST'
+    const answer = await fetch(`${url}/callback/corp/${key}/sms`, { method, body, headers })
+    await answer.arrayBuffer()
+  }
+  await ask('key', null, { 'user-agent': 'callback-courier-check' })
+  for (const type of ['text/plain', '']) await ask('key', JSON.stringify(smsBody()), { 'content-type': type })
+  await ask('key', '{', { 'content-type': 'application/json' })
+  await ask('other', '{}', {})
+  const answer = { status: 200, err_code: 0, err_msg: '', retryAfter: undefined }
+  const post = {
+    ...{ type: 'callback', channel: 'sms', method: 'POST', kind: 'none', answer, refusal: null },
+    ...{ knowsKey: true, isCheck: false, signature: 'absent', outdated: false, ids: [], tookMs: 3 },
+  }
+  const bad = { err_code: 4002001, retryAfter: undefined }
+  t.strictSame(events, [
+    { ...post, method: 'GET', isCheck: true },
+    { ...post, answer: { ...bad, status: 415, err_msg: 'the Content-Type must be application/json' } },
+    {
+      ...{ ...post, kind: 'login-code', ids: ['a1'], tookMs: 703 },
+      answer: { status: 200, err_code: 0, err_msg: '' },
+    },
+    { ...post, answer: { ...bad, status: 400, err_msg: 'the body is not JSON' } },
+    {
+      ...{ ...post, refusal: 'signature', signature: 'wrong' },
+      answer: { ...answer, status: 403, err_code: 4031003, err_msg: 'no' },
+    },
+  ])
+})
 
 t.test('a chunked body that is too large is answered 413, and its connection is closed by us', async t => {
   const raw = await openRaw(await listen(t, () => LET_IN, accept))
