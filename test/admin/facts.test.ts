@@ -140,7 +140,9 @@ const EACH: Readonly<Record<FactKind, readonly [Given, (Partial<Summary> | null)
   ],
   'store-loss': [{ storeLoss: () => ({ messages: 3, from: NOW - MINUTE, until: NOW, noticedAt: NOW }) }],
   'provider-down': [{ health: { providers: () => [down] } }],
-  'provider-rests': [carrier({ breaker: 'open', breakerUntil: 0 })],
+  'provider-rests': [
+    carrier({ breaker: 'open', breakerUntil: NOW + 5000, fault: { ...template, since: NOW - MINUTE } }),
+  ],
   'asked-second': [carrier({ secondIn: ['', 'CN'] })],
   'part-refused': [carrier({ partialFaults: [template] })],
   'not-delivered': [
@@ -266,10 +268,10 @@ async function hear(view: ServiceView): Promise<readonly string[]> {
     get: (_, name) => Reflect.get(isSo ? view : serviceOf({}), name) as unknown,
   })
   const look = createFactWatch(watched, emit)
-  for (const so of [true, true, false]) {
-    isSo = so
-    await look()
-  }
+  await look()
+  await look(false)
+  isSo = false
+  await look()
   return log.map(line => {
     const { level, event, is, about } = JSON.parse(line) as Record<string, string>
     return `log: ${logger.levels.labels[Number(level)]} ${event} ${is} ${about}`

@@ -123,15 +123,18 @@ t.test('what quotas hold back is counted for each, in their order, and so is wha
   const health = createServiceHealth(() => (now += 1000))
   for (const quota of ['sms-minute', 'sms-day', 'sms-minute'])
     health.handlers['over-quota']?.({ type: 'over-quota', channel: 'sms', kind: 'k', quota, to: '+86****' })
+  for (const to of ['a***', 'b***'])
+    health.handlers['near-quota']?.({ type: 'near-quota', channel: 'sms', quota: 'sms-day', to })
   t.same(health.ofChannel('sms').heldBack, [
     { quota: 'sms-minute', to: '+86****', count: 2, lastAt: 3000 },
     { quota: 'sms-day', to: '+86****', count: 1, lastAt: 2000 },
   ])
-  t.same(health.ofChannel('email').heldBack, [])
+  t.same(health.ofChannel('sms').nearing, [{ quota: 'sms-day', to: 'b***', count: 2, lastAt: 5000 }])
+  t.match(health.ofChannel('email'), { heldBack: [], nearing: [] })
   t.equal(health.unreadable(), null)
   for (const id of ['a', 'b'])
     health.handlers.unreadable?.({ type: 'unreadable', id, channel: 'sms', kind: 'k' })
-  t.same(health.unreadable(), { count: 2, lastAt: 5000 })
+  t.same(health.unreadable(), { count: 2, lastAt: 7000 })
 })
 
 t.test('a failure of the store is over when a callback is stored, not when one is only let in', async t => {

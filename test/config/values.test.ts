@@ -22,6 +22,7 @@ for (const [name, right, wrong] of [
   ['BRAND_NAME', ['A b', '名'.repeat(40)], ['名'.repeat(41), 'a\nb']],
   ['PROBE_AT', ['00:00', '19:59', '23:05'], ['24:00', '9:00', '09:60', '09:000', '109:00']],
   ['STORE_SECRET', ['a secret\nof 22 letters'], ['a secret of 21 letter']],
+  ['NO_PROXY', ['a.example,'.repeat(5000)], []],
 ] as const)
   reads(name, Object.fromEntries(right.map(each => [each, each])), wrong)
 
