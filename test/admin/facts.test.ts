@@ -270,6 +270,7 @@ async function hear(view: ServiceView): Promise<readonly string[]> {
   const look = createFactWatch(watched, emit)
   await look()
   await look(false)
+  await look()
   isSo = false
   await look()
   return log.map(line => {

@@ -111,7 +111,14 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
       refused: [{ topic: '/x', why: quote('HTTP 404') }],
     }),
   },
-  'nothing has happened': { channels: ['email', 'sms'], channelStatus: () => [idleCarrier] },
+  'nothing has happened': {
+    channels: ['email', 'sms'],
+    channelStatus: () => [idleCarrier],
+    deviceAlerts: () => ({
+      ...{ leads: true, subscribed: false, forMs: 5000, refused: [], received: 0, malformed: 0 },
+      lastEnd: { is: 'refused', why: quote('<b>no</b>') },
+    }),
+  },
   'nothing is known': {
     channels: ['sms'],
     queries: { ...queries, readSummary: () => Promise.reject(new StoreUnavailable(quote('gone'))) },
@@ -119,12 +126,6 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
     certificate: () => ({ names: [], expiresAt: NOW + 864e7, chain: 'complete', flaws: [] }),
     deviceAlerts: () => ({
       ...{ leads: false, subscribed: false, forMs: 0, lastEnd: null, refused: [], received: 0, malformed: 0 },
-    }),
-  },
-  'no subscription': {
-    deviceAlerts: () => ({
-      ...{ leads: true, subscribed: false, forMs: 5000, refused: [], received: 0, malformed: 0 },
-      lastEnd: { is: 'refused', why: quote('<b>no</b>') },
     }),
   },
 }
