@@ -125,7 +125,11 @@ t.test('a host is found as the system finds it', async t => {
       'db.prod.svc.test',
       ...['db.prod.prod.svc.test', 'db.prod.svc.test'],
       'db.prod',
-      ...['nobody.example.invalid', 'nobody.example.invalid.prod.svc.test', 'nobody.example.invalid.svc.test'],
+      ...[
+        'nobody.example.invalid',
+        'nobody.example.invalid.prod.svc.test',
+        'nobody.example.invalid.svc.test',
+      ],
     ],
     'a name of enough dots is complete; without an answer its search domains are asked, too',
   )

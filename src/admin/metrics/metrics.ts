@@ -87,7 +87,8 @@ function ofFacts(
 }
 
 const eachChannel = (): readonly Sample[] => CHANNELS.map(channel => [{ channel }, 0])
-const once = (): readonly Sample[] => [[{}, 0]]
+/** Of a gauge without labels the library itself writes 0. */
+const nothing = (): readonly Sample[] => []
 const eachProvider = ({ channelStatus }: Seen): readonly Sample[] =>
   channelStatus().map(({ provider }) => [{ provider }, 0])
 
@@ -121,13 +122,13 @@ const SCRAPED: readonly ScrapedRow[] = [
     'store_lost_messages',
     'Messages that the store was found to lack at a start within the last day.',
     [],
-    once,
+    nothing,
   ),
   ofFacts(
     'only_to',
     'Entries of ONLY_TO, which holds whatever is for anybody else; 0: it is not set.',
     [],
-    once,
+    nothing,
   ),
   ofFacts('probe_missing', 'Whether the daily code to PROBE_TO has not arrived.', ['channel'], eachChannel),
   ofFacts(
@@ -148,7 +149,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'partial_fault',
     'What a provider refuses though it takes the rest, a template by the kind of its message: 1 while it lasts. What its reports say is ours to mend, by code: how many recipients met it.',
     ['channel', 'provider', 'by', 'scope', 'name'],
-    () => [],
+    nothing,
   ),
   ofFacts(
     'none_arrives',
@@ -191,7 +192,7 @@ const SCRAPED: readonly ScrapedRow[] = [
     'bounce_mailbox_failing_seconds',
     'For how long this process cannot read the mailbox that mails come back to; 0 while it can, or another one reads it.',
     [],
-    once,
+    nothing,
     ({ since }, now) => secondsSince(since, now),
   ),
   ofFacts(
