@@ -57,7 +57,7 @@ function variantsOf(value: unknown): readonly (readonly [path: string, variant: 
   if (typeof value === 'string') return [['', `${value}!`]]
   if (typeof value === 'number') return [['', value + 1]]
   if (value instanceof Error) return [['', new TypeError('another')]]
-  if (value instanceof Sentence) return [['', quote(`${value}!`)]]
+  if (value instanceof Sentence) return [['', quote(`${String(value)}!`)]]
   return Object.entries(value ?? {}).flatMap(([name, each]) =>
     variantsOf(each).map(
       ([path, variant]) =>

@@ -54,6 +54,26 @@ const ofChannels: Readonly<Record<Channel, Partial<ChannelHealth>>> = {
   },
 }
 
+const provider = {
+  provider: 'twilio',
+  channel: 'sms',
+  up: true,
+  since: NOW - 90_000,
+  lastSentAt: null,
+  lastError: null,
+} as const
+const lastError = { at: NOW - 10_000, code: '421', reply: quote('<b>not</b> now'), whose: 'later' }
+const devices = {
+  leads: true,
+  subscribed: true,
+  forMs: 7_200_000,
+  lastEnd: null,
+  refused: [],
+  received: 42,
+  malformed: 1,
+}
+const certificate = { names: ['a.example', 'b.example'], expiresAt: NOW + 864e7, flaws: [] }
+
 /** Pages with all that the overview may say, by what they show; test/fixtures/overview.txt has them. */
 const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
   'all has happened': {
@@ -67,20 +87,9 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
     health: {
       ...health,
       providers: () => [
-        {
-          ...{
-            provider: 'smtp',
-            channel: 'email',
-            up: false,
-            since: NOW - 90_000,
-            lastSentAt: NOW - 100_000,
-          },
-          lastError: { at: NOW - 10_000, code: '421', reply: quote('<b>not</b> now'), whose: 'later' },
-        },
-        ...['twilio', 'tencent'].map((provider, n) => ({
-          ...({ provider, channel: 'sms', up: true, since: NOW - 80_000 + n, lastError: null } as const),
-          lastSentAt: n === 0 ? null : NOW - 20_000,
-        })),
+        { ...provider, provider: 'smtp', channel: 'email', up: false, lastSentAt: NOW - 100_000, lastError },
+        { ...provider, since: NOW - 80_000 },
+        { ...provider, provider: 'tencent', since: NOW - 70_000, lastSentAt: NOW - 20_000 },
       ],
       ofChannel: channel => ({
         ...health.ofChannel(channel),
@@ -97,25 +106,23 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
       readWaiting: async () => [{ destination: 'c.test', count: 5, dueAt: NOW - 65_000 }],
       readSummary: async () => ({
         ...(await queries.readSummary(0)),
-        ...{ backlog: { email: 7, sms: 5 }, leftOut: 4, bytes: 3 * 1_048_576 },
+        backlog: { email: 7, sms: 5 },
+        leftOut: 4,
+        bytes: 3 * 1_048_576,
       }),
     },
     countLeftOut: ({ leftOut }) => leftOut,
     startedAt: NOW - 3_600_000,
     webhooks: () => ({ leads: true, isGone: false, failing: null, waiting: 9, oldestAt: NOW }),
-    certificate: () => ({
-      ...{ names: ['a.example', 'b.example'], expiresAt: NOW + 864e7, chain: 'self-signed', flaws: [] },
-    }),
-    deviceAlerts: () => ({
-      ...{ leads: true, subscribed: true, forMs: 7_200_000, lastEnd: null, received: 42, malformed: 1 },
-      refused: [{ topic: '/x', why: quote('HTTP 404') }],
-    }),
+    certificate: () => ({ ...certificate, chain: 'self-signed' }),
+    deviceAlerts: () => ({ ...devices, refused: [{ topic: '/x', why: quote('HTTP 404') }] }),
   },
   'nothing has happened': {
     channels: ['email', 'sms'],
     channelStatus: () => [idleCarrier],
     deviceAlerts: () => ({
-      ...{ leads: true, subscribed: false, forMs: 5000, refused: [], received: 0, malformed: 0 },
+      ...devices,
+      subscribed: false,
       lastEnd: { is: 'refused', why: quote('<b>no</b>') },
     }),
   },
@@ -123,10 +130,8 @@ const PAGES: Readonly<Record<string, Partial<ServiceView>>> = {
     channels: ['sms'],
     queries: { ...queries, readSummary: () => Promise.reject(new StoreUnavailable(quote('gone'))) },
     webhooks: () => ({ leads: false, isGone: false, failing: null, waiting: 9, oldestAt: NOW }),
-    certificate: () => ({ names: [], expiresAt: NOW + 864e7, chain: 'complete', flaws: [] }),
-    deviceAlerts: () => ({
-      ...{ leads: false, subscribed: false, forMs: 0, lastEnd: null, refused: [], received: 0, malformed: 0 },
-    }),
+    certificate: () => ({ ...certificate, names: [], chain: 'complete' }),
+    deviceAlerts: () => ({ ...devices, leads: false }),
   },
 }
 

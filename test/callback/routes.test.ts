@@ -233,20 +233,35 @@ t.test('each callback is reported whole, with how long it took', async t => {
   await ask('other', '{}', {})
   const answer = { status: 200, err_code: 0, err_msg: '', retryAfter: undefined }
   const post = {
-    ...{ type: 'callback', channel: 'sms', method: 'POST', kind: 'none', answer, refusal: null },
-    ...{ knowsKey: true, isCheck: false, signature: 'absent', outdated: false, ids: [], tookMs: 3 },
+    type: 'callback',
+    channel: 'sms',
+    method: 'POST',
+    kind: 'none',
+    answer,
+    refusal: null,
+    knowsKey: true,
+    isCheck: false,
+    signature: 'absent',
+    outdated: false,
+    ids: [],
+    tookMs: 3,
   }
   const bad = { err_code: 4002001, retryAfter: undefined }
   t.strictSame(events, [
     { ...post, method: 'GET', isCheck: true },
     { ...post, answer: { ...bad, status: 415, err_msg: 'the Content-Type must be application/json' } },
     {
-      ...{ ...post, kind: 'login-code', ids: ['a1'], tookMs: 703 },
+      ...post,
+      kind: 'login-code',
+      ids: ['a1'],
+      tookMs: 703,
       answer: { status: 200, err_code: 0, err_msg: '' },
     },
     { ...post, answer: { ...bad, status: 400, err_msg: 'the body is not JSON' } },
     {
-      ...{ ...post, refusal: 'signature', signature: 'wrong' },
+      ...post,
+      refusal: 'signature',
+      signature: 'wrong',
       answer: { ...answer, status: 403, err_code: 4031003, err_msg: 'no' },
     },
   ])

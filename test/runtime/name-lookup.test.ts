@@ -5,6 +5,7 @@ import { startDnsServer } from '../rigs/dns-server.ts'
 
 const A = { address: '192.0.2.1', family: 4 }
 const B = { address: '192.0.2.2', family: 4 }
+const NOBODY = 'nobody.example.invalid'
 const V6 = { address: '2001:db8::1', family: 6 }
 const failure = (code: string) => Object.assign(new Error(code), { code })
 
@@ -116,22 +117,11 @@ t.test('a host is found as the system finds it', async t => {
   t.same(await find('db'), [B], 'in a search domain')
   t.same(await find('db.prod'), [B], 'with few dots, search domains come first')
   t.same(await find('db.prod.'), [A], 'unless it ends in one')
-  await t.rejects(find('nobody.example.invalid'), { code: /ENOTFOUND|EAI_AGAIN/ })
+  await t.rejects(find(NOBODY), { code: /ENOTFOUND|EAI_AGAIN/ })
+  // Each is asked for by its families. A name of enough dots is complete; unless it is there, its search domains are asked, too.
   t.same(
-    // Each is asked for by its families.
-    server.asked.filter((name, at, all) => name !== all[at - 1]),
-    [
-      ...['odd.example.com', 'mail.example.com'],
-      'db.prod.svc.test',
-      ...['db.prod.prod.svc.test', 'db.prod.svc.test'],
-      'db.prod',
-      ...[
-        'nobody.example.invalid',
-        'nobody.example.invalid.prod.svc.test',
-        'nobody.example.invalid.svc.test',
-      ],
-    ],
-    'a name of enough dots is complete; without an answer its search domains are asked, too',
+    server.asked.filter((name, at, all) => name !== all[at - 1]).join(' '),
+    `odd.example.com mail.example.com db.prod.svc.test db.prod.prod.svc.test db.prod.svc.test db.prod ${NOBODY} ${NOBODY}.prod.svc.test ${NOBODY}.svc.test`,
   )
 
   for (const domain of ['db.prod.prod.svc.test', 'db.prod.svc.test']) server.broken.add(domain)
