@@ -70,7 +70,7 @@ function variantsOf(value: unknown): readonly (readonly [path: string, variant: 
 }
 
 t.test(
-  'every event has its line: level, fields, words, how often a minute at most, for each of what',
+  'what is said of each event: level, fields, words, how often a minute, and for each of what',
   async t => {
     const said = [...everyEvent, ...inTheLogAlone].map(event => {
       const lines: string[] = []
