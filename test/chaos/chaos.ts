@@ -1,5 +1,4 @@
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { type Judgement, judge } from '../faults/checker.ts'
+import type { Evidence, Judgement } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
 import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
@@ -45,7 +44,6 @@ export interface Findings extends Judgement {
   readonly faults: readonly string[]
 }
 
-const SECRET = 'chaos-run-store-secret-0123456789'
 const REPLICAS = 3
 const REST_WITHIN_MS = 120_000
 
@@ -56,7 +54,7 @@ const REST_WITHIN_MS = 120_000
 export async function runChaos(options: ChaosOptions): Promise<Findings> {
   const { random, say } = options
   // A few take long, so that there is always something on its way.
-  const ground = await openGround(SECRET, () => (random() < 0.02 ? 1500 : 0) + random() * 40)
+  const ground = await openGround(() => (random() < 0.02 ? 1500 : 0) + random() * 40)
   const postgres = await startPostgres({ durable: true })
   const log = createLog()
   const replicas: Replica[] = []
@@ -69,7 +67,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     await untilReady(replicas)
     const platform = startPlatform({
       replicas,
-      ca: ground.ca,
+      ca: ground.pem.cert,
       callers: options.callers ?? { email: 18, sms: 10 },
       thinkMs: 200,
       random,
@@ -82,12 +80,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
     // One that is still starting does not end in order.
     await untilReady(replicas)
     await Promise.all(replicas.map(each => each.end()))
-    const judgement = judge({
-      answers: platform.record,
-      arrivals: ground.arrivals,
-      rows: await store.rows(began),
-      recipientHash: createStoreKeys(SECRET).recipientHash,
-    })
+    const judgement = ground.judge(platform.record, await store.rows(began))
     return {
       ...judgement,
       ...log.found(),
@@ -137,10 +130,7 @@ export async function atRest(count: () => Promise<number | null>): Promise<void>
   }
 }
 
-function waitsOf(
-  { messages }: Judgement,
-  arrivals: Parameters<typeof judge>[0]['arrivals'],
-): readonly number[] {
+function waitsOf({ messages }: Judgement, arrivals: Evidence['arrivals']): readonly number[] {
   const first = new Map<string, number>()
   for (const { channel, to, at } of arrivals) {
     const key = `${channel} ${to}`

@@ -1,8 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { judge, readRows } from '../faults/checker.ts'
+import { readRows } from '../faults/checker.ts'
 import { backlogOf, pause } from '../faults/stage.ts'
 import { atRest } from './chaos.ts'
 import { openGround } from './ground.ts'
@@ -16,7 +15,6 @@ const LOAD_MS = 2000
 /** Every eighth or so is killed while it starts. */
 const EARLY = 0.12
 const START_MS = 1000
-const SECRET = 'crash-run-store-secret-0123456789'
 
 /** The messages whose attempts had begun when the process was killed. They are read from a copy: it is being started again. */
 function readMarked(store: string): ReadonlySet<string> {
@@ -41,7 +39,7 @@ function readMarked(store: string): ReadonlySet<string> {
 
 /** A service on SQLite that is killed so many times under load and started again; then rest, and a judgement like that of chaos. */
 export async function runCrashes(loops: number, random: () => number, say: (line: string) => void) {
-  const ground = await openGround(SECRET, () => random() * 25)
+  const ground = await openGround(() => random() * 25)
   const store = join(ground.directory, 'outbox.db')
   const env = { ...ground.settings(`file:${store}`), DRAIN_SECONDS: '0' }
   const service = startReplica({ env, heard: () => {} })
@@ -52,7 +50,7 @@ export async function runCrashes(loops: number, random: () => number, say: (line
   try {
     const callers = { email: 12, sms: 6 }
     const pace = { thinkMs: 0, againMs: 20, random }
-    const platform = startPlatform({ replicas: [service], ca: ground.ca, callers, ...pace })
+    const platform = startPlatform({ replicas: [service], ca: ground.pem.cert, callers, ...pace })
     const underLoad = async (): Promise<void> => {
       await untilReady([service], each => each.at() !== null)
       const enough = platform.record.length + random() * ANSWERS
@@ -79,9 +77,7 @@ export async function runCrashes(loops: number, random: () => number, say: (line
     await atRest(() => backlogOf(service.at()?.adminUrl ?? ''))
     await service.end()
     const rows = readRows(store)
-    const { recipientHash } = createStoreKeys(SECRET)
-    const answers = platform.record
-    const judgement = judge({ answers, arrivals: ground.arrivals, rows, recipientHash })
+    const judgement = ground.judge(platform.record, rows)
     // A message that merely waited in memory when the process was killed is not ambiguous.
     const neverBegun = rows.flatMap(({ id, timeline }) => {
       const lost = timeline.filter(({ outcome }) => outcome === 'lease-lost').length
@@ -89,7 +85,7 @@ export async function runCrashes(loops: number, random: () => number, say: (line
       return lost > times ? [`${id}: ${lost} lost attempts, and it was being sent at ${times} kills`] : []
     })
     const breaches = [...judgement.breaches, ...neverBegun]
-    return { ...judgement, breaches, posts: answers, early, begun: begun.size }
+    return { ...judgement, breaches, posts: platform.record, early, begun: begun.size }
   } finally {
     await service.destroy()
     await ground.close()

@@ -1,68 +1,49 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
+import { type Evidence, type Judgement, judge } from '../faults/checker.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
-import { NO_QUOTAS } from '../rigs/service.ts'
-import { ACCOUNT_SID, AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { LOOPBACK, NO_QUOTAS } from '../rigs/service.ts'
 import { CORP, TOKEN } from './platform.ts'
 import { startSinks } from './sinks.ts'
 
-/** What a run under load starts the service with, beside what is its own. */
-export interface LoadSettings {
-  readonly corp: string
-  readonly token: { readonly email: string; readonly sms: string }
-  readonly storeSecret: string
-  /** Holds `cert.pem` and `key.pem`. */
-  readonly directory: string
-  readonly databaseUrl: string
-  readonly smtpPort: number
-  readonly twilioUrl: string
-}
+const STORE_SECRET = 'load-run-store-secret-0123456789'
 
-/** Both channels on loopback, in front of recording sinks, with no quota in the way. */
-export function loadSettings(of: LoadSettings): Record<string, string> {
-  return {
-    ...NO_QUOTAS,
-    CORP_ID: of.corp,
-    EMAIL_TOKEN: of.token.email,
-    SMS_TOKEN: of.token.sms,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: '0',
-    TLS_CERT_FILE: join(of.directory, 'cert.pem'),
-    TLS_KEY_FILE: join(of.directory, 'key.pem'),
-    DATABASE_URL: of.databaseUrl,
-    STORE_SECRET: of.storeSecret,
-    SMTP_URL: `smtp://127.0.0.1:${of.smtpPort}?ignoreTLS=true`,
-    MAIL_FROM: 'Example <no-reply@example.com>',
-    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
-    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
-    TWILIO_FROM: '+15005550006',
-    TWILIO_API_URL: of.twilioUrl,
-    DEFAULT_AREA_CODE: '86',
-  }
-}
-
-/** Opens what a run under load has around the service: a folder with a certificate, and providers that keep what arrives. */
-export async function openGround(storeSecret: string, ...given: Parameters<typeof startSinks>) {
+/**
+ * Opens what a run under load has around the service: a folder with a certificate, providers that keep what arrives, settings by which
+ * it serves both channels on loopback with no quota in the way, and the judge.
+ */
+export async function openGround(...given: Parameters<typeof startSinks>) {
   const directory = await mkdtemp(join(tmpdir(), 'courier-load-'))
-  const { key, cert } = await createTestCertificate()
-  await writeFile(join(directory, 'cert.pem'), cert)
-  await writeFile(join(directory, 'key.pem'), key)
-  const sinks = await startSinks(...given)
-  const { smtpPort, twilioUrl, arrivals } = sinks
-  const of = { corp: CORP, token: TOKEN, storeSecret, directory, smtpPort, twilioUrl }
+  const pem = await createTestCertificate()
+  await writeFile(join(directory, 'cert.pem'), pem.cert)
+  await writeFile(join(directory, 'key.pem'), pem.key)
+  const { smtpPort, twilioUrl, arrivals, close } = await startSinks(...given)
+  const { recipientHash } = createStoreKeys(STORE_SECRET)
   return {
     directory,
-    ca: cert,
+    pem,
     arrivals,
-    settings: (databaseUrl: string) => ({
-      ...loadSettings({ ...of, databaseUrl }),
+    settings: (databaseUrl: string): Record<string, string> => ({
+      ...NO_QUOTAS,
+      ...LOOPBACK,
+      CORP_ID: CORP,
+      EMAIL_TOKEN: TOKEN.email,
+      SMS_TOKEN: TOKEN.sms,
+      TLS_CERT_FILE: join(directory, 'cert.pem'),
+      TLS_KEY_FILE: join(directory, 'key.pem'),
+      DATABASE_URL: databaseUrl,
+      STORE_SECRET,
+      SMTP_URL: `smtp://127.0.0.1:${smtpPort}?ignoreTLS=true`,
+      MAIL_FROM: 'Example <no-reply@example.com>',
+      TWILIO_API_URL: twilioUrl,
       PATH: process.env['PATH'] ?? '',
     }),
+    judge: (answers: Evidence['answers'], rows: Evidence['rows']): Judgement =>
+      judge({ answers, arrivals, rows, recipientHash }),
     async close() {
-      await sinks.close()
+      await close()
       await rm(directory, { recursive: true, force: true })
     },
   }

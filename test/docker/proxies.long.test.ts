@@ -1,30 +1,24 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpsRequest } from 'node:https'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { loadSettings } from '../chaos/ground.ts'
+import { openGround } from '../chaos/ground.ts'
 import { CORP, TOKEN } from '../chaos/platform.ts'
 import { type Replica, startReplica } from '../chaos/replica.ts'
 import { lookInto } from '../chaos/rows.ts'
-import { startSinks } from '../chaos/sinks.ts'
 import { createCallbacks } from '../faults/callbacks.ts'
-import { judge } from '../faults/checker.ts'
 import { type Answered, createDriver, type Driver } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
-import { createTestCertificate } from '../rigs/certificate.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { isRecentCaddy, startProxy, versionOf } from '../rigs/proxy.ts'
 import { until } from '../rigs/service.ts'
 
 const DIRECTORY = resolve(import.meta.dirname, '../../docker/proxies')
 /** By all proxies together: they share two processors with the service, the database and the test. */
 const CALLBACKS_A_SECOND = 60
-const SECRET = 'proxies-run-store-secret-0123456789'
 const KEY = deriveCallbackKey('email', CORP, TOKEN.email)
 const PATH = `/callback/${CORP}/${KEY}/email`
 
@@ -40,17 +34,13 @@ interface Proxy {
   readonly place: (text: string, directory: string, port: number) => readonly [string, string, ...string[]]
 }
 
-const version = (command: string, ...args: string[]) => {
-  const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8' })
-  return status === 0 ? `${stdout}${stderr}` : undefined
-}
 const uncomment = (text: string, ...lines: readonly RegExp[]) =>
   lines.reduce((changed, line) => changed.replace(line, whole => whole.replace('# ', '')), text)
 
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     file: 'nginx.conf',
-    isHere: version('nginx', '-v') !== undefined,
+    isHere: versionOf('nginx', '-v') !== undefined,
     triesAgain: true,
     behindBalancer: text =>
       uncomment(text, /# set_real_ip_from.*/, /# real_ip_header.*/)
@@ -72,7 +62,7 @@ const PROXIES: Readonly<Record<string, Proxy>> = {
   },
   HAProxy: {
     file: 'haproxy.cfg',
-    isHere: version('haproxy', '-v') !== undefined,
+    isHere: versionOf('haproxy', '-v') !== undefined,
     triesAgain: true,
     behindBalancer: text => text.replace('bind :443 ssl', 'bind :443 accept-proxy ssl'),
     place: (text, directory, port) => [
@@ -87,7 +77,7 @@ const PROXIES: Readonly<Record<string, Proxy>> = {
   },
   Apache: {
     file: 'apache.conf',
-    isHere: version('apache2', '-v') !== undefined,
+    isHere: versionOf('apache2', '-v') !== undefined,
     triesAgain: false,
     behindBalancer: text => uncomment(text, /# RemoteIPProxyProtocol On/),
     place: (text, directory, port) => {
@@ -125,14 +115,6 @@ User www-data\nErrorLog ${directory}/start.log\nListen 127.0.0.1:${port}\n`
   },
 }
 
-/** Older ones cannot send a POST again, or not always (caddyserver/caddy pull requests 7547, 7715, 7719). */
-function isRecentCaddy(): boolean {
-  const [, minor = 0, patch = 0] = (/v?2\.(\d+)\.(\d+)/.exec(version('caddy', 'version') ?? '') ?? []).map(
-    Number,
-  )
-  return minor > 11 || (minor === 11 && patch >= 4)
-}
-
 interface Ports {
   readonly callbacks: number
   readonly admin: number
@@ -152,7 +134,7 @@ function newDirectory(t: Test): string {
 }
 
 /** Starts a proxy by its file, in front of replicas at 127.0.0.11 to 13. */
-async function startProxy(
+async function startFront(
   t: Test,
   { file, place }: Proxy,
   ports: Ports,
@@ -173,6 +155,7 @@ async function startProxy(
   return run(t, directory, port, command, [...args, join(directory, file)])
 }
 
+/** Runs a proxy that has its files in a directory. */
 async function run(
   t: Test,
   directory: string,
@@ -180,32 +163,11 @@ async function run(
   command: string,
   args: readonly string[],
 ): Promise<Running> {
-  let said = ''
-  const child = spawn(command, args, {
-    env: { ...process.env, HOME: directory },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-    })
-  const ended = new Promise<void>(done => child.once('close', () => done()))
-  t.teardown(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
-  const listens = () =>
-    new Promise<boolean>(done => {
-      const socket = connect(port, '127.0.0.1', () => done(true)).on('error', () => done(false))
-      socket.unref().end()
-    })
-  await until(() => listens(), `${command} listens`).catch((error: Error) => {
-    throw new Error(`${error.message}: ${said}`)
-  })
+  const said = await startProxy(t, port, command, args, { HOME: directory })
   const files = () => readdirSync(directory).filter(name => name.endsWith('.log'))
   return {
     url: `https://127.0.0.1:${port}`,
-    logs: () => [said, ...files().map(name => readFileSync(join(directory, name), 'utf8'))].join('\n'),
+    logs: () => [said(), ...files().map(name => readFileSync(join(directory, name), 'utf8'))].join('\n'),
   }
 }
 
@@ -266,18 +228,15 @@ t.test('three replicas behind proxies', { skip }, async t => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.close())
   const databaseUrl = await postgres.url()
-  const directory = newDirectory(t)
-  const pem = await createTestCertificate()
-  const sinks = await startSinks(() => Math.random() * 40)
-  t.teardown(() => sinks.close())
-  const { smtpPort, twilioUrl } = sinks
+  const ground = await openGround(() => Math.random() * 40)
+  t.teardown(() => ground.close())
+  const { pem } = ground
   const ports = { callbacks: await freePort(), admin: await freePort() }
-  const of = { corp: CORP, token: TOKEN, storeSecret: SECRET, directory, databaseUrl, smtpPort, twilioUrl }
   const faults: string[] = []
   const replicaAt = (last: number): Replica =>
     startReplica({
       env: {
-        ...loadSettings(of),
+        ...ground.settings(databaseUrl),
         TLS_CERT_FILE: '',
         TLS_KEY_FILE: '',
         TLS: 'off',
@@ -297,7 +256,7 @@ t.test('three replicas behind proxies', { skip }, async t => {
   await until(() => replicas.every(each => each.ready()), 'all are ready')
 
   const fronts = await Promise.all(
-    here.map(async ([name, proxy]) => ({ name, ...proxy, ...(await startProxy(t, proxy, ports, pem)) })),
+    here.map(async ([name, proxy]) => ({ name, ...proxy, ...(await startFront(t, proxy, ports, pem)) })),
   )
 
   await t.test('what a proxy passes on, and whom it names', async t => {
@@ -305,7 +264,7 @@ t.test('three replicas behind proxies', { skip }, async t => {
       const ways = [['directly', url]]
       // The balancer is HAProxy, too.
       if (PROXIES['HAProxy']?.isHere === true) {
-        const behind = await startProxy(t, proxy, ports, pem, proxy.behindBalancer)
+        const behind = await startFront(t, proxy, ports, pem, proxy.behindBalancer)
         ways.push(['behind a balancer', await startBalancer(t, behind)])
       }
       for (const [how, base] of ways) {
@@ -372,14 +331,7 @@ t.test('three replicas behind proxies', { skip }, async t => {
       }
       const store = lookInto(databaseUrl)
       await until(async () => (await store.live()) === 0, 'all is sent')
-      const rows = await store.rows()
-      const { recipientHash } = createStoreKeys(SECRET)
-      const judged = judge({
-        answers: answers.flat().map(asProxied),
-        arrivals: sinks.arrivals,
-        rows,
-        recipientHash,
-      })
+      const judged = ground.judge(answers.flat().map(asProxied), await store.rows())
       t.comment(`kills ${kills.map(({ at }) => at - (kills[0]?.at ?? 0)).join()}`)
       t.same(judged.breaches.map(String), [])
       t.equal(judged.lost, 0)

@@ -28,6 +28,18 @@ export const NO_QUOTAS: Settings = {
     'recipient-10m=off recipient-day=off sms-prefix-10m=off alarm-recipient-hour=off signup-domain-hour=off sms-minute=off sms-day=off email-minute=off',
 }
 
+/** Both listeners on free ports of loopback, and the login of the Twilio that is there. */
+export const LOOPBACK: Settings = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  ADMIN_HOST: '127.0.0.1',
+  ADMIN_PORT: '0',
+  TWILIO_ACCOUNT_SID: ACCOUNT_SID,
+  TWILIO_AUTH_TOKEN: AUTH_TOKEN,
+  TWILIO_FROM: '+15005550006',
+  DEFAULT_AREA_CODE: '86',
+}
+
 export interface AskOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD' | 'PATCH' | 'OPTIONS'
   readonly headers?: Readonly<Record<string, string>>
@@ -58,21 +70,14 @@ export async function startSinks(t: Test) {
     CORP_ID,
     EMAIL_TOKEN,
     SMS_TOKEN,
-    HOST: '127.0.0.1',
-    PORT: '0',
-    ADMIN_HOST: '127.0.0.1',
-    ADMIN_PORT: '0',
+    ...LOOPBACK,
     TLS_CERT_FILE: join(directory, 'cert.pem'),
     TLS_KEY_FILE: join(directory, 'key.pem'),
     DATABASE_URL: `file:${join(directory, 'outbox.db')}`,
     STORE_SECRET: 'canary-store-secret-0123456789',
     SMTP_URL: `smtp://${SMTP_USER}:${SMTP_PASSWORD}@${host}:${port}?ignoreTLS=true`,
     MAIL_FROM: 'Example <no-reply@courier.example>',
-    TWILIO_ACCOUNT_SID: ACCOUNT_SID,
-    TWILIO_AUTH_TOKEN: AUTH_TOKEN,
-    TWILIO_FROM: '+15005550006',
     TWILIO_API_URL: twilio.url,
-    DEFAULT_AREA_CODE: '86',
     BRAND_NAME: 'Example',
   }
   // The service's certificate is its own authority.

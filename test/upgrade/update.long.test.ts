@@ -1,13 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lookInto } from '../chaos/rows.ts'
 import { readRows } from '../faults/checker.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { type Settings, until } from '../rigs/service.ts'
+import { isRecentCaddy, startProxy, versionOf } from '../rigs/proxy.ts'
 import { checkOutPrevious, MAIN, nothingLost, refusedOf, runUpdate } from './update.ts'
 
 const previous = checkOutPrevious(join(t.testdir({}), 'previous'))
@@ -65,26 +63,6 @@ t.test('a single instance: what comes while it starts is refused, and nothing is
   )
 })
 
-/** Starts a proxy in front and waits until it answers. */
-async function startProxy(
-  t: Test,
-  command: string,
-  args: readonly string[],
-  url: string,
-  env: Settings = {},
-) {
-  const proxy = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
-  t.teardown(() => void proxy.kill())
-  const port = Number(new URL(url).port)
-  const listens = () =>
-    new Promise<boolean>(resolve => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))
-      socket.unref().end()
-    })
-  await until(listens, `${command} listens`)
-  return url
-}
-
 /** The lines that docs/proxy.md gives for HAProxy and a single instance. */
 async function startHaproxy(t: Test, to: number): Promise<string> {
   const port = await freePort()
@@ -100,34 +78,29 @@ frontend callbacks
   default_backend courier
 ${lines.replace('127.0.0.1:8443', `127.0.0.1:${to}`)}\n`,
   )
-  return startProxy(t, 'haproxy', ['-db', '-f', file], `http://127.0.0.1:${port}`)
+  await startProxy(t, port, 'haproxy', ['-db', '-f', file])
+  return `http://127.0.0.1:${port}`
 }
 
 /** Caddy as docker/Caddyfile has it, without TLS. */
 async function startCaddy(t: Test, to: number): Promise<string> {
-  const url = `http://127.0.0.1:${await freePort()}`
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
   const file = join(t.testdir({}), 'Caddyfile')
   const text = readFileSync('docker/Caddyfile', 'utf8')
   writeFileSync(file, text.replace('{\n', '{\n\tadmin off\n').replace('courier:8443', `127.0.0.1:${to}`))
   const args = ['run', '--config', file, '--adapter', 'caddyfile']
-  return startProxy(t, 'caddy', args, url, {
+  await startProxy(t, port, 'caddy', args, {
     PUBLIC_HOST: url,
     ACME_EMAIL: 'you@example.com',
     HOME: join(file, '..'),
   })
-}
-
-/** Older ones cannot send a POST again, or not always, whose connection failed (caddyserver/caddy pull requests 7547, 7715, 7719). */
-function hasCaddy(): boolean {
-  const [, minor = 0, patch = 0] = (
-    /v?2\.(\d+)\.(\d+)/.exec(String(spawnSync('caddy', ['version']).stdout)) ?? []
-  ).map(Number)
-  return minor > 11 || (minor === 11 && patch >= 4)
+  return url
 }
 
 const proxies = [
-  ['HAProxy', spawnSync('haproxy', ['-v']).status === 0, startHaproxy],
-  ['Caddy', hasCaddy(), startCaddy],
+  ['HAProxy', versionOf('haproxy', '-v') !== undefined, startHaproxy],
+  ['Caddy', isRecentCaddy(), startCaddy],
 ] as const
 for (const [name, isHere, start] of proxies) {
   const skip = isHere ? false : `no ${name} here that waits`

@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openGround } from '../chaos/ground.ts'
 import { startPlatform } from '../chaos/platform.ts'
 import { type Replica, startReplica } from '../chaos/replica.ts'
-import { type Judgement, judge, type Row } from '../faults/checker.ts'
+import type { Judgement, Row } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
 import { backlogOf, pause } from '../faults/stage.ts'
 import { until } from '../rigs/service.ts'
@@ -65,12 +64,10 @@ export interface Updated extends Judgement {
   readonly faults: readonly string[]
 }
 
-const SECRET = 'upgrade-run-store-secret-0123456789'
-
 /** Runs processes on one store under load while they are updated; then rest. Joins answers, arrivals and rows. */
 export async function runUpdate(t: Test, options: UpdateOptions): Promise<Updated> {
   const { databaseUrl, first, front } = options
-  const ground = await openGround(SECRET, () => Math.random() * 40)
+  const ground = await openGround(() => Math.random() * 40)
   t.teardown(() => ground.close())
   const env = { ...ground.settings(databaseUrl), DRAIN_SECONDS: '3', ...options.settings }
   const faults: string[] = []
@@ -83,7 +80,7 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   const behind = front && { at: () => ({ ...front, adminUrl: '' }), ready: () => true }
   const platform = startPlatform({
     replicas: behind === undefined ? replicas : [behind],
-    ca: ground.ca,
+    ca: ground.pem.cert,
     callers: { email: 4, sms: 3 },
     thinkMs: 100,
     random: Math.random,
@@ -95,11 +92,8 @@ export async function runUpdate(t: Test, options: UpdateOptions): Promise<Update
   await platform.stop()
   await until(async () => (await backlogOf(replicas[0]?.at()?.adminUrl ?? '')) === 0, 'all is sent')
   await Promise.all(replicas.map(each => each.end()))
-  const { record: answers } = platform
-  const rows = await options.rows()
-  const { recipientHash } = createStoreKeys(SECRET)
-  const judgement = judge({ answers, arrivals: ground.arrivals, rows, recipientHash })
-  return { ...judgement, posts: answers, faults }
+  const posts = platform.record
+  return { ...ground.judge(posts, await options.rows()), posts, faults }
 }
 
 /** What must hold after any update. */
