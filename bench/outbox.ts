@@ -7,7 +7,7 @@ import type { Acceptance, Lease, Outbox } from '../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../src/outbox/postgres/outbox.ts'
 import { createSqliteOutbox } from '../src/outbox/sqlite/outbox.ts'
 import { createClock } from '../src/runtime/clock.ts'
-import { noPostgres, startPostgres } from '../test/rigs/postgres.ts'
+import { noPostgres, openPostgres } from '../test/rigs/postgres.ts'
 import { type LoopResult, runLoop } from './loop.ts'
 
 /**
@@ -174,7 +174,7 @@ async function benchPostgres(backlogs: readonly number[], print: (line: string) 
     print(`postgres  ${noPostgres}`)
     return
   }
-  const rig = await startPostgres({ durable: true })
+  const rig = await openPostgres({ durable: true })
   try {
     const url = await rig.url()
     const open = () =>

@@ -47,8 +47,7 @@ async function text(url: string): Promise<{ readonly status: number; readonly te
 }
 
 t.test('replicas behind one address', { skip: noPostgres }, async t => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.close())
+  const postgres = await startPostgres(t)
   const callback = createCallbacks()
 
   await t.test('the same body given to both at once is one message, and one answer', async t => {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
+import { noPostgres, openPostgres } from '../../test/rigs/postgres.ts'
 import { createMemoryLimit } from '../cgroup.ts'
 import { startChild, watchUsage } from '../child.ts'
 import { type Figure, figure } from '../figures.ts'
@@ -24,7 +24,7 @@ const FLOOD_S = 60
 
 /** A fresh service, within the memory of its container, and ten times what it can take; on Postgres, too, where that is installed. */
 export async function measureOverload(session: Session): Promise<Figure[]> {
-  const postgres = noPostgres === false ? await startPostgres({ durable: true }) : null
+  const postgres = noPostgres === false ? await openPostgres({ durable: true }) : null
   try {
     const figures: Figure[] = []
     for (const channel of ['email', 'sms'] as const) {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { noPostgres, type PostgresRig, startPostgres } from '../../test/rigs/postgres.ts'
+import { connectTo, noPostgres, openPostgres, type PostgresRig } from '../../test/rigs/postgres.ts'
 import { type CallbackLoad, openCallbackLoad } from '../callbacks.ts'
 import { cpuMs, processTreeCpuMs } from '../child.ts'
 import { atMost, type Figure, figure, formatTable, ratio } from '../figures.ts'
@@ -62,7 +62,7 @@ export async function measurePostgres(
     session.print(`postgres: not measured, ${noPostgres}`)
     return []
   }
-  const postgres = await startPostgres({ durable: true, settings: SETTINGS })
+  const postgres = await openPostgres({ durable: true, settings: SETTINGS })
   const stores: Store[] = []
   const lines: string[][] = []
   try {
@@ -94,8 +94,7 @@ export async function measurePostgres(
 
 async function openStore(session: Session, postgres: PostgresRig, rows: number): Promise<Store> {
   const url = await postgres.url()
-  const client = new pg.Client(url)
-  await client.connect()
+  const client = await connectTo(url)
   await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public')
   await client.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect SCHEMA public')
   const env = { DATABASE_URL: url }

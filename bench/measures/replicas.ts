@@ -1,4 +1,4 @@
-import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
+import { noPostgres, openPostgres } from '../../test/rigs/postgres.ts'
 import { type CallbackLoad, openCallbackLoad } from '../callbacks.ts'
 import { processTreeCpuMs, startChild, type Usage, watchUsage } from '../child.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
@@ -33,7 +33,7 @@ export async function measureReplicas(session: Session): Promise<Figure[]> {
     session.print(`replicas: not measured, ${noPostgres}`)
     return []
   }
-  const postgres = await startPostgres({ durable: true })
+  const postgres = await openPostgres({ durable: true })
   const bare = await startChild('./baselines/mail.ts', { SMTP_PORT: String(session.ports.email) })
   const sides: Side[] = []
   const poolUs: number[] = []

@@ -1,4 +1,4 @@
-import { noPostgres, startPostgres } from '../../test/rigs/postgres.ts'
+import { noPostgres, openPostgres } from '../../test/rigs/postgres.ts'
 import { createCpuLimit, type Limit } from '../cgroup.ts'
 import { atLeast, atMost, type Figure, figure, ratio } from '../figures.ts'
 import type { Session } from '../session.ts'
@@ -30,7 +30,7 @@ export async function measureScaling(session: Session): Promise<Figure[]> {
     session.print(`scaling: not measured, ${noPostgres}`)
     return []
   }
-  const postgres = await startPostgres({ durable: true })
+  const postgres = await openPostgres({ durable: true })
   const sides: Side[] = []
   const limits: Limit[] = []
   const p99Ms: number[] = []

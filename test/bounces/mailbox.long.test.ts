@@ -1,12 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import pg from 'pg'
 import t from 'tap'
 import { deriveCallbackKey } from '../../src/callback/authenticate.ts'
 import { createCallbacks } from '../faults/callbacks.ts'
 import { createDriver } from '../faults/driver.ts'
 import { MAILBOX_PASSWORD, noMailServers, startDovecot, startPostfix } from '../rigs/mail-servers.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, startRig, startSinks, until } from '../rigs/service.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
@@ -127,8 +126,7 @@ t.test(
   async t => {
     const dovecot = await startDovecot(t)
     const maildir = dovecot.maildir('bounces')
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.close())
+    const postgres = await startPostgres(t)
     const databaseUrl = await postgres.url()
     const sinks = await startSinks(t)
     const lines: (readonly Readonly<Record<string, unknown>>[])[] = []
@@ -176,9 +174,7 @@ t.test(
       if (n === 20) replicas[reader]?.child.kill('SIGKILL')
     }
     // Its lease would end by itself within half a minute.
-    const client = new pg.Client(databaseUrl)
-    await client.connect()
-    await client.query('UPDATE courier_leader_leases SET until = now()').finally(() => client.end())
+    await askPostgres(databaseUrl, 'UPDATE courier_leader_leases SET until = now()')
     await until(async () => (await mailsIn(maildir)).length === 0, 'all are moved')
     t.equal((await mailsIn(maildir, '.callback-courier')).length, given.length)
     await until(() => !opened().includes(false), 'the other one has read, too')

@@ -6,14 +6,13 @@ import t, { type Test } from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { listen } from '../rigs/listen.ts'
 import { until } from '../rigs/until.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 t.test('the key of session tickets is replaced, and an old ticket opens nothing', async t => {
   const server = tls.createServer(await createTestCertificate(), socket => socket.on('error', () => {}).end())
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   const connect = (session?: Buffer) =>
     new Promise<{ readonly session: Buffer; readonly isReused: boolean }>((resolve, reject) => {
       const options = { port, host: '127.0.0.1', rejectUnauthorized: false, maxVersion: 'TLSv1.2' as const }

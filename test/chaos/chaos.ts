@@ -1,7 +1,7 @@
 import type { Evidence, Judgement } from '../faults/checker.ts'
 import type { Answered } from '../faults/driver.ts'
 import { pause } from '../faults/stage.ts'
-import { type PostgresRig, startPostgres } from '../rigs/postgres.ts'
+import { openPostgres, type PostgresRig } from '../rigs/postgres.ts'
 import { openGround } from './ground.ts'
 import { startPlatform } from './platform.ts'
 import { type Replica, startReplica, untilReady } from './replica.ts'
@@ -55,7 +55,7 @@ export async function runChaos(options: ChaosOptions): Promise<Findings> {
   const { random, say } = options
   // A few take long, so that there is always something on its way.
   const ground = await openGround(() => (random() < 0.02 ? 1500 : 0) + random() * 40)
-  const postgres = await startPostgres({ durable: true })
+  const postgres = await openPostgres({ durable: true })
   const log = createLog()
   const replicas: Replica[] = []
   try {

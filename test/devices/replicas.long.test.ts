@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createEmulator } from '../../sandbox/emulator/emulator.ts'
 import { startStandIns } from '../../sandbox/stand-ins.ts'
 import { createClock } from '../../src/runtime/clock.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { connectTo, noPostgres, openPostgres } from '../rigs/postgres.ts'
 import { startProgram } from '../rigs/process.ts'
 import { until } from '../rigs/until.ts'
 
@@ -19,7 +18,7 @@ async function replicas(t: Test) {
   const cleanup = new AsyncDisposableStack()
   t.teardown(() => cleanup.disposeAsync())
   // Its log has who asks for the lead.
-  const postgres = await startPostgres({ settings: { log_statement: 'mod' } })
+  const postgres = await openPostgres({ settings: { log_statement: 'mod' } })
   cleanup.defer(() => postgres.close())
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
   cleanup.defer(() => rm(directory, { recursive: true, force: true }))
@@ -27,8 +26,7 @@ async function replicas(t: Test) {
   const emulator = await createEmulator()
   cleanup.defer(() => emulator.close())
   const url = await postgres.url()
-  const database = new pg.Client(url)
-  await database.connect()
+  const database = await connectTo(url)
   cleanup.defer(() => database.end())
   const env = {
     CORP_ID: '100fa4b2c3d4e5f6',

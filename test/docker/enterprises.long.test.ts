@@ -2,11 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import pg from 'pg'
 import t from 'tap'
 import { command } from '../commands/rig.ts'
 import { freePort } from '../rigs/free-port.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
 
@@ -27,10 +26,8 @@ t.test(
       spawnSync(join(directory, 'enterprises.sh'), argv, { encoding: 'utf8' })
     for (const name of NAMES) t.equal(script('add', name, `corp-${name}`, `${name}.example.com`).status, 0)
 
-    const postgres = await startPostgres({ settings: { max_connections: '200' } })
-    t.teardown(() => postgres.close())
-    const admin = new pg.Client(postgres.adminUrl)
-    await admin.connect()
+    const postgres = await startPostgres(t, { settings: { max_connections: '200' } })
+    const admin = await connectTo(postgres.adminUrl)
     t.teardown(() => admin.end())
     for (const _again of [1, 2]) await admin.query(script('sql').stdout)
 
@@ -73,8 +70,7 @@ t.test(
       'each has its own messages alone',
     )
 
-    const bolt = new pg.Client(of('bolt')['DATABASE_URL'])
-    await bolt.connect()
+    const bolt = await connectTo(of('bolt')['DATABASE_URL'] ?? '')
     await t.rejects(bolt.query('SELECT * FROM acme.courier_meta'), /permission denied for schema acme/)
     t.match((await bolt.query("SELECT value FROM courier_meta WHERE key = 'corp-id'")).rows, [
       { value: 'corp-bolt' },

@@ -225,8 +225,7 @@ t.comment(`here: ${here.map(([name]) => name).join()}`)
 
 const skip = noPostgres || (here.length === 0 && 'no proxy here')
 t.test('three replicas behind proxies', { skip }, async t => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.close())
+  const postgres = await startPostgres(t)
   const databaseUrl = await postgres.url()
   const ground = await openGround(() => Math.random() * 40)
   t.teardown(() => ground.close())

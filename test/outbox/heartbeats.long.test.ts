@@ -1,10 +1,9 @@
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ClaimedMessage, Lease, Outbox } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { until } from '../rigs/until.ts'
 import { openWay } from '../rigs/way.ts'
 import { sample } from './samples.ts'
@@ -77,15 +76,10 @@ async function takeOver(outbox: Outbox, time: Time, id: string): Promise<number>
 const TAKEN_OVER = { state: 'queued', attempts: 1, ambiguous: 1, timeline: [{ outcome: 'lease-lost' }] }
 
 t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
   /** How many heartbeats each replica has sent. */
   const heartbeats = async (url: string): Promise<readonly number[]> => {
-    const client = new pg.Client(url)
-    await client.connect()
-    const { rows } = await client
-      .query<{ heartbeats: string }>('SELECT heartbeats FROM courier_replicas')
-      .finally(() => client.end())
+    const rows = await askPostgres<{ heartbeats: string }>(url, 'SELECT heartbeats FROM courier_replicas')
     return rows.map(row => Number(row.heartbeats))
   }
   await t.test(
@@ -206,17 +200,13 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
   await t.test('a start waits for another replica that is changing the tables', async t => {
     const url = await rig.url()
     await (await open(t, url, { at: 0 })).end()
-    const migrating = new pg.Client(url)
-    await migrating.connect()
+    const migrating = await connectTo(url)
     await migrating.query('BEGIN; SELECT pg_advisory_xact_lock(7310928441)')
     const starting = open(t, url, { at: 0 })
     // For longer than any other statement may.
     const waiting =
       "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND clock_timestamp() > query_start + interval '2 s'"
-    const watching = new pg.Client(url)
-    await watching.connect()
-    await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
-    await watching.end()
+    await until(async () => (await askPostgres(url, waiting)).length === 1, 'it waits')
     await migrating.query('COMMIT')
     await migrating.end()
     t.equal(await (await starting).outbox.queries.probeCommit(), true)

@@ -14,8 +14,7 @@ const CHANGE = { minute: 0, channel: 'email', kind: 'login-code', state: 'queued
 const MEASURED = 100
 
 t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
   const url = await rig.url()
   const outbox = await createPostgresOutbox({
     url,

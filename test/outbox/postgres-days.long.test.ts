@@ -5,7 +5,7 @@ import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { Client } from '../../src/outbox/postgres/connect.ts'
 import { dropDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { lease, NOON, sample, testClock } from './samples.ts'
 
 const DAY = 86_400_000
@@ -13,8 +13,7 @@ const SENT = { to: 'final', state: 'sent', answer: null } as const
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
 
   /** A store with some replicas on it, which share a clock. */
   async function openStore(replicas: number, retentionDays = 30) {
@@ -25,8 +24,7 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     const outboxes = [await open()]
     for (let n = 1; n < replicas; n += 1) outboxes.push(await open())
     t.teardown(() => Promise.all(outboxes.map(each => each.close())))
-    const client = new pg.Client(url)
-    await client.connect()
+    const client = await connectTo(url)
     t.teardown(() => client.end())
     const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
     let sent = 0

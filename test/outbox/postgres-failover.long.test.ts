@@ -1,10 +1,9 @@
-import pg from 'pg'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { sessionSettings } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { sample } from './samples.ts'
 
 const clock = { now: Date.now }
@@ -16,20 +15,15 @@ function open(url: string): Promise<Outbox> {
 }
 
 t.test('what an administrator set for all sessions is not what ours have', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
-  const admin = new pg.Client(rig.adminUrl)
-  await admin.connect()
+  const rig = await startPostgres(t)
   const url = await rig.url()
   for (const setting of [
     "default_transaction_isolation = 'repeatable read'",
     'default_transaction_read_only = on',
     'synchronous_commit = off',
   ])
-    await admin.query(`ALTER DATABASE postgres SET ${setting}`)
-  await admin.end()
-  const client = new pg.Client(url)
-  await client.connect()
+    await askPostgres(rig.adminUrl, `ALTER DATABASE postgres SET ${setting}`)
+  const client = await connectTo(url)
   await client.query(sessionSettings(1000))
   const { rows } = await client
     .query<{ name: string; setting: string }>(
@@ -70,8 +64,7 @@ t.test(
   'of several hosts, the one that can be written is used, also after a promotion under load',
   { skip: noPostgres },
   async t => {
-    const rig = await startPostgres()
-    t.teardown(() => rig.close())
+    const rig = await startPostgres(t)
     const schema = new URL(await rig.url()).searchParams.get('options') ?? ''
     const standby = await rig.startStandby()
     const primary = new URL(rig.adminUrl).searchParams.get('host') ?? ''

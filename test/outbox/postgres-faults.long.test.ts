@@ -3,12 +3,11 @@ import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, connectTo, noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { readinessOf } from '../rigs/readiness.ts'
 import { mountSmallDisk } from '../rigs/small-disk.ts'
 import { until } from '../rigs/until.ts'
@@ -84,8 +83,7 @@ async function lossyWay(t: Test, url: string) {
 }
 
 t.test('the shared store under faults', { skip: noPostgres }, async t => {
-  const rig: PostgresRig = await startPostgres({ durable: true })
-  t.teardown(() => rig.close())
+  const rig: PostgresRig = await startPostgres(t, { durable: true })
 
   await t.test('replicas that start together on an empty database all come up', async t => {
     const url = await rig.url()
@@ -96,11 +94,8 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.equal((await replicas[0]?.queries.readSummary(0))?.backlog.email, 5)
     const finds = replicas.flatMap(({ queries }) => Array.from({ length: 30 }, () => queries.findMessage('')))
     await Promise.all(finds)
-    const admin = new pg.Client(rig.adminUrl)
-    await admin.connect()
     const sessions = "SELECT FROM pg_stat_activity WHERE application_name = 'callback-courier'"
-    const { rowCount } = await admin.query(sessions).finally(() => admin.end())
-    t.equal(rowCount, 5 * 7, 'each has seven connections')
+    t.equal((await askPostgres(rig.adminUrl, sessions)).length, 5 * 7, 'each has seven connections')
     await Promise.all(replicas.map(each => each.close()))
   })
 
@@ -108,9 +103,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
   await t.test('a disk that becomes full is seen by the probe', { skip }, async t => {
     const { uid, gid } = await stat(`/proc/${await rig.pid()}`)
     await chown(disk, uid, gid)
-    const admin = new pg.Client(rig.adminUrl)
-    await admin.connect()
-    await admin.query(`CREATE TABLESPACE small LOCATION '${disk}'`).finally(() => admin.end())
+    await askPostgres(rig.adminUrl, `CREATE TABLESPACE small LOCATION '${disk}'`)
     const url = new URL(await rig.url())
     url.searchParams.set('options', `${url.searchParams.get('options') ?? ''} -c default_tablespace=small`)
     const outbox = await openAt(url.href)
@@ -152,8 +145,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     async t => {
       const url = await rig.url()
       const outbox = await openAt(url)
-      const admin = new pg.Client(url)
-      await admin.connect()
+      const admin = await connectTo(url)
       const given = sample(clock, { recipient: 'ended@example.com' })
       await admin.query('SELECT pg_advisory_lock(hashtextextended($1, 8443))', [given.recipientHash])
       const accepted = outbox.accept([given])
@@ -170,14 +162,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
 
   /** Calls while another transaction holds what the call waits for, and commits then. @param waits how the statement begins that waits: the server shows no more of it. */
   async function callBehind<T>(url: string, sql: string, waits: string, call: () => Promise<T>): Promise<T> {
-    const [other, watching] = [new pg.Client(url), new pg.Client(url)]
-    await Promise.all([other.connect(), watching.connect()])
+    const other = await connectTo(url)
     await other.query(`BEGIN; ${sql}`)
     const answer = call()
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '${waits}%'`
-    await until(async () => (await watching.query(waiting)).rowCount === 1, 'it waits')
+    await until(async () => (await askPostgres(url, waiting)).length === 1, 'it waits')
     await other.query('COMMIT')
-    await Promise.all([other.end(), watching.end()])
+    await other.end()
     return answer
   }
 
@@ -232,8 +223,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       dueAt: clock.now() + 1000,
     })
     clock.advance(1000)
-    const other = new pg.Client(url)
-    await other.connect()
+    const other = await connectTo(url)
     await other.query('BEGIN; SELECT FROM courier_live FOR UPDATE')
     t.match(await outbox.claim('email', 10, 60_000), { messages: { length: 0 }, settled: { length: 0 } })
     await other.query('ROLLBACK')
@@ -277,8 +267,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
 
   /** Takes the synchronous standby away: every commit hangs. @returns brings it back */
   async function loseStandby(t: Test): Promise<() => Promise<void>> {
-    const [admin, committing] = [new pg.Client(rig.adminUrl), new pg.Client(rig.adminUrl)]
-    await Promise.all([admin.connect(), committing.connect()])
+    const [admin, committing] = [await connectTo(rig.adminUrl), await connectTo(rig.adminUrl)]
     const set = async (name: string) => {
       await admin.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`)
       await admin.query('SELECT pg_reload_conf()')
@@ -351,11 +340,8 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const [stopped, outbox] = [await openAt(way.url, SECRET, 2000), await openAt(url, SECRET, 2000)]
     stops = true
     const given = stopped.accept([sample(clock)]).catch(() => {})
-    const admin = new pg.Client(url)
-    await admin.connect()
     const holding = "SELECT FROM pg_stat_activity WHERE state = 'idle in transaction'"
-    await until(async () => (await admin.query(holding)).rowCount === 1, 'it holds its locks')
-    await admin.end()
+    await until(async () => (await askPostgres(url, holding)).length === 1, 'it holds its locks')
     t.match(await persist(() => outbox.accept([sample(clock, { code: '2' })])), [{ is: 'stored' }])
     await given
     stops = false
@@ -437,13 +423,13 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       log: ({ doing, message }) => void lines.push(`${doing}: ${message}`),
     })
     t.teardown(() => outbox.close())
-    const database = new pg.Client(url)
-    await database.connect()
-    await database.query(`
+    await askPostgres(
+      url,
+      `
       CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION USING ERRCODE = ''57014''; END';
       CREATE TRIGGER cut BEFORE DELETE ON courier_memos FOR EACH ROW EXECUTE FUNCTION cut();
-      INSERT INTO courier_memos VALUES ('old', '', 0)`)
-    await database.end()
+      INSERT INTO courier_memos VALUES ('old', '', 0)`,
+    )
     const given = sample(clock, { recipient: 'pruned@example.com' })
     await outbox.accept([given])
     const { messages } = await outbox.claim('email', 10, 60_000)
@@ -470,8 +456,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       const way = await openWay(t, url, asked => asked.replaceAll(from, to.padEnd(from.length)))
       await (await openAt(way.url)).close()
     }
-    const admin = new pg.Client(rig.adminUrl)
-    await admin.connect()
+    const admin = await connectTo(rig.adminUrl)
     t.teardown(() => admin.end())
     await admin.query("CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     await t.rejects(openAt(rig.adminUrl.replace('/postgres?', '/narrow?')), {

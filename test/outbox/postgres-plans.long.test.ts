@@ -4,7 +4,7 @@ import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { makeDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import {
   destinationOf,
   lease,
@@ -96,8 +96,7 @@ const STATISTICS = {
 } as const
 
 t.test('no statement walks through the live messages', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
 
   for (const [name, statistics] of Object.entries(STATISTICS)) {
     await t.test(name, async t => {
@@ -113,7 +112,7 @@ t.test('no statement walks through the live messages', { skip: noPostgres }, asy
       const outbox = await createPostgresOutbox({ ...settings, url: url.href, statementTimeoutMs: 20_000 })
       t.teardown(() => outbox.close())
       url.searchParams.set('options', options)
-      await runSql(url.href, 'ALTER TABLE courier_live SET (autovacuum_enabled = off); ANALYZE')
+      await askPostgres(url.href, 'ALTER TABLE courier_live SET (autovacuum_enabled = off); ANALYZE')
       await makeMonth(url.href)
       // A session plans while there is little yet, and may keep the plan.
       await useEveryStatement(outbox, clock, 'early')
@@ -165,8 +164,8 @@ t.test('no statement walks through the live messages', { skip: noPostgres }, asy
  * later, to a domain each, and of the others, all to one, half are due and half become due.
  */
 async function fill(url: string, statistics: string, rows: number): Promise<void> {
-  if (statistics !== '') await runSql(url, statistics)
-  await runSql(
+  if (statistics !== '') await askPostgres(url, statistics)
+  await askPostgres(
     url,
     `INSERT INTO courier_finished (seq, id, channel, kind, purpose, rank, state, attempts, ambiguous, arrived_at, expires_at,
         final_at, dedupe_key, recipient_hash, begun, outdated, masked_recipient)
@@ -192,12 +191,6 @@ async function makeMonth(url: string): Promise<void> {
   )
   client.release()
   await pool.end()
-}
-
-async function runSql(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(sql).finally(() => client.end())
 }
 
 /** Calls whatever the service's work calls, each some times. */

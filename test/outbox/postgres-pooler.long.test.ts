@@ -76,8 +76,7 @@ function open(url: string): Promise<Outbox> {
 }
 
 t.test('a pooler in front of the database', { skip }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
 
   await t.test('that lends a session for as long as a connection lasts is fine', async t => {
     const url = await pooled(t, rig.adminUrl, 'session')

@@ -11,8 +11,7 @@ const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 t.test('the shared store over TLS', { skip: noPostgres }, async t => {
   const tls = await createTestCertificate()
-  const rig = await startPostgres({ tls })
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t, { tls })
   const directory = t.testdir({})
   const open = async (query: string, host = '127.0.0.1') =>
     createPostgresOutbox({
@@ -52,8 +51,7 @@ t.test(
   'a server without TLS is not talked to in the clear when TLS is asked for',
   { skip: noPostgres },
   async t => {
-    const rig = await startPostgres()
-    t.teardown(() => rig.close())
+    const rig = await startPostgres(t)
     const url = `${rig.adminUrl}&sslmode=verify-full`
     await t.rejects(
       createPostgresOutbox({ url, clock: { now: Date.now }, storeKeys, maxBacklog: 1000, retentionDays: 30 }),

@@ -1,10 +1,9 @@
-import pg from 'pg'
 import t from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createClock } from '../../src/runtime/clock.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Create, outboxContract, type StoreOptions } from './contract.ts'
 
 const storeKeys = createStoreKeys('a secret of the tests, long enough')
@@ -25,11 +24,9 @@ function emptyStore(url: string): string {
 }
 
 t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t => {
-  const rig = await startPostgres()
-  t.teardown(() => rig.close())
+  const rig = await startPostgres(t)
 
-  const admin = new pg.Client(rig.adminUrl)
-  await admin.connect()
+  const admin = await connectTo(rig.adminUrl)
   t.teardown(() => admin.end())
   /** Stores whose test is over, empty again: to make the tables of one costs more than most tests with it. */
   const used: string[] = []
@@ -59,13 +56,8 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       end,
       bytes: () => rig.bytes(),
       async rows() {
-        const client = new pg.Client(url)
-        await client.connect()
         const of = (table: string) => `SELECT seq, payload, m::text AS row FROM ${table} m`
-        const { rows } = await client
-          .query(`${of('courier_live')} UNION ALL ${of('courier_finished')} ORDER BY seq`)
-          .finally(() => client.end())
-        return rows
+        return askPostgres(url, `${of('courier_live')} UNION ALL ${of('courier_finished')} ORDER BY seq`)
       },
       async close() {
         await end()

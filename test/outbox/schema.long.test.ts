@@ -101,8 +101,7 @@ t.test('the embedded store of the next release', async t => {
 })
 
 t.test('the shared store of the next release', { skip: noPostgres }, async t => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.close())
+  const postgres = await startPostgres(t)
   /** Starts a made-up release on it, and ends it. */
   const visit = async (url: string, schema: Schema) => {
     const pool = new pg.Pool({ connectionString: url })

@@ -4,6 +4,7 @@ import { chown, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
+import type { Test } from 'tap'
 import { freePort } from './free-port.ts'
 
 /** Where initdb and pg_ctl are; null when this machine has none. */
@@ -50,16 +51,41 @@ process.once('exit', () => {
     }
 })
 
-export type PostgresRig = Awaited<ReturnType<typeof startPostgres>>
+export type PostgresRig = Awaited<ReturnType<typeof openPostgres>>
+type PostgresOptions = Parameters<typeof openPostgres>[0]
+
+/** Starts a real Postgres of one's own, which ends with the test. */
+export async function startPostgres(t: Test, options?: PostgresOptions): Promise<PostgresRig> {
+  const rig = await openPostgres(options)
+  t.teardown(() => rig.close())
+  return rig
+}
+
+/** Opens a connection for SQL beside the service. */
+export async function connectTo(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  return client
+}
+
+/** Asks something over a connection of its own. @returns the rows */
+export async function askPostgres<Row extends object = Record<string, unknown>>(
+  url: string,
+  sql: string,
+): Promise<readonly Row[]> {
+  const client = await connectTo(url)
+  const { rows } = await client.query<Row>(sql).finally(() => client.end())
+  return rows
+}
 
 /**
- * Starts a real Postgres of one's own, on a Unix socket in a temporary directory.
+ * Starts a real Postgres of one's own, on a Unix socket in a temporary directory. The caller closes it.
  * @param options.durable on a disk, as in production. Needed where it is crashed or measured; elsewhere the test would only
  *   wait for whatever else the disk has to do.
  * @param options.settings of the server, in the place of ours.
  * @param options.tls key and certificate, PEM: listens on 127.0.0.1 as well, and speaks TLS there.
  */
-export async function startPostgres({
+export async function openPostgres({
   tls,
   durable = false,
   settings: more = {},
@@ -108,11 +134,7 @@ export async function startPostgres({
   }
 
   const adminUrl = `postgres://courier@localhost:${port}/postgres?host=${encodeURIComponent(home)}`
-  const sql = async (text: string) => {
-    const client = new pg.Client(adminUrl)
-    await client.connect()
-    await client.query(text).finally(() => client.end())
-  }
+  const sql = (text: string) => askPostgres(adminUrl, text)
   let schemas = 0
   const standbys: (() => Promise<void>)[] = []
   return {

@@ -2,10 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createTestCertificate } from '../rigs/certificate.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { askPostgres, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { spawnService } from '../rigs/process.ts'
 import { type Settings, startSinks } from '../rigs/service.ts'
 
@@ -47,13 +46,10 @@ t.test(
   async t => {
     const { settings, directory } = await startSinks(t)
     const tls = await createTestCertificate()
-    const rig = await startPostgres({ tls })
-    t.teardown(() => rig.close())
+    const rig = await startPostgres(t, { tls })
     const network = await openToNetwork(t, rig.port)
     const schema = async (name: string) => {
-      const client = new pg.Client(rig.adminUrl)
-      await client.connect()
-      await client.query(`CREATE SCHEMA ${name}`).finally(() => client.end())
+      await askPostgres(rig.adminUrl, `CREATE SCHEMA ${name}`)
       return `options=${encodeURIComponent(`-c search_path=${name}`)}`
     }
 
@@ -74,14 +70,9 @@ t.test(
       const rest = `postgres?${await schema('verified')}&sslmode=verify-full&sslrootcert=${encodeURIComponent(file)}`
       const told = await start(t, settings, `postgres://courier@127.0.0.1:${rig.port}/${rest}`)
       t.match(told, { status: 200, body: { degraded: [] } })
-      const client = new pg.Client(rig.adminUrl)
-      await client.connect()
-      const { rows } = await client
-        .query<{ tls: boolean }>(
-          'SELECT bool_and(ssl) AS tls FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE client_addr IS NOT NULL',
-        )
-        .finally(() => client.end())
-      t.same(rows, [{ tls: true }])
+      const encrypted =
+        'SELECT bool_and(ssl) AS tls FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE client_addr IS NOT NULL'
+      t.same(await askPostgres(rig.adminUrl, encrypted), [{ tls: true }])
       const otherName = await start(t, settings, `postgres://courier@${network}/${rest}`)
       t.match(otherName, { code: 1, why: /certificate is not trusted/ }, 'it is not for this address')
     })

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import t from 'tap'
 import { cpuMs } from '../../bench/child.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { startSinks } from '../rigs/service.ts'
 
@@ -14,16 +13,14 @@ t.test(
   'a replica that has nothing to do costs little, and asks its database for little',
   { skip: noPostgres },
   async t => {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.close())
+    const postgres = await startPostgres(t)
     const { settings } = await startSinks(t)
     const { child } = await startProcess(t, {
       ...settings,
       DATABASE_URL: await postgres.url(),
       STORE_SECRET: `t${randomBytes(16).toString('hex')}x`,
     })
-    const client = new pg.Client(postgres.adminUrl)
-    await client.connect()
+    const client = await connectTo(postgres.adminUrl)
     t.teardown(() => client.end())
     const count = async (): Promise<number> => {
       const { rows } = await client.query<{ n: string }>(

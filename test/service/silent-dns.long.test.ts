@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { request as passOn } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
 import t, { type Test } from 'tap'
 import { trustDuring } from '../rigs/authorities.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
+import { listen } from '../rigs/listen.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
 import { createSmtpServer } from '../rigs/smtp-server.ts'
@@ -22,13 +21,6 @@ interface Told {
       readonly data: { readonly channel?: string; readonly provider?: string }
     }[]
   }
-}
-
-async function listen(t: Test, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
 }
 
 function median(times: readonly number[]): number {
@@ -63,8 +55,7 @@ async function start(t: Test) {
     request.on('data', chunk => events.push(String(chunk))).on('end', () => response.end())
   })
   const hooksPort = await listen(t, hooks)
-  const postgres = noPostgres === false ? await startPostgres({ tls: certificate }) : undefined
-  t.teardown(() => postgres?.close())
+  const postgres = noPostgres === false ? await startPostgres(t, { tls: certificate }) : undefined
   const rig = await startRig(t, {
     SMTP_URL: `smtp://${MAIL}:${mailPort}?ignoreTLS=true`,
     TWILIO_API_URL: `https://sms.courier.test:${smsPort}`,

@@ -127,8 +127,7 @@ function dumpPostgres(url: string): string {
 t.setTimeout(180_000)
 await t.test(`what ${release} leaves`, { timeout: 180_000 }, async t => {
   const story = createStory()
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.close())
+  const postgres = await startPostgres(t)
   const url = await postgres.url()
   const target = join(RECORDED_DIRECTORY, release)
   mkdirSync(target, { recursive: true })

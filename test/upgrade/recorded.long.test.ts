@@ -65,8 +65,7 @@ t.test('this release goes on with what earlier ones left', async t => {
     })
   }
   await t.test('the shared store', { skip: noPostgres }, async t => {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.close())
+    const postgres = await startPostgres(t)
     for (const each of recorded) {
       await t.test(each.release, async t => {
         const url = await postgres.url()

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
 import type { Callback } from '../faults/callbacks.ts'
+import { askPostgres } from '../rigs/postgres.ts'
 import type { Settings } from '../rigs/service.ts'
 
 /** What a release was given before its store was recorded, by what became of it. */
@@ -57,7 +57,5 @@ export function restoreSqlite({ sqlite }: Pick<Recorded, 'sqlite'>, path: string
 
 /** Fills an empty schema with a shared store as a release left it. */
 export async function restorePostgres({ postgres }: Pick<Recorded, 'postgres'>, url: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(postgres).finally(() => client.end())
+  await askPostgres(url, postgres)
 }

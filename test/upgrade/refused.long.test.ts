@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startService } from '../../src/service/service.ts'
 import { command } from '../commands/rig.ts'
-import { noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startSinks } from '../rigs/service.ts'
 import { readRecorded, restorePostgres, restoreSqlite } from './recorded.ts'
 
@@ -48,16 +47,14 @@ for (const [whose, sql, why] of [
   })
 
 t.test('so is a shared store', { skip: noPostgres }, async t => {
-  const postgres = await startPostgres()
-  t.teardown(() => postgres.close())
+  const postgres = await startPostgres(t)
   for (const [sql, why] of [
     [`${recorded.postgres};${BY_FORMER.replaceAll('meta', 'courier_meta')}`, OLD],
     ['CREATE TABLE courier_messages (id integer)', FOREIGN],
   ] as const) {
     const url = await postgres.url()
     await restorePostgres({ postgres: sql }, url)
-    const client = new pg.Client(url)
-    await client.connect()
+    const client = await connectTo(url)
     const list = async () => {
       const { rows } = await client.query(
         `SELECT table_name AS name, query_to_xml('SELECT * FROM ' || table_name, true, false, '')::text AS rows

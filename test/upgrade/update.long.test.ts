@@ -18,8 +18,7 @@ t.test(
   'two replicas: no callback is refused where one after the other can be replaced',
   { skip: noPostgres },
   async t => {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.close())
+    const postgres = await startPostgres(t)
     const databaseUrl = await postgres.url()
     const updated = await runUpdate(t, {
       databaseUrl,
