@@ -5,8 +5,7 @@ import { listFacts } from '../../src/admin/facts.ts'
 import type { ChannelStatus } from '../../src/delivery/port.ts'
 import type { FinalAnswer, FinalState, ReportFault } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
-import { lease, NOON, sample, testClock } from '../outbox/samples.ts'
-import { storeKeys } from '../outbox/sqlite-stores.ts'
+import { lease, NOON, STORE, sample, testClock } from '../outbox/samples.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { NO_QUOTAS, smsBody, startRig } from '../rigs/service.ts'
 import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
@@ -56,15 +55,7 @@ const bySecond: End = {
 async function startDesk(test: Test) {
   const clock = testClock(NOON)
   const path = join(test.testdir({}), 'outbox.db')
-  const open = () =>
-    createSqliteOutbox({
-      path,
-      clock,
-      storeKeys,
-      maxBacklog: 1000,
-      retentionDays: 30,
-      startThread: serveHere,
-    })
+  const open = () => createSqliteOutbox({ ...STORE, path, clock, startThread: serveHere })
   let outbox = await open()
   test.teardown(() => outbox.close())
   const lanes = ['aliyun', 'tencent'].map(provider => ({ provider, channel: 'sms', breaker: 'closed' }))

@@ -7,11 +7,10 @@ import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { createEmitter, type Emit } from '../../src/events/events.ts'
 import { quote } from '../../src/language/sentence.ts'
 import type { NewMessage, Outgoing } from '../../src/messages/message.ts'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance, Accepted, MessageView, Outbox } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import type { Outcome, Provider } from '../../src/providers/provider.ts'
-import { type Sample, sample, type TestClock, testClock } from '../outbox/samples.ts'
+import { type Sample, STORE, sample, type TestClock, testClock } from '../outbox/samples.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { until as waitUntil } from '../rigs/until.ts'
 
@@ -123,11 +122,9 @@ export interface Rig {
 export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
   const clock = testClock()
   const outbox = await createSqliteOutbox({
+    ...STORE,
     path: join(t.testdir({}), 'outbox.db'),
     clock,
-    storeKeys: createStoreKeys('a secret of the tests, long enough'),
-    maxBacklog: 100_000,
-    retentionDays: 30,
     startThread: serveHere,
   })
   const ends: (() => Promise<void>)[] = []

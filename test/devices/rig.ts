@@ -9,12 +9,11 @@ import { type DdqMessage, parseMessage } from '../../src/devices/message.ts'
 import { createNotifier, type NotifierOptions } from '../../src/devices/notifier.ts'
 import type { ServiceEvent } from '../../src/events/events.ts'
 import type { Channel } from '../../src/messages/message.ts'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox, State } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { stringifyExactly } from '../../src/runtime/exact-json.ts'
 import { createRenderer } from '../../src/words/render.ts'
-import { testClock } from '../outbox/samples.ts'
+import { STORE, testClock } from '../outbox/samples.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 
 export const MINUTE = 60_000
@@ -30,8 +29,6 @@ export const row = (more: Partial<AlertRow> = {}): AlertRow => ({
   ...more,
 })
 
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
-
 export interface RigOptions extends Partial<Pick<NotifierOptions, 'charges' | 'render' | 'retryMs'>> {
   readonly rows?: readonly AlertRow[]
   /** Stands between the notifier and the store. */
@@ -43,15 +40,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'alerts-'))
   const path = join(directory, 'outbox.db')
   const clock = testClock()
-  const open = () =>
-    createSqliteOutbox({
-      path,
-      clock,
-      storeKeys,
-      maxBacklog: 10_000,
-      retentionDays: 30,
-      startThread: serveHere,
-    })
+  const open = () => createSqliteOutbox({ ...STORE, path, clock, startThread: serveHere })
   let outbox = await open()
   const renderer = createRenderer({
     brand: { name: 'Example IoT' },
@@ -68,7 +57,7 @@ export async function rig(t: Test, options: RigOptions = {}) {
         ...outbox,
         ...options.between?.(outbox),
       },
-      storeKeys,
+      storeKeys: STORE.storeKeys,
       destinationOf: () => 'there',
       charges: options.charges ?? (() => []),
       render: options.render ?? renderer.render,

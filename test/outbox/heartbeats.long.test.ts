@@ -1,14 +1,12 @@
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { ClaimedMessage, Lease, Outbox } from '../../src/outbox/outbox.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { until } from '../rigs/until.ts'
 import { openWay } from '../rigs/way.ts'
-import { sample } from './samples.ts'
+import { STORE, sample } from './samples.ts'
 
-const SECRET = 'a secret of the tests, long enough'
 /** Far longer than any test: what is claimed sooner was taken over because its process is gone. */
 const LEASE_MS = 3_600_000
 const HOUR = 3_600_000
@@ -25,11 +23,9 @@ async function open(t: Test, url: string, time: Time, clock = ours) {
   const log: string[] = []
   const commits: object[] = []
   const outbox = await createPostgresOutbox({
+    ...STORE,
     url,
     clock,
-    storeKeys: createStoreKeys(SECRET),
-    maxBacklog: 1_000_000,
-    retentionDays: 30,
     heartbeats: LIMITS,
     monotonic: () => time.at,
     onCommit: each => commits.push(each),

@@ -1,12 +1,11 @@
 import pg from 'pg'
 import t from 'tap'
 import type { Channel } from '../../src/messages/message.ts'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { writeCounts } from '../../src/outbox/postgres/backlog.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createCountChanges } from '../../src/outbox/unit-of-work.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { testClock } from './samples.ts'
+import { STORE, testClock } from './samples.ts'
 
 const WRITES = 800
 /** What is counted beside it. */
@@ -17,11 +16,10 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   const rig = await startPostgres(t)
   const url = await rig.url()
   const outbox = await createPostgresOutbox({
+    ...STORE,
     url,
     clock: testClock(),
-    storeKeys: createStoreKeys('a secret of the tests, long enough'),
     maxBacklog: 10,
-    retentionDays: 30,
   })
   t.teardown(() => outbox.close())
   const pool = new pg.Pool({ connectionString: url })

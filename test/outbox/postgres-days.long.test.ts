@@ -1,16 +1,14 @@
 import pg from 'pg'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import type { Client } from '../../src/outbox/postgres/connect.ts'
 import { dropDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { lease, NOON, sample, testClock } from './samples.ts'
+import { lease, NOON, STORE, sample, testClock } from './samples.ts'
 
 const DAY = 86_400_000
 const SENT = { to: 'final', state: 'sent', answer: null } as const
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
 
 t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t => {
   const rig = await startPostgres(t)
@@ -19,8 +17,8 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
   async function openStore(replicas: number, retentionDays = 30) {
     const url = await rig.url()
     const clock = testClock()
-    const limits = { maxBacklog: 1000, retentionDays, statementTimeoutMs: 10_000 }
-    const open = () => createPostgresOutbox({ ...limits, url, clock, storeKeys })
+    const limits = { retentionDays, statementTimeoutMs: 10_000 }
+    const open = () => createPostgresOutbox({ ...STORE, ...limits, url, clock })
     const outboxes = [await open()]
     for (let n = 1; n < replicas; n += 1) outboxes.push(await open())
     t.teardown(() => Promise.all(outboxes.map(each => each.close())))
@@ -142,13 +140,7 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
   await t.test('a code is known that a replica has ended whose clock is behind', async t => {
     const { url, clock, outboxes } = await openStore(1)
     const behind = { now: () => clock.now() - 1_800_000 }
-    const other = await createPostgresOutbox({
-      maxBacklog: 100,
-      retentionDays: 30,
-      url,
-      clock: behind,
-      storeKeys,
-    })
+    const other = await createPostgresOutbox({ ...STORE, url, clock: behind })
     t.teardown(() => other.close())
     const older = sample(clock, { code: '111111' })
     await outboxes[0]?.accept([older])
@@ -177,8 +169,8 @@ t.test('what ended lies in partitions by the day', { skip: noPostgres }, async t
     const { url, clock, outboxes, send, days } = await openStore(1)
     await send(outboxes[0], 2 * DAY)
     clock.set(NOON + DAY)
-    const limits = { maxBacklog: 1000, retentionDays: 300, statementTimeoutMs: 10_000 }
-    const wider = await createPostgresOutbox({ ...limits, url, clock, storeKeys })
+    const limits = { retentionDays: 300, statementTimeoutMs: 10_000 }
+    const wider = await createPostgresOutbox({ ...STORE, ...limits, url, clock })
     t.teardown(() => wider.close())
     await send(wider)
     t.same(await days(), ['20261120', '20261121', '20261122'], 'the one of five days has found room for one')

@@ -1,28 +1,27 @@
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { sessionSettings } from '../../src/outbox/postgres/connect.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
-import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { sample } from './samples.ts'
+import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
+import { STORE, sample } from './samples.ts'
 
 const clock = { now: Date.now }
 
 function open(url: string): Promise<Outbox> {
-  const storeKeys = createStoreKeys('a secret of the tests, long enough')
-  const settings = { clock, storeKeys, maxBacklog: 100_000, retentionDays: 30, statementTimeoutMs: 3000 }
-  return createPostgresOutbox({ ...settings, url })
+  return createPostgresOutbox({ ...STORE, clock, url, statementTimeoutMs: 3000 })
 }
 
 t.test('what an administrator set for all sessions is not what ours have', { skip: noPostgres }, async t => {
   const rig = await startPostgres(t)
   const url = await rig.url()
+  const admin = await connectTo(rig.adminUrl)
   for (const setting of [
     "default_transaction_isolation = 'repeatable read'",
     'default_transaction_read_only = on',
     'synchronous_commit = off',
   ])
-    await askPostgres(rig.adminUrl, `ALTER DATABASE postgres SET ${setting}`)
+    await admin.query(`ALTER DATABASE postgres SET ${setting}`)
+  await admin.end()
   const client = await connectTo(url)
   await client.query(sessionSettings(1000))
   const { rows } = await client

@@ -12,16 +12,19 @@ import { readinessOf } from '../rigs/readiness.ts'
 import { mountSmallDisk } from '../rigs/small-disk.ts'
 import { until } from '../rigs/until.ts'
 import { openWay } from '../rigs/way.ts'
-import { lease, sample, testClock } from './samples.ts'
+import { lease, SECRET, STORE, sample, testClock } from './samples.ts'
 
-const SECRET = 'a secret of the tests, long enough'
 const clock = testClock()
 
 /** With more time for a statement than in the service, since the machine may be busy with other tests. */
 function openAt(url: string, secret = SECRET, statementTimeoutMs = 5000): Promise<Outbox> {
-  const storeKeys = createStoreKeys(secret)
-  const settings = { clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30, statementTimeoutMs }
-  return createPostgresOutbox({ ...settings, url })
+  return createPostgresOutbox({
+    ...STORE,
+    clock,
+    storeKeys: createStoreKeys(secret),
+    url,
+    statementTimeoutMs,
+  })
 }
 
 type Sampled = ReturnType<typeof sample>
@@ -291,13 +294,10 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
   await t.test('a commit that hangs for long: what it stored in the end waits for nobody', async t => {
     const url = await rig.url()
     let later = 0
-    const storeKeys = createStoreKeys(SECRET)
     const outbox = await createPostgresOutbox({
+      ...STORE,
       url,
       clock,
-      storeKeys,
-      maxBacklog: 1_000_000,
-      retentionDays: 30,
       statementTimeoutMs: 800,
       monotonic: () => performance.now() + later,
     })
@@ -414,11 +414,9 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const url = await rig.url()
     const lines: string[] = []
     const outbox = await createPostgresOutbox({
+      ...STORE,
       url,
       clock,
-      storeKeys: createStoreKeys(SECRET),
-      maxBacklog: 100,
-      retentionDays: 30,
       statementTimeoutMs: 5000,
       log: ({ doing, message }) => void lines.push(`${doing}: ${message}`),
     })

@@ -1,6 +1,5 @@
 import pg from 'pg'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { makeDays } from '../../src/outbox/postgres/days.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
@@ -11,6 +10,7 @@ import {
   NOON,
   record,
   STATISTICS_WITHOUT_BACKLOG,
+  STORE,
   sample,
   testClock,
 } from './samples.ts'
@@ -107,9 +107,12 @@ t.test('no statement walks through the live messages', { skip: noPostgres }, asy
         .join(' ')
       url.searchParams.set('options', `${options} -c session_preload_libraries=auto_explain ${explain}`)
       const clock = testClock()
-      const storeKeys = createStoreKeys('a secret of the tests, long enough')
-      const settings = { clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 }
-      const outbox = await createPostgresOutbox({ ...settings, url: url.href, statementTimeoutMs: 20_000 })
+      const outbox = await createPostgresOutbox({
+        ...STORE,
+        clock,
+        url: url.href,
+        statementTimeoutMs: 20_000,
+      })
       t.teardown(() => outbox.close())
       url.searchParams.set('options', options)
       await askPostgres(url.href, 'ALTER TABLE courier_live SET (autovacuum_enabled = off); ANALYZE')

@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { until } from '../rigs/until.ts'
-import { lease, sample } from './samples.ts'
+import { lease, STORE, sample } from './samples.ts'
 
 const REFUSED = { name: 'StoreUnusable', message: /set its pool_mode to session/ }
 const clock = { now: Date.now }
@@ -69,10 +68,8 @@ ${more}
 }
 
 function open(url: string): Promise<Outbox> {
-  const storeKeys = createStoreKeys('a secret of the tests, long enough')
   const heartbeats = { everyMs: 200, sureMs: 2000, goneMs: 4000 }
-  const settings = { clock, storeKeys, maxBacklog: 100_000, retentionDays: 30, heartbeats }
-  return createPostgresOutbox({ ...settings, url })
+  return createPostgresOutbox({ ...STORE, clock, heartbeats, url })
 }
 
 t.test('a pooler in front of the database', { skip }, async t => {

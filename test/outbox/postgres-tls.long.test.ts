@@ -2,12 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
+import { STORE } from './samples.ts'
 
 t.test('the shared store over TLS', { skip: noPostgres }, async t => {
   const tls = await createTestCertificate()
@@ -15,11 +13,9 @@ t.test('the shared store over TLS', { skip: noPostgres }, async t => {
   const directory = t.testdir({})
   const open = async (query: string, host = '127.0.0.1') =>
     createPostgresOutbox({
+      ...STORE,
       url: `postgres://courier@${host}:${rig.port}/postgres?${query}`,
       clock: { now: Date.now },
-      storeKeys,
-      maxBacklog: 1000,
-      retentionDays: 30,
     })
   const authority = async (name: string, pem: string) => {
     await writeFile(join(directory, name), pem)
@@ -53,9 +49,9 @@ t.test(
   async t => {
     const rig = await startPostgres(t)
     const url = `${rig.adminUrl}&sslmode=verify-full`
-    await t.rejects(
-      createPostgresOutbox({ url, clock: { now: Date.now }, storeKeys, maxBacklog: 1000, retentionDays: 30 }),
-      { name: 'StoreUnusable', message: /does not speak TLS/ },
-    )
+    await t.rejects(createPostgresOutbox({ ...STORE, url, clock: { now: Date.now } }), {
+      name: 'StoreUnusable',
+      message: /does not speak TLS/,
+    })
   },
 )

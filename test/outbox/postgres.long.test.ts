@@ -5,8 +5,8 @@ import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { createClock } from '../../src/runtime/clock.ts'
 import { askPostgres, connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type Create, outboxContract, type StoreOptions } from './contract.ts'
+import { STORE } from './samples.ts'
 
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
 const OLD = 'the old secret of this test, long enough'
 const NEW = 'the new secret of this test, long enough'
 
@@ -34,13 +34,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
   const create: Create = async options => {
     const url = used.pop() ?? (await rig.url())
     const opened: Outbox[] = []
-    const defaults = {
-      url,
-      storeKeys,
-      maxBacklog: 1_000_000,
-      retentionDays: 30,
-      statementTimeoutMs: 10_000,
-    }
+    const defaults = { ...STORE, url, statementTimeoutMs: 10_000 }
     const open = async (changed: Partial<StoreOptions> = {}) => {
       const outbox = await createPostgresOutbox({ ...defaults, ...options, ...changed })
       opened.push(outbox)
@@ -69,13 +63,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
   await outboxContract(t, 'postgres', create, { numRuns: 50 })
 
   await t.test('of two enterprises that start on one schema at once, one gets it', async t => {
-    const options = {
-      url: await rig.url(),
-      storeKeys,
-      clock: createClock(),
-      maxBacklog: 100,
-      retentionDays: 1,
-    }
+    const options = { ...STORE, url: await rig.url(), clock: createClock() }
     const start = (corpId: string, formerly?: string) =>
       createPostgresOutbox({ ...options, enterprise: { corpId, formerly } })
     const [acme, bolt] = await Promise.allSettled([start('acme'), start('bolt')])

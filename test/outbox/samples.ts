@@ -1,9 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Channel, Purpose } from '../../src/messages/message.ts'
+import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance, AttemptRecord, Charge, Lease } from '../../src/outbox/outbox.ts'
 
 /** A moment at the start of a minute, an hour and a day, so that windows and steps begin with a test. */
 export const NOON = Date.UTC(2026, 10, 20)
+
+export const SECRET = 'a secret of the tests, long enough'
+
+/** What stores of tests have in common. */
+export const STORE = { storeKeys: createStoreKeys(SECRET), maxBacklog: 1_000_000, retentionDays: 30 }
 
 /** The states that nothing leaves, as docs/durability.md has them. */
 export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown', 'held'] as const

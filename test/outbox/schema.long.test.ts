@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Outbox } from '../../src/outbox/outbox.ts'
 import { migrateTables } from '../../src/outbox/postgres/migrate.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
@@ -12,11 +11,10 @@ import { openStore, readMeta } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { SQLITE_SCHEMA as SQLITE } from '../../src/outbox/sqlite/schema.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
-import { lease, record, sample, testClock } from './samples.ts'
+import { lease, record, STORE, sample, testClock } from './samples.ts'
 
 const clock = testClock()
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
-const shared = { clock, storeKeys, maxBacklog: 100, retentionDays: 30 }
+const shared = { ...STORE, clock }
 
 /** A column more in each table, as a later release may add them. */
 const widen = (tables: readonly string[]) =>
@@ -107,7 +105,7 @@ t.test('the shared store of the next release', { skip: noPostgres }, async t => 
     const pool = new pg.Pool({ connectionString: url })
     const client = await pool.connect()
     try {
-      await migrateTables(client, storeKeys.payloadKeys, schema)
+      await migrateTables(client, STORE.storeKeys.payloadKeys, schema)
       const { rows } = await client.query<{ value: string }>(
         "SELECT value FROM courier_meta WHERE key IN ('schema', 'min-writer') ORDER BY key DESC",
       )

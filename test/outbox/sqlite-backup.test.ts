@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { copyStore } from '../../src/outbox/sqlite/serve-store.ts'
 import { serveHere } from '../rigs/serve-here.ts'
-import { testClock } from './samples.ts'
+import { STORE, testClock } from './samples.ts'
 
 t.test('a backup that begins in the middle of a commit has what is committed', async t => {
   const directory = t.testdir({})
@@ -35,11 +34,9 @@ t.test('a backup that cannot be written says why at once', async t => {
 t.test('one backup is made at a time, and another one after it', async t => {
   const directory = t.testdir({})
   const outbox = await createSqliteOutbox({
+    ...STORE,
     path: join(directory, 'outbox.db'),
     clock: testClock(),
-    storeKeys: createStoreKeys('a secret of the tests, long enough'),
-    maxBacklog: 9,
-    retentionDays: 30,
     startThread: serveHere,
   })
   t.teardown(() => outbox.close())

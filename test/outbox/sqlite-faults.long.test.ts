@@ -2,19 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { mountSmallDisk } from '../rigs/small-disk.ts'
-import { lease, record, sample, testClock } from './samples.ts'
+import { lease, record, STORE, sample, testClock } from './samples.ts'
 
 const clock = testClock()
 
 const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
 
 function openAt(path: string): Promise<Outbox> {
-  const storeKeys = createStoreKeys('a secret of the tests, long enough')
-  return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 })
+  return createSqliteOutbox({ ...STORE, path, clock })
 }
 
 /** All threads; only calls that are watched stop, else the start of a process costs three times as much. */

@@ -4,8 +4,7 @@ import t from 'tap'
 import { createMaintenance } from '../../src/outbox/sqlite/maintenance.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { NOON, sample } from './samples.ts'
-import { storeKeys } from './sqlite-stores.ts'
+import { NOON, STORE, sample } from './samples.ts'
 
 const DAY = 86_400_000
 const MINUTE = NOON / 60_000
@@ -85,7 +84,7 @@ t.test('no statement walks through the messages, however many there are', async 
   const watched = new Proxy(db, {
     get: (of, name) => (name === 'prepare' ? prepare : bind(Reflect.get(of, name), of)),
   })
-  const settings = { path, payloadKeys: storeKeys.payloadKeys, maxBacklog: 9, keepsEvents: true }
+  const settings = { path, payloadKeys: STORE.storeKeys.payloadKeys, maxBacklog: 9, keepsEvents: true }
   const now = NOON
   const store = createStore(
     watched,

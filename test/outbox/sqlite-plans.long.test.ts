@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { MessageList } from '../../src/outbox/outbox.ts'
 import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
-import { NOON, sample, testClock } from './samples.ts'
+import { NOON, STORE, sample, testClock } from './samples.ts'
 
 const ROWS = 1_000_000
 
@@ -66,7 +65,7 @@ function openWith(t: Test, rows: number, row: string) {
   const path = join(t.testdir({}), 'outbox.db')
   const db = openStore(path)
   const watched = watch(db)
-  const { payloadKeys } = createStoreKeys('a secret of the tests, long enough')
+  const { payloadKeys } = STORE.storeKeys
   const settings = { path, payloadKeys, maxBacklog: 9_999_999, keepsEvents: false, retentionDays: 30 }
   let leases = 0
   const store = createStore(

@@ -1,12 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { createSqliteOutbox, type SqliteOutboxOptions } from '../../src/outbox/sqlite/outbox.ts'
 import { until } from '../rigs/until.ts'
 import type { Create, StoreOptions } from './contract.ts'
-
-export const storeKeys = createStoreKeys('a secret of the tests, long enough')
+import { STORE } from './samples.ts'
 
 /** Opens stores in folders of `directory`. @param startThread a thread each unless given. */
 export function createStores(directory: string, startThread?: SqliteOutboxOptions['startThread']): Create {
@@ -14,14 +12,7 @@ export function createStores(directory: string, startThread?: SqliteOutboxOption
   return async options => {
     stores += 1
     const path = join(directory, `${stores}`, 'outbox.db')
-    const defaults = {
-      path,
-      storeKeys,
-      maxBacklog: 1_000_000,
-      retentionDays: 30,
-      emptyWalEveryMs: 20,
-      startThread,
-    }
+    const defaults = { ...STORE, path, emptyWalEveryMs: 20, startThread }
     const open = (changed: Partial<StoreOptions> = {}) =>
       createSqliteOutbox({ ...defaults, ...options, ...changed })
     let outbox = await open()

@@ -3,15 +3,13 @@ import { copyFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Acceptance } from '../../src/outbox/outbox.ts'
 import { openStore, readMeta, writeMeta } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { readWatermark } from '../../src/outbox/sqlite/watermark.ts'
-import { lease, sample, testClock } from './samples.ts'
+import { lease, STORE, sample, testClock } from './samples.ts'
 
 const clock = testClock()
-const storeKeys = createStoreKeys('a secret of the tests, long enough')
 type Call = Parameters<ReturnType<typeof createStore>['runCalls']>[0][number]
 
 /** The store as its thread has it. */
@@ -19,7 +17,7 @@ function openAt(path: string) {
   const db = openStore(path)
   const settings = {
     path,
-    payloadKeys: storeKeys.payloadKeys,
+    payloadKeys: STORE.storeKeys.payloadKeys,
     maxBacklog: 9999,
     keepsEvents: false,
     retentionDays: 30,

@@ -4,15 +4,15 @@ import t from 'tap'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { outboxContract } from './contract.ts'
-import { sample } from './samples.ts'
-import { createStores, storeKeys } from './sqlite-stores.ts'
+import { STORE, sample } from './samples.ts'
+import { createStores } from './sqlite-stores.ts'
 
 t.testdir({})
 
 t.test('only the service’s user may read the store', async t => {
   const path = join(t.testdir({}), 'outbox.db')
   const clock = { now: () => 0 }
-  const outbox = await createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 100, retentionDays: 30 })
+  const outbox = await createSqliteOutbox({ ...STORE, path, clock })
   t.teardown(() => outbox.close())
   await outbox.accept([sample(clock)])
   const files = await Promise.all([path, `${path}-wal`].map(file => stat(file)))

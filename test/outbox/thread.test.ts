@@ -10,8 +10,7 @@ import {
   type StoreThread,
 } from '../../src/outbox/sqlite/thread.ts'
 import { serveHere } from '../rigs/serve-here.ts'
-import { lease, NOON, sample, testClock } from './samples.ts'
-import { storeKeys } from './sqlite-stores.ts'
+import { lease, NOON, STORE, sample, testClock } from './samples.ts'
 
 /** A thread that a test plays: what it was told, and what it says. */
 function play() {
@@ -145,7 +144,7 @@ async function open(t: Test, first: MessageFromWorker | Error, clock = testClock
   const outbox = createSqliteOutbox({
     path: `${t.testdirName}/new/outbox.db`,
     clock,
-    storeKeys,
+    storeKeys: STORE.storeKeys,
     maxBacklog: 9,
     retentionDays: 3,
     keepsEvents: true,
@@ -199,11 +198,9 @@ t.test(
     const clock = testClock()
     const commits: { readonly calls: number }[] = []
     const outbox = await createSqliteOutbox({
+      ...STORE,
       path: `${t.testdir({})}/outbox.db`,
       clock,
-      storeKeys,
-      maxBacklog: 1,
-      retentionDays: 3,
       onCommit: commit => commits.push(commit),
       startThread: serveHere,
     })

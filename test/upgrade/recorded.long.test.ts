@@ -7,6 +7,7 @@ import { lookInto } from '../chaos/rows.ts'
 import { type Callback, createCallbacks } from '../faults/callbacks.ts'
 import { type Row, readRows } from '../faults/checker.ts'
 import { openStage, QUICK } from '../faults/stage.ts'
+import { STORE } from '../outbox/samples.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { until } from '../rigs/service.ts'
 import { RECORDED_SETTINGS, readRecorded, restorePostgres, restoreSqlite, type Story } from './recorded.ts'
@@ -73,13 +74,7 @@ t.test('this release goes on with what earlier ones left', async t => {
         const rows = () => lookInto(url).rows()
         await takeOver(t, url, each.story, rows)
         const storeKeys = createStoreKeys('canary-store-secret-0123456789')
-        const outbox = await createPostgresOutbox({
-          url,
-          storeKeys,
-          clock: createClock(),
-          maxBacklog: 9,
-          retentionDays: 30,
-        })
+        const outbox = await createPostgresOutbox({ ...STORE, storeKeys, url, clock: createClock() })
         const before = await rows()
         const hash = before[0]?.recipientHash ?? ''
         const own = before.filter(({ recipientHash }) => recipientHash === hash).length
