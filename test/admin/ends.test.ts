@@ -177,9 +177,8 @@ t.test('a quiet week by a carrier that is well has no false word', async t => {
 t.test('the service says so: first line, body of `/readyz`, metric', async t => {
   const PUBLIC_URL = 'https://courier.example.com'
   const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL })
-  const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
   for (let n = 0; n < 5; n += 1) {
-    t.match(await page('/metrics'), 'none_arrives{channel="sms",provider=""} 0\n')
+    t.match(await rig.page('/metrics'), 'none_arrives{channel="sms",provider=""} 0\n')
     await rig.post('sms', smsBody({ to: `1380013800${n}` }, { type: 4 }))
     const fields = {
       MessageSid: rig.twilio.messages.at(-1)?.sid ?? '',
@@ -199,7 +198,7 @@ t.test('the service says so: first line, body of `/readyz`, metric', async t => 
   }
   await rig.restart({})
   const said = /The last 5 SMS messages by any carrier all failed, to five people or more, since .*: 30008/
-  t.match(await page('/console'), said)
-  t.match(JSON.parse(await page('/readyz')), { status: 'ready', degraded: ['sms'], partial: [said] })
-  t.match(await page('/metrics'), 'callback_courier_none_arrives{channel="sms",provider=""} 5\n')
+  t.match(await rig.page('/console'), said)
+  t.match(JSON.parse(await rig.page('/readyz')), { status: 'ready', degraded: ['sms'], partial: [said] })
+  t.match(await rig.page('/metrics'), 'callback_courier_none_arrives{channel="sms",provider=""} 5\n')
 })

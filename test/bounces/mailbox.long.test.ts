@@ -48,8 +48,6 @@ t.test(
       MAIL_BOUNCE_TO: 'bounces@courier.example',
       BOUNCE_IMAP_URL: `imap://bounces:${MAILBOX_PASSWORD}@127.0.0.1:${dovecot.port}/INBOX?ignoreTLS=true`,
     })
-    const { adminUrl } = rig.service()
-    const read = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
     await until(() => rig.events().some(({ event }) => event === 'bounce-mailbox'), 'the mailbox is open')
 
     for (const [n, to] of ['nobody@example.net', 'policy@example.net', 'ann@example.net'].entries())
@@ -74,12 +72,12 @@ t.test(
     t.match(report, 'text/rfc822-headers')
     t.notMatch(report, 'activate?code', 'the link did not come back')
     t.equal((await rig.post('email', link('nobody@example.net', 3))).errCode, 4002012)
-    t.notMatch(await read('/console'), 'did not arrive', 'one refused by policy proves nothing')
+    t.notMatch(await rig.page('/console'), 'did not arrive', 'one refused by policy proves nothing')
 
     // What is no report of ours stays where it is, unread.
     const [id = ''] =
       /[0-9a-f]{32}/.exec(
-        /console\/messages\/[0-9a-f]{32}/.exec(await read('/console/messages'))?.[0] ?? '',
+        /console\/messages\/[0-9a-f]{32}/.exec(await rig.page('/console/messages'))?.[0] ?? '',
       ) ?? []
     const form = FORMS['gmail']
     const others = {
@@ -100,7 +98,7 @@ t.test(
     await rig.restart()
     const counted = async () =>
       /receipts_total\{[^}]*class="recipient"[^}]*result="unknown"[^}]*\} 3\n/.test(
-        await (await fetch(`${rig.service().adminUrl}/metrics`)).text(),
+        await rig.page('/metrics'),
       )
     await until(counted, 'the three reports among them were read')
     const left = await mailsIn(maildir)

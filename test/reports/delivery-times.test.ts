@@ -125,11 +125,11 @@ t.test('metrics and console have the time from the callback to the report', asyn
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
     await rig.ask('/receipt/twilio', { method: 'POST', headers, body: String(new URLSearchParams(fields)) })
   }
-  const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
   await until(
-    async () => /delivered_seconds_count\{provider="twilio",country="CN"\} 20\n/.test(await read('/metrics')),
+    async () =>
+      /delivered_seconds_count\{provider="twilio",country="CN"\} 20\n/.test(await rig.page('/metrics')),
     'all are counted',
   )
-  t.match(await read('/metrics'), 'delivered_seconds_bucket{le="20",provider="twilio",country="CN"} 0\n')
-  t.match(await read('/console'), /<dt>Delivered after<\/dt><dd>all countries: .*? \(– usual\)<br>CN: /)
+  t.match(await rig.page('/metrics'), 'delivered_seconds_bucket{le="20",provider="twilio",country="CN"} 0\n')
+  t.match(await rig.page('/console'), /<dt>Delivered after<\/dt><dd>all countries: .*? \(– usual\)<br>CN: /)
 })

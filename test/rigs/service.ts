@@ -133,6 +133,9 @@ export async function startRig(t: Test, more: Settings = {}, first: ServiceOptio
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       }),
     validate: (channel: Channel, query = sign(channel)) => ask(`${path(channel)}?${query}`),
+    /** What the private listener answers. */
+    page: async (where: string, headers: Readonly<Record<string, string>> = {}) =>
+      (await fetch(`${service.adminUrl}${where}`, { headers })).text(),
     /** Ends the service and starts it again on the same store, with other settings. */
     async restart(settings: Settings = {}, options: ServiceOptions = {}) {
       await service.close()

@@ -48,15 +48,14 @@ t.test('a mail that comes back is shown with its reason, and its address is refu
   t.equal((await rig.post('email', code)).errCode, 0, 'a code is not')
 
   const { adminUrl } = rig.service()
-  const page = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
-  const shown = await page(`/console/messages/${id}`)
+  const shown = await rig.page(`/console/messages/${id}`)
   t.match(
     shown,
     /It did not arrive: 5.1.1 no such mailbox\..*Compare the address with what the person says\./s,
   )
   t.match(shown, 'Allow again')
-  t.match(await page('/console/messages'), 'undelivered')
-  const metrics = await page('/metrics')
+  t.match(await rig.page('/console/messages'), 'undelivered')
+  const metrics = await rig.page('/metrics')
   t.match(metrics, /receipts_total\{[^}]*status="undelivered"[^}]*result="recorded"[^}]*\} 1\n/)
   t.match(metrics, /receipts_total\{[^}]*status="complained"[^}]*result="unknown"[^}]*\} 1\n/)
 
@@ -79,14 +78,12 @@ t.test('a mail that comes back is shown with its reason, and its address is refu
 t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => {
   const rig = await startRig(t, { BOUNCE_REFUSE: 'off' })
   const { pathname: path } = new URL(bounceUrl(rig.service().config, 'https://courier.example.com') ?? '')
-  const { adminUrl } = rig.service()
-  const read = async (where: string) => (await fetch(`${adminUrl}${where}`)).text()
   const comeBack = async (to: string, status: string) => {
     const sent = rig.smtp.mails.length
     t.equal((await rig.post('email', link(to, sent))).errCode, 0)
     const id = /^X-Callback-Courier: ([0-9a-f]{32})\r$/m.exec(String(rig.smtp.mails[sent]?.data))?.[1] ?? ''
     await rig.ask(path, { method: 'POST', body: FORMS['exim']({ id, to, status }) })
-    return read(`/console/messages/${id}`)
+    return rig.page(`/console/messages/${id}`)
   }
   await comeBack('ann@example.com', '5.1.1')
   for (const name of ['ann', 'bob', 'cem', 'dan', 'eve'])
@@ -94,9 +91,9 @@ t.test('with BOUNCE_REFUSE=off it is shown, and nothing is refused', async t => 
       await comeBack(`${name}@example.com`, '5.7.1'),
       '5.7.1 refused by policy: look at reputation, SPF, DKIM and DMARC',
     )
-  t.notMatch(await read('/console'), 'did not arrive', 'one domain may refuse us')
+  t.notMatch(await rig.page('/console'), 'did not arrive', 'one domain may refuse us')
   await comeBack('ann@example.net.com', '5.7.1')
-  t.match(await read('/console'), 'did not arrive', 'a second one is no chance')
+  t.match(await rig.page('/console'), 'did not arrive', 'a second one is no chance')
 })
 
 t.test('a mail of 40 MB is taken, and what it says at its beginning is read', async t => {

@@ -100,8 +100,6 @@ function watchStore(loss?: typeof LOSS) {
 
 const LOSS = { messages: 7, from: null, until: Date.UTC(2026, 10, 20), noticedAt: Date.now() }
 
-const page = async (rig: ServiceRig, path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
-
 /** Where files are in memory, the start warns of that. */
 const firstEvents = (rig: ServiceRig) =>
   rig.events().filter(({ message }) => !String(message).includes('the store is on '))
@@ -156,9 +154,9 @@ t.test('with everything on each part does its work, and after the end nothing of
     email: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/email$/,
     sms: /^https:\/\/courier\.example\.com\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms$/,
   })
-  t.match(await page(rig, '/console'), 'Words: templates.yaml: is no name of a template, so nothing reads it')
+  t.match(await rig.page('/console'), 'Words: templates.yaml: is no name of a template, so nothing reads it')
   for (const what of ['Addresses left out', 'Events waiting', 'Device alerts'])
-    t.match(await page(rig, '/console'), what)
+    t.match(await rig.page('/console'), what)
 
   // A mail goes out, comes back, and is found in the mailbox.
   await rig.post('email', mailBody())
@@ -168,7 +166,7 @@ t.test('with everything on each part does its work, and after the end nothing of
   imap.say('* 2 EXISTS\r\n')
   await until(() => imap.moved.length > 0, 'the report is read')
   t.same(imap.moved, [1])
-  t.match(await page(rig, `/console/messages/${id}`), 'It did not arrive: 5.1.1')
+  t.match(await rig.page(`/console/messages/${id}`), 'It did not arrive: 5.1.1')
   const receipt = { provider: 'smtp', id, status: 'undelivered', code: '5.1.1' }
   t.match(
     rig.events().filter(({ event }) => event === 'receipt'),
@@ -187,10 +185,10 @@ t.test('with everything on each part does its work, and after the end nothing of
       ['device-offline', 'livr2B7xWdA', 'bxfTA0dd0WbIsnT-bEFycg'],
     ],
   )
-  t.match(await page(rig, '/console/today'), /example\.com: 1 address<\/th><td[^>]*>2<.*device-offline/s)
+  t.match(await rig.page('/console/today'), /example\.com: 1 address<\/th><td[^>]*>2<.*device-offline/s)
   t.equal((await rig.ask('/nowhere')).status, 404)
   t.equal((await rig.ask('/%zz')).status, 404)
-  const metrics = await page(rig, '/metrics')
+  const metrics = await rig.page('/metrics')
   t.match(metrics, 'callback_courier_strays_total{err_code="4041001"} 2\n')
   t.match(metrics, 'callback_courier_ddq_subscribed 1\n')
   t.match(metrics, 'callback_courier_bounce_mailbox_failing_seconds 0\n')
@@ -274,13 +272,12 @@ t.test('what nobody has set up is not there', async t => {
     ['store', 'started'],
   )
   const headers = { authorization: `Basic ${btoa('admin:a-password-for-the-console')}` }
-  const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`, { headers })).text()
-  const metrics = await read('/metrics')
+  const metrics = await rig.page('/metrics', headers)
   t.notMatch(metrics, /^callback_courier_(?:ddq_subscribed|events_waiting|events_oldest_seconds) /m)
   t.notMatch(metrics, 'courier_certificate_remaining_seconds 1')
-  const overview = await read('/console')
+  const overview = await rig.page('/console', headers)
   t.notMatch(overview, /Device alerts|Events waiting|E-mail callbacks/)
-  const urls = await read('/console/urls')
+  const urls = await rig.page('/console/urls', headers)
   t.match(urls, /http:\/\/127\.0\.0\.1:0\/callback\/corp-100fa4b2\/[0-9a-f]{32}\/sms/)
   t.notMatch(urls, '/email')
   const { headers: answered } = await rig.validate('sms')
@@ -375,7 +372,7 @@ t.test('a message is held to the limits of the settings', async t => {
       .map(({ messages, after, until: last }) => [messages, after, last]),
     [[7, null, '2026-11-20T00:00:00.000Z']],
   )
-  t.match(await page(rig, '/metrics'), 'callback_courier_store_lost_messages 7\n')
+  t.match(await rig.page('/metrics'), 'callback_courier_store_lost_messages 7\n')
   const charges = store
     .accepted()
     .map(each => each.charges.map(({ quota, limit }) => `${quota}=${limit}`).join(' '))

@@ -19,8 +19,7 @@ t.test(
       SMS_ROUTES: 'CN=aliyun; *=twilio',
     })
     const { adminUrl } = rig.service()
-    const page = async (path: string, language = 'en') =>
-      (await fetch(`${adminUrl}${path}`, { headers: { 'accept-language': language } })).text()
+    const page = (path: string, language = 'en') => rig.page(path, { 'accept-language': language })
     const firstLine = async (language?: string) =>
       /<ul class="causes".*?<\/li>/s.exec(await page('/console', language))?.[0]
     const find = async (LANG = 'C') =>

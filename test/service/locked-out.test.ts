@@ -5,12 +5,10 @@ import { mailBody, type ServiceRig, startRig, until } from '../rigs/service.ts'
 import { makeCertificate } from '../tls/authority.ts'
 
 async function lookAt(rig: ServiceRig) {
-  const { adminUrl } = rig.service()
-  const read = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
   return {
-    page: await read('/console'),
-    ready: JSON.parse(await read('/readyz')),
-    metrics: await read('/metrics'),
+    page: await rig.page('/console'),
+    ready: JSON.parse(await rig.page('/readyz')),
+    metrics: await rig.page('/metrics'),
   }
 }
 

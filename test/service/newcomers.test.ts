@@ -12,7 +12,7 @@ t.test('new numbers are shown from the first SMS, and known by it where no repor
     const post = async (to: string) => (await rig.post('sms', smsBody({ to }))).errCode
     t.equal(await post('13800138000'), 0)
     await until(() => rig.twilio.messages.length === 1, 'it is sent')
-    const page = await (await fetch(`${rig.service().adminUrl}/console`)).text()
+    const page = await rig.page('/console')
     t.match(page, '<dt>New numbers in an hour</dt><dd>+86: 1 at most<br></dd>')
     t.equal(await post('13800138001'), 0)
     t.equal(await post('13800138002'), 4291001)

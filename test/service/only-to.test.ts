@@ -5,7 +5,6 @@ const code = (to: string, value = '482913') => mailBody({ to }, { type: 5, url: 
 
 t.test('a trial reaches nobody else, says so, and leaves nothing behind', async t => {
   const rig = await startRig(t, { QUOTAS: 'recipient-10m=1' })
-  const read = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
   const isHeld = async (recipient: string) => {
     const asked = await fetch(`${rig.service().adminUrl}/api/v1/messages/search`, {
       method: 'POST',
@@ -36,10 +35,10 @@ t.test('a trial reaches nobody else, says so, and leaves nothing behind', async 
     t.ok(await isHeld(other), other)
 
   t.match(
-    await read('/console'),
+    await rig.page('/console'),
     /<ul class="causes"[^>]*><li class="fail"><strong>Failing:<\/strong> ONLY_TO is set/,
   )
-  const metrics = await read('/metrics')
+  const metrics = await rig.page('/metrics')
   t.match(metrics, 'callback_courier_only_to 2\n')
   t.match(metrics, /messages_total\{channel="email",kind="activation-code",state="held"\} 12\n/)
   t.match(metrics, 'callback_courier_none_arrives{channel="email",provider=""} 0\n')
@@ -53,5 +52,5 @@ t.test('a trial reaches nobody else, says so, and leaves nothing behind', async 
   await rig.restart()
   t.equal((await rig.post('email', code('other1@example.com'))).errCode, 0)
   await until(() => rig.smtp.mails.length === 2, 'after the trial its repetition is sent')
-  t.match(await read('/metrics'), 'callback_courier_only_to 0\n')
+  t.match(await rig.page('/metrics'), 'callback_courier_only_to 0\n')
 })

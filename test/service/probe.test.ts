@@ -131,11 +131,9 @@ t.test('it goes the whole way, past what holds others, and nobody else does', as
     [1, String(mail?.data).replace(id, id.replace(/^./, 'f'))],
     [2, String(mail?.data)],
   ])
-  const { adminUrl } = rig.service()
-  const read = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
-  await until(async () => /"status":"delivered"/.test(await read(`/api/v1/messages/${id}`)), 'it arrived')
+  await until(async () => /"status":"delivered"/.test(await rig.page(`/api/v1/messages/${id}`)), 'it arrived')
   t.same(imap.moved, [], 'it stays in the mailbox')
-  t.match(JSON.parse(await read('/readyz')), { status: 'ready', degraded: [] })
+  t.match(JSON.parse(await rig.page('/readyz')), { status: 'ready', degraded: [] })
 
   const stranger = { method: 'POST', headers: { 'callback-courier-probe': id }, body: '{}' } as const
   t.equal((await rig.ask(`${rig.path('sms')}?${rig.sign('sms')}`, stranger)).errCode, 4031003)
@@ -155,22 +153,17 @@ t.test('a certificate for another host, and a channel that nobody would see, are
   }
   await rig.restart(settings)
   t.match(rig.log.join(''), 'no mail is sent to PROBE_TO: BOUNCE_IMAP_URL names no mailbox')
-  const text = async () => (await fetch(`${rig.service().adminUrl}/console`)).text()
   const clock = { now: () => Date.now() + 20 * MINUTE }
   await rig.restart(settings, { clock })
   await until(
     async () =>
       /class="fail">.*?The daily code to PROBE_TO by SMS has not arrived since .*?: Hostname\/IP does not match/.test(
-        await text(),
+        await rig.page('/console'),
       ),
     'a first line',
   )
-  const { adminUrl } = rig.service()
-  t.match(
-    await (await fetch(`${adminUrl}/metrics`)).text(),
-    'callback_courier_probe_missing{channel="sms"} 1\n',
-  )
-  t.match(await (await fetch(`${adminUrl}/readyz`)).json(), { status: 'ready', degraded: [] })
+  t.match(await rig.page('/metrics'), 'callback_courier_probe_missing{channel="sms"} 1\n')
+  t.match(JSON.parse(await rig.page('/readyz')), { status: 'ready', degraded: [] })
   t.same([rig.twilio.messages.length, rig.smtp.mails.length], [0, 0])
 })
 

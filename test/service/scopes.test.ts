@@ -36,8 +36,7 @@ async function openAliyunAlone(t: Test) {
     SMS_ROUTES: 'CN=aliyun; *=twilio',
     ANSWER_WITHIN_MS: '1000',
   })
-  const page = async (path: string, language = 'en') =>
-    (await fetch(`${rig.service().adminUrl}${path}`, { headers: { 'accept-language': language } })).text()
+  const page = (path: string, language = 'en') => rig.page(path, { 'accept-language': language })
   const refusals = () =>
     two.aliyun.standIn.requests.filter(({ query }) => query['TemplateCode'] === 'SMS_3').length
   /** Sends login codes one after the other. @returns of how many the carrier had each by its answer: none waited for a trial. */

@@ -12,8 +12,6 @@ t.test(
     const { aliyun, tencent, templatesFile, settings } = await startTwoCarriers(t)
     await writeFile(join(t.testdirName, 'layout.txt'), 'words\n{{ brand }\n')
     const rig = await startRig(t, { ...settings, TEMPLATES_DIR: t.testdirName })
-    const { adminUrl } = rig.service()
-    const page = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
     const send = async (to: string) => (await rig.post('sms', smsBody({ to }, { type: 4 }))).errCode
 
     t.equal(await send('13800138001'), 0)
@@ -23,11 +21,11 @@ t.test(
     t.match(tencent.standIn.messages, [{ phoneNumber: '+8613800138002' }])
     t.equal(rig.twilio.messages.length, 0)
 
-    const [newest] = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
-    t.match(await page(newest?.[0] ?? ''), /aliyun[\s\S]*ECONNREFUSED[\s\S]*tencent/, 'its timeline')
-    const overview = await page('/console')
+    const [newest] = [...(await rig.page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
+    t.match(await rig.page(newest?.[0] ?? ''), /aliyun[\s\S]*ECONNREFUSED[\s\S]*tencent/, 'its timeline')
+    const overview = await rig.page('/console')
     for (const name of ['aliyun', 'tencent', 'twilio', 'layout.txt, line 2: ']) t.match(overview, name)
-    const metrics = await page('/metrics')
+    const metrics = await rig.page('/metrics')
     t.match(
       metrics,
       /attempts_total\{channel="sms",provider="aliyun",outcome="retry",reason="ECONNREFUSED"[^}]*\} 1/,
@@ -42,13 +40,13 @@ t.test(
 
     await writeFile(templatesFile, `${TEMPLATES}  nonsense: {}\n`)
     await until(
-      async () => (await page('/console')).includes('SMS_TEMPLATES_FILE, line'),
+      async () => (await rig.page('/console')).includes('SMS_TEMPLATES_FILE, line'),
       'the console says so',
     )
-    t.match(await page('/console'), 'SMS_TEMPLATES_FILE, line 5: ')
+    t.match(await rig.page('/console'), 'SMS_TEMPLATES_FILE, line 5: ')
     t.equal(await send('13800138003'), 0, 'the last good one is in force')
     await writeFile(templatesFile, TEMPLATES)
-    await until(async () => !(await page('/console')).includes('SMS_TEMPLATES_FILE, line'), 'mended')
+    await until(async () => !(await rig.page('/console')).includes('SMS_TEMPLATES_FILE, line'), 'mended')
   },
 )
 
@@ -89,7 +87,7 @@ async function reportTwilio(rig: ServiceRig, fields: Readonly<Record<string, str
 t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
   const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL, SMS_ROUTES: '*=twilio' })
   await sendSms(rig, 25, 'undelivered')
-  const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
+  const metrics = await rig.page('/metrics')
   t.match(metrics, /receipts_total\{[^}]*undelivered[^}]*\} 25\n/, 'they were taken')
   t.match(metrics, /carrier_second\{provider="twilio",country=""\} 0\n/)
   t.notOk(rig.events().some(each => each['event'] === 'carrier-order'))
@@ -114,9 +112,8 @@ t.test(
     t.equal(await send(100_004, '13800138002'), 0)
     t.equal(rig.twilio.messages.length, 2, 'other numbers go as ever')
 
-    const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
-    const links = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
-    const pages = await Promise.all([...new Set(links.map(([link]) => link))].map(page))
+    const links = [...(await rig.page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
+    const pages = await Promise.all([...new Set(links.map(([link]) => link))].map(each => rig.page(each)))
     const told = pages.filter(each => each.includes('a code before this one was reported undelivered'))
     t.equal(told.length, 2)
   },
@@ -129,9 +126,7 @@ t.test('four SMS in a row that did not come are enough to ask their carrier seco
   const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
   await sendSms(rig, 3, 'undelivered')
   const isSecond = async () =>
-    (await (await fetch(`${rig.service().adminUrl}/metrics`)).text()).includes(
-      'carrier_second{provider="twilio",country=""} 1\n',
-    )
+    (await rig.page('/metrics')).includes('carrier_second{provider="twilio",country=""} 1\n')
   t.notOk(await isSecond(), 'three are chance')
   await sendSms(rig, 1, 'undelivered')
   t.ok(await isSecond())
@@ -156,25 +151,24 @@ t.test('where it has twenty reports of a country, a carrier is asked second for 
     SMS_ROUTES: '*=twilio,tencent',
     SMS_COUNTRIES: 'CN,US',
   })
-  const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
   // Of the latest fifty of all, a fifth is bad.
   await sendSms(rig, 40, 'delivered', AMERICA)
   await sendSms(rig, 10, 'undelivered')
   await sendSms(rig, 40, 'delivered', AMERICA)
   await sendSms(rig, 10, 'undelivered')
-  const metrics = await page('/metrics')
+  const metrics = await rig.page('/metrics')
   t.match(metrics, 'carrier_second{provider="twilio",country=""} 0\n')
   t.match(metrics, 'carrier_second{provider="twilio",country="CN"} 1\n')
   t.match(
     rig.events().filter(each => each['event'] === 'carrier-order'),
     [{ provider: 'twilio', country: 'CN', second: true }],
   )
-  t.match(await page('/console'), 'For SMS to CN it is asked second, because')
+  t.match(await rig.page('/console'), 'For SMS to CN it is asked second, because')
   // A tenth goes to it first all the same.
   for (let n = 0; n < 3; n += 1) await rig.post('sms', smsBody({ to: `1380013900${n}` }, { type: 4 }))
   t.match(tencent.standIn.messages[0], { phoneNumber: /^\+8613800139/ })
-  const links = (await page('/console/messages')).match(/\/console\/messages\/[0-9a-f]{32}/g) ?? []
-  const newest = await Promise.all([...new Set(links)].slice(0, 3).map(page))
+  const links = (await rig.page('/console/messages')).match(/\/console\/messages\/[0-9a-f]{32}/g) ?? []
+  const newest = await Promise.all([...new Set(links)].slice(0, 3).map(each => rig.page(each)))
   t.match(
     newest.join(),
     /twilio.*asked second: its delivery reports are late or bad/s,

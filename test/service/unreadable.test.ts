@@ -27,24 +27,22 @@ t.test('content that was damaged or exchanged on disk is said everywhere, and ho
   rig.smtp.act = undefined
   await rig.restart()
 
-  const { adminUrl } = rig.service()
-  const read = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
-  const isOver = async () => JSON.parse(await read('/api/v1/counts')).backlog.email === 0
+  const isOver = async () => JSON.parse(await rig.page('/api/v1/counts')).backlog.email === 0
   while (!(await isOver())) await new Promise(resolve => setTimeout(resolve, 50))
 
   t.equal(rig.smtp.mails.length, 1, 'the one that is whole')
   const lines = rig.events().filter(({ event }) => event === 'unreadable')
   t.match(lines, [{ level: 50, channel: 'email', kind: 'registration-activation' }, { level: 50 }])
   t.same(new Set(lines.map(({ id }) => id)), new Set([swapped, damaged]), 'each by its id')
-  t.match(await read('/metrics'), 'callback_courier_unreadable_total{channel="email"} 2')
+  t.match(await rig.page('/metrics'), 'callback_courier_unreadable_total{channel="email"} 2')
   t.match(
-    await read('/console'),
+    await rig.page('/console'),
     /Failing:<\/strong> Messages that waited could not be read: 2 since the start/,
   )
   for (const id of [swapped, damaged]) {
-    const page = await read(`/console/messages/${id}`)
+    const page = await rig.page(`/console/messages/${id}`)
     t.match(page, 'it was damaged or exchanged in the store')
     t.notMatch(page, 'The provider refuses')
-    t.match(JSON.parse(await read(`/api/v1/messages/${id}`)), { state: 'refused', answer: 'content' })
+    t.match(JSON.parse(await rig.page(`/api/v1/messages/${id}`)), { state: 'refused', answer: 'content' })
   }
 })

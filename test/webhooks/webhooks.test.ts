@@ -51,9 +51,8 @@ t.test(
     for (const { body } of receiver.posts)
       for (const secret of ['104729', 'ann@', 'bob@', '13800138000', 'code=abc', 'no such user', 'activate'])
         if (body.includes(secret)) t.fail(`a POST says ${secret}`)
-    const page = async (path: string) => (await fetch(`${rig.service().adminUrl}${path}`)).text()
-    t.match(await page('/metrics'), /event_posts_total\{result="delivered"\} [1-9]/)
-    t.match(await page('/console'), 'Events waiting')
+    t.match(await rig.page('/metrics'), /event_posts_total\{result="delivered"\} [1-9]/)
+    t.match(await rig.page('/console'), 'Events waiting')
     t.notMatch(rig.log.join(''), 'as=courier', 'the URL may hold a key: it is in no log')
   },
 )
@@ -93,7 +92,7 @@ t.test('a receiver that fails gets the same POST again, and one that says 410 no
   await until(gone, 'it was gone')
   const posts = receiver.posts.length
   await rig.post('email', mailBody({ to: 'eve@example.com' }))
-  t.match(await (await fetch(`${rig.service().adminUrl}/console`)).text(), 'EVENTS_URL answered 410')
+  t.match(await rig.page('/console'), 'EVENTS_URL answered 410')
   receiver.act = response => response.writeHead(204).end()
   await new Promise(resolve => setTimeout(resolve, 1200))
   t.equal(receiver.posts.length, posts, 'nothing more')

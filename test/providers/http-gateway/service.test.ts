@@ -30,18 +30,16 @@ t.test('a gateway is a carrier as the others are: route, report, timeline, conso
   vonage.fault = () => ({ is: 'answer', ...dialect.refusal('8') })
   t.equal((await rig.post('sms', smsBody({ to: '13800138002' }))).errCode, 0)
   await until(() => rig.twilio.messages.length === 1, 'the second carrier')
-  const { adminUrl } = rig.service()
-  const page = async (path: string) => (await fetch(`${adminUrl}${path}`)).text()
-  t.match(await page('/console/messages'), /delivered/)
-  t.match(await page('/console'), /vonage/)
-  const metrics = await page('/metrics')
+  t.match(await rig.page('/console/messages'), /delivered/)
+  t.match(await rig.page('/console'), /vonage/)
+  const metrics = await rig.page('/metrics')
   t.match(metrics, /attempts_total\{channel="sms",provider="vonage",outcome="sent"/)
   t.match(metrics, /attempts_total\{channel="sms",provider="vonage",outcome="retry",reason="8"/)
   t.match(metrics, /attempts_total\{channel="sms",provider="twilio",outcome="sent"/)
   const attempts = rig.events().filter(each => each['event'] === 'attempt')
   t.match(attempts, [{ provider: 'vonage', outcome: 'retry', code: '8' }])
-  const [newest] = [...(await page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
-  t.match(await page(newest?.[0] ?? ''), /vonage[\s\S]*twilio/, 'the timeline names both')
+  const [newest] = [...(await rig.page('/console/messages')).matchAll(/\/console\/messages\/[0-9a-f]{32}/g)]
+  t.match(await rig.page(newest?.[0] ?? ''), /vonage[\s\S]*twilio/, 'the timeline names both')
   for (const line of rig.log)
     for (const secret of [...Object.values(secrets), '13800138', 'secret-51d0'])
       t.notOk(line.includes(secret), 'nothing of it in the log')
@@ -71,7 +69,7 @@ t.test(
     const { errCode } = await rig.post('sms', smsBody({ to: '13800138003' }))
     t.equal(errCode, 4002001, 'the first might have sent it')
     t.equal(second.standIn.requests.length, 3)
-    const ready = await (await fetch(`${rig.service().adminUrl}/readyz`)).text()
+    const ready = await rig.page('/readyz')
     t.notMatch(ready, /telegram|android-phone/, 'no carrier is at fault')
 
     const hook = `/receipt/whatsapp/${deriveReceiptKey('whatsapp', SMS_TOKEN)}`

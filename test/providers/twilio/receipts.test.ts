@@ -36,8 +36,6 @@ function pathOfReport(rig: ServiceRig): string {
   return `${pathname}${search}`
 }
 
-const received = async (rig: ServiceRig) => (await fetch(`${rig.service().adminUrl}/console/messages`)).text()
-
 t.test('Twilio is told where to report, and what it reports is shown and counted', async t => {
   const rig = await startRig(t, { PUBLIC_URL })
   const sid = await sent(rig)
@@ -45,8 +43,8 @@ t.test('Twilio is told where to report, and what it reports is shown and counted
   t.equal(rig.twilio.requests.at(-1)?.form['StatusCallback'], `${PUBLIC_URL}${PATH}?id=${id}`)
   const undelivered = { MessageSid: sid, MessageStatus: 'undelivered', ErrorCode: '30005' }
   t.equal((await report(rig, { ...undelivered, To: '+8613800138000' })).status, 204)
-  t.match(await received(rig), 'undelivered 30005')
-  const metrics = await (await fetch(`${rig.service().adminUrl}/metrics`)).text()
+  t.match(await rig.page('/console/messages'), 'undelivered 30005')
+  const metrics = await rig.page('/metrics')
   const labels = 'status="undelivered",class="recipient",result="recorded",provider="twilio"'
   t.match(metrics, `receipts_total{${labels}} 1\n`)
   t.notMatch(rig.log.join(), '13800138000', 'no number in the log')
@@ -60,7 +58,7 @@ t.test('a report that is here before Twilio’s answer is kept with its message'
   t.equal((await report(rig, REPORT, {}, pathOfReport(rig))).status, 204)
   const receipts = rig.events().filter(each => each['event'] === 'receipt')
   t.match(receipts, [{ result: 'recorded', provider_id: 'SM0123' }])
-  t.match(await received(rig), 'delivered')
+  t.match(await rig.page('/console/messages'), 'delivered')
 })
 
 t.test('a report on a message whose request was lost settles it, and no second SMS goes out', async t => {
@@ -106,7 +104,7 @@ t.test('a report without a right signature changes nothing', async t => {
     await post(rig, 'MessageSid=x'),
   ]
   for (const { status, errCode } of forged) t.same([status, errCode], [403, 4031003])
-  t.notMatch(await received(rig), 'failed<')
+  t.notMatch(await rig.page('/console/messages'), 'failed<')
   const { status } = await report(rig, fields, { 'x-forwarded-host': 'evil.example' })
   t.equal(status, 204, 'what a request says of its host does not matter')
 })
