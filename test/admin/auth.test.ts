@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AdminAuthOptions } from '../../src/admin/auth.ts'
 import { createAdminListener } from '../../src/admin/listener.ts'
 import { englishIn } from '../language/english.ts'
+import { listenAs } from '../rigs/listen.ts'
 import { openRaw } from '../rigs/raw.ts'
 
 const TOKEN = 'a-Token-with:colon-16'
@@ -24,9 +24,7 @@ async function listen(t: Test, more: Partial<AdminAuthOptions> = {}) {
   app.get('/metrics', async () => 'figures')
   app.get('/whoami', async ({ operator }) => operator)
   app.post('/console/send', async () => `${(sends += 1)}`)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
-  const { port } = app.server.address() as AddressInfo
+  const port = await listenAs(t, app)
 
   function ask(
     path: string,

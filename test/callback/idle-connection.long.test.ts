@@ -1,8 +1,8 @@
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { listenAs } from '../rigs/listen.ts'
 import { openRaw } from '../rigs/raw.ts'
 
 /** Longer than a connection may say nothing before its first request, or take for one, ms. */
@@ -19,9 +19,7 @@ t.test('408 is for who says nothing from the start, and never comes between two 
     descriptors: createDescriptors(Number.POSITIVE_INFINITY, Date.now),
   })
   app.get('/', async () => 'here')
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
-  const url = `https://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  const url = `https://127.0.0.1:${await listenAs(t, app)}`
   const kept = await openRaw(url)
   const silent = await openRaw(url)
   for (let n = 1; n <= 3; n += 1) {

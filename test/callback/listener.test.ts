@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import net, { type AddressInfo, type Socket } from 'node:net'
+import net, { type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
-import { listen } from '../rigs/listen.ts'
+import { listen, listenAs } from '../rigs/listen.ts'
 import { until } from '../rigs/until.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
@@ -31,7 +31,10 @@ t.test('the key of session tickets is replaced, and an old ticket opens nothing'
 })
 
 /** A listener that answers a body of more than 1 KB before it has come. */
-async function listen(t: Test, options: Partial<Parameters<typeof createPublicListener>[0]> = {}) {
+async function listenForShortBodies(
+  t: Test,
+  options: Partial<Parameters<typeof createPublicListener>[0]> = {},
+) {
   const nobody = () => {}
   const { app, unauthenticated } = createPublicListener({
     tls: undefined,
@@ -45,9 +48,7 @@ async function listen(t: Test, options: Partial<Parameters<typeof createPublicLi
   app.setErrorHandler((_error, _request, reply) =>
     reply.code(413).header('connection', 'close').send('too large'),
   )
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  t.teardown(() => app.close())
-  return { port: (app.server.address() as AddressInfo).port, unauthenticated }
+  return { port: await listenAs(t, app), unauthenticated }
 }
 
 const HEAD = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
@@ -57,7 +58,7 @@ const OCTETS = 16 * 1024 * 1024
 for (const protocol of ['http', 'https'])
   t.test(`over ${protocol} an answer is read by a caller that sends all of its body first`, async t => {
     const certificate = protocol === 'https' ? await createTestCertificate() : undefined
-    const { port, unauthenticated } = await listen(t, { tls: certificate })
+    const { port, unauthenticated } = await listenForShortBodies(t, { tls: certificate })
     const open = (): Socket =>
       certificate === undefined
         ? net.connect({ port, host: '127.0.0.1' })
@@ -80,7 +81,7 @@ for (const protocol of ['http', 'https'])
   })
 
 t.test('a connection through a proxy counts where its caller is', async t => {
-  const { port } = await listen(t, {
+  const { port } = await listenForShortBodies(t, {
     callerOf: (proxy, forwarded) => (proxy === '127.0.0.1' ? (forwarded ?? proxy) : ''),
     descriptors: { ...createDescriptors(Number.POSITIVE_INFINITY, Date.now), forStrangers: 2 },
   })
@@ -100,7 +101,7 @@ t.test('a connection through a proxy counts where its caller is', async t => {
 t.test('strangers who hold their connections leave half of the descriptors to others', async t => {
   const limited = createDescriptors(400, Date.now)
   // This process has other things open, too.
-  const { port } = await listen(t, { descriptors: { ...limited, note: () => {} } })
+  const { port } = await listenForShortBodies(t, { descriptors: { ...limited, note: () => {} } })
   const strangers: Socket[] = []
   t.teardown(() => strangers.forEach(each => each.destroy()))
   for (let n = 0; n < 200; n += 1) {
@@ -116,7 +117,7 @@ t.test('strangers who hold their connections leave half of the descriptors to ot
 
 t.test('a caller that goes on sending after its answer is hung up on', async t => {
   const time = enterVirtualTime(t)
-  const { port } = await listen(t)
+  const { port } = await listenForShortBodies(t)
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())
   socket.on('error', () => {})

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Admission, AdmittedCallback } from '../../src/callback/admission.ts'
 import { createAnswer } from '../../src/callback/answers.ts'
@@ -8,6 +7,7 @@ import { createPublicListener } from '../../src/callback/listener.ts'
 import { type CallbackRoutesOptions, callbackRoutes } from '../../src/callback/routes.ts'
 import type { Emit, ServiceEvent } from '../../src/events/events.ts'
 import { smsBodySchema } from '../../src/messages/interpret.ts'
+import { listenAs } from '../rigs/listen.ts'
 import { openRaw } from '../rigs/raw.ts'
 import { smsBody, until } from '../rigs/service.ts'
 
@@ -70,9 +70,7 @@ async function listen(
     unauthenticated: { ...unauthenticated, isBehind },
     isDraining: () => false,
   })
-  await app.listen({ port: 0, host: '127.0.0.1' })
-  t.teardown(() => app.close())
-  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listenAs(t, app)}`
 }
 
 const POST = 'POST /callback/corp/key/sms HTTP/1.1\r\nHost: localhost\r\n'

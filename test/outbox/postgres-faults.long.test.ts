@@ -1,7 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chown, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
@@ -44,45 +42,6 @@ async function persist<T>(attempt: () => Promise<T>): Promise<T> {
     }
   }, 'the store')
   return (done as { readonly value: T }).value
-}
-
-/** How a server says that no transaction is open any more. */
-const IDLE = Buffer.from('Z\0\0\0\x05I')
-
-/** A way to the server on which the answer to a commit can get lost, together with the connection. */
-async function lossyWay(t: Test, url: string) {
-  const target = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
-  const directory = await mkdtemp(join(tmpdir(), 'way-'))
-  let order: { lost: boolean } | undefined
-  const server = createServer(client => {
-    const upstream = connect(target)
-    let severed = false
-    client.on('error', () => {}).on('close', () => upstream.destroy())
-    upstream.on('error', () => {}).on('close', () => client.destroy())
-    client.on('data', data => {
-      if (data.includes('COMMIT') && order !== undefined && !order.lost) {
-        severed = true
-        order.lost = true
-      }
-      upstream.write(data)
-    })
-    upstream.on('data', data => {
-      if (!severed) client.write(data)
-      // Only once the server has said that it is done: it rolls back when its client is gone before.
-      else if (data.includes(IDLE)) client.destroy()
-    })
-  })
-  await new Promise<void>(resolve => server.listen(join(directory, '.s.PGSQL.5432'), resolve))
-  t.teardown(async () => {
-    server.close()
-    await rm(directory, { recursive: true })
-  })
-  const way = new URL(url)
-  way.searchParams.set('host', directory)
-  return {
-    url: way.href,
-    loseNextCommit: () => (order = { lost: false }),
-  }
 }
 
 t.test('the shared store under faults', { skip: noPostgres }, async t => {
@@ -240,7 +199,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
   })
 
   await t.test('the answer to a commit is lost on its way: what was done is known all the same', async t => {
-    const { url, loseNextCommit } = await lossyWay(t, await rig.url())
+    const { url, loseNextCommit } = await openWay(t, await rig.url())
     const outbox = await openAt(url)
     const held = lease(clock)
     const [handed, queued] = [sample(clock, { lease: held }), sample(clock, { recipient: 'b@example.com' })]

@@ -1,4 +1,5 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 
 /** Lets a server listen on a free port of loopback until the test ends, which ends its connections, too. @returns the port. */
@@ -14,4 +15,14 @@ export async function listen(t: Test, server: Server): Promise<number> {
     return new Promise(resolve => server.close(resolve))
   })
   return (server.address() as AddressInfo).port
+}
+
+/** The same for an app. */
+export async function listenAs(
+  t: Test,
+  app: Pick<FastifyInstance, 'listen' | 'close' | 'server'>,
+): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  return (app.server.address() as AddressInfo).port
 }

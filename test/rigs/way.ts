@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
+/** How a server says that no transaction is open any more. */
+const IDLE = Buffer.from('Z\0\0\0\x05I')
+
 /**
  * Opens a way to a Postgres rig that can be cut without either side being told, as by a switch that lost its power.
  * @param alter changes what is asked of the server, in latin1 and as long as it was.
@@ -13,9 +16,10 @@ export async function openWay(t: Test, url: string, alter = (asked: string) => a
   const directory = await mkdtemp(join(tmpdir(), 'way-'))
   const open = new Set<Socket>()
   let isCut = false
-  let swallows = false
+  let order: { lost: boolean } | undefined
   const server = createServer(client => {
     const upstream = connect(target)
+    let isSevered = false
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -23,8 +27,12 @@ export async function openWay(t: Test, url: string, alter = (asked: string) => a
       open.add(socket)
       if (isCut) socket.pause()
       socket.on('data', data => {
-        if (swallows && socket === client && data.includes('COMMIT')) upstream.pause()
-        other.write(socket === client ? Buffer.from(alter(data.toString('latin1')), 'latin1') : data)
+        if (socket === client) {
+          if (order?.lost === false && data.includes('COMMIT')) isSevered = order.lost = true
+          other.write(Buffer.from(alter(data.toString('latin1')), 'latin1'))
+        } else if (!isSevered) other.write(data)
+        // Only once the server has said that it is done: it rolls back when its client is gone before.
+        else if (data.includes(IDLE)) client.destroy()
       })
       socket.on('error', () => {})
       socket.on('close', () => {
@@ -50,14 +58,11 @@ export async function openWay(t: Test, url: string, alter = (asked: string) => a
       isCut = true
       for (const socket of open) socket.pause()
     },
-    /** From now on no answer comes of a connection once it has asked for a commit, whether that happens or not. */
-    swallowCommits() {
-      swallows = true
-    },
+    /** The answer to the next commit gets lost, together with the connection. */
+    loseNextCommit: () => (order = { lost: false }),
     /** Everything passes again, what was held back too. */
     mend() {
       isCut = false
-      swallows = false
       for (const socket of open) socket.resume()
     },
   }
