@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { Agent, request } from 'undici'
 import { startService } from '../src/service/service.ts'
 import { type Callback, createCallbacks } from './faults/callbacks.ts'
@@ -7,7 +6,7 @@ import { createDriver, type Driver } from './faults/driver.ts'
 import { backlogOf } from './faults/stage.ts'
 import { noPostgres, type PostgresRig, startPostgres } from './rigs/postgres.ts'
 import { type Settings, type Sinks, startSinks, until } from './rigs/service.ts'
-import { AUTH_TOKEN } from './rigs/twilio-server.ts'
+import { signedReport } from './rigs/twilio-server.ts'
 
 const PUBLIC_URL = 'https://callbacks.example.com'
 
@@ -133,16 +132,7 @@ t.test('replicas behind one address', { skip: noPostgres }, async t => {
       const fields = { MessageSid: sid, MessageStatus: status }
       const { statusCode, body } = await request(`${replica.publicUrl}/receipt/twilio`, {
         dispatcher: agent,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded',
-          'x-twilio-signature': getExpectedTwilioSignature(
-            AUTH_TOKEN,
-            `${PUBLIC_URL}/receipt/twilio`,
-            fields,
-          ),
-        },
-        body: new URLSearchParams(fields).toString(),
+        ...signedReport(PUBLIC_URL, fields),
       })
       await body.dump()
       return statusCode

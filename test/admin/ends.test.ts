@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { listFacts } from '../../src/admin/facts.ts'
 import type { ChannelStatus } from '../../src/delivery/port.ts'
 import type { FinalAnswer, FinalState, ReportFault } from '../../src/outbox/outbox.ts'
@@ -8,7 +7,7 @@ import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { lease, NOON, STORE, sample, testClock } from '../outbox/samples.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { NO_QUOTAS, smsBody, startRig } from '../rigs/service.ts'
-import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { signedReport } from '../rigs/twilio-server.ts'
 import { viewOf } from '../rigs/view.ts'
 
 const MINUTE = 60_000
@@ -185,16 +184,7 @@ t.test('the service says so: first line, body of `/readyz`, metric', async t => 
       MessageStatus: 'undelivered',
       ErrorCode: n === 2 ? '30008' : '30003',
     }
-    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
-    const headers = {
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-twilio-signature': signature,
-    }
-    await rig.ask('/receipt/twilio', {
-      method: 'POST',
-      headers,
-      body: new URLSearchParams(fields).toString(),
-    })
+    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
   }
   await rig.restart({})
   const said = /The last 5 SMS messages by any carrier all failed, to five people or more, since .*: 30008/

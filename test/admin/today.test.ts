@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { readableText } from '../language/english.ts'
 import { mailBody, NO_QUOTAS, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
-import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { signedReport } from '../rigs/twilio-server.ts'
 
 const HOUR = 3_600_000
 
@@ -82,9 +81,7 @@ t.test(
       MessageStatus: 'undelivered',
       ErrorCode: '30005',
     }
-    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
-    await rig.ask('/receipt/twilio', { method: 'POST', headers, body: String(new URLSearchParams(fields)) })
+    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
     const page = await read('/console/today')
     t.match(page, 'since 2026-11-20 16:00:00 UTC')
     for (const name of ['SMS', 'SMS: registration-code', 'by twilio', 'to CN'])

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import type { EventOf, ServiceEvent } from '../../src/events/events.ts'
 import { type Memo, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createDeliveryTimes } from '../../src/reports/delivery-times.ts'
 import { smsBody, startRig, until } from '../rigs/service.ts'
-import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { signedReport } from '../rigs/twilio-server.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 const SECOND = 1000
@@ -121,9 +120,7 @@ t.test('metrics and console have the time from the callback to the report', asyn
   later = 25_000
   for (const MessageSid of sids()) {
     const fields = { MessageSid, MessageStatus: 'delivered' }
-    const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields)
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
-    await rig.ask('/receipt/twilio', { method: 'POST', headers, body: String(new URLSearchParams(fields)) })
+    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
   }
   await until(
     async () =>

@@ -1,3 +1,4 @@
+import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { createTwilioStandIn, type TwilioStandIn } from '../../sandbox/carriers/twilio.ts'
 import { startStandIn } from './stand-in.ts'
 
@@ -14,4 +15,11 @@ export async function startTwilioServer() {
   const server = await startStandIn<TwilioStandIn>(fault => createTwilioStandIn({ ...account, fault }))
   const { messages, requests, connections, close } = server.standIn
   return Object.assign(server, { messages, requests, openConnections: connections, close })
+}
+
+/** A delivery report as Twilio posts it to `/receipt/twilio` of a service with this PUBLIC_URL. */
+export function signedReport(publicUrl: string, fields: Readonly<Record<string, string>>) {
+  const signature = getExpectedTwilioSignature(AUTH_TOKEN, `${publicUrl}/receipt/twilio`, fields)
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature }
+  return { method: 'POST', headers, body: String(new URLSearchParams(fields)) } as const
 }

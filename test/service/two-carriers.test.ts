@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { getExpectedTwilioSignature } from 'twilio/lib/webhooks/webhooks.js'
 import { NO_QUOTAS, type ServiceRig, smsBody, startRig, until } from '../rigs/service.ts'
-import { AUTH_TOKEN } from '../rigs/twilio-server.ts'
+import { signedReport } from '../rigs/twilio-server.ts'
 import { startTwoCarriers, TEMPLATES } from '../rigs/two-carriers.ts'
 
 t.test(
@@ -69,19 +68,7 @@ async function sendSms(
       smsBody({ area_code, to: `${prefix}${before + 1000 + n}` }, { code: `${100_000 + n}` }),
     )
   for (const { sid } of rig.twilio.messages.slice(before))
-    await reportTwilio(rig, { MessageSid: sid, MessageStatus: status })
-}
-
-/** Posts a delivery report as Twilio does. */
-async function reportTwilio(rig: ServiceRig, fields: Readonly<Record<string, string>>): Promise<void> {
-  await rig.ask('/receipt/twilio', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      'x-twilio-signature': getExpectedTwilioSignature(AUTH_TOKEN, `${PUBLIC_URL}/receipt/twilio`, fields),
-    },
-    body: new URLSearchParams(fields).toString(),
-  })
+    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, { MessageSid: sid, MessageStatus: status }))
 }
 
 t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
@@ -104,7 +91,7 @@ t.test(
     t.equal(await send(100_001), 0)
     const sid = rig.twilio.messages[0]?.sid ?? ''
     const fields = { MessageSid: sid, MessageStatus: 'undelivered' }
-    await reportTwilio(rig, fields)
+    await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
 
     for (const code of [100_002, 100_003]) t.equal(await send(code), 0)
     t.equal(tencent.standIn.messages.length, 2, 'none of them goes to the carrier that failed')
