@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { readableText } from '../language/english.ts'
+import { inZone } from '../rigs/in-zone.ts'
 import { mailBody, NO_QUOTAS, type Settings, smsBody, startRig, until } from '../rigs/service.ts'
 import { signedReport } from '../rigs/twilio-server.ts'
 
@@ -60,8 +61,7 @@ t.test(
 t.test(
   'how many today, with the day before, by channel, kind, carrier and country, and which did not arrive',
   async t => {
-    process.env['TZ'] = 'Asia/Shanghai'
-    t.teardown(() => delete process.env['TZ'])
+    inZone(t, 'Asia/Shanghai')
     const PUBLIC_URL = 'https://courier.example.com'
     const settings = { ...NO_QUOTAS, PUBLIC_URL }
     // In Shanghai it is ten minutes to midnight.

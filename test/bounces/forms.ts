@@ -117,3 +117,10 @@ export function complaint(
     ],
   })
 }
+
+/** A mail that may come back: a code to an address that did is sent all the same. */
+export const link = (to: string, n = 0) => ({
+  to,
+  subject: `Activate your account ${n}`,
+  email_param: { type: 1, url: `https://www.example.com/activate?code=${n}`, hour: '24' },
+})

@@ -8,14 +8,8 @@ import { MAILBOX_PASSWORD, noMailServers, startDovecot, startPostfix } from '../
 import { askPostgres, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { startProcess } from '../rigs/process.ts'
 import { CORP_ID, EMAIL_TOKEN, NO_QUOTAS, startRig, startSinks, until } from '../rigs/service.ts'
-import { createSmtpServer } from '../rigs/smtp-server.ts'
-import { FORMS } from './forms.ts'
-
-const link = (to: string, n = 0) => ({
-  to,
-  subject: `Activate your account ${n}`,
-  email_param: { type: 1, url: `https://www.example.com/activate?code=${n}`, hour: '24' },
-})
+import { startSmtpServer } from '../rigs/smtp-server.ts'
+import { FORMS, link } from './forms.ts'
 
 /** What lies in a folder of a Maildir; a name ends with its flags. */
 async function mailsIn(maildir: string, folder = ''): Promise<readonly string[]> {
@@ -31,9 +25,7 @@ t.test(
   async t => {
     const dovecot = await startDovecot(t)
     const maildir = dovecot.maildir('bounces')
-    const next = createSmtpServer()
-    const { port: nextPort } = await next.listen()
-    t.teardown(() => next.close())
+    const { server: next, port: nextPort } = await startSmtpServer(t)
     next.act = ({ step, line }) => {
       if (step !== 'RCPT') return undefined
       if (line.includes('nobody@'))

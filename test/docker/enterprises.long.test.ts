@@ -7,7 +7,7 @@ import { command } from '../commands/rig.ts'
 import { freePort } from '../rigs/free-port.ts'
 import { connectTo, noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { type ServiceProcess, startProcess } from '../rigs/process.ts'
-import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { startSmtpServer } from '../rigs/smtp-server.ts'
 
 const SOURCE = resolve(import.meta.dirname, '../../docker/enterprises')
 /** Ten of them take as long as the start of ten processes. */
@@ -31,9 +31,7 @@ t.test(
     t.teardown(() => admin.end())
     for (const _again of [1, 2]) await admin.query(script('sql').stdout)
 
-    const mail = createSmtpServer()
-    const { port: mailPort } = await mail.listen()
-    t.teardown(() => mail.close())
+    const { port: mailPort } = await startSmtpServer(t)
     const at = new URL(postgres.adminUrl)
     const settingsOf = async (name: string) => {
       const made = parseEnv(readFileSync(join(directory, name, '.env'), 'utf8'))

@@ -15,7 +15,7 @@ import { trustDuring } from '../rigs/authorities.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { listen } from '../rigs/listen.ts'
-import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { startSmtpServer } from '../rigs/smtp-server.ts'
 
 const LIMITS = { connectMs: 1000, answerMs: 1000, bodyMs: 1000 }
 const certificate = await createTestCertificate()
@@ -48,9 +48,7 @@ async function ask(t: Test, port: number, proxy?: HttpProxy, scheme = 'https') {
 t.test(
   'TLS_CA_FILE is trusted by mail and by requests to carriers, beside the usual authorities',
   async t => {
-    const mail = createSmtpServer({ certificate })
-    const { port } = await mail.listen()
-    t.teardown(() => mail.close())
+    const { port } = await startSmtpServer(t, { certificate })
     const url = `smtp://127.0.0.1:${port}`
     const verify = async () => {
       const provider = createSmtpProvider({ name: 'smtp', url, ehloName: 'x.example', bounceTo: '' })

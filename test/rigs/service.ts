@@ -9,7 +9,7 @@ import { type ServiceOptions, startService } from '../../src/service/service.ts'
 import { createTestCertificate } from './certificate.ts'
 import { ownHost } from './own-host.ts'
 import { serveHere } from './serve-here.ts'
-import { createSmtpServer } from './smtp-server.ts'
+import { startSmtpServer } from './smtp-server.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from './twilio-server.ts'
 
 export { until } from './until.ts'
@@ -61,9 +61,8 @@ export async function startSinks(t: Test) {
   await writeFile(join(directory, 'cert.pem'), cert)
   await writeFile(join(directory, 'key.pem'), key)
   const host = ownHost()
-  const smtp = createSmtpServer({ host, login: { user: SMTP_USER, pass: SMTP_PASSWORD } })
-  const { port } = await smtp.listen()
-  t.teardown(() => smtp.close())
+  const login = { user: SMTP_USER, pass: SMTP_PASSWORD }
+  const { server: smtp, port } = await startSmtpServer(t, { host, login })
   const twilio = await startTwilioServer()
   t.teardown(() => twilio.close())
   const settings: Settings = {

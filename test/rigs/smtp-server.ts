@@ -1,5 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
+import type { Test } from 'tap'
 
 /** Where a session is when the server is about to reply. `dot`: the whole message was read. */
 export type SmtpStep =
@@ -243,6 +244,14 @@ export function createSmtpServer(options: SmtpServerOptions = {}) {
       }),
   }
   return rig
+}
+
+/** The same at a free port, until the end of the test. */
+export async function startSmtpServer(t: Test, options: SmtpServerOptions = {}) {
+  const server = createSmtpServer(options)
+  const { port } = await server.listen()
+  t.teardown(() => server.close())
+  return { server, port }
 }
 
 /** Says the usual reply or does what `act` wants. @returns whether the usual one was said. */

@@ -1,14 +1,7 @@
 import t from 'tap'
 import { bounceUrl } from '../../src/service/callback-urls.ts'
-import { complaint, FORMS, type Returned } from '../bounces/forms.ts'
+import { complaint, FORMS, link, type Returned } from '../bounces/forms.ts'
 import { startRig } from '../rigs/service.ts'
-
-const link = (to: string, n = 0) => ({
-  to,
-  subject: `Activate your account ${n}`,
-  plain_email: '',
-  email_param: { type: 1, url: 'https://www.example.com/#!activate/c2FtcGxl', hour: '24' },
-})
 
 t.test('a mail that comes back is shown with its reason, and its address is refused', async t => {
   const rig = await startRig(t, { PUBLIC_URL: 'https://courier.example.com' })

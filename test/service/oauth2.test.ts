@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startImap } from '../rigs/imap-server.ts'
 import { mailBody, startRig, until } from '../rigs/service.ts'
-import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { startSmtpServer } from '../rigs/smtp-server.ts'
 import { CLIENT, startTokenEndpoint } from '../rigs/token-endpoint.ts'
 
 t.test('while the token endpoint is away mails wait, and all go out afterwards', async t => {
@@ -10,9 +10,9 @@ t.test('while the token endpoint is away mails wait, and all go out afterwards',
     refreshToken: 'canary-refresh',
     rotates: true,
   })
-  const smtp = createSmtpServer({ xoauth2: { takes: (_user, token) => endpoint.issued.includes(token) } })
-  const { port } = await smtp.listen()
-  t.teardown(() => Promise.all([endpoint.close(), smtp.close()]))
+  t.teardown(() => endpoint.close())
+  const takes = (_user: string, token: string) => endpoint.issued.includes(token)
+  const { server: smtp, port } = await startSmtpServer(t, { xoauth2: { takes } })
   const rig = await startRig(t, {
     SMTP_URL: `smtp://courier%40courier.example@127.0.0.1:${port}?ignoreTLS=true`,
     SMTP_OAUTH2_TOKEN_URL: endpoint.url,

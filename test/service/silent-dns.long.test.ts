@@ -7,7 +7,7 @@ import { startDnsServer } from '../rigs/dns-server.ts'
 import { listen } from '../rigs/listen.ts'
 import { noPostgres, startPostgres } from '../rigs/postgres.ts'
 import { mailBody, smsBody, startRig, until } from '../rigs/service.ts'
-import { createSmtpServer } from '../rigs/smtp-server.ts'
+import { startSmtpServer } from '../rigs/smtp-server.ts'
 import { startTwilioServer } from '../rigs/twilio-server.ts'
 
 const NAMES = ['mail', 'sms', 'hooks', 'db'].map(name => `${name}.courier.test`)
@@ -32,10 +32,9 @@ async function start(t: Test) {
   const resolver = await startDnsServer(t, Object.fromEntries(NAMES.map(name => [name, '127.0.0.1'])))
   const certificate = await createTestCertificate({ name: '*.courier.test' })
   trustDuring(t, certificate.cert)
-  const smtp = createSmtpServer()
-  const mailPort = (await smtp.listen()).port
+  const { server: smtp, port: mailPort } = await startSmtpServer(t)
   const twilio = await startTwilioServer()
-  t.teardown(() => Promise.all([smtp.close(), twilio.close()]))
+  t.teardown(() => twilio.close())
   const carrier = createServer(certificate, (request, response) => {
     // A connection for each request, so that each asks for the name.
     response.shouldKeepAlive = false

@@ -10,7 +10,7 @@ import { startOauth2, USER } from '../../providers/smtp/oauth2.ts'
 import { LOGIN, openSmtp } from '../../providers/smtp/rig.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { listen } from '../../rigs/listen.ts'
-import { createSmtpServer, type SmtpServerOptions, type SmtpStep } from '../../rigs/smtp-server.ts'
+import { type SmtpServerOptions, type SmtpStep, startSmtpServer } from '../../rigs/smtp-server.ts'
 import { CLIENT } from '../../rigs/token-endpoint.ts'
 import { ACCOUNT_SID, AUTH_TOKEN, startTwilioServer } from '../../rigs/twilio-server.ts'
 import { linesOf } from './lines.ts'
@@ -29,10 +29,8 @@ async function sayOfMail(t: Test, url: string, ca: string | undefined = certific
 }
 
 async function start(t: Test, options: SmtpServerOptions, refuse?: SmtpStep, reply = '550 5.7.1 no') {
-  const server = createSmtpServer(options)
+  const { server, port } = await startSmtpServer(t, options)
   if (refuse !== undefined) server.act = ({ step }) => (step === refuse ? { is: 'say', reply } : undefined)
-  const { port } = await server.listen()
-  t.teardown(() => server.close())
   return { server, port, at: `courier:${encodeURIComponent(LOGIN.pass)}@127.0.0.1:${port}` }
 }
 

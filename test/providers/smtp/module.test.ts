@@ -12,7 +12,8 @@ import { enough, load } from '../../config/settings.ts'
 import { trustDuring } from '../../rigs/authorities.ts'
 import { createTestCertificate } from '../../rigs/certificate.ts'
 import { listen } from '../../rigs/listen.ts'
-import { createSmtpServer, mail } from './rig.ts'
+import { startSmtpServer } from '../../rigs/smtp-server.ts'
+import { mail } from './rig.ts'
 
 async function open(t: Test, settings: Readonly<Record<string, string>>) {
   const config = load({ ...enough, ...settings })
@@ -27,9 +28,7 @@ async function open(t: Test, settings: Readonly<Record<string, string>>) {
 }
 
 async function start(t: Test) {
-  const server = createSmtpServer()
-  const { port } = await server.listen()
-  t.teardown(async () => server.close())
+  const { server, port } = await startSmtpServer(t)
   return { server, url: `smtp://127.0.0.1:${port}?ignoreTLS=true` }
 }
 
