@@ -229,6 +229,11 @@ t.test('a test send goes the road of every message', async t => {
     await (await form(rig, '/console/send', { kind: 'sms/login-code', to: '+49301234567' })).text(),
     '4002',
   )
+  rig.twilio.fault = () => ({ is: 'answer', status: 400, body: '{"code": 21211, "status": 400}' })
+  t.match(
+    await (await form(rig, '/console/send', { kind: 'sms/login-code', to: '+8613800138001' })).text(),
+    /err_code 4002\d+[^<]*<a href="\/console\/messages\/[0-9a-f]{32}">/,
+  )
   t.equal((await form(rig, '/console/send', { kind: 'sms/nothing', to: '+8613800138000' })).status, 400)
   t.equal(
     (await form(rig, '/console/send', { kind: 'sms/login-code', to: 'a@example.com,b@example.com' })).status,

@@ -225,6 +225,7 @@ t.test('with everything on each part does its work, and after the end nothing of
   const posted = posts.join('\n')
   t.match(posted, /Door left open[^]*Freezer T2/, 'alarms are told before the end')
   t.match(posted, 'Example: device 1144502133 ')
+  t.notMatch(posted, String.raw`\n-- `, 'without the footer of the mail')
   t.same(
     rig
       .events()

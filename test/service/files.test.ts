@@ -106,9 +106,11 @@ t.test('a pair that is none, and a DKIM key of another kind', async t => {
     'dkim.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   })
   const files = { TLS: true, TLS_CERT_FILE: path('cert.pem'), TLS_KEY_FILE: path('key.pem') }
-  t.same(findFileFaults({ ...files, DKIM_KEY_FILE: path('dkim.pem') }, readFile).map(describeFault), [
+  const alone = { DKIM_KEY_FILE: path('dkim.pem'), SMTP_CLIENT_CERT_FILE: path('cert.pem') }
+  t.same(findFileFaults({ ...files, ...alone }, readFile).map(describeFault), [
     'TLS_KEY_FILE is not the key of the first certificate in TLS_CERT_FILE',
     'DKIM_KEY_FILE holds no RSA key: receivers check nothing else reliably',
+    'SMTP_CLIENT_CERT_FILE holds no certificate and its key, in PEM and without a passphrase: no mail server would know us by it',
   ])
   const area = { DEFAULT_AREA_CODE: '999' }
   t.same(findFileFaults({ ...area, SMS_TOKEN: 'x' }, readFile).map(describeFault), [
