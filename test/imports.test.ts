@@ -186,19 +186,3 @@ t.test('a name that is exported stands for one thing', async t => {
 t.test('a type has a name and members of its own, and is not what some function happens to give', async t => {
   for (const file of shipped) t.notMatch(readFileSync(join(ROOT, 'src', file), 'utf8'), /\bReturnType</, file)
 })
-
-t.test('few files are there for one neighbour alone: such a file must earn its name', async t => {
-  const importers = new Map<string, Set<string>>()
-  // A command is loaded when it is asked for, and so is no neighbour's file.
-  for (const file of shipped)
-    for (const [, path = ''] of readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(
-      /from '(\.[^']+\.ts)'/g,
-    )) {
-      const to = relative(ROOT, resolve(ROOT, 'src', dirname(file), path))
-      importers.set(to, new Set([...(importers.get(to) ?? []), file]))
-    }
-  const alone = [...importers].filter(
-    ([to, by]) => by.size === 1 && [...by].every(file => dirname(`src/${file}`) === dirname(to)),
-  )
-  t.ok(alone.length <= 60, `${alone.length} files: ${alone.map(([to]) => to).join(' ')}`)
-})

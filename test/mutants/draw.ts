@@ -21,7 +21,7 @@ interface Drawn {
 }
 
 /** Lines without a letter or digit have nothing to be mistaken about. */
-export function codeLines(source: string): readonly number[] {
+function codeLines(source: string): readonly number[] {
   const blank = (text: string) => text.replace(/[^\n]/g, ' ')
   // Types become spaces.
   const code = stripTypeScriptTypes(source)
@@ -30,7 +30,7 @@ export function codeLines(source: string): readonly number[] {
   return code.split('\n').flatMap((line, at) => (/\w/.test(line) ? [at + 1] : []))
 }
 
-export function draw(
+function draw(
   sources: ReadonlyMap<string, string>,
   { seed, count, room = '*', except = [] }: DrawOptions,
 ): readonly Drawn[] {
