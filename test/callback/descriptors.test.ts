@@ -2,9 +2,10 @@ import type { Socket } from 'node:net'
 import t from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
 
-/** A connection with this descriptor, as far as it is looked at. */
-function connection(fd: number) {
-  const socket = { _handle: { fd }, destroyed: false, destroy: () => void (socket.destroyed = true) }
+/** A connection with this descriptor, or a closed one, as far as it is looked at. */
+function connection(fd: number | null) {
+  const _handle = fd === null ? null : { fd }
+  const socket = { _handle, destroyed: false, destroy: () => void (socket.destroyed = true) }
   return socket as unknown as Socket
 }
 
@@ -14,6 +15,7 @@ t.test(
     let now = 0
     const descriptors = createDescriptors(400, () => now)
     for (const [fd, isSpare, isHungUpOn] of [
+      [null, false, false],
       [335, false, false],
       [336, true, false],
       [395, true, false],

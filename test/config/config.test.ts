@@ -106,7 +106,7 @@ t.test('no fault and no warning repeats a secret', async t => {
 })
 
 t.test('an empty or blank value is none', async t => {
-  const config = load({ ...enough, PORT: '', LOCALE: '  ', SMTP_FALLBACK_URL: '' })
+  const config = load({ ...enough, PORT: '', LOCALE: '  ', SMTP_FALLBACK_URL: '', EMAIL_TOKEN_FILE: ' ' })
   t.equal(config.PORT, 8443)
   t.equal(config.LOCALE, 'en')
   t.equal(config.SMTP_FALLBACK_URL, undefined)
@@ -151,9 +151,10 @@ t.test('every secret may come from a file', async t => {
     '/run/token': `${EMAIL_TOKEN}\r\n`,
     '/run/smtp': `${SMTP_URL}\n`,
     '/run/empty': '\n',
+    '.env': 'ALERTS_FILE=/run/alerts\n',
     '/run/alerts': '# all\nalert * 30 - a@example.com\n',
   }
-  const named = { EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp', ALERTS_FILE: '/run/alerts' }
+  const named = { EMAIL_TOKEN_FILE: '/run/token', SMTP_URL_FILE: '/run/smtp' }
   const config = load({ ...rest, ...named }, files)
   t.equal(config.EMAIL_TOKEN, EMAIL_TOKEN, 'the last line end is not part of it')
   t.equal(config.ALERTS, '# all\nalert * 30 - a@example.com', 'and all others are')

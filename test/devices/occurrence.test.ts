@@ -63,6 +63,8 @@ t.test('an event is an alarm that cannot recover', async t => {
     params: { ...OF_DEVICE, event: 'door_forced', values: 'door: 2, by: hand', time: TIME },
     identity: ['event', 'alarm', 'door_forced', '42', '1144502133'],
   })
+  const bare = only(read(reporter.event(device, 'tamper', {})))
+  t.strictSame(bare.params, { ...OF_DEVICE, event: 'tamper', time: TIME }, 'without fields, too')
 })
 
 t.test('an alert says what rule, what value and since when', async t => {

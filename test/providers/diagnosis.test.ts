@@ -31,8 +31,8 @@ t.test(
   'what a code says beyond its verdict has its own advice, in a reply or in the refusal of a login',
   async t => {
     for (const [next, ...replies] of [
-      [/^Set the clock/, 'InvalidTimeStamp.Expired: Specified time stamp', 'AuthFailure.SignatureExpire'],
-      [/^Copy the key/, 'InvalidAccessKeyId.NotFound', 'AuthFailure.SecretIdNotFound: not found'],
+      [/^Set the clock/, 'InvalidTimeStamp.Expired Specified time stamp', 'AuthFailure.SignatureExpire'],
+      [/^Copy the key/, 'InvalidAccessKeyId.Inactive disabled', 'AuthFailure.SecretIdNotFound not found'],
       [/^Send from an address in mainland/, 'isv.DENY_IP_RANGE 源IP地址所在的地区被禁用'],
       [
         /^Nothing is to be done/,
@@ -42,8 +42,13 @@ t.test(
       [/^Nothing is to be done/, 'LimitExceeded.PhoneNumberThirtySecondLimit'],
       [/blacklist/, 'isv.BLACK_KEY_CONTROL_LIMIT', 'MOBILE_IN_BLACK', 'W-BLACK', '21610 unsubscribed'],
     ] as const)
-      for (const reply of replies) t.match(adviceOn({ reply: quote(reply) }), next, reply)
-    t.equal(adviceOn({ code: 'isv.BUSINESS_LIMIT_CONTROL', reply: quote('触发天级流控Permits:10') }), null)
+      for (const said of replies) {
+        const [code, reply = ''] = said.split(/ (.*)/)
+        const advice = [{ reply: quote(said) }, { code, reply: quote(reply) }].map(adviceOn)
+        t.match(advice, [next, next], said)
+      }
+    for (const said of ['isv.BUSINESS_LIMIT_CONTROL 触发天级流控Permits:10', 'a 21610', '216101'])
+      t.equal(adviceOn({ reply: quote(said) }), null, said)
   },
 )
 

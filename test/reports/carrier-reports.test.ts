@@ -330,12 +330,12 @@ t.test('a code without a report counts as undelivered at a carrier that reports'
 
 t.test('the oldest codes are forgotten', t => {
   const { reports, carriers, now } = simulate(2000)
-  for (let n = 0; n < 10_001; n += 1) take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
-  for (const n of [0, 1]) {
-    const providerId = `id-${n}`
-    reportOn(reports, providerId, 'failed')
-    t.equal(reports.order(carriers, codeTo(`n${n}`, now())).demotions.filter(isOfCode).length, n)
-  }
+  for (let n = 0; n < 10_002; n += 1) take(reports, codeTo(`n${n}`, now()), 'a', `id-${n}`)
+  const known = [0, 1, 2].filter(n => {
+    reportOn(reports, `id-${n}`, 'failed')
+    return reports.order(carriers, codeTo(`n${n}`, now())).demotions.some(isOfCode)
+  })
+  t.same(known, [2])
   t.end()
 })
 
