@@ -64,11 +64,13 @@ t.test('a report that is told again was kept, unless another one was', async t =
   t.equal(keep(begin(), 'delivered', false), 'stale')
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
   const [together, other] = [begin(), storedBefore()]
-  const told = [1, 1, 2].map((happenedAt, n) => {
-    const status = n === 0 ? 'undelivered' : 'delivered'
-    return keepReport(together, other, { ...report, status, happenedAt }).is
+  const told = [1, 3, 3, 4, 5].map((happenedAt, n) => {
+    const status = ['sent', 'undelivered'][n] ?? 'delivered'
+    return keepReport(together, other, { ...report, status, happenedAt, providerId: `P${n}` }).is
   })
-  t.same(told, ['recorded', 'stale', 'recorded'], 'of one transaction, by the times of the carrier')
+  t.same(told, ['recorded', 'recorded', 'stale', 'recorded', 'stale'], 'by the times of the carrier')
+  const receipt = { status: 'delivered', errorCode: null, happenedAt: 4, at: NOON }
+  t.same([...together.receipts.values()], [{ receipt, providerId: 'P0' }], 'the last one of a transaction')
 })
 
 t.test('a call that is tried again has stored its own messages, and finds those of others', async t => {

@@ -4,6 +4,7 @@ import {
   createStoreKeys,
   encryptPayload,
   isSecretMissing,
+  isSecretNew,
   renewSecretChecks,
   splitSecretChecks,
   tryDecrypt,
@@ -56,6 +57,9 @@ t.test('the secret shows in no print of the keys', async t => {
 t.test('a secret that was replaced is missed until a start has found nothing under it', async t => {
   const keysOf = (first: string, ...rest: string[]) => createStoreKeys(first, rest).payloadKeys
   let stored = renewSecretChecks(keysOf('old'), [])
+  const isNew = (name: string) => isSecretNew(keysOf(name, 'old'), stored)
+  t.notOk(isSecretNew(keysOf('new'), []), 'a new store has no other')
+  t.same(['old', 'new'].map(isNew), [false, true], 'that of what is written from now on')
   const start = (...names: [string, ...string[]]) => {
     const isMissing = isSecretMissing(keysOf(...names), stored)
     const [current = Buffer.of(), ...replaced] = renewSecretChecks(keysOf(...names), stored)
@@ -78,4 +82,5 @@ t.test('a secret that was replaced is missed until a start has found nothing und
   t.ok(isMissing('newer'), 'a replica may write with any that is named')
   t.ok(start('newer', 'other'))
   t.notOk(start('newer', 'other'), 'one in the place of another, too')
+  t.same(['newer', 'other', 'next'].map(isNew), [false, false, true])
 })

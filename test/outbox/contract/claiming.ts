@@ -19,6 +19,7 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.equal(ids.length + rest.messages.length, 40)
     const tokens = [...claims, rest].flatMap(each => each.messages.map(message => message.lease.token))
     t.equal(new Set(tokens).size, tokens.length, 'each claim has a name of its own')
+    t.match(tokens[0], /^[\da-f]{16}\./, 'that begins with its process, unlike any other')
     t.equal(
       (await outbox.claim('email', 1, 1)).nextDueAt,
       clock.now() + 60_000,

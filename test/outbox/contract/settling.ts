@@ -109,11 +109,7 @@ export async function settling(t: Test, create: Create): Promise<void> {
       const given = sample(clock, { recipient: `${state}@example.com`, lease: lease(clock) })
       await outbox.accept([given])
       t.same((await stored()).at(-1), [true, true], 'while it lives')
-      await outbox.settle(given.message.id, given.lease ?? lease(clock), {
-        to: 'final',
-        state,
-        answer: null,
-      })
+      await outbox.settle(given.message.id, given.lease ?? lease(clock), { to: 'final', state, answer: null })
       states.push((await view(given.message.id)).state)
     }
     t.same(states, FINAL_STATES)
@@ -133,6 +129,12 @@ export async function settling(t: Test, create: Create): Promise<void> {
       await stored(),
       [...FINAL_STATES, 'superseded', 'cancelled', 'superseded', 'expired', 'lost'].map(() => [false, false]),
     )
+    const charge = { quota: 'q', bucket: 'b', windowMs: 60_000, limit: 9, newcomersOnly: true } as const
+    const again = FINAL_STATES.map(state =>
+      sample(clock, { recipient: `${state}@example.com`, code: '4', charges: [charge] }),
+    )
+    const newcomers = (await outbox.accept(again)).map(each => each.is === 'stored' && each.newcomers)
+    t.same(newcomers, [undefined, 1, 2, 3, 4, 5], 'only one that was sent makes its recipient known')
   })
 
   await t.test(
