@@ -114,7 +114,7 @@ t.test('a quarter of the places is kept for destinations that hold less than a q
 
 t.test('who has places, and who gets one', async t => {
   const { limiter } = underWay(0)
-  const [, slow, , , , , , , , last] = 'cbaaaaabbd'.split('').map((each, at) => limiter.take(at, each))
+  const [first, slow, , , , , , , , last] = 'cbaaaaabbd'.split('').map((each, at) => limiter.take(at, each))
   const describe = (now: number) => [
     limiter.destinations().map(each => `${each} ${limiter.underWay(each)}`),
     [limiter.counted(), limiter.uncounted()],
@@ -137,6 +137,8 @@ t.test('who has places, and who gets one', async t => {
   t.same(describe(149), [all.slice(0, 3), [8, 1], 'c,b,a', never, Infinity], 'none in a pause')
   limiter.release(slow as Place, FAILED, 150)
   t.same(describe(150), [['c 1', 'b 2', 'a 5'], [8, 0], 'b,a', [Infinity, Infinity, 1002, 1000], 1002])
+  limiter.stopWaiting(first as Place)
+  t.same(describe(150)[0], ['c 1', 'b 2', 'a 5'], 'it is under way all the same')
 })
 
 t.test('429: half as many after a tenth of a second, once for all that were under way', async t => {
@@ -151,6 +153,9 @@ t.test('429: half as many after a tenth of a second, once for all that were unde
   })
   limiter.release(limiter.take(101, 'd'), { ...REFUSED, accepted: 8 }, 102)
   t.equal(limiter.standing(102).limit, 5)
+  const five = Array.from({ length: 5 }, () => limiter.take(103, 'd'))
+  limiter.release(five[0] as Place, TAKEN, 104)
+  t.same([limiter.standing(104).limit, limiter.explain(104).reason], [6, 'raised'])
 })
 
 t.test('the only request is refused: a pause as was asked for, of two seconds at most', async t => {
