@@ -91,8 +91,8 @@ interface CarrierReportsOptions {
   readonly judged: ReadonlySet<string>
   /** Names the country of a number. */
   readonly countryOf: (number: string) => string
-  /** Called at every change. @param country that it is about; empty: all with few reports of their own @param share of good reports among the latest. */
-  readonly onChange: (provider: string, country: string, isSecond: boolean, share: number) => void
+  /** Called at every change; `country`: that it is about; empty: all with few reports of their own; `share`: of good reports among the latest. */
+  readonly onChange: (change: Omit<EventOf<'carrier-order'>, 'type'>) => void
 }
 
 export interface CarrierReports {
@@ -173,7 +173,8 @@ export function createCarrierReports({
     return ['', country].map(of => {
       const name = `${provider} ${of}`
       const fewest = of === '' ? 0 : FEWEST
-      const change = (isSecond: boolean, share: number) => onChange(provider, of, isSecond, share)
+      const change = (isSecond: boolean, share: number) =>
+        onChange({ provider, country: of, isSecond, share })
       const history = histories.get(name) ?? createReportHistory(fewest, change)
       histories.set(name, history)
       return history

@@ -170,17 +170,12 @@ export async function openStoreKeys(config: Config): Promise<StoreKeys> {
 
 async function readStoreKeys(config: Config): Promise<StoreKeys> {
   const { DATABASE_URL: store, STORE_SECRET: secret, STORE_SECRET_PREVIOUS: previous = [] } = config
-  if (store.kind === 'file') {
-    const file = join(dirname(store.path), 'store.secret')
-    // When STORE_SECRET is set and the service has made a secret earlier, that earlier one counts as a previous secret.
-    const made = secret === undefined ? null : await readSecret(file)
-    return createStoreKeys(
-      await loadStoreSecret({ secret, file }),
-      made === null ? previous : [...previous, made],
-    )
-  }
-  if (secret === undefined) throw new Error('STORE_SECRET is needed with a shared store')
-  return createStoreKeys(secret, previous)
+  const file = store.kind === 'file' ? join(dirname(store.path), 'store.secret') : null
+  // When STORE_SECRET is set and the service has made a secret earlier, that earlier one counts as a previous secret.
+  const made = file === null || secret === undefined ? null : await readSecret(file)
+  const used = file === null ? secret : await loadStoreSecret({ secret, file })
+  if (used === undefined) throw new Error('STORE_SECRET is needed with a shared store')
+  return createStoreKeys(used, made === null ? previous : [...previous, made])
 }
 
 /** Opens the store that DATABASE_URL names; the other implementation is not loaded. */

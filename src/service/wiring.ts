@@ -156,8 +156,7 @@ async function wireService(options: WiringOptions, resources: Resource[]): Promi
     random,
     judged: carriersWithOthers(config.SMS_ROUTES ?? new Map()),
     countryOf,
-    onChange: (provider, country, isSecond, share) =>
-      emit({ type: 'carrier-order', provider, country, isSecond, share }),
+    onChange: change => emit({ type: 'carrier-order', ...change }),
   })
   const reportedFaults = createReportedFaults({
     clock,

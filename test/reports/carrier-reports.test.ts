@@ -49,7 +49,7 @@ function simulate(everyMs: number, judged = ['a', 'b'], tellsId = true) {
     random,
     judged: new Set(judged),
     countryOf: number => ({ '+1': 'US', '+7': 'RU' })[number.slice(0, 2)] ?? 'CN',
-    onChange(provider, country, isSecond, share) {
+    onChange({ provider, country, isSecond, share }) {
       if (country === '') changes.push({ provider, isSecond, at: now, share })
     },
   })

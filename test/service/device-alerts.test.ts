@@ -26,6 +26,14 @@ t.test('a table that cannot be used says line and row of each fault, and no reci
       `${mail}, +8613800138000`,
       ['ALERTS line 1: recipient 1 is an address, but e-mail is off: set EMAIL_TOKEN'],
     ],
+    [
+      smsOnly,
+      'alert p 0 - +4915112345678\nalert p 0 - +861062345678',
+      [
+        'ALERTS line 1: recipient 1 is not a number of an allowed country (SMS_COUNTRIES, DEFAULT_AREA_CODE)',
+        'ALERTS line 2: recipient 1 is not a mobile number',
+      ],
+    ],
   ]
   for (const [settings, ALERTS, expected] of table) {
     const read = () => readAlerts({ ...load(settings), ALERTS }, ['en', 'zh-CN'])
