@@ -84,6 +84,7 @@ t.test(
     await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, fields))
     const page = await read('/console/today')
     t.match(page, 'since 2026-11-20 16:00:00 UTC')
+    t.match(page, 'Channel, kind, carrier, country Sent Undelivered Refused Expired ')
     for (const name of ['SMS', 'SMS: registration-code', 'by twilio', 'to CN'])
       t.match(page, `${name} 1 (2) 1 (0) 0 (0) 0 (0) `)
     const list = await read('/console/messages?state=undelivered')

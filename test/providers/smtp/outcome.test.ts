@@ -57,7 +57,7 @@ const REPLIES = {
     'RCPT TO: 550 5.7.1 relaying denied',
     'RCPT TO: 503 5.5.1 bad sequence',
     'RCPT TO: 454 4.7.1 relay access denied',
-    'RCPT TO: 550 5.7.0 no',
+    'RCPT TO: 550 5.7.28 mail flood',
   ],
   'ours, sender': [
     'RCPT TO: 553 5.1.8 sender domain not found',
@@ -65,7 +65,7 @@ const REPLIES = {
     'RCPT TO: 550 5.7.26 SPF',
     'MAIL FROM: 550 5.7.1 no',
     'MAIL FROM: 553 5.1.7 bad sender',
-    'dot: 550 5.7.26 DMARC',
+    'dot: 550 5.7.27 sender without MX',
     'MAIL FROM: 550 5.1.1 x',
     'MAIL FROM: 550 no',
     'MAIL FROM: 554 5.7.1 no',
