@@ -69,6 +69,7 @@ t.test('while codes are due in the store, nothing else takes a place in memory b
   delivery.releasePlace('email')
   t.equal(delivery.reservePlace('email', 'alarm', ''), undefined, 'an alarm waits behind the code')
   t.not(delivery.reservePlace('email', 'code', ''), undefined, 'a newer code does not')
+  t.equal(delivery.reservePlace('email', 'code', 'x'), undefined, 'there was room for one')
   provider.respond = () => SENT
   for (const _ of places.slice(1)) delivery.releasePlace('email')
   provider.asked[0]?.answer(SENT)

@@ -43,12 +43,6 @@ t.test('every function that stands behind a file is in it', async t => {
   t.ok(found > 130, `${found} functions`)
 })
 
-t.test('the examples of CONTRIBUTING.md are the code', async t => {
-  const examples = [...read('CONTRIBUTING.md').matchAll(/`(src\/[\w./-]+)`:\n\n```ts\n([\s\S]*?)```/g)]
-  t.equal(examples.length, 3)
-  for (const [, file = '', code = ''] of examples) t.ok(read(file).includes(code), file)
-})
-
 t.test('every room has its row', async t => {
   for (const room of rooms) t.match(PAGE, new RegExp(`^\\| \`src/${room}/\` \\| \\w`, 'm'))
 })

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import t from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import type { MessageView } from '../../src/outbox/outbox.ts'
-import { createProbe, createProbePost } from '../../src/service/probe.ts'
+import { createProbe, createProbePost, listProbes } from '../../src/service/probe.ts'
 import { enough, load } from '../config/settings.ts'
 import { restoreTrust } from '../rigs/authorities.ts'
 import { startImap } from '../rigs/imap-server.ts'
@@ -141,6 +141,23 @@ t.test('it goes the whole way, past what holds others, and nobody else does', as
   t.equal((await rig.post('sms', smsBody({ to: NUMBER }))).errCode, 0)
   t.equal(rig.twilio.messages.length, 2, 'its recipient opens nothing')
   t.notMatch(rig.log.join(''), /Bounces@|8613800138000/i)
+})
+
+t.test('whom a code goes to, and why none does', async t => {
+  const listed = (more: Readonly<Record<string, string>>, ...reporting: readonly string[]) => {
+    const { targets, gaps } = listProbes(
+      load({ ...enough, PUBLIC_URL: 'https://courier.example.com', ...more }),
+      new Set(reporting),
+    )
+    return [[...targets.values()], gaps.map(String)]
+  }
+  t.same(listed({ PROBE_TO: NUMBER }, 'twilio'), [[NUMBER], []])
+  const both = { PROBE_TO: `${NUMBER}, ann@example.com`, BOUNCE_IMAP_URL: 'imaps://a:b@mail.example.com' }
+  t.same(listed(both, 'twilio'), [[NUMBER, 'ann@example.com'], []])
+  t.same(listed({ ...both, SMS_TOKEN: '' }, 'twilio'), [
+    ['ann@example.com'],
+    ['no SMS is sent to PROBE_TO: SMS are off (SMS_TOKEN)'],
+  ])
 })
 
 t.test('a certificate for another host, and a channel that nobody would see, are told', async t => {
