@@ -1,7 +1,6 @@
 import t from 'tap'
 import { runEmulateCommand } from '../../../sandbox/emulator/command.ts'
 import { parseOptions } from '../../../sandbox/options.ts'
-import { englishIn } from '../../language/english.ts'
 import { until } from '../../rigs/until.ts'
 
 const { signal } = new AbortController()
@@ -62,32 +61,4 @@ t.test('what is wrong with the sandbox’s options is said in the language of it
     t.same(said('en'), { is: 'fault', fault: english })
     t.match(said('zh-CN'), { is: 'fault', fault: /\p{Script=Han}/u })
   }
-})
-
-t.test('it speaks Chinese to its reader', async t => {
-  let said = ''
-  const write = (text: string) => (said += text)
-  const io = { stdout: { write }, stderr: { write }, signal, language: 'zh-CN' } as const
-  for (const option of [
-    '--help',
-    '--page-port=x',
-    '--auth-path=a',
-    '--auth-path=/subscribe',
-    '--expire-in=d',
-  ])
-    await runEmulateCommand([option], io)
-  t.same(
-    englishIn(said, [
-      'npm run emulate',
-      'OPTIONS',
-      '/auth',
-      'expire_in',
-      'milliseconds',
-      'seconds',
-      ' PATH',
-      ' UNIT',
-      'emulate:',
-    ]),
-    [],
-  )
 })
