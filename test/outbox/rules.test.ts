@@ -48,15 +48,17 @@ t.test(
         }
       }
     }
+    const begun = { channel: 'email', attempts: 2, ambiguous: 1, expiresAt: 5000 } as const
     for (const state of FINAL_STATES) {
-      reached.add(
-        afterSettlement(
-          { channel: 'email', attempts: 1, ambiguous: 0, expiresAt: 5000 },
-          { to: 'final', state, answer: null },
-          false,
-        ).state,
-      )
+      const end = { to: 'final', state, answer: null } as const
+      reached.add(afterSettlement({ ...begun, ambiguous: 0 }, end, false).state)
     }
+    const released = afterSettlement(begun, { to: 'queued', dueAt: 1000, uncounted: true }, false)
+    t.match(
+      released,
+      { state: 'queued', attempts: 1, ambiguous: 1 },
+      'a copy that may be out is not forgotten',
+    )
     const allowed = TRANSITIONS.filter(({ from }) => from === 'sending').map(({ to }) => to)
     t.same(reached, new Set(allowed))
   },
