@@ -200,7 +200,7 @@ function attributeToCaller(
   return (request: IncomingMessage, response: ServerResponse) => {
     const { socket, headers } = request
     const forwarded = headers['x-forwarded-for']
-    unauthenticated.attribute(socket, callerOf(socket.remoteAddress ?? '', forwarded?.toString()))
+    unauthenticated.attribute(socket, () => callerOf(socket.remoteAddress ?? '', forwarded?.toString()))
     handler(request, response)
   }
 }

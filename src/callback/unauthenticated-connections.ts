@@ -24,8 +24,8 @@ interface Connection {
 export interface UnauthenticatedConnections {
   /** A connection came in, before TLS. */
   add(socket: Socket): void
-  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. */
-  attribute(socket: Socket, caller: string): void
+  /** A request over this connection comes from elsewhere, as a trusted proxy says: it counts there from now on. @param callerOf is asked only while it counts */
+  attribute(socket: Socket, callerOf: () => string): void
   /** A callback with the right key came over this connection (the socket as the request has it, above TLS). */
   markAuthenticated(socket: Socket): void
   /** Says whether a callback with the right key came over this connection. */
@@ -73,10 +73,11 @@ export function createUnauthenticatedConnections(most: number, now = monotonic):
       remove(evicted)
       evicted.socket.destroy()
     },
-    attribute(socket, caller) {
+    attribute(socket, callerOf) {
       const connection = connections.get(nameOf(socket))
-      const source = networkOf(caller, SOURCE)
-      if (connection === undefined || connection.source === source) return
+      if (connection === undefined) return
+      const source = networkOf(callerOf(), SOURCE)
+      if (connection.source === source) return
       shares.remove(connection)
       connection.source = source
       shares.add(connection)

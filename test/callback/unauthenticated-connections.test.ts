@@ -96,7 +96,7 @@ t.test('any order of comings and goings is counted right', async t => {
     const act = random(10)
     if (any !== undefined && act < 2) any.destroy()
     else if (any !== undefined && act === 3) connections.markAuthenticated(any)
-    else if (any !== undefined && act === 4) connections.attribute(any, `192.0.${random(4)}.1`)
+    else if (any !== undefined && act === 4) connections.attribute(any, () => `192.0.${random(4)}.1`)
     else {
       const socket = from(`198.51.${random(6)}.1`, n)
       open.push(socket)
@@ -132,7 +132,7 @@ t.test("a proxy's connections count among those of the callers it speaks for", a
   const proxied = Array.from({ length: 4 }, (_, port) => from('10.0.0.1', port))
   for (const [at, socket] of proxied.entries()) {
     connections.add(socket)
-    connections.attribute(socket, at === 0 ? '203.0.113.1' : `192.0.2.${at}`)
+    connections.attribute(socket, () => (at === 0 ? '203.0.113.1' : `192.0.2.${at}`))
   }
   connections.add(from('10.0.0.1', 9))
   t.same(
@@ -140,7 +140,7 @@ t.test("a proxy's connections count among those of the callers it speaks for", a
     [false, true, false, false],
     "the proxy's oldest is a quiet caller's; it goes for the noisy one's oldest",
   )
-  connections.attribute(proxied[1] as Socket, '203.0.113.1')
+  connections.attribute(proxied[1] as Socket, () => '203.0.113.1')
   t.equal(connections.count(), 4, 'one that is gone is not brought back')
 })
 
