@@ -190,10 +190,12 @@ export function readCertificates(pem: string): readonly X509Certificate[] {
 export function followChain(
   leaf: X509Certificate,
   others: readonly X509Certificate[],
-  authorities: readonly X509Certificate[] = publicAuthorities(),
-  own: readonly X509Certificate[] = getCACertificates('extra').map(pem => new X509Certificate(pem)),
+  authorities?: readonly X509Certificate[],
+  own?: readonly X509Certificate[],
 ): ChainFound {
   if (isSelfSigned(leaf)) return { chain: 'self-signed', flaw: SELF_SIGNED }
+  authorities ??= publicAuthorities()
+  own ??= getCACertificates('extra').map(pem => new X509Certificate(pem))
   const left = new Set(others)
   let top = leaf
   for (let issuer: X509Certificate | undefined = leaf; issuer !== undefined; ) {

@@ -37,6 +37,16 @@ interface Template {
 /** Finds the template of a kind: its own in this language, its own in all, or the layout. */
 type FindTemplate = (name: string, tag: string) => Template
 
+/** What comes with the service, by its text, compiled once: it is the same in every catalog of a process. */
+const builtInLanguages = new Map<string, WordLanguage>()
+const builtInLayouts = new Map<string, Compiled>()
+
+function once<T>(compiled: Map<string, T>, text: string, compile: () => T): T {
+  const found = compiled.get(text) ?? compile()
+  compiled.set(text, found)
+  return found
+}
+
 /**
  * Reads and compiles everything. A file of the operator's that is broken is a problem, and counts as if it were not there.
  * @param builtIn directory of the words and layouts that come with the service; a fault in it throws
@@ -77,8 +87,9 @@ export function loadCatalog(builtIn: string, overrides: string | undefined, bran
     const escape = part === 'html' ? 'html' : 'none'
     const file = `layout.${part}`
     const layout = take(file, text => {
-      const compiled = createEngine(escape).compile(text, layoutVariables)
       const isBuiltIn = text === ours.get(file)
+      const compile = () => createEngine(escape).compile(text, layoutVariables)
+      const compiled = isBuiltIn ? once(builtInLayouts, text, compile) : compile()
       // The built-in one is tried by the tests.
       if (!isBuiltIn) renderSamples(compiled, english, brand)
       return { text, compiled, isBuiltIn }
@@ -160,9 +171,12 @@ export function readLanguage(
     throw new Error(
       'the file should be called by the tag of a language (BCP 47), such as de.json or zh-HK.json',
     )
-  const builtIn: unknown = base && JSON.parse(base)
-  if (text === base) return compileLanguage(tag, withWordsByName(builtIn) as LanguageSource, engine)
-  const { value, lineAt } = readLanguageFile(text, builtIn)
+  const parseBuiltIn = (): unknown => base && JSON.parse(base)
+  if (text === base)
+    return once(builtInLanguages, text, () =>
+      compileLanguage(tag, withWordsByName(parseBuiltIn()) as LanguageSource, engine),
+    )
+  const { value, lineAt } = readLanguageFile(text, parseBuiltIn())
   const language = compileLanguage(tag, value, engine, lineAt)
   for (const { channel, name, scope } of sampleScopes(language, brand)) {
     if (channel === 'email') language.mailWords(name, scope)
