@@ -33,22 +33,6 @@ t.test('SIGHUP has it look for a renewed certificate, and a signal ends it in or
   ])
 })
 
-t.test('a fault that nothing caught ends it with 70, and is logged', async t => {
-  const { settings } = await startSinks(t)
-  for (const fault of ['throw new Error("at night")', 'Promise.reject(new Error("at night"))']) {
-    const imports = [`data:text/javascript,process.on("SIGUSR2",()=>{${encodeURIComponent(fault)}})`]
-    const { child, exited, stdout } = await startProcess(t, settings, { imports })
-    child.kill('SIGUSR2')
-    t.equal(await exited, 70)
-    t.match(eventsOf(stdout()).at(-1), {
-      level: 60,
-      event: 'fault',
-      err: { type: 'Error' },
-      message: 'an unexpected fault: ending, to be started again',
-    })
-  }
-})
-
 t.test('a start that is refused says why, in the reader’s language', async t => {
   for (const [LANG, said] of [
     ['C', /^5 settings are missing or wrong:\n {2}CORP_ID is missing\. Your enterprise[^]*BRAND_COLOR/],
@@ -87,17 +71,6 @@ t.test('a first signal ends it in order, a second one at once', async t => {
   }
   child.kill('SIGINT')
   t.equal(await exited, 'SIGKILL')
-})
-
-t.test('told to end while it waits for its database, it gives up, which is no fault', async t => {
-  const { settings } = await startSinks(t)
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const env = { ...settings, DATABASE_URL: 'postgres://courier:p@127.0.0.1:9/courier' }
-    const { child, exited, stdout } = spawnService(t, ['serve'], env)
-    await until(() => stdout().includes('wait for the database'), 'it waits')
-    child.kill(signal)
-    t.equal(await exited, 0, signal)
-  }
 })
 
 t.test('a port that is taken is named, and what to do', async t => {
