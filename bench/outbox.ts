@@ -178,7 +178,14 @@ async function benchPostgres(backlogs: readonly number[], print: (line: string) 
   try {
     const url = await rig.url()
     const open = () =>
-      createPostgresOutbox({ url, clock, storeKeys, maxBacklog: 10_000_000, retentionDays: 30 })
+      createPostgresOutbox({
+        url,
+        clock,
+        storeKeys,
+        maxBacklog: 10_000_000,
+        retentionDays: 30,
+        statementTimeoutMs: 800,
+      })
     await benchOutbox('postgres', open, backlogs, print)
   } finally {
     await rig.close()

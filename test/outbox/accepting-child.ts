@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
-import { lease, sample } from './samples.ts'
+import { lease, STORE, sample } from './samples.ts'
 
 /**
  * A process of its own that accepts and settles in a loop until it is killed, and says on stdout what was
@@ -11,7 +11,7 @@ import { lease, sample } from './samples.ts'
  */
 const [path = '', secret = '', calls = '1000000'] = process.argv.slice(2)
 const clock = { now: Date.now }
-const settings = { clock, storeKeys: createStoreKeys(secret), maxBacklog: 1_000_000, retentionDays: 30 }
+const settings = { ...STORE, clock, storeKeys: createStoreKeys(secret) }
 const outbox = path.startsWith('postgres:')
   ? await (await import('../../src/outbox/postgres/outbox.ts')).createPostgresOutbox({
       ...settings,

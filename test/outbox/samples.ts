@@ -9,7 +9,12 @@ export const NOON = Date.UTC(2026, 10, 20)
 export const SECRET = 'a secret of the tests, long enough'
 
 /** What stores of tests have in common. */
-export const STORE = { storeKeys: createStoreKeys(SECRET), maxBacklog: 1_000_000, retentionDays: 30 }
+export const STORE = {
+  storeKeys: createStoreKeys(SECRET),
+  maxBacklog: 1_000_000,
+  retentionDays: 30,
+  statementTimeoutMs: 10_000,
+}
 
 /** The states that nothing leaves, as docs/durability.md has them. */
 export const FINAL_STATES = ['sent', 'refused', 'expired', 'superseded', 'unknown', 'held'] as const
@@ -86,6 +91,7 @@ export function sample(clock: { now(): number }, given: Sample = {}): Acceptance
     dedupeKey: given.dedupeKey ?? keyed('dedupe', channel, recipient, kind, code, pluginId),
     recipientHash: recipientHashOf(channel, recipient),
     charges: given.charges ?? [],
+    ...(channel === 'sms' && { country: 'CN' }),
     ...(purpose === 'code' ? { groupKey: keyed('group', channel, recipient, kind, pluginId) } : {}),
     ...(given.lease === undefined ? {} : { lease: given.lease }),
     ...(given.held && { held: true }),

@@ -36,7 +36,7 @@ export interface PostgresOutboxOptions extends StoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
   /** Longest time that a statement may take, ms; well below the time within which a callback is answered. */
-  readonly statementTimeoutMs?: number
+  readonly statementTimeoutMs: number
   /** ms, from any origin, never set: by which replicas notice that another one is dead. */
   readonly monotonic?: () => number
   readonly heartbeats?: HeartbeatLimits
@@ -59,7 +59,7 @@ const HEARTBEAT_MS = 1000
  */
 export async function createPostgresOutbox(options: PostgresOutboxOptions): Promise<Outbox> {
   const { url, clock, maxBacklog, onCommit, retentionDays, log = () => {} } = options
-  const { statementTimeoutMs = 800, monotonic = () => performance.now() } = options
+  const { statementTimeoutMs, monotonic = () => performance.now() } = options
   const open = (max: number, timeoutMs: number, connectTimeoutMs = timeoutMs) =>
     createConnections({
       url,
