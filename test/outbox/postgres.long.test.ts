@@ -34,9 +34,8 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
   const create: Create = async options => {
     const url = used.pop() ?? (await rig.url())
     const opened: Outbox[] = []
-    const defaults = { ...STORE, url, statementTimeoutMs: 10_000 }
     const open = async (changed: Partial<StoreOptions> = {}) => {
-      const outbox = await createPostgresOutbox({ ...defaults, ...options, ...changed })
+      const outbox = await createPostgresOutbox({ ...STORE, url, ...options, ...changed })
       opened.push(outbox)
       return outbox
     }
@@ -60,7 +59,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
       },
     }
   }
-  await outboxContract(t, 'postgres', create, { numRuns: 50 })
+  await outboxContract(t, 'postgres', create, { numRuns: 25 })
 
   await t.test('of two enterprises that start on one schema at once, one gets it', async t => {
     const options = { ...STORE, url: await rig.url(), clock: createClock() }
@@ -90,8 +89,7 @@ t.test('the shared outbox keeps every promise', { skip: noPostgres }, async t =>
     const open = new Set<Outbox>()
     const start = async (url: string, secret: string, previous: readonly string[] = []) => {
       const keys = createStoreKeys(secret, previous)
-      const options = { url, storeKeys: keys, clock: createClock(), maxBacklog: 100, retentionDays: 1 }
-      const outbox = await createPostgresOutbox(options)
+      const outbox = await createPostgresOutbox({ ...STORE, url, storeKeys: keys, clock: createClock() })
       open.add(outbox)
       return outbox
     }

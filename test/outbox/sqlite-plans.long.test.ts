@@ -6,9 +6,9 @@ import { openStore } from '../../src/outbox/sqlite/open.ts'
 import { createStore } from '../../src/outbox/sqlite/store.ts'
 import { NOON, STORE, sample, testClock } from './samples.ts'
 
-const ROWS = 1_000_000
+const ROWS = 100_000
 
-/** What a row of the million is, but for its number. */
+/** What each of these rows is, but for its number. */
 const HIDING = {
   'all are due, for one destination': `1, ${NOON}, 'full'`,
   'all became due, for one destination': `0, ${NOON}, 'full'`,
@@ -125,7 +125,7 @@ t.test('a list of a rare kind looks through ten thousand messages, and goes on t
 })
 
 for (const [name, row] of Object.entries(HIDING)) {
-  t.test(`a claim walks through nothing where a million messages wait: ${name}`, t => {
+  t.test(`a claim walks through nothing where very many messages wait: ${name}`, t => {
     const { clock, run, forget, steps, plans } = openWith(t, ROWS, row)
     const given = Array.from({ length: 3 }, (_, n) =>
       sample(clock, { recipient: `r${n}@example.com`, destination: `other${n}` }),

@@ -89,7 +89,11 @@ export interface Unit {
  */
 export function unitsOf(paths: readonly string[], form: Form, seed: number): readonly Unit[] {
   const [files, folders] = partition(paths.map(normalize), path => statSync(path).isFile())
-  const found = folders.flatMap(folder => globSync(join(folder, '**/*.test.ts'))).sort()
+  // `postgres.long.test.ts` comes before `postgres-days.long.test.ts`: what is tested as a whole before what is in it.
+  const nameOf = (file: string) => file.replace(/\..*/, '')
+  const found = folders
+    .flatMap(folder => globSync(join(folder, '**/*.test.ts')))
+    .sort((a, b) => nameOf(a).localeCompare(nameOf(b)))
   const wanted = found.filter(file => formOf(file) === form)
   const shared = form === 'short' ? shareProcesses(wanted) : wanted.map(ofOneFile)
   return [...files.map(ofOneFile), ...shared.map(unit => ({ ...unit, files: shuffle(unit.files, seed) }))]
