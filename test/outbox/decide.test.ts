@@ -63,14 +63,6 @@ t.test('a report that is told again was kept, unless another one was', async t =
   t.equal(keep(begin(), 'delivered', true), 'recorded', 'an earlier try has kept it')
   t.equal(keep(begin(), 'delivered', false), 'stale')
   t.equal(keep(begin(), 'sent', true), 'stale', 'a later one was kept')
-  const [together, other] = [begin(), storedBefore()]
-  const told = [1, 3, 3, 4, 5].map((happenedAt, n) => {
-    const status = ['sent', 'undelivered'][n] ?? 'delivered'
-    return keepReport(together, other, { ...report, status, happenedAt, providerId: `P${n}` }).is
-  })
-  t.same(told, ['recorded', 'recorded', 'stale', 'recorded', 'stale'], 'by the times of the carrier')
-  const receipt = { status: 'delivered', errorCode: null, happenedAt: 4, at: NOON }
-  t.same([...together.receipts.values()], [{ receipt, providerId: 'P0' }], 'the last one of a transaction')
 })
 
 t.test('a call that is tried again has stored its own messages, and finds those of others', async t => {
@@ -100,15 +92,6 @@ t.test('calls that share a transaction share what room there is', async t => {
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'stored' }])
   t.ok(acceptMessages(work, known, to('b@example.com'), 2) instanceof BacklogFull)
   t.match(acceptMessages(work, known, to('a@example.com'), 2), [{ is: 'in-progress' }])
-})
-
-t.test("the provider's id of the attempt that ends counts more than that of an earlier report", async t => {
-  const row = storedBefore(undefined, { providerId: 'of the report' })
-  settleMessage(begin(), row, { ...SENT, providerId: 'of the attempt' })
-  t.equal(row.providerId, 'of the attempt')
-  const other = storedBefore(undefined, { providerId: 'of the report' })
-  settleMessage(begin(), other, SENT)
-  t.equal(other.providerId, 'of the report')
 })
 
 t.test(

@@ -84,7 +84,7 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       const url = await rig.url()
       const time = { at: 0 }
       const { outbox } = await open(t, url, time)
-      const { outbox: tidy, end: endTidy } = await open(t, url, time)
+      const { outbox: tidy, commits, end: endTidy } = await open(t, url, time)
       const { outbox: untidy, end: endUntidy } = await open(t, url, time)
       t.equal((await heartbeats(url)).length, 3)
       const [done, given] = [ownLease(tidy), ownLease(untidy)]
@@ -99,6 +99,8 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
         dueAt: ours.now() + 60_000,
         uncounted: true,
       })
+      const commit = { ms: 0, calls: 1 }
+      t.same(commits, [commit, commit], 'that of the message, and that of its end')
       await endTidy()
       t.equal((await heartbeats(url)).length, 2)
       await endUntidy()
@@ -114,12 +116,11 @@ t.test('processes on the shared store', { skip: noPostgres, jobs: 1 }, async t =
       const url = await rig.url()
       const time = { at: 7 }
       const { outbox, log } = await open(t, url, time)
-      const { outbox: other, commits, end } = await open(t, url, time)
+      const { outbox: other, end } = await open(t, url, time)
       const left = Array.from({ length: 501 }, (_, n) =>
         sample(ours, { lease: ownLease(other), recipient: `r${n}@example.com` }),
       )
       await other.accept(left)
-      t.same(commits, [{ ms: 0, calls: 1 }])
       await end()
       time.at += 2 * HOUR
       for (let n = 0; n < 3; n += 1) await claim(outbox)

@@ -33,6 +33,8 @@ export interface Kept extends Record<'attempts' | 'ambiguous' | 'arrivedAt' | 'e
   providerId: string | null
   /** The latest status that its provider reported. */
   status: string | null
+  /** That status says that it did not arrive. */
+  undelivered: boolean
   readonly lines: Line[]
   /** It was found to be due: then it stays so, whatever becomes of the clock. */
   ready: boolean
@@ -64,9 +66,19 @@ export function createModel(isShared: boolean, mostAlive: number) {
   const knownSince = new Map<string, number>()
   /** Messages that ended by themselves, until a claim of their channel tells. */
   let untold: Kept[] = []
+  const events: { readonly m: Kept; readonly type: string; readonly at: number }[] = []
+  /** How messages ended, and when they came; `by` is -1 where that is taken back. */
+  const ends: { readonly name: string; readonly at: number; readonly by: number }[] = []
 
+  function countEnd({ given, lines, note, arrivedAt }: Kept, end: string, by: number): void {
+    const { channel, kind } = given.message
+    const carrier = lines.findLast(({ provider }) => provider !== '')?.provider ?? (note || '-')
+    ends.push({ name: `${channel} ${kind} ${carrier} ${given.country ?? '-'} ${end}`, at: arrivedAt, by })
+  }
   function finish(m: Kept, state: string, now: number, answer: string | null = null): void {
     Object.assign(m, { state, answer, dueAt: null, lease: null, finalAt: now })
+    events.push({ m, type: 'message.ended', at: now })
+    if (state !== 'held') countEnd(m, state, 1)
     for (const [name, start] of ['expired', 'superseded', 'refused', 'held'].includes(state) ? m.uses : []) {
       const { windowMs, ...counter } = {
         windowMs: Number(name.split(' ').at(-1)),
@@ -200,6 +212,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       finalAt: null,
       providerId: null,
       status: null,
+      undelivered: false,
       lines: [],
       outdated: false,
       uses,
@@ -229,6 +242,15 @@ export function createModel(isShared: boolean, mostAlive: number) {
 
   return {
     messages: () => messages,
+    events: () => events,
+    /** How many that came since a moment ended how, as the port's figures of one day. */
+    ended: (since: number): string[] =>
+      [
+        ...Map.groupBy(
+          ends.filter(({ at }) => at >= since),
+          ({ name }) => name,
+        ),
+      ].map(([name, all]) => `${name} ${all.reduce((sum, { by }) => sum + by, 0)} 0`),
     find: (id: string) => messages.find(m => idOf(m) === id),
     accept(given: readonly Given[], now: number) {
       const added = given.filter(each => !each.held && answerFor(twinOf(each), now, false) === null).length
@@ -309,6 +331,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       by: { readonly id?: string; readonly providerId?: string; readonly channel: string },
       status: string,
       now: number,
+      verdict: string | undefined,
     ): string {
       const mine = messages.filter(m => m.given.message.channel === by.channel)
       const m =
@@ -317,7 +340,10 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (m === undefined) return 'unknown'
       if (m.status !== null && stageOf(status) <= stageOf(m.status)) return 'stale'
       if (status === 'delivered' || status === 'read') deliver(m, now)
-      Object.assign(m, { status, providerId: m.providerId ?? by.providerId ?? null })
+      events.push({ m, type: 'message.reported', at: now })
+      const undelivered = verdict !== undefined && verdict !== 'ambiguous'
+      if (undelivered !== m.undelivered) countEnd(m, 'undelivered', undelivered ? 1 : -1)
+      Object.assign(m, { status, undelivered, providerId: m.providerId ?? by.providerId ?? null })
       if (m.state !== 'queued' || m.ambiguous === 0) return 'recorded'
       m.lines.push({ outcome: 'reported', provider: '' })
       untold.push((finish(m, 'sent', now), m))

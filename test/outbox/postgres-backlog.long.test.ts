@@ -15,12 +15,7 @@ const MEASURED = 100
 t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t => {
   const rig = await startPostgres(t)
   const url = await rig.url()
-  const outbox = await createPostgresOutbox({
-    ...STORE,
-    url,
-    clock: testClock(),
-    maxBacklog: 10,
-  })
+  const outbox = await createPostgresOutbox({ ...STORE, url, clock: testClock(), maxBacklog: 10 })
   t.teardown(() => outbox.close())
   const pool = new pg.Pool({ connectionString: url })
   const [backup, client] = [await pool.connect(), await pool.connect()]
@@ -50,7 +45,11 @@ t.test('the backlog, while a snapshot is held', { skip: noPostgres }, async t =>
   }
 
   const first = await pagesOf(MEASURED)
-  await add({ email: 0, sms: 5 })
+  // Two in one transaction, so that both find one row.
+  await client.query('BEGIN')
+  await add({ email: 2, sms: 2 })
+  await add({ email: -2, sms: 3 })
+  await client.query('COMMIT')
   await pagesOf(WRITES)
   const last = await pagesOf(MEASURED)
   t.ok(

@@ -3,7 +3,7 @@ import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Lease, type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { askPostgres, connectTo, noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { readinessOf } from '../rigs/readiness.ts'
@@ -140,16 +140,14 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.teardown(() => outbox.close())
     const windowMs = 600_000
     const start = clock.now() - (clock.now() % windowMs)
-    const count = `INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)
-      VALUES ('ann q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`
-    const charges = [{ quota: 'q', bucket: 'ann', windowMs, limit: 1 }]
+    const insert = 'INSERT INTO courier_quota_counters (name, window_start, current, previous, expires_at)'
+    const count = (bucket: string) =>
+      `${insert} VALUES ('${bucket} q ${windowMs}', ${start}, 1, 0, ${start + 2 * windowMs})`
+    const charges = ['ann', 'bob'].map(bucket => ({ quota: 'q', bucket, windowMs, limit: 1 }))
     const charged = () => outbox.accept([sample(clock, { charges })])
-    const over = [{ is: 'over-quota', quota: 'q' }]
-    t.match(
-      await callBehind(url, count, 'INSERT INTO courier_quota_counters', charged),
-      over,
-      'it was the first to count',
-    )
+    const behindOne = () => callBehind(url, count('ann'), insert, charged)
+    const behindBoth = await callBehind(url, count('bob'), `${insert}%DISTINCT`, behindOne)
+    t.match(behindBoth, [{ is: 'over-quota', quota: 'q' }], 'others were the first to count, one by one')
 
     const older = sample(clock, { lifeMs: 1000 })
     await outbox.accept([older])
@@ -160,10 +158,26 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     t.match(await callBehind(url, end, 'WITH newest', again), [{ is: 'stored' }], 'its duplicate has ended')
 
     const { id } = given.message
-    const keep = `UPDATE courier_live SET receipt = '{"status":"delivered"}' WHERE id = '${id}'`
+    const [second, third] = ['second', 'third'].map(token => ({ token, until: 0 })) as [Lease, Lease]
+    const { cancelMessage } = outbox.actions
     const report = { channel: 'email', id, status: 'sent', errorCode: null, at: clock.now() } as const
-    const kept = await callBehind(url, keep, 'WITH found', () => outbox.writeReceipt(report))
-    t.same(kept, { is: 'stale' }, 'a later report was kept')
+    const sent = { to: 'final', state: 'sent', answer: null } as const
+    const reported = `'{"status":"delivered"}'`
+    for (const [change, waits, call, answer] of [
+      [`receipt = ${reported}`, 'WITH found', () => outbox.writeReceipt(report), { is: 'stale' }],
+      ["state = 'sending', lease_token = 'second'", 'SELECT m.seq', () => cancelMessage(id), false],
+      ["lease_token = 'third'", 'SELECT m.seq', () => outbox.settle(id, second, sent), { state: 'lost' }],
+      ['outdated = true', 'WITH held', () => outbox.beginAttempt(id, third), 'outdated'],
+    ] as const) {
+      const sql = `UPDATE courier_live SET ${change} WHERE id = '${id}'`
+      t.same(await callBehind<unknown>(url, sql, waits, async () => call()), answer, change)
+    }
+    await outbox.settle(id, third, sent)
+    const keep = `SELECT pg_advisory_xact_lock(hashtextextended(id, 8444)) FROM courier_finished WHERE id = '${id}';
+      INSERT INTO courier_reports (final_at, id, channel, receipt)
+      SELECT final_at, id, channel, ${reported} FROM courier_finished WHERE id = '${id}'`
+    const late = await callBehind(url, keep, 'WITH found', () => outbox.writeReceipt(report))
+    t.same(late, { is: 'stale' }, 'a later report was kept')
   })
 
   await t.test('a claim waits for nothing that another replica is changing', async t => {
@@ -219,6 +233,10 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       { state: 'lost' },
       'but nobody may settle it twice',
     )
+    const fourth = loseNextCommit()
+    const report = { channel: 'email', id: queued.message.id, status: 'sent', errorCode: null } as const
+    t.match(await outbox.writeReceipt({ ...report, at: clock.now() }), { is: 'recorded' })
+    t.ok(fourth.lost)
     const third = loseNextCommit()
     const { messages } = await outbox.claim('email', 10, 3_600_000)
     t.match(messages, [{ id: queued.message.id, attempts: 1, ambiguous: 0 }], 'put back, and claimed again')
@@ -376,7 +394,6 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
       ...STORE,
       url,
       clock,
-      statementTimeoutMs: 5000,
       log: ({ doing, message }) => void lines.push(`${doing}: ${message}`),
     })
     t.teardown(() => outbox.close())

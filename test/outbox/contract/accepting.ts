@@ -6,7 +6,7 @@ import { claimOne, fresh, kinds } from './store.ts'
 
 export async function accepting(t: Test, create: Create): Promise<void> {
   await t.test('what is accepted is claimed as it was given', async t => {
-    const { outbox, clock, view } = await fresh(t, create)
+    const { outbox, clock, view, end } = await fresh(t, create)
     const given = sample(clock, { pluginId: '7', arrivedAt: clock.now() - 700 })
     t.same(await outbox.accept([given]), [{ is: 'stored', superseded: [] }])
     t.same(await view(given.message.id), {
@@ -31,6 +31,9 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     t.same(message, given.message)
     t.match({ attempts, ambiguous, groupKey }, { attempts: 1, ambiguous: 0, groupKey: given.groupKey })
     t.equal(held.until, clock.now() + 5000)
+    const late = Array.from({ length: 500 }, (_, n) => outbox.accept([sample(clock, { recipient: `${n}` })]))
+    await end()
+    t.same(new Set((await Promise.all(late)).flatMap(kinds)), new Set(['stored']), 'an end lets calls end')
   })
 
   await t.test('the same message in calls that share a commit, or in one call, is stored once', async t => {
@@ -38,16 +41,18 @@ export async function accepting(t: Test, create: Create): Promise<void> {
     const other = sample(clock, { code: '2', purpose: 'link' })
     const [first, ...again] = Array.from({ length: 5 }, () => sample(clock, { purpose: 'link' }))
     if (first === undefined) throw new Error('none')
+    const early = [first, ...again].map(each => outbox.accept([each]))
+    clock.advance(1)
     const answers = await Promise.all([
-      outbox.accept([first]),
-      ...again.map(each => outbox.accept([each])),
+      ...early,
       outbox.accept([other, sample(clock, { code: '2', purpose: 'link' })]),
     ])
     const inProgress = ({ message: { id } }: typeof first) => ({ is: 'in-progress', id })
     const stored = { is: 'stored', superseded: [] }
     t.same(answers, [[stored], ...again.map(() => [inProgress(first)]), [stored, inProgress(other)]])
     const { messages } = await outbox.queries.listMessages({ limit: 10 })
-    t.match(messages, [{ id: other.message.id }, { id: first.message.id }], 'the newest first')
+    const now = clock.now()
+    t.match(messages, [{ id: other.message.id, dueAt: now }, { id: first.message.id }], 'the newest first')
     t.equal(messages.length, 2)
   })
 

@@ -65,7 +65,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
       for (let n = 0; n < 4; n += 1) {
         const held = lease(clock)
         const given = sample(clock, { channel: 'sms', recipient: `+861380013800${n}`, lease: held })
-        await outbox.accept([{ ...given, country: 'CN' }])
+        await outbox.accept([given])
         const records = [record(clock, 'sent')]
         const end = { to: 'final', answer: null, providerId: `p${n}`, records } as const
         await outbox.settle(given.message.id, held, { ...end, state: n === 3 ? 'refused' : 'sent' })
@@ -112,27 +112,16 @@ export async function admin(t: Test, create: Create): Promise<void> {
     )
   })
 
-  await t.test('a summary tells one recipient who waits from many, whatever they wait for', async t => {
+  await t.test('a summary tells one recipient who waits from many', async t => {
     const { outbox, clock } = await fresh(t, create)
-    for (const [n, recipient] of ['ann', 'ann', 'ann', 'bob'].entries())
-      await outbox.accept([
-        sample(clock, { purpose: 'link', code: `c${n}`, recipient: `${recipient}@example.com` }),
-      ])
-    const [held] = (await outbox.claim('email', 1, 1000)).messages
-    const waiting = async () => (await outbox.queries.readSummary(NOON)).waitingRecipients
-    t.same(await waiting(), { email: 2, sms: 0 })
-    for (const { id, lease } of [held, ...(await outbox.claim('email', 2, 1000)).messages].filter(
-      each => each !== undefined,
-    ))
-      await outbox.settle(id, lease, { to: 'final', state: 'sent', answer: null })
-    t.same(await waiting(), { email: 1, sms: 0 })
     const many = Array.from({ length: 201 }, (_, n) => ({
       ...sample(clock, { channel: 'sms', purpose: 'link', arrivedAt: NOON + n }),
       recipientHash: `r${n}`,
     }))
     await outbox.accept(many)
-    t.same(await waiting(), { email: 1, sms: 200 }, 'as many as are looked at')
-    t.match((await outbox.queries.readSummary(NOON)).oldest, { sms: NOON }, 'the oldest among them')
+    const { waitingRecipients, oldest } = await outbox.queries.readSummary(NOON)
+    t.same(waitingRecipients, { email: 0, sms: 200 }, 'as many as are looked at')
+    t.match(oldest, { sms: NOON }, 'the oldest among them')
   })
 
   await t.test('a summary has what ended last, each with its recipient and what was reported', async t => {

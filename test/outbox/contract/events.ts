@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { DeliveryReport, EventQueue, Outbox } from '../../../src/outbox/outbox.ts'
 import type { Create } from '../contract.ts'
-import { lease, record, sample } from '../samples.ts'
+import { lease, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
 const DAY = 24 * 3_600_000
@@ -26,44 +26,6 @@ export async function events(t: Test, create: Create): Promise<void> {
     await outbox.accept([acceptance])
     await outbox.settle(acceptance.message.id, ours, { to: 'final', state: 'sent', answer: null })
     t.same(await waiting(await reopen({ keepsEvents: true })), [])
-  })
-
-  await t.test('whatever ends a message leaves its event, in the same commit and once', async t => {
-    const { outbox, clock, view } = await fresh(t, create, { keepsEvents: true })
-    const ours = lease(clock)
-    const sent = sample(clock, { lease: ours, recipient: 'sent@example.com' })
-    const older = sample(clock, { recipient: 'two@example.com', code: '1' })
-    await outbox.accept([sent, older])
-    t.same(await waiting(outbox), [], 'nothing has ended')
-    const settlement = {
-      to: 'final',
-      state: 'sent',
-      answer: null,
-      providerId: 'Q1',
-      records: [record(clock, 'sent')],
-    } as const
-    await outbox.settle(sent.message.id, ours, settlement)
-    t.same(await outbox.settle(sent.message.id, ours, settlement), { state: 'lost' }, 'settled once')
-    const newer = sample(clock, { recipient: 'two@example.com', code: '2', lifeMs: 1000 })
-    await outbox.accept([newer])
-    const cancelled = sample(clock, { recipient: 'three@example.com' })
-    await outbox.accept([cancelled])
-    await outbox.actions.cancelMessage(cancelled.message.id)
-    clock.advance(2000)
-    await outbox.claim('email', 10, 60_000)
-    t.same(await waiting(outbox), [
-      `message.ended ${sent.message.id}`,
-      `message.ended ${older.message.id}`,
-      `message.ended ${cancelled.message.id}`,
-      `message.ended ${newer.message.id}`,
-    ])
-    const { events: read } = await queueOf(outbox).readEvents(9)
-    t.same(read[0]?.message, await view(sent.message.id), 'with the message as it is')
-    t.same(
-      read.map(({ at }) => clock.now() - at),
-      [2000, 2000, 2000, 0],
-      'when it ended, not when it came',
-    )
   })
 
   await t.test('a retry is no end, and a delivery report is told with what it says', async t => {
@@ -95,28 +57,6 @@ export async function events(t: Test, create: Create): Promise<void> {
     )
     const { status, errorCode, fault } = report
     t.same(read[1]?.data, { status, errorCode, fault, at: clock.now() })
-  })
-
-  await t.test('a report that ends a message comes before its end', async t => {
-    const { outbox, clock } = await fresh(t, create, { keepsEvents: true })
-    const [waits, sent] = ['waits', 'sent'].map(name => {
-      const held = lease(clock)
-      return { held, given: sample(clock, { recipient: `${name}@example.com`, lease: held }) }
-    })
-    if (waits === undefined || sent === undefined) throw new Error('two')
-    await outbox.accept([waits.given, sent.given])
-    const [id, other] = [waits.given.message.id, sent.given.message.id]
-    await outbox.settle(id, waits.held, { to: 'queued', dueAt: clock.now() + 5000, ambiguous: 1 })
-    await outbox.settle(other, sent.held, { to: 'final', state: 'sent', answer: null, providerId: 'Q2' })
-    const report = { channel: 'email', status: 'delivered', errorCode: null, at: clock.now() } as const
-    await outbox.writeReceipt({ ...report, providerId: 'Q1', id })
-    await outbox.writeReceipt({ ...report, providerId: 'Q2' })
-    t.same(await waiting(outbox), [
-      `message.ended ${other}`,
-      `message.reported ${id}`,
-      `message.ended ${id}`,
-      `message.reported ${other}`,
-    ])
   })
 
   await t.test('events stay until they are removed, in their order, through a restart', async t => {

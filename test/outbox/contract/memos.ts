@@ -81,6 +81,11 @@ export async function memos(t: Test, create: Create): Promise<void> {
     clock.advance(HOUR + 1)
     t.same(kinds(await outbox.accept([alarm()])), ['stored'], 'its window is over')
     t.same(kinds(await outbox.accept([alarm()])), ['in-progress'], 'the newest one answers')
+    const ask = (code: string) => outbox.accept([sample(clock, { code, lifeMs: 4 * HOUR })])
+    await ask('2')
+    await ask('3')
+    clock.advance(3 * HOUR)
+    t.match(await ask('2'), [{ is: 'finished', state: 'superseded' }], 'all its life')
   })
 
   await t.test(

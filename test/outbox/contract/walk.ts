@@ -6,7 +6,15 @@ import { BacklogFull, type Lease, type Outbox, type Settlement } from '../../../
 import { seededRandom } from '../../delivery/simulation.ts'
 import type { Create } from '../contract.ts'
 import { claimedOf, createModel, idOf, isAlive, type Kept } from '../model.ts'
-import { destinationOf, lease, type Sample, sample, type TestClock, testClock } from '../samples.ts'
+import {
+  destinationOf,
+  FINAL_STATES,
+  lease,
+  type Sample,
+  sample,
+  type TestClock,
+  testClock,
+} from '../samples.ts'
 
 /** How often each step is taken. What it is done to, and how, its dice decide among what there is by then. */
 const STEPS = { accept: 10, claim: 6, begin: 3, settle: 7, report: 4, act: 2, wait: 7, die: 3, days: 1 }
@@ -24,6 +32,7 @@ const NEWCOMER = {
 
 const MOST_ALIVE = 10
 const HOUR_MS = 3_600_000
+const LISTED = [...FINAL_STATES, 'queued', 'sending', 'undelivered'] as const
 const FIELDS = [
   'state',
   'answer',
@@ -54,7 +63,7 @@ export async function walk(t: Test, create: Create, walks: Walks): Promise<void>
     await fc.assert(
       fc.asyncProperty(steps, async taken => {
         const clock = testClock()
-        const store = await create({ clock, maxBacklog: MOST_ALIVE, retentionDays: 1 })
+        const store = await create({ clock, maxBacklog: MOST_ALIVE, retentionDays: 1, keepsEvents: true })
         const walker = createWalker(store.outbox, store.reopen, clock)
         try {
           for (const each of taken) compared += await walker.take(each as Step)
@@ -76,7 +85,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
   /** Claims that this process has made, those that it has lost or settled too. */
   let held: { readonly m: Kept; readonly lease: Lease }[] = []
   /** What callbacks have said. */
-  const asked: (Sample & { readonly who: readonly number[] })[] = []
+  const asked: (Sample & Readonly<{ who: readonly number[]; codes: readonly string[] }>)[] = []
   const trail: string[] = []
   /** A counter that has run out may be gone when the clock is set back: then the walk counts in other ones. */
   let counters = 0
@@ -97,7 +106,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       from.length === 0 ? undefined : pick(from.slice(-6))
     trail.push(is)
     await steps[is](pick, pickLate, clock.now())
-    await compareAll()
+    await compareAll(pick(LISTED))
     return compared - before
   }
 
@@ -110,16 +119,17 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
         channel: pick(['email', 'email', 'sms'] as const),
         purpose: pick(['code', 'code', 'link'] as const),
         lifeMs: pick([4000, 60_000, 600_000, 3 * HOUR_MS, 3 * HOUR_MS]),
-        code: pick(['1', '2', '3']),
+        codes: [pick(['1', '2', '3']), pick(['1', '2', '3'])],
         who: pick([[0], [0], [1], [0, 1], [0, 0], [0, 2], [3]]),
       }
       asked.push(said)
       const handed = pick(['no', 'no', 'waits', 'begins'])
       const charges = pick([[], [TENS], [TENS], [DAY, TENS], [NEWCOMER]])
       const isHeld = pick([false, false, false, false, true])
-      const given = said.who.map(who =>
+      const given = said.who.map((who, n) =>
         sample(clock, {
           ...said,
+          code: said.codes[n] ?? '',
           recipient:
             said.channel === 'email'
               ? `r${who}@${who > 1 ? 'b' : 'a'}.example`
@@ -169,13 +179,15 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       same(await outbox.settle(idOf(m), own, end), model.settle(m, own.token, end, now), 'what is settled')
     },
     async report(pick, pickLate, now) {
-      const m = pickLate(model.messages())
+      const m = pickLate(model.messages().filter(({ state }) => state !== 'held'))
       if (m === undefined) return
       const [id, providerId] = [idOf(m), `${pick(['P', 'P', 'Q'])}${idOf(m)}`]
       const by = { channel: m.given.message.channel, ...pick([{ id }, { providerId }, { id, providerId }]) }
       const status = pick(['queued', 'sent', 'delivered', 'undelivered', 'read', 'of another carrier'])
-      const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now })
-      same(is, model.report(by, status, now), 'what a report is')
+      const verdict = pick([undefined, 'recipient', 'ambiguous'] as const)
+      const fault = verdict && { fault: { verdict, scope: 'recipient', reason: null } as const }
+      const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now, ...fault })
+      same(is, model.report(by, status, now, verdict), 'what a report is')
     },
     async act(pick, pickLate, now) {
       const m = pickLate(model.messages())
@@ -272,9 +284,11 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     if (!isShared) model.prune(clock.now() - 24 * HOUR_MS)
   }
 
-  async function compareAll(): Promise<void> {
+  /** @param state of which a list is compared, too. */
+  async function compareAll(state: (typeof LISTED)[number]): Promise<void> {
+    const { listMessages, readEnded, readSummary, readWaiting } = outbox.queries
     const kept = model.messages()
-    const { messages: views } = await outbox.queries.listMessages({ limit: 1000 })
+    const { messages: views } = await listMessages({ limit: 1000 })
     const seen = views.map(({ id, receipt, timeline, ...view }) => ({
       id,
       ...only(view, FIELDS),
@@ -284,13 +298,42 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     const expected = kept.map(m => ({ id: idOf(m), ...only(m, FIELDS), status: m.status, lines: m.lines }))
     same(byId(seen), byId(expected), 'the messages')
     const since = clock.now() - 20 * HOUR_MS
-    const { backlog, oldest, counts } = await outbox.queries.readSummary(since)
+    const { messages: listed } = await listMessages({ limit: 1000, since, state })
+    const idsOf = (views: readonly { readonly id: string }[]) => views.map(({ id }) => id).toSorted()
+    const isOf = (m: Kept) => (state === 'undelivered' ? m.undelivered : m.state === state)
+    const those = kept.filter(m => m.arrivedAt >= since && isOf(m))
+    same(idsOf(listed), those.map(idOf).toSorted(), `what is ${state}`)
+    const told = await outbox.events?.readEvents(1000)
+    const viewOf = (m: Kept) => views.find(({ id }) => id === idOf(m)) ?? null
+    // Of each message in their order.
+    same(
+      byId((told?.events ?? []).map(({ type, at, message }) => ({ id: message?.id, type, at, message }))),
+      byId(model.events().map(({ m, ...each }) => ({ id: viewOf(m)?.id, ...each, message: viewOf(m) }))),
+      'the events',
+    )
+    const hour = Math.floor(since / HOUR_MS) * HOUR_MS
+    const ended = (await readEnded(hour, hour)).map(each => Object.values(each).join(' '))
+    same(ended.toSorted(), model.ended(hour).toSorted(), 'how they ended')
+    const { backlog, oldest, counts, waitingRecipients, ...summary } = await readSummary(since)
+    const final = kept.filter(m => m.finalAt !== null && m.state !== 'held')
+    same(idsOf(summary.ended), final.map(idOf).toSorted(), 'what ended last')
     for (const channel of ['email', 'sms'] as const) {
-      const arrivals = kept
-        .filter(m => isAlive(m) && m.given.message.channel === channel)
-        .map(m => m.arrivedAt)
+      const alive = kept.filter(m => isAlive(m) && m.given.message.channel === channel)
+      const arrivals = alive.map(m => m.arrivedAt)
       const first = arrivals.length === 0 ? null : Math.min(...arrivals)
-      same([backlog[channel], oldest[channel]], [arrivals.length, first], 'the backlog')
+      const people = new Set(alive.map(m => m.given.recipientHash)).size
+      const found = [backlog[channel], oldest[channel], waitingRecipients[channel]]
+      same(found, [arrivals.length, first, people], 'the backlog')
+      const queued = alive.filter(m => m.state === 'queued')
+      const places = Map.groupBy(queued, m => m.given.message.destination)
+      const waiting = await readWaiting(channel, [...places.keys()])
+      same(
+        waiting.map(({ destination, count, dueAt }) => `${destination} ${count} ${dueAt}`).toSorted(),
+        [...places]
+          .map(([to, all]) => `${to} ${all.length} ${Math.min(...all.map(m => m.dueAt ?? 0))}`)
+          .toSorted(),
+        'what waits by destination',
+      )
     }
     const minute = (at: number) => Math.floor(at / 60_000)
     const late = kept.filter(m => minute(m.arrivedAt) >= minute(since))
