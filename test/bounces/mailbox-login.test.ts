@@ -1,7 +1,6 @@
 import t from 'tap'
 import { tryMailbox } from '../../src/bounces/mailbox.ts'
 import { quote } from '../../src/language/sentence.ts'
-import { command, standInsFor } from '../commands/rig.ts'
 import { type Act, startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
 import { startMailbox } from './mailbox-rig.ts'
@@ -123,14 +122,6 @@ t.test('it is tried without reading it, and a sentence says what is wrong', asyn
   })
   t.match(await say(() => undefined, { secure: true }), { what: /does not speak TLS from the first byte/ })
   t.match(await say(hangUp), { what: /takes the connection, and hangs up/ })
-
-  const { env } = await standInsFor(t)
-  const { port } = await startImap(t, [], no('AUTHENTICATE'))
-  const url = `imap://ann:canary-password@127.0.0.1:${port}?ignoreTLS=true`
-  const { out, code } = await command(['check'], { ...env, BOUNCE_IMAP_URL: url })
-  t.equal(code, 1)
-  t.match(out, /fail {2}BOUNCE_IMAP_URL {2}the login is refused/)
-  t.notMatch(out, 'canary-password')
 })
 
 t.test('the end of the process waits neither for a mail server nor for a token that do not come', async t => {

@@ -3,6 +3,7 @@ import { type Asked, countRecipients, createAskedCount, keepBusiest } from '../.
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
 import type { Memo } from '../../src/outbox/outbox.ts'
 import { NOON, sample, testClock } from '../outbox/samples.ts'
+import { settled } from '../rigs/virtual-time.ts'
 
 const NOBODY = { held: {}, recipients: [], missed: 0 }
 const ask = (name: string, count = 1): Asked => ({
@@ -44,6 +45,7 @@ t.test('of many recipients it is estimated how many they are', async t => {
 t.test('replicas add up, each in memos of its own, and nothing can be read in them', async t => {
   const memos = new Map<string, Memo>()
   const leases = new Map<string, string>()
+  let writes = 0
   const clock = testClock(NOON)
   const replica = (owner: string) =>
     createAskedCount({
@@ -51,7 +53,10 @@ t.test('replicas add up, each in memos of its own, and nothing can be read in th
       memos: {
         readMemos: async names =>
           new Map(names.flatMap(name => (memos.has(name) ? [[name, memos.get(name)?.value ?? '']] : []))),
-        writeMemo: async memo => void memos.set(memo.name, memo),
+        async writeMemo(memo) {
+          writes += 1
+          memos.set(memo.name, memo)
+        },
         takeLeaderLease: async name => owner === (leases.get(name) ?? (leases.set(name, owner), owner)),
       },
       payloadKeys: createStoreKeys('a secret of the tests, long enough').payloadKeys,
@@ -77,4 +82,11 @@ t.test('replicas add up, each in memos of its own, and nothing can be read in th
     ],
   )
   t.match(await two.read(NOON + 20 * 60_000), [{ count: 4 }, { count: 4 }])
+
+  writes = 0
+  for (const count of [1000, 1, 1, 1])
+    await one.accept(Array.from({ length: count }, () => sample(clock, { recipient: 'ann@example.com' })))
+  await settled()
+  t.equal(writes, 1, 'a thousand are written at once, and then not each by itself')
+  await one.close()
 })

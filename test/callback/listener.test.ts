@@ -1,14 +1,15 @@
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import net, { type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
 import t, { type Test } from 'tap'
 import { createDescriptors } from '../../src/callback/descriptors.ts'
-import { createPublicListener, renewTicketKeys } from '../../src/callback/listener.ts'
+import { createPublicListener, rejectPipelining, renewTicketKeys } from '../../src/callback/listener.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
 import { listen, listenAs } from '../rigs/listen.ts'
 import { until } from '../rigs/until.ts'
-import { enterVirtualTime } from '../rigs/virtual-time.ts'
+import { enterVirtualTime, settled } from '../rigs/virtual-time.ts'
 
 t.test('the key of session tickets is replaced, and an old ticket opens nothing', async t => {
   const server = tls.createServer(await createTestCertificate(), socket => socket.on('error', () => {}).end())
@@ -113,6 +114,24 @@ t.test('strangers who hold their connections leave half of the descriptors to ot
     strangers.filter(({ destroyed, readyState }) => !destroyed && readyState === 'open').length
   await until(() => kept() <= limited.forStrangers, 'the oldest are hung up on')
   t.equal(kept(), (400 - 64) / 2)
+})
+
+t.test('over TLS the next request may come before Node calls the answer finished', async t => {
+  const seen: string[] = []
+  const handle = rejectPipelining(
+    () => void seen.push('handled'),
+    { isAuthenticated: () => false } as never,
+    () => void seen.push('rejected'),
+  )
+  const socket = new net.Socket()
+  const response = { writableEnded: true, writableFinished: false } as ServerResponse
+  for (let n = 0; n < 2; n += 1) {
+    handle({ socket } as IncomingMessage, response)
+    await settled()
+  }
+  handle({ socket } as IncomingMessage, response)
+  handle({ socket } as IncomingMessage, response)
+  t.same(seen, ['handled', 'handled', 'handled', 'rejected'], 'but not within the turn that read the first')
 })
 
 t.test('a caller that goes on sending after its answer is hung up on', async t => {

@@ -301,8 +301,17 @@ t.test('a store that is stuck is 503; what it stores after all is handed over', 
   })
   const answered = receive(CALLER, BODY)
   time.tick(1500)
-  t.match((await answered).answer, { status: 503, err_code: 5031002, retryAfter: 5 })
-  t.match((await receive(CALLER, BODY)).answer, { status: 503 }, 'meanwhile nothing more is put upon it')
+  const refused = { status: 503, err_code: 5031002, err_msg: 'the store takes too long', retryAfter: 5 }
+  t.match(await answered, {
+    answer: refused,
+    kind: 'activation-code',
+    ids: [/^[0-9a-f]{32}$/, /^[0-9a-f]{32}$/],
+  })
+  t.match(
+    await receive(CALLER, BODY),
+    { answer: refused, kind: 'activation-code', ids: [] },
+    'no more is put upon it',
+  )
   t.equal(calls.length, 2)
   store?.([
     { is: 'stored', superseded: [] },

@@ -8,7 +8,9 @@ import type { ResolveTxt } from '../../src/commands/check/sender.ts'
 import { type CheckDependencies, runChecks } from '../../src/commands/check.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { createTestCertificate } from '../rigs/certificate.ts'
+import { type Act, startImap } from '../rigs/imap-server.ts'
 import { listen } from '../rigs/listen.ts'
+import { CLIENT, startTokenEndpoint } from '../rigs/token-endpoint.ts'
 import { makeChain } from '../tls/authority.ts'
 import { linesOf, plenty } from './check/lines.ts'
 import { command, type Env, running, standInsFor } from './rig.ts'
@@ -167,6 +169,33 @@ t.test('a service that takes connections and never answers is said, and its stor
   t.equal(only(lines, 'fail').length, 1)
   for (const each of others)
     t.match(each, { code: 1, err: /the running service does not answer: look at its log/ })
+})
+
+t.test('the mailbox of mails that came back is tried by its password, or without one by a token', async t => {
+  const { env } = await stage(t)
+  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
+  t.teardown(() => endpoint.close())
+  const refuse: Act = (verb, tag) => (verb === 'AUTHENTICATE' ? `${tag} NO canary-password\r\n` : undefined)
+  const tried = async (user: string, act?: Act) => {
+    const { port, commands } = await startImap(t, [], act)
+    const lines = await found({
+      ...env,
+      SMTP_OAUTH2_TOKEN_URL: endpoint.url,
+      SMTP_OAUTH2_CLIENT_ID: CLIENT.id,
+      SMTP_OAUTH2_CLIENT_SECRET: CLIENT.secret,
+      SMTP_URL: 'smtp://courier@127.0.0.1:9?ignoreTLS=true',
+      BOUNCE_IMAP_URL: `imap://${user}@127.0.0.1:${port}?ignoreTLS=true`,
+    })
+    const [, method] = /AUTHENTICATE (\S+)/.exec(commands.join('\n')) ?? []
+    return [method, ...lines.filter(line => line.includes('BOUNCE_IMAP_URL: '))]
+  }
+  const well = 'ok BOUNCE_IMAP_URL: logs in, and opens the folder'
+  t.same(await tried('ann:canary-password'), ['PLAIN', well])
+  t.same(await tried('ann'), ['XOAUTH2', well])
+  t.same(await tried('ann:canary-password', refuse), [
+    'PLAIN',
+    'fail BOUNCE_IMAP_URL: the login is refused → look at user, password and folder in BOUNCE_IMAP_URL',
+  ])
 })
 
 t.test('a certificate that clients will refuse', async t => {

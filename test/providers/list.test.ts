@@ -12,6 +12,12 @@ import { type ContractRig, providerContract } from './contract.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const names = providerModules.map(({ name }) => name)
 
+t.same(
+  names,
+  ['smtp', 'twilio', 'aliyun', 'aliyun-pnvs', 'tencent', 'http-gateway'],
+  'in the order of the pages',
+)
+
 for (const { name } of providerModules) {
   const { variants } = (await import(`./${name}/contract.ts`)) as {
     variants: Readonly<Record<string, () => Promise<ContractRig>>>

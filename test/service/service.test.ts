@@ -1,9 +1,10 @@
-import { Server } from 'node:net'
+import { connect, Server } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { drain, openListeners } from '../../src/service/service.ts'
 import type { ServiceParts } from '../../src/service/wiring.ts'
 import { enough, load } from '../config/settings.ts'
+import { listen } from '../rigs/listen.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 /** Parts that note what is asked of them, and when; each takes 10 ms for it, but for the listeners, which take as long as is said. */
@@ -46,7 +47,7 @@ function notingParts(t: Test, closingMs: number, isWaiting = false) {
     return over
   }
   const log = pino({ base: null }, { write: line => note(String(JSON.parse(line).event)) })
-  return { end, steps, log, parts, given: parts as unknown as ServiceParts }
+  return { time, end, steps, log, parts, given: parts as unknown as ServiceParts }
 }
 
 t.test('an end finishes what is there, and closes nothing that something else still needs', async t => {
@@ -73,6 +74,25 @@ t.test('an end finishes what is there, and closes nothing that something else st
     '5400 admin: close: done',
     '5400 ended',
   ])
+})
+
+t.test('who had connected when it takes no more is let in all the same', async t => {
+  const afterTimers = setTimeout
+  const { time, end, log, parts, given } = notingParts(t, 0)
+  const { server } = parts.publicListener
+  const port = await listen(t, server)
+  let accepted = 0
+  server.on('connection', () => (accepted += 1))
+  const over = drain(given, 5000, log)
+  await new Promise<void>(resolve =>
+    afterTimers(() => {
+      connect(port, '127.0.0.1').on('error', () => {})
+      time.tick(5000)
+      resolve()
+    }, 1),
+  )
+  await end(over)
+  t.equal(accepted, 1)
 })
 
 t.test('told to end at once it gives nobody time to notice, and its last answers half a second', async t => {
