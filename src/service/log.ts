@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { withTimeout } from '../runtime/clock.ts'
 
 /** Log lines are written together, since each write wakes a thread: once there are so many characters, or after so long, ms. */
 const CHUNK = 8192
@@ -28,11 +29,11 @@ export interface LogDestination extends DestinationStream {
 }
 
 /**
- * Opens stdout for the log's lines. Nothing is written at the exit of the process: pino would do that synchronously, and would
+ * Opens stdout, or a file, for the log's lines. Nothing is written at the exit of the process: pino would do that synchronously, and would
  * try for ever if nobody reads any more. So flushLog is called before the process ends.
  */
-export function openStdout(): LogDestination {
-  const stdout = pino.destination({ dest: 1, sync: false, minLength: CHUNK, periodicFlush: WITHIN_MS })
+export function openStdout(dest: number | string = 1): LogDestination {
+  const stdout = pino.destination({ dest, sync: false, minLength: CHUNK, periodicFlush: WITHIN_MS })
   stdout.flushSync = () => {}
   return stdout
 }
@@ -42,16 +43,15 @@ export function openStdout(): LogDestination {
  * @param withinMs how long that may take.
  * @returns false when it took longer: the reader of the log is gone, or does not read.
  */
-export function flushLog(destination: Pick<LogDestination, 'flush'>, withinMs: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const timer = setTimeout(() => resolve(false), withinMs)
-    const done = () => {
-      clearTimeout(timer)
-      resolve(true)
-    }
-    // A write that is under way has only the lines before it, and its end calls back: those that came since need another one.
-    destination.flush(() => destination.flush(done))
-  })
+export async function flushLog(
+  destination: Pick<LogDestination, 'flush'>,
+  withinMs: number,
+): Promise<boolean> {
+  // A write that is under way has only the lines before it, and its end calls back: those that came since need another one.
+  const written = new Promise<true>(resolve =>
+    destination.flush(() => destination.flush(() => resolve(true))),
+  )
+  return (await withTimeout(withinMs, written)) ?? false
 }
 
 /** Makes the time of log lines, ISO 8601: those of the same millisecond, which are many under load, share its text. */

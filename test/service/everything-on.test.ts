@@ -8,7 +8,6 @@ import type { StoreSettings } from '../../src/outbox/sqlite/store.ts'
 import type { StoreCall } from '../../src/outbox/sqlite/thread.ts'
 import { FORMS } from '../bounces/forms.ts'
 import { freePort } from '../rigs/free-port.ts'
-import { startHttpProxy } from '../rigs/http-proxy.ts'
 import { startImap } from '../rigs/imap-server.ts'
 import { listen } from '../rigs/listen.ts'
 import { serveHere } from '../rigs/serve-here.ts'
@@ -75,19 +74,14 @@ function watchIntervals(t: Test) {
   return () => [...running.values()]
 }
 
-/** A store in this thread, which notes what it is given. @param loss what it says that it has lost since the last time. */
-function watchStore(loss?: typeof LOSS) {
+/** A store in this thread, which notes what it is given. */
+function watchStore() {
   const calls: StoreCall[] = []
-  const store = {
-    settings: {},
-    calls,
+  return {
     accepted: () => calls.flatMap(([name, given]) => (name === 'accept' ? given.messages : [])),
     startStoreThread(settings: StoreSettings) {
-      store.settings = settings
       const thread = serveHere(settings)
-      const { postMessage, emit } = thread
-      thread.emit = (name, message) =>
-        emit.call(thread, name, message?.is === 'open' && loss ? { ...message, loss } : message)
+      const { postMessage } = thread
       thread.postMessage = (message, transfer) => {
         if (typeof message === 'object' && 'calls' in message) calls.push(...message.calls)
         postMessage(message, transfer)
@@ -95,10 +89,7 @@ function watchStore(loss?: typeof LOSS) {
       return thread
     },
   }
-  return store
 }
-
-const LOSS = { messages: 7, from: null, until: Date.UTC(2026, 10, 20), noticedAt: Date.now() }
 
 /** Where files are in memory, the start warns of that. */
 const firstEvents = (rig: ServiceRig) =>
@@ -243,23 +234,6 @@ t.test('with everything on each part does its work, and after the end nothing of
   for (const url of [publicUrl, adminUrl]) await t.rejects(fetch(url), url)
 })
 
-t.test('webhooks and robots take the way that HTTPS_PROXY names', async t => {
-  const proxy = await startHttpProxy(t, 502)
-  const rig = await startRig(t, {
-    EVENTS_URL: 'https://hooks.example.com/',
-    EVENTS_SECRET: SECRET,
-    SMS_GATEWAYS: ROBOT('https://robot.example.com/'),
-    HTTPS_PROXY: proxy.url,
-  })
-  t.equal((await rig.post('email', mailBody({ email_param: ALARM }))).errCode, 0)
-  await rig.service().close()
-  t.same(
-    new Set(proxy.asked.map(({ to }) => to)),
-    new Set(['hooks.example.com:443', 'robot.example.com:443']),
-  )
-  t.match(proxy.asked, [{ as: /^Basic / }])
-})
-
 t.test('what nobody has set up is not there', async t => {
   const settings = { TLS: 'off', EMAIL_TOKEN: '', ADMIN_TOKENS: 'a-password-for-the-console' }
   const away = [new StoreUnusable(quote('it is not there yet'), { passes: true })]
@@ -296,102 +270,4 @@ t.test('what nobody has set up is not there', async t => {
   })
   t.match(await sent.text(), /[0-9a-f]{32}/)
   t.equal(rig.twilio.messages.length, 1)
-})
-
-t.test('a message is held to the limits of the settings', async t => {
-  const store = watchStore(LOSS)
-  const timers = t.capture(globalThis, 'setTimeout', setTimeout)
-  const rig = await startRig(
-    t,
-    {
-      QUOTAS: 'recipient-10m=31 recipient-day=off signup-domain-hour=41 email-minute=51',
-      MAIL_FROM: 'no-reply@example.com',
-      MAX_RECIPIENTS: '2',
-      MAX_BACKLOG: '4711',
-      RETENTION_DAYS: '5',
-      LINKS_HTTPS_ONLY: 'on',
-      LINK_HOSTS: 'www.example.com,plain.example.com',
-      PLATFORM_WORDS: 'email',
-      SMS_MAX_SEGMENTS: '1',
-      ALLOWED_SOURCES: '192.0.2.0/24',
-      TRUSTED_PROXIES: '127.0.0.1',
-      POST_SIGNATURE: 'required',
-      SIGNATURE_MAX_AGE_SECONDS: '60',
-    },
-    store,
-  )
-  const ask = async (channel: 'email' | 'sms', body: object, from = '192.0.2.7', ageS = 0) => {
-    const query = rig.sign(channel, String(Math.floor(Date.now() / 1000) - ageS))
-    const { errCode, errMsg } = await rig.ask(`${rig.path(channel)}?${query}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': from },
-      body: JSON.stringify(body),
-    })
-    return [errCode, errMsg]
-  }
-  const linked = (url: string) => mailBody({}, { url })
-  const inMany = (count: number) =>
-    mailBody({ to: Array.from({ length: count }, (_, n) => `p${n}@example.com`).join(',') })
-  const long = { to: '13800138000', sms_param: { type: 99 }, plain_sms: 'x'.repeat(200) }
-  const plain = mailBody({ to: 'eve@example.org', plain_email: 'Words of the platform.' })
-  for (const [what, asked, expected] of [
-    ['two recipients', ask('email', inMany(2)), [0, '']],
-    ['three recipients', ask('email', inMany(3)), [4002012, '/to: more than 2 recipients']],
-    [
-      'a link without TLS',
-      ask('email', linked('http://www.example.com/')),
-      [4002011, '/email_param/url: is not an https link (LINKS_HTTPS_ONLY)'],
-    ],
-    [
-      'a link elsewhere',
-      ask('email', linked('https://evil.example.com/')),
-      [4002011, '/email_param/url: leads to a host that is not allowed (LINK_HOSTS)'],
-    ],
-    ['a link to the second host', ask('email', linked('https://plain.example.com/')), [0, '']],
-    ['a long SMS', ask('sms', long), [4002001, '/plain_sms: is longer than SMS_MAX_SEGMENTS (1) allows']],
-    ['words of the platform', ask('email', plain), [0, '']],
-    [
-      'another source',
-      ask('email', mailBody(), '198.51.100.7'),
-      [4031003, 'the caller is not among the allowed sources'],
-    ],
-    ['signed 50 s ago', ask('email', mailBody({ subject: 'again' }), '192.0.2.7', 50), [0, '']],
-    [
-      'signed 65 s ago',
-      ask('email', mailBody({ subject: 'late' }), '192.0.2.7', 65),
-      [4031003, /^the timestamp is too old/],
-    ],
-  ] as const)
-    t.match(await asked, expected, what)
-  t.match(
-    String(rig.smtp.mails.find(({ to }) => to[0] === 'eve@example.org')?.data),
-    'Words of the platform.',
-  )
-  t.same(
-    firstEvents(rig)
-      .filter(({ event }) => event === 'store-loss')
-      .map(({ messages, after, until: last }) => [messages, after, last]),
-    [[7, null, '2026-11-20T00:00:00.000Z']],
-  )
-  t.match(await rig.page('/metrics'), 'callback_courier_store_lost_messages 7\n')
-  const charges = store
-    .accepted()
-    .map(each => each.charges.map(({ quota, limit }) => `${quota}=${limit}`).join(' '))
-  // Nobody signs up with the domain of MAIL_FROM.
-  t.same([...new Set(charges)].sort(), [
-    'recipient-10m=31 email-minute=51',
-    'recipient-10m=31 signup-domain-hour=41 email-minute=51',
-  ])
-  const whose = { path: `${rig.directory}/outbox.db`, enterprise: { corpId: 'corp-100fa4b2' } }
-  const limits = { maxBacklog: 4711, retentionDays: 5, keepsEvents: false, emptyWalEveryMs: 60_000 }
-  t.match(store.settings, { ...whose, ...limits })
-  // The longest attempt by SMTP takes 390 s; 10 s are spare, and 120 s for the wait before it.
-  t.match(
-    store.calls.flatMap(([name, given]) => (name === 'claim' ? [given] : [])),
-    [
-      { channel: 'email', leaseMs: 520_000 },
-      { channel: 'sms', leaseMs: 520_000 },
-    ],
-  )
-  t.ok(timers().some(({ args: [, ms] }) => ms === 400_000))
 })

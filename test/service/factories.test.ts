@@ -5,7 +5,6 @@ import t from 'tap'
 import { NO_TEMPLATES } from '../../src/providers/sms-templates.ts'
 import {
   authenticationOptions,
-  leaseTaker,
   openRecipientReader,
   openSmsTemplates,
   openStoreKeys,
@@ -75,12 +74,6 @@ t.test(
     t.match(home('sms', '015123456789', undefined).valid, [{ to: GERMANY, country: 'DE' }])
   },
 )
-
-t.test('a lease is taken by its name, for this process', async t => {
-  const take = leaseTaker({ takeLeaderLease: async (...given) => given.join() === 'alerts,me,30' }, 'me')
-  t.equal(await take('alerts')?.(30), true)
-  t.equal(leaseTaker({}, 'me')('alerts'), undefined)
-})
 
 t.test('an address is known by its mailbox, and by STORE_SECRET or a secret beside the store', async t => {
   const folder = t.testdir()

@@ -1,19 +1,28 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import type { pino } from 'pino'
 import t from 'tap'
-import { createLog, flushLog } from '../../src/service/log.ts'
+import { createLog, flushLog, openStdout } from '../../src/service/log.ts'
+import { enterVirtualTime } from '../rigs/virtual-time.ts'
 
 t.test('the last line is written though a write is under way when it comes', async t => {
   const file = join(t.testdir({}), 'log')
-  // As stdout is opened, but for the file.
-  const destination = pino.destination({ dest: file, sync: false, minLength: 8192 })
-  await new Promise(resolve => destination.once('ready', resolve))
+  const time = enterVirtualTime(t)
+  const destination = openStdout(file) as ReturnType<typeof pino.destination>
+  await once(destination, 'ready')
+  destination.write('zeroth\n')
+  destination.flushSync()
+  time.tick(199)
+  t.equal(readFileSync(file, 'utf8'), '')
+  time.tick(1)
+  await once(destination, 'drain')
+  t.equal(readFileSync(file, 'utf8'), 'zeroth\n', 'lines are written together, and soon')
   destination.write('first\n')
   destination.flush()
   destination.write('last\n')
   t.equal(await flushLog(destination, 5000), true)
-  t.equal(readFileSync(file, 'utf8'), 'first\nlast\n')
+  t.equal(readFileSync(file, 'utf8'), 'zeroth\nfirst\nlast\n')
   destination.end()
 })
 

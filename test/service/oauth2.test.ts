@@ -1,5 +1,4 @@
 import t from 'tap'
-import { startImap } from '../rigs/imap-server.ts'
 import { mailBody, startRig, until } from '../rigs/service.ts'
 import { startSmtpServer } from '../rigs/smtp-server.ts'
 import { CLIENT, startTokenEndpoint } from '../rigs/token-endpoint.ts'
@@ -37,25 +36,4 @@ t.test('while the token endpoint is away mails wait, and all go out afterwards',
   t.equal(endpoint.issued.length, 1)
   t.match(rig.log.join('\n'), /http-503/)
   t.notMatch(rig.log.join('\n'), /canary\.access|canary-client|canary-refresh|canary-rotated/)
-})
-
-t.test('the mailbox of bounces is opened by its password, and by a token only when it has none', async t => {
-  const endpoint = await startTokenEndpoint({ expiresIn: 3600 })
-  t.teardown(() => endpoint.close())
-  for (const [user, method] of [
-    ['ann:canary-password', 'PLAIN'],
-    ['ann', 'XOAUTH2'],
-  ] as const) {
-    const { port, commands } = await startImap(t)
-    await startRig(t, {
-      SMTP_URL: 'smtp://courier@127.0.0.1:9?ignoreTLS=true',
-      SMTP_OAUTH2_TOKEN_URL: endpoint.url,
-      SMTP_OAUTH2_CLIENT_ID: CLIENT.id,
-      SMTP_OAUTH2_CLIENT_SECRET: CLIENT.secret,
-      BOUNCE_IMAP_URL: `imap://${user}@127.0.0.1:${port}?ignoreTLS=true`,
-    })
-    const login = () => commands.find(line => line.includes(' AUTHENTICATE '))
-    await until(() => login() !== undefined, 'it logs in')
-    t.match(login(), ` AUTHENTICATE ${method}`)
-  }
 })

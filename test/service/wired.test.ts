@@ -1,18 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { createSqliteOutbox, type SqliteOutboxOptions } from '../../src/outbox/sqlite/outbox.ts'
 import { enough } from '../config/settings.ts'
+import { recordCalls } from '../rigs/recorder.ts'
 import { serveHere } from '../rigs/serve-here.ts'
 import { startSinks } from '../rigs/service.ts'
 import { SECRET } from '../webhooks/receiver.ts'
 
-const SRC = new URL('../../src/', import.meta.url).href
-const SERVICE = `${SRC}service/`
 const RECORD = fileURLToPath(new URL('../fixtures/wired.txt', import.meta.url))
 /** What is called without end, or for each message, or with all settings. */
-const UNTOLD = /^(?:monotonic|repeat|find\w+|sample\w+|loadConfig|describeFault|createBackoff|modulesOf)$/
-const EXPORTED = /^export (?:async )?(?:function\*?|const|class) (\w+)/gm
+const UNTOLD =
+  /^(?:monotonic|repeat|find\w+|sample\w+|loadConfig|describeFault|createBackoff|modulesOf|pause)$/
+
+/** What is logged by the service itself. */
+const BY_ITSELF = /"event":"(?:setting|certificate|store-loss|started|ending|ended)"/
 
 /** Everything is on, and nobody is at the other ends. */
 const EVERYTHING = {
@@ -48,119 +50,135 @@ const EVERYTHING = {
   ERROR_STATUS: '200',
 }
 
-/** What was called with what: `createX()` stands for what that call made, `ƒ` for a function without a name. */
-const lines: string[] = []
-const labels = new Map<unknown, string>()
-
-/** Names a value, and what it has. */
-function label(value: unknown, name: string, depth = 1): void {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function') || labels.has(value))
-    return
-  labels.set(value, name)
-  if (depth > 0)
-    for (const [key, each] of Object.entries(value))
-      label(each, Array.isArray(value) ? `${name}[${key}]` : `${name}.${key}`, depth - 1)
-}
-
-function describe(value: unknown, depth = 0): string {
-  const name = labels.get(value)
-  if (name !== undefined) return name
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'function') return 'ƒ'
-  if (typeof value !== 'object' || value === null) return String(value)
-  if (depth === 4) return '…'
-  if (value instanceof Set || value instanceof Map)
-    return `${value.constructor.name} ${describe([...value], depth)}`
-  if (Array.isArray(value)) return `[${value.map(each => describe(each, depth + 1)).join(', ')}]`
-  const shown = Object.entries(value).map(([key, each]) => `${key}: ${describe(each, depth + 1)}`)
-  return depth === 0 ? `{\n${shown.map(line => `  ${line}\n`).join('')}}` : `{ ${shown.join(', ')} }`
-}
-
-/** Writes down the calls of a function, what each was given, and when what it made is started and ended. */
-function record(name: string, real: unknown): unknown {
-  if (typeof real !== 'function' || /^class\b/.test(String(real))) {
-    label(real, name)
-    return real
-  }
-  const made = <T>(value: T): T => {
-    const isPart = typeof value === 'object' && value !== null && !labels.has(value) && !('listen' in value)
-    const part = (isPart ? value : {}) as Record<string, unknown>
-    if (name === 'createServiceParts') lines.push(`→ ${describe(value)}`)
-    label(value, `${name}()`, 2)
-    for (const does of ['start', 'stop', 'close']) {
-      const act = part[does]
-      if (typeof act === 'function') part[does] = recordCall(`${name}().${does}`, act.bind(part))
-    }
-    return value
-  }
-  const recorded = recordCall(name, (...given) => {
-    const value = real(...given)
-    return value instanceof Promise ? value.then(made) : made(value)
-  })
-  label(recorded, name, 0)
-  return recorded
-}
-
-const recordCall =
-  (name: string, call: (...given: unknown[]) => unknown) =>
-  (...given: unknown[]) => {
-    if (!UNTOLD.test(name)) lines.push(`${name}(${given.map(each => describe(each)).join(', ')})`)
-    return call(...given)
-  }
-
-/** In a copy of src/service all functions that it imports are recorded. */
-function recordService() {
-  Object.assign(globalThis, { record })
-  return registerHooks({
-    resolve(specifier, context, next) {
-      const found = next(specifier, context)
-      const isOurs = context.parentURL?.startsWith(SERVICE) && context.parentURL.endsWith('?wired')
-      if (!isOurs || !found.url.startsWith(SRC) || found.url.includes('/language/')) return found
-      const url = found.url.startsWith(SERVICE) ? `${found.url}?wired` : found.url
-      return { url: `wired:${url}`, format: 'module', shortCircuit: true }
-    },
-    load(url, context, next) {
-      if (!url.startsWith('wired:')) return next(url, context)
-      const real = url.slice('wired:'.length)
-      const names = [...readFileSync(new URL(real), 'utf8').matchAll(EXPORTED)]
-      const exported = names.map(([, name]) => `export const ${name} = record('${name}', real.${name})`)
-      const source = [`import * as real from '${real}'`, ...exported].join('\n')
-      return { source, format: 'module', shortCircuit: true }
-    },
-  })
+/** The other way of each: replicas, a proxy in front and one behind, secrets that are being replaced, and a login without a password. */
+const OTHERWISE = {
+  DATABASE_URL: 'postgres://courier@127.0.0.1:9/courier?sslmode=disable',
+  TLS: 'off',
+  PROBE_TO: '',
+  PUBLIC_URL: '',
+  EMAIL_TOKEN_PREVIOUS: 'pReViOuSqRtYpLmNhJgF',
+  CALLBACK_KEYS: 'sms:jdKw83nZqLs0vTbXm2RfYe sms-previous:qLs0vTbXm2RfYejdKw83nZ',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+  TRUSTED_PROXIES: '',
+  SMTP_URL: 'smtp://courier@127.0.0.1:9?ignoreTLS=true',
+  SMTP_FALLBACK_URL: '',
+  SMTP_OAUTH2_TOKEN_URL: 'http://127.0.0.1:9/token',
+  SMTP_OAUTH2_CLIENT_ID: 'client',
+  SMTP_OAUTH2_CLIENT_SECRET: 'secret-of-the-client',
+  BOUNCE_IMAP_URL: 'imap://ann@127.0.0.1:9?ignoreTLS=true',
+  BOUNCE_REFUSE: 'off',
+  SMS_ROUTES: 'CN=tencent,twilio; *=twilio',
+  TENCENT_SECRET_ID: 'tencent-id',
+  TENCENT_SECRET_KEY: 'tencent-key',
+  TENCENT_SMS_APP_ID: '1400000000',
+  TENCENT_SMS_SIGN_NAME: 'Example',
+  LINKS_HTTPS_ONLY: 'on',
+  LINK_HOSTS: 'www.example.com',
+  PLATFORM_WORDS: 'email',
+  QUOTAS: 'recipient-10m=31',
+  SMS_MAX_SEGMENTS: '1',
+  MAX_RECIPIENTS: '2',
+  MAX_BACKLOG: '4711',
+  MAIL_FROM: 'no-reply@example.com',
+  BRAND_NAME: 'Example',
+  ANSWER_WITHIN_MS: '1900',
 }
 
 // `WRITE=1 node test/service/wired.test.ts` writes the record anew; its diff is then read as the change of the wiring that it is.
 t.test('who is given what, and is started and ended in which order, with everything on', async t => {
-  const hooks = recordService()
-  t.teardown(() => hooks.deregister())
-  const service = (await import(
-    `${SERVICE}service.ts?wired`
-  )) as typeof import('../../src/service/service.ts')
   const { settings, directory } = await startSinks(t)
   const { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL } = settings
+  const recorder = recordCalls(t, {
+    folder: 'service',
+    untold: UNTOLD,
+    instead: {
+      async createPostgresOutbox(given: Omit<SqliteOutboxOptions, 'path'>) {
+        const path = `${directory}/shared.db`
+        const outbox = await createSqliteOutbox({ ...given, path, startThread: serveHere })
+        const memos = { ...outbox.memos, takeLeaderLease: async (...asked: unknown[]) => asked }
+        const loss = () => ({ messages: 7, from: null, until: 1000, noticedAt: 2000 })
+        return { ...outbox, memos, loss, sharedLeases: { newLeaseToken: () => 'token', isHeld: () => true } }
+      },
+    },
+  })
+  const { lines, label, describe, given, poke } = recorder
+  const { startService } = (await recorder.load(
+    'service.ts',
+  )) as typeof import('../../src/service/service.ts')
   const options = {
     wall: () => Date.UTC(2026, 10, 20),
     clock: { now: () => 1000 },
     limits: {},
     repeatPausesMs: [7],
     startStoreThread: serveHere,
-    log: { write: () => {} },
+    log: {
+      write(line: string) {
+        const said = line.trim().replace(/,"(?:time|pid|version)":[^,]*/g, '')
+        // The start warns of the machine, too.
+        if (BY_ITSELF.test(said) && !/the store is on |may be open at once/.test(said)) lines.push(said)
+        else recorder.say(said)
+      },
+    },
   }
   for (const [name, value] of Object.entries({ ...options, random: Math.random })) label(value, name)
   const words = t.testdir()
-  const running = await service.startService(
-    { ...EVERYTHING, TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL, TEMPLATES_DIR: words },
-    options,
-  )
+  const files = { TLS_CERT_FILE, TLS_KEY_FILE, DATABASE_URL, TEMPLATES_DIR: words }
+  const running = await startService({ ...EVERYTHING, ...files }, options)
+  await pokeAll()
   await running.close()
-  const text = lines
+  await poke('view.isDraining', given('openAdmin')['view']?.['isDraining'])
+  const usual = new Set(lines)
+  const first = lines.splice(0)
+  const other = await startService({ ...EVERYTHING, ...files, ...OTHERWISE }, options)
+  for (const name of ['createWebhooks', 'createAlerts', 'createBounceMailbox'])
+    await poke(`${name}: takeLease`, given(name)['takeLease'], 30_000)
+  await other.close()
+  const text = [...first, '', 'otherwise:', ...lines.filter(line => !usual.has(line))]
     .join('\n')
     .replaceAll(directory, 'DIR')
     .replaceAll(words, 'WORDS')
     .replace(/-----BEGIN ([A-Z ]+)[^"]*/g, '$1')
-    .replace(/(?<=createDescriptors\()[^,]+/, 'N')
+    .replace(/(?<=createDescriptors\()\w+/g, 'N')
+    .replace(/(?<=forMs: )\d*\.\d+|(?<=127\.0\.0\.1:)\d{4,}/g, 'N')
     .replace(/"[0-9a-f]{32}"/g, 'LEADER')
   if (process.env['WRITE']) writeFileSync(RECORD, `${text}\n`)
   t.equal(`${text}\n`, readFileSync(RECORD, 'utf8'))
+
+  /** Calls what the parts were given without a name. */
+  async function pokeAll(): Promise<void> {
+    const { view, testSend } = given('openAdmin')
+    const { onNotHttp, onBadUrl } = given('createPublicListener')
+    const { log, onCommit } = given('createSqliteOutbox')
+    const { parseRecipient, canonicalLocale } = given('parseAlertTable', 1)
+    const reply: unknown = new Proxy({}, { get: () => () => reply })
+    label(reply, 'reply', 0)
+    const heard = Object.values(given('createEmitter')).slice(-2)
+    const hash = given('createBounceReader', 1)
+    const fault = { is: 'begun', fault: { domain: 'example.com' } }
+    for (const [name, call, ...args] of [
+      ...Object.entries(view ?? {}).filter(([, call]) => describe(call) === 'ƒ'),
+      ['testSend', testSend, 'email', { to: 'ann@example.com' }],
+      ['onNotHttp', onNotHttp],
+      ['onBadUrl', onBadUrl, reply],
+      ['callbackRoutes: isDraining', given('callbackRoutes', 1)['isDraining']],
+      ['openSmsTemplates: onRead', given('openSmsTemplates', 2), 'sms'],
+      ...heard.flatMap(each => Object.entries(each).map(([type, hear]) => [type, hear, { type }] as const)),
+      ['createCarrierReports: onChange', given('createCarrierReports')['onChange'], { country: 'CN' }],
+      ['onFault', given('createReportedFaults')['onFault'], 'email', 'smtp', fault],
+      ['store: log', log, { doing: 'sweep', message: 'no' }],
+      ['onCommit', onCommit, { ms: 5, calls: 2 }],
+      ['onPost', given('createRobots')['onPost'], { robot: 'crew', outcome: { is: 'sent', id: 'x' } }],
+      ['parseRecipient', parseRecipient, 'email', 'ann@example.com'],
+      ['parseRecipient', parseRecipient, 'email', 'x'],
+      ['parseRecipient', parseRecipient, 'sms', 'x'],
+      ['parseRecipient', parseRecipient, 'sms', '+4915112345678'],
+      ['canonicalLocale', canonicalLocale, 'zh-cn'],
+      ['canonicalLocale', canonicalLocale, 'xx'],
+      ['take', given('createBounceMailbox')['take'], Buffer.from('')],
+      ['mailboxHash', hash, 'Ann@Example.com'],
+      ['mailboxHash', hash, 'nobody'],
+      ['ownUrl', given('createProbePost', 1)['ownUrl']],
+    ] as const)
+      await poke(name, call, ...args)
+  }
 })
