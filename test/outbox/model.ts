@@ -61,6 +61,11 @@ export const isAlive = ({ state }: Pick<Kept, 'state'>) => state === 'queued' ||
 /** @param isShared several processes may have the store: no start corrects anything. */
 export function createModel(isShared: boolean, mostAlive: number) {
   let messages: Kept[] = []
+  /** Those that wait or are being sent, beside some that have ended. */
+  let living: Kept[] = []
+  /** The newest of each recipient that says the same. */
+  const newest = new Map<string, Kept>()
+  const byId = new Map<string, Kept>()
   let counters = new Map<string, Counter>()
   /** When something was first delivered to a number. */
   const knownSince = new Map<string, number>()
@@ -121,8 +126,13 @@ export function createModel(isShared: boolean, mostAlive: number) {
       Math.abs(now - (m.finalAt ?? 0)) <= 45_000 || (state === 'superseded' && m.expiresAt > now)
     return isRecent ? { is: 'finished', id, state, answer } : null
   }
-  const twinOf = ({ recipientHash, dedupeKey }: Given) =>
-    messages.findLast(({ given }) => given.recipientHash === recipientHash && given.dedupeKey === dedupeKey)
+  const sayingOf = ({ recipientHash, dedupeKey }: Given) => `${recipientHash} ${dedupeKey}`
+  function index(m: Kept): void {
+    newest.set(sayingOf(m.given), m)
+    byId.set(idOf(m), m)
+  }
+  const twinOf = (given: Given) => newest.get(sayingOf(given))
+  const listLiving = () => (living = living.filter(isAlive))
 
   function counterOf({ quota, bucket, windowMs }: Charge, now: number) {
     const name = `${bucket} ${quota} ${windowMs}`
@@ -160,11 +170,11 @@ export function createModel(isShared: boolean, mostAlive: number) {
     const known = answerFor(twin, now, isHeld)
     if (known !== null) return known
     const { message, groupKey, lease, recipientHash } = given
-    const isKnown =
+    const isKnown = () =>
       message.channel === 'sms'
         ? (knownSince.get(recipientHash) ?? now) < now - (now % 86_400_000)
         : messages.some(m => m.given.recipientHash === recipientHash && m.state === 'sent')
-    const charges = given.charges.filter(({ newcomersOnly }) => !isHeld && !(newcomersOnly && isKnown))
+    const charges = given.charges.filter(({ newcomersOnly }) => !isHeld && !(newcomersOnly && isKnown()))
     const [fullest] = charges
       .map(charge => ({ ms: msUntilRoom(charge, now), charge }))
       .sort((a, b) => b.ms - a.ms)
@@ -186,8 +196,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
       if (charge.newcomersOnly) shown.newcomers = use
       return [name, counter.start] as const
     })
-    const isOlder = (m: Kept) => groupKey !== undefined && m.given.groupKey === groupKey && isAlive(m)
-    const older = isHeld ? [] : messages.filter(isOlder)
+    const isOlder = (m: Kept) => groupKey !== undefined && m.given.groupKey === groupKey
+    const older = isHeld ? [] : listLiving().filter(isOlder)
     for (const m of older) m.outdated = true
     const superseded = older.filter(({ state }) => state === 'queued')
     for (const m of superseded) finish(m, 'superseded', now)
@@ -219,6 +229,8 @@ export function createModel(isShared: boolean, mostAlive: number) {
       ...fresh,
     }
     messages.push(added)
+    living.push(added)
+    index(added)
     if (isHeld) added.lines.push({ outcome: 'held', provider: (finish(added, 'held', now), '') })
     if (isHeld) return { is: 'held' }
     return {
@@ -233,11 +245,15 @@ export function createModel(isShared: boolean, mostAlive: number) {
   function share(due: readonly Kept[], limit: number, now: number): Kept[] {
     const inOrder = now - (due[0]?.dueAt ?? now) < 1000 ? due : due.toReversed()
     const whereOf = (m: Kept) => m.given.message.destination
-    const taken = inOrder.slice(0, due.length <= limit ? limit : Math.floor((limit * 3) / 4))
-    for (const m of inOrder)
-      if (taken.length < limit && !taken.some(each => whereOf(each) === whereOf(m))) taken.push(m)
-    for (const m of inOrder) if (taken.length < limit && !taken.includes(m)) taken.push(m)
-    return inOrder.filter(m => taken.includes(m))
+    const taken = new Set(inOrder.slice(0, due.length <= limit ? limit : Math.floor((limit * 3) / 4)))
+    const places = new Set([...taken].map(whereOf))
+    for (const m of inOrder) {
+      if (taken.size >= limit || places.has(whereOf(m))) continue
+      taken.add(m)
+      places.add(whereOf(m))
+    }
+    for (const m of inOrder) if (taken.size < limit) taken.add(m)
+    return inOrder.filter(m => taken.has(m))
   }
 
   return {
@@ -251,10 +267,10 @@ export function createModel(isShared: boolean, mostAlive: number) {
           ({ name }) => name,
         ),
       ].map(([name, all]) => `${name} ${all.reduce((sum, { by }) => sum + by, 0)} 0`),
-    find: (id: string) => messages.find(m => idOf(m) === id),
+    find: (id: string) => byId.get(id),
     accept(given: readonly Given[], now: number) {
       const added = given.filter(each => !each.held && answerFor(twinOf(each), now, false) === null).length
-      if (added > 0 && messages.filter(isAlive).length + added > mostAlive) return 'full'
+      if (added > 0 && listLiving().length + added > mostAlive) return 'full'
       return given.map(each => acceptOne(each, now))
     },
     /** The tokens of the leases are for the caller to fill in. */
@@ -266,7 +282,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       passOver: readonly string[] = [],
       codesOnly = false,
     ) {
-      const mine = messages.filter(m => m.given.message.channel === channel)
+      const mine = listLiving().filter(m => m.given.message.channel === channel)
       const ended = (m: Kept) => isAlive(m) || untold.push(m)
       for (const m of mine) {
         if (m.lease === null || m.lease.until > now) continue
@@ -281,11 +297,12 @@ export function createModel(isShared: boolean, mostAlive: number) {
       for (const m of mine) if (m.state === 'queued' && m.expiresAt <= now) ended((outlive(m, now), m))
       const waiting = mine.filter(({ state }) => state === 'queued')
       for (const m of waiting) m.ready ||= (m.dueAt ?? 0) <= now
-      const free = mine.filter(m => !passOver.includes(m.given.message.destination))
+      const isFree = (m: Kept) => !passOver.includes(m.given.message.destination)
+      const free = mine.filter(isFree)
       const due = free.filter(m => m.ready && m.state === 'queued')
       const codes = due.filter(m => m.given.message.purpose === 'code')
       const claimed = share(codes, limit, now)
-      const others = due.filter(m => !codes.includes(m))
+      const others = due.filter(m => m.given.message.purpose !== 'code')
       if (!codesOnly) claimed.push(...share(others, limit - claimed.length, now))
       for (const m of claimed) {
         Object.assign(m, {
@@ -299,15 +316,15 @@ export function createModel(isShared: boolean, mostAlive: number) {
       }
       const settled = untold.filter(m => m.given.message.channel === channel)
       untold = untold.filter(m => m.given.message.channel !== channel)
-      const nextOf = (given: readonly Kept[]) => {
-        const isLeft = (m: Kept) => free.includes(m) && m.state === 'queued'
+      const nextOf = (isMeant: (m: Kept) => boolean) => {
+        const isLeft = (m: Kept) => m.state === 'queued' && isMeant(m) && isFree(m)
         const times = mine.flatMap(
-          m => m.lease?.until ?? (given.includes(m) && isLeft(m) ? (m.ready ? now : (m.dueAt ?? [])) : []),
+          m => m.lease?.until ?? (isLeft(m) ? (m.ready ? now : (m.dueAt ?? [])) : []),
         )
         return times.length === 0 ? null : Math.max(now, Math.min(...times))
       }
-      const nextCodeAt = nextOf(mine.filter(m => m.given.message.purpose === 'code'))
-      return { claimed, settled, nextDueAt: nextOf(mine), nextCodeAt }
+      const nextCodeAt = nextOf(m => m.given.message.purpose === 'code')
+      return { claimed, settled, nextDueAt: nextOf(() => true), nextCodeAt }
     },
     begin(m: Kept, by: string) {
       if (m.outdated) return 'outdated'
@@ -359,7 +376,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
     /** A process died, and another one has the store now. */
     restart(now: number): void {
       untold = []
-      for (const m of isShared ? [] : messages.filter(isAlive)) {
+      for (const m of isShared ? [] : listLiving()) {
         if (m.lease !== null) m.lease = { ...m.lease, until: 0 }
         if (m.arrivedAt > now) {
           Object.assign(m, { arrivedAt: now, expiresAt: now + m.expiresAt - m.arrivedAt })
@@ -371,6 +388,9 @@ export function createModel(isShared: boolean, mostAlive: number) {
     },
     prune(before: number): void {
       messages = messages.filter(({ finalAt }) => finalAt === null || finalAt >= before)
+      newest.clear()
+      byId.clear()
+      for (const m of messages) index(m)
     },
   }
 }
