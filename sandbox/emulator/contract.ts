@@ -277,26 +277,19 @@ function oneOfFault(body: SchemaName, errors: readonly ErrorObject[]): string | 
   return first.schemaPath.includes('/oneOf/') ? `must have one of the properties ${names}` : null
 }
 
+/** Compiles each schema once per process, when it is first asked for. */
+const ajv = new Ajv({ allowUnionTypes: true, strictRequired: false, validateSchema: false })
+
 /** @param now ms since the epoch. @param onViolation called for each. */
 export function createContractChecker(
   now: () => number,
   onViolation: (violation: Violation) => void = () => {},
 ): ContractChecker {
-  const ajv = new Ajv({ allowUnionTypes: true, strictRequired: false })
-  const compiled = new Map<SchemaName, ValidateFunction>()
   let violations: readonly Violation[] = []
-
-  function validator(body: SchemaName): ValidateFunction {
-    const known = compiled.get(body)
-    if (known !== undefined) return known
-    const made = ajv.compile(schemas[body])
-    compiled.set(body, made)
-    return made
-  }
 
   return {
     validate(by, body, value) {
-      const validate = validator(body)
+      const validate: ValidateFunction = ajv.compile(schemas[body])
       // The body is checked as it is on the wire, where a bigint beyond 2^53 is an integer like any other.
       if (validate(JSON.parse(stringifyExactly(value)) as unknown)) return null
       const [error] = validate.errors ?? []

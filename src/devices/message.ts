@@ -204,7 +204,7 @@ export type ParsedMessage =
   /** A message that cannot be used. Its shape says how it looked, its fault what was wrong; neither holds a value. */
   | { readonly is: 'malformed'; readonly topic: string; readonly fault: Sentence; readonly shape: string }
 
-const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false })
+const ajv = new Ajv({ allowUnionTypes: true, strictTypes: false, validateSchema: false })
 const validators = Object.fromEntries(
   Object.entries(payloadSchemas).map(([kind, schema]) => [kind, ajv.compile(schema)]),
 ) as Record<KnownTopic, ValidateFunction>

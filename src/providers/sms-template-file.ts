@@ -139,9 +139,11 @@ type Written = Readonly<
   >
 >
 
-const isWritten = new Ajv({ allErrors: false, allowUnionTypes: true, strictTypes: false }).compile<Written>(
-  schema,
-)
+const isWritten = new Ajv({
+  allowUnionTypes: true,
+  strictTypes: false,
+  validateSchema: false,
+}).compile<Written>(schema)
 
 /** Templates count when there are no faults. */
 interface Read {

@@ -105,7 +105,7 @@ let validate: ValidateFunction<LanguageSource> | undefined
  */
 export function readLanguageFile(text: string, base: unknown) {
   // Compiled when a file is checked: the service's own languages never are, and most services have no other.
-  validate ??= new Ajv({ allowUnionTypes: true }).compile<LanguageSource>(schema)
+  validate ??= new Ajv({ allowUnionTypes: true, validateSchema: false }).compile<LanguageSource>(schema)
   const read = parseYaml(text, validate, own => withWordsByName(merge(base, own)))
   if ('fault' in read) throw new TemplateFault(read.fault.reason, read.fault.line)
   return read

@@ -14,7 +14,7 @@ t.test('what a server says that has something to say goes through, for as long a
   const passes = createFrameGuard(() => now)
   for (let second = 0; second < 2000; second += 1) {
     now += 1000
-    t.ok(passes(frames(0, 300, 200)) && passes(frames(0, 20, 40)))
+    if (!passes(frames(0, 300, 200)) || !passes(frames(0, 20, 40))) t.fail(`second ${second}`)
     // PING, SETTINGS, WINDOW_UPDATE and an answer to a heartbeat.
     for (const type of [6, 4, 8, 1]) if (!passes(frames(type, 8))) t.fail(`type ${type}`)
   }
