@@ -1,5 +1,6 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { generate } from 'selfsigned'
+import { join } from 'node:path'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -8,6 +9,8 @@ export async function createTestCertificate(
   options: { readonly name?: string; readonly notAfter?: Date; readonly keyType?: 'ec' | 'rsa' } = {},
 ): Promise<{ readonly key: string; readonly cert: string }> {
   const { name, notAfter = new Date(Date.now() + 30 * DAY_MS), keyType = 'ec' } = options
+  // Loaded for those that make one: it takes longer than a short test.
+  const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: name ?? 'localhost' }], {
     ...(keyType === 'ec' ? { keyType, curve: 'P-256' } : { keyType, keySize: 2048 }),
     algorithm: 'sha256',
@@ -28,4 +31,22 @@ export async function createTestCertificate(
     ],
   })
   return { key: made.private, cert: made.cert }
+}
+
+let shared: ReturnType<typeof createTestCertificate> | undefined
+
+/** One that serves all services of a run of the tests, made by the process that asks first. */
+export function sharedCertificate(): ReturnType<typeof createTestCertificate> {
+  return (shared ??= findOrMake(process.env['TESTS_IN_MEMORY']))
+}
+
+async function findOrMake(folder: string | undefined): ReturnType<typeof createTestCertificate> {
+  if (folder === undefined) return createTestCertificate()
+  const file = join(folder, 'certificate.json')
+  if (!existsSync(file)) {
+    const own = `${file}.${process.pid}`
+    writeFileSync(own, JSON.stringify(await createTestCertificate()))
+    renameSync(own, file)
+  }
+  return JSON.parse(readFileSync(file, 'utf8')) as Awaited<ReturnType<typeof createTestCertificate>>
 }

@@ -6,7 +6,7 @@ import { Agent, type Dispatcher, request } from 'undici'
 import { computeSignature } from '../../src/commands/callback-client.ts'
 import type { Channel } from '../../src/messages/message.ts'
 import { type ServiceOptions, startService } from '../../src/service/service.ts'
-import { createTestCertificate } from './certificate.ts'
+import { sharedCertificate } from './certificate.ts'
 import { ownHost } from './own-host.ts'
 import { serveHere } from './serve-here.ts'
 import { startSmtpServer } from './smtp-server.ts'
@@ -46,9 +46,6 @@ export interface AskOptions {
   readonly body?: string | Buffer
 }
 
-/** One serves all services of a process: to make it takes longer than all else of the sinks. */
-let certificate: ReturnType<typeof createTestCertificate> | undefined
-
 /**
  * Everybody the service talks to, recording, on loopback, a certificate, and the settings that point at them; all of it ends with the
  * test.
@@ -57,7 +54,7 @@ export type Sinks = Awaited<ReturnType<typeof startSinks>>
 export async function startSinks(t: Test) {
   const directory = await mkdtemp(join(tmpdir(), 'courier-rig-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const { key, cert } = await (certificate ??= createTestCertificate())
+  const { key, cert } = await sharedCertificate()
   await writeFile(join(directory, 'cert.pem'), cert)
   await writeFile(join(directory, 'key.pem'), key)
   const host = ownHost()
