@@ -166,7 +166,15 @@ export function createCarrier(provider: Provider, { clock, random }: CarrierOpti
     },
     begin(takenAt, { kind, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
-      const attempt = { kind, names: namesOf(outgoing), place, startedAt: takenAt, nth: (begun += 1) }
+      const isStrange = !limiter.isKnown(destination)
+      const attempt = {
+        kind,
+        names: namesOf(outgoing),
+        place,
+        isStrange,
+        startedAt: takenAt,
+        nth: (begun += 1),
+      }
       health.begin(attempt, takenAt)
       const held = limiter.take(takenAt, destination)
       let timer: NodeJS.Timeout | undefined

@@ -45,6 +45,8 @@ const MOST_RESTING = 300
 /** So many are claimed at most; and so many when one of them is to try the carriers, so that there is a choice. */
 const CLAIM_LIMIT = 50
 const CLAIM_FOR_TRIAL = 8
+/** So many known destinations are claimed by name at most. */
+const MOST_NAMED = 50
 const STORE_RETRY_MS = 1000
 /** An attempt that began within so long, ms, shows that messages go past a carrier that rests. */
 const GO_PAST_MS = 2000
@@ -55,6 +57,8 @@ interface Stored {
   dueAt: number
   /** The destinations of which more may be due there: they rested, or had enough in memory, when they were passed over. */
   passed: Set<string>
+  /** The known destinations of which something is due there, and since when: however many others wait, these are claimed by name. */
+  readonly known: Map<string, number>
 }
 
 /**
@@ -76,13 +80,15 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /** The destinations that rest at all their carriers. */
   const resting = new Map<string, Rest>()
   /** A process that died may have left codes. */
-  const codes: Stored = { dueAt: 0, passed: new Set() }
-  const anything: Stored = { dueAt: Infinity, passed: new Set() }
+  const codes: Stored = { dueAt: 0, passed: new Set(), known: new Map() }
+  const anything: Stored = { dueAt: Infinity, passed: new Set(), known: new Map() }
   /** The store is to be asked without a reason: another process may have put something there. */
   let isPollDue = true
   let poller: NodeJS.Timeout | undefined
   /** What the claim that is under way was made to find: for codes nothing else begins. */
   let claiming: Stored | undefined
+  /** The latest claim was by name. */
+  let wasNamed = false
   /** Runs until something may begin or be claimed without the end of an attempt. */
   let nextLook: NodeJS.Timeout | undefined
   /** When an attempt began last, ms since the epoch. */
@@ -94,6 +100,9 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   const isHalted = (): boolean => run.isStopping || settler.isBehind
 
   const look = (now: number): Standing => combineStandings(carriers.map(each => each.standing(now)))
+
+  /** Says whether a message that goes there was answered, of late. */
+  const isKnown = (destination: string): boolean => carriers.some(each => each.places.isKnown(destination))
 
   const rests = (destination: string, now: number): boolean => (resting.get(destination)?.until ?? 0) > now
 
@@ -114,12 +123,14 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   /**
    * Counts what waits in memory, codes alone if so asked: `most` of a destination, so that one does not hide others in the store, and
    * nothing that waits for places that its own destination holds.
+   * @param knownOnly what goes to destinations that are not known hides nothing either.
    */
-  function countWaiting(now: number, codesOnly: boolean, most: number): number {
+  function countWaiting(now: number, codesOnly: boolean, most: number, knownOnly = false): number {
     const large = carriers.flatMap(each => each.places.largeDestinations(now))
     let count = 0
     for (const destination of queue.waiting.keys())
-      if (!large.includes(destination)) count += Math.min(countOf(destination, codesOnly), most)
+      if ((!knownOnly || isKnown(destination)) && !large.includes(destination))
+        count += Math.min(countOf(destination, codesOnly), most)
     return count
   }
 
@@ -143,9 +154,10 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function hasRoom(purpose: Purpose, destination: string, now: number): boolean {
     const isCode = purpose === 'code'
     if (countOf(destination, isCode) >= MOST_OF_EACH) return false
+    const most = isKnown(destination) ? MOST_WAITING : MOST_WAITING - MOST_OF_EACH
     // As long as all that waits has room, nobody need look what of it counts.
-    if (queue.length + reserved < MOST_WAITING) return true
-    return countWaiting(now, isCode, MOST_OF_EACH) + reserved < MOST_WAITING
+    if (queue.length + reserved < most) return true
+    return countWaiting(now, isCode, MOST_OF_EACH) + reserved < most
   }
 
   // ---- Into memory
@@ -222,8 +234,13 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     noteNext: (at: number) => void,
   ): RoutedJob | undefined {
     if (queue.length === 0) return undefined
-    if (circuit !== 'closed')
-      return queue.takeNext(now, 'codes-last', ({ attempts: tried }) => (tried > 1 ? 1 : 0))
+    if (circuit !== 'closed') {
+      const tryOne = (isRight: (destination: string) => boolean): RoutedJob | undefined =>
+        queue.takeNext(now, 'codes-last', ({ message, attempts: tried }) =>
+          isRight(message.destination) ? Math.min(tried - 1, 1) : Infinity,
+        )
+      return tryOne(isKnown) ?? tryOne(() => true)
+    }
     const roomAt = Math.min(...carriers.map(each => each.places.placeAt(now)))
     if (roomAt > now) {
       noteNext(roomAt)
@@ -239,7 +256,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
       const known = ranks.get(name)
       if (known !== undefined) return known
       const at = first.places.placeAt(now, destination)
-      const rank = at > now ? Infinity : first.places.underWay(destination)
+      const rank = at > now ? Infinity : first.places.rankOf(destination)
       if (at > now) noteNext(at)
       ranks.set(name, rank)
       return rank
@@ -352,6 +369,8 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   function noteStored({ purpose, destination }: NewMessage, due: number): void {
     const now = clock.now()
     const stored = purpose === 'code' ? codes : anything
+    if (isKnown(destination) && stored.known.size < MOST_NAMED)
+      stored.known.set(destination, Math.min(stored.known.get(destination) ?? Infinity, due))
     if (due <= now && wantedAt(destination, stored, now) > now) stored.passed.add(destination)
     else stored.dueAt = Math.min(stored.dueAt, due)
   }
@@ -365,8 +384,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     if (at > now) return at
     const stored = codesAt <= now ? codes : anything
     const limit = countClaimable(standing, stored, now)
+    const named = [...stored.known].flatMap(([each, dueSince]) =>
+      dueSince <= now && wantedAt(each, stored, now) <= now ? each : [],
+    )
+    const limitOfNamed = named.length === 0 ? 0 : countClaimable(standing, stored, now, true)
+    const isByName = limitOfNamed > 0 && (limit === 0 || !wasNamed)
     // Without room the store says what it has, and ends what is over.
-    if ((limit > 0 || isPollDue) && claiming === undefined) void track(claimBatch(limit, stored, standing))
+    if ((limit > 0 || isByName || isPollDue) && claiming === undefined) {
+      wasNamed = isByName
+      void track(claimBatch(isByName ? limitOfNamed : limit, stored, standing, isByName ? named : []))
+    }
     // What is due and has no room is asked for when something has left.
     return Infinity
   }
@@ -380,18 +407,31 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
   }
 
   /** Says how many to claim now. */
-  function countClaimable({ circuit, openUntil }: Standing, stored: Stored, now: number): number {
+  function countClaimable(
+    { circuit, openUntil }: Standing,
+    stored: Stored,
+    now: number,
+    byName = false,
+  ): number {
     // While one message tries the provider nothing else is claimed: it would only be given back.
     if (circuit === 'half-open') return 0
     // The provider is tried by one message, not by a hundred.
     if (circuit === 'open') return openUntil <= now && queue.length === 0 ? CLAIM_FOR_TRIAL : 0
     const most = mostAhead(now)
-    const free = most - countWaiting(now, stored === codes, aheadOfEach(now)) - reserved
+    const free = most - countWaiting(now, stored === codes, aheadOfEach(now), byName) - reserved
     return 2 * free < most ? 0 : Math.min(free, CLAIM_LIMIT)
   }
 
-  /** Claims codes, or anything; anything for a trial, too, which is not a code's if something else waits. */
-  async function claimBatch(limit: number, stored: Stored, { circuit }: Standing): Promise<void> {
+  /**
+   * Claims codes, or anything; anything for a trial, too, which is not a code's if something else waits.
+   * @param named the destinations of which some is claimed; any unless there are some.
+   */
+  async function claimBatch(
+    limit: number,
+    stored: Stored,
+    { circuit }: Standing,
+    named: readonly string[],
+  ): Promise<void> {
     const now = clock.now()
     const most = aheadOfEach(now)
     const names = limit === 0 ? [] : [...resting.keys(), ...queue.waiting.keys()]
@@ -405,11 +445,16 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
     }
     try {
       const codesOnly = stored === codes && circuit === 'closed'
-      const claim = await outbox.claim(channel, limit, leaseMs, passed, codesOnly)
+      const claim = await outbox.claim(channel, limit, leaseMs, passed, codesOnly, named)
       settler.reportEnded(claim.settled)
       anything.dueAt = Math.min(anything.dueAt, claim.nextDueAt ?? Infinity)
       if (stored === codes) codes.dueAt = Math.min(codes.dueAt, claim.nextCodeAt ?? Infinity)
       pollAfter(anything.dueAt === Infinity ? idlePollMs : pollMs)
+      for (const each of named) {
+        const hasSome = claim.messages.some(({ destination }) => destination === each)
+        stored.known.delete(each)
+        if (hasSome) stored.known.set(each, now)
+      }
       for (const message of claim.messages) add(toJob(message))
       // They were claimed while the process was told to end.
       if (run.isStopping) giveBackAll()

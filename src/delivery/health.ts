@@ -31,8 +31,9 @@ export interface HealthAttempt {
   readonly kind: string
   /** What it would use; nobody asks as long as nothing fails. */
   readonly names: () => PartNames
-  /** Where it goes: a country, or the domain of a mailbox. */
+  /** Where it goes: a country, or the domain of a mailbox; and whether no attempt was answered there of late. */
   readonly place: string
+  readonly isStrange?: boolean
   /** When its provider is asked, ms since the epoch. */
   readonly startedAt: number
   /** Counts the attempts of the carrier. */
@@ -293,9 +294,10 @@ export function createHealth(random: () => number) {
     const wasWell = whole.fault === null
     const place = placeRecordOf(outcome, attempt)
     const rests = place !== null && fail(place, outcome, attempt, now)
-    // What began later was answered, or others were a while ago: what fails there is the place's.
+    // What began later was answered, or others were a while ago: what fails there, or where nothing was answered before, is the place's.
     const isElsewhere = answered.some(each => each.place !== attempt.place && now - each.at < ELSEWHERE_MS)
-    const isAlone = attempt.nth < latestAnswered || (isElsewhere && place?.fault != null)
+    const isAlone =
+      attempt.nth < latestAnswered || (isElsewhere && (attempt.isStrange || place?.fault != null))
     const isPlaceAlone = wasWell && place !== null && isAlone
     if (isPlaceAlone) whole.latest = whole.latest.filter(each => each.place !== attempt.place)
     const circuit = !isPlaceAlone && fail(whole, outcome, attempt, now) && wasWell ? 'open' : null

@@ -61,6 +61,8 @@ const MOST_UNCOUNTED = 100
 const LONG_MS = 1000
 /** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
 const quarterOf = (limit: number): number => Math.max(1, limit / 4)
+/** So many destinations are known at most: an attempt was answered there. */
+const MOST_KNOWN = 1000
 
 /** Which destinations have places with one provider. */
 export interface HeldPlaces {
@@ -74,6 +76,10 @@ export interface HeldPlaces {
   largeDestinations(now: number): readonly string[]
   /** Says how many attempts are under way for a destination. */
   underWay(destination: string): number
+  /** Ranks a destination by what is under way there, the lowest is served next. */
+  rankOf(destination: string): number
+  /** Says whether an attempt was answered there, of late. */
+  isKnown(destination: string): boolean
   /** Lists the destinations that have some. */
   destinations(): readonly string[]
   /** Says whether nothing more may begin, even beside those that count: not even what was refused elsewhere. */
@@ -93,6 +99,9 @@ export function createLimiter(most: number) {
   let uncounted = 0
   /** How many attempts of each destination are under way, and how many of them are not overdue. */
   const held = new Map<string, { all: number; waitedFor: number }>()
+  /** Where an attempt was answered, the latest last. Anybody may invent destinations: those that are not known share turns and places. */
+  const known = new Set<string>()
+  const strangers = { all: 0, waitedFor: 0 }
   /** Something waits that found no place, until the next one is taken. */
   let isWanted = false
   let limit = Math.min(START, most)
@@ -115,8 +124,10 @@ export function createLimiter(most: number) {
 
   function hold(destination: string, all: number, waitedFor: number): void {
     const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
-    count.all += all
-    count.waitedFor += waitedFor
+    for (const each of known.has(destination) ? [count] : [count, strangers]) {
+      each.all += all
+      each.waitedFor += waitedFor
+    }
     if (count.all > 0) held.set(destination, count)
     else held.delete(destination)
   }
@@ -124,23 +135,46 @@ export function createLimiter(most: number) {
   const holdsLittle = (destination: string | undefined, open: number): boolean =>
     destination === undefined || (held.get(destination)?.waitedFor ?? 0) < quarterOf(open)
 
-  function hasPlace(open: number, destination?: string, reserved = 0): boolean {
-    const kept = holdsLittle(destination, open) ? 0 : quarterOf(open)
-    return counted() + reserved + kept < open
+  /** How many places are left free for others: where it holds much, or for those that are known where it is one of many that are not. */
+  function leftBy(destination: string | undefined, open: number): number {
+    if (!holdsLittle(destination, open)) return quarterOf(open)
+    const areMany = strangers.waitedFor >= quarterOf(open)
+    return areMany && destination !== undefined && !known.has(destination) ? open / 8 : 0
   }
+
+  const hasPlace = (open: number, destination?: string, reserved = 0): boolean =>
+    counted() + reserved + leftBy(destination, open) < open
+
+  /** Says whether one more may go on beside those that count: half of that is for destinations that are known. */
+  const mayGoOn = (destination = ''): boolean =>
+    uncounted < (known.has(destination) ? MOST_UNCOUNTED : MOST_UNCOUNTED / 2)
 
   /** The attempt that has lasted longest, counts, and is of another destination. */
   const findOldest = (destination?: string): Place | undefined =>
-    uncounted >= MOST_UNCOUNTED
-      ? undefined
-      : running.find(each => each.counts && each.destination !== destination)
+    mayGoOn(destination) ? running.find(each => each.counts && each.destination !== destination) : undefined
 
-  /** An attempt goes on and counts no longer, if there is room beside those that count. @returns whether it counts no longer */
-  function stopCounting(place: Place): boolean {
-    if (!place.counts || uncounted >= MOST_UNCOUNTED) return !place.counts
+  /** An attempt goes on and counts no longer. */
+  function stopCounting(place: Place): void {
+    if (!place.counts) return
     place.counts = false
     uncounted += 1
-    return true
+  }
+
+  /** What a destination holds that is not known is that of strangers: all of it now, or no more. */
+  function countAsStrange(destination: string, sign: 1 | -1): void {
+    const { all, waitedFor } = held.get(destination) ?? { all: 0, waitedFor: 0 }
+    strangers.all += sign * all
+    strangers.waitedFor += sign * waitedFor
+  }
+
+  /** An attempt was answered there. */
+  function noteKnown(destination: string): void {
+    if (!known.delete(destination)) countAsStrange(destination, -1)
+    known.add(destination)
+    if (known.size <= MOST_KNOWN) return
+    const [oldest = ''] = known
+    known.delete(oldest)
+    countAsStrange(oldest, 1)
   }
 
   function noteAnswer({ beganAt, nth }: Place, allInUse: boolean, now: number): void {
@@ -191,6 +225,11 @@ export function createLimiter(most: number) {
       return [...held].flatMap(([destination, { waitedFor }]) => (waitedFor >= quarter ? [destination] : []))
     },
     underWay: (destination: string): number => held.get(destination)?.all ?? 0,
+    rankOf(destination: string): number {
+      const own = held.get(destination)?.all ?? 0
+      return known.has(destination) ? own : strangers.all + own / (strangers.all + 1)
+    },
+    isKnown: (destination: string): boolean => known.has(destination),
     destinations: (): readonly string[] => [...held.keys()],
     isFull: (now: number): boolean => running.length >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
     /** How many attempts are under way and count, and how many do not count any more. */
@@ -215,7 +254,8 @@ export function createLimiter(most: number) {
     /** An attempt goes on and nobody waits for it: as long as there are some to spare, its place is another's. */
     stopWaiting(place: Place): void {
       // With the hundred used up it keeps its place.
-      if (!stopCounting(place)) return
+      if (place.counts && !mayGoOn(place.destination)) return
+      stopCounting(place)
       place.isOverdue = true
       hold(place.destination, 0, -1)
     },
@@ -230,7 +270,10 @@ export function createLimiter(most: number) {
         noteRefusedConnection(place, outcome.accepted, allInUse, now)
       else if (outcome.is === 'retry' && outcome.overload === 'requests')
         noteThrottled(place, outcome.retryAfterMs, now)
-      else if (isAnswer(outcome)) noteAnswer(place, allInUse, now)
+      else if (isAnswer(outcome)) {
+        noteKnown(place.destination)
+        noteAnswer(place, allInUse, now)
+      }
     },
     /** Says why the limit is what it is. */
     explain(now: number): { readonly reason: LimitReason; readonly why: Words } {

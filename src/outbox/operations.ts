@@ -32,6 +32,7 @@ export interface Operations {
       leaseMs: number
       passOver: readonly string[]
       codesOnly: boolean
+      only: readonly string[]
     }
     gives: Claim
   }

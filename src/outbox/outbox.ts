@@ -324,6 +324,7 @@ export interface Outbox {
    * outlived lease: as an ambiguous attempt if it had begun (`ambiguous` counts it), as none if it had not.
    * @param passOver destinations of which none is claimed, some hundred at most. However many wait there, they hide no other.
    * @param codesOnly nothing but codes is claimed.
+   * @param only destinations beside which none is claimed, some fifty at most; any unless there are some.
    * @throws StoreUnavailable
    */
   claim(
@@ -332,6 +333,7 @@ export interface Outbox {
     leaseMs: number,
     passOver?: readonly string[],
     codesOnly?: boolean,
+    only?: readonly string[],
   ): Promise<Claim>
   /**
    * Notes that the attempt of a message begins, before its first byte leaves. From then on a process that dies may have sent it;

@@ -37,8 +37,8 @@ export function createPort(
 
   return {
     accept,
-    claim: (channel, limit, leaseMs, passOver = [], codesOnly = false) =>
-      call('claim', { now: clock.now(), channel, limit, leaseMs, passOver, codesOnly }),
+    claim: (channel, limit, leaseMs, passOver = [], codesOnly = false, only = []) =>
+      call('claim', { now: clock.now(), channel, limit, leaseMs, passOver, codesOnly, only }),
     // A message whose attempt began when it was accepted has its mark already.
     beginAttempt: (id, { token, begins: hasBegun }, provider) =>
       hasBegun === true && provider === undefined ? undefined : call('beginAttempt', { id, token, provider }),

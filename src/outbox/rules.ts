@@ -135,21 +135,23 @@ export interface DueEntry {
 /** How many of those that become due are looked at for the first one that is not passed over. */
 export const SEEN_LATER = 100
 
-/** What a claim asks its store for: the first of those that are due, or so many of other destinations, which each time are further ones. */
+/** What a claim asks its store for: the first of those that are due, or so many of these or of other destinations; the others are further ones each time. */
 export interface DueQuestion {
   readonly order: ClaimOrder
   readonly most: number
-  readonly butOf?: ReadonlySet<string>
+  readonly whose?: { readonly of: readonly string[] } | { readonly butOf: ReadonlySet<string> }
 }
 
 /**
  * Chooses the due messages of a class that a claim takes, and asks its store for them step by step. When more is due than it may take,
  * three quarters of it go in order, whose ever they are; the rest, one at least, to destinations that have none of these.
+ * @param only nothing but what goes to these is taken, of each the same; any unless there are some.
  */
 export function* chooseDue(
   limit: number,
   now: number,
   passOver: ReadonlySet<string>,
+  only: readonly string[],
 ): Generator<DueQuestion, readonly DueEntry[], readonly DueEntry[]> {
   const isFree = ({ destination }: DueEntry) => !passOver.has(destination)
   // So many are looked at before destinations are looked for one by one.
@@ -157,6 +159,7 @@ export function* chooseDue(
   const oldest = yield { order: 'oldest-first', most: passOver.size === 0 ? 1 : most }
   if (oldest.length === 0) return []
   const order = claimOrder(oldest.find(isFree)?.dueAt ?? 0, now)
+  if (only.length > 0) return (yield { order, most: limit, whose: { of: only } }).slice(0, limit)
   const read = yield { order, most }
   const due = read.filter(isFree)
   const chosen = new Set(due.slice(0, due.length <= limit ? limit : Math.floor(limit * 0.75)))
@@ -168,7 +171,9 @@ export function* chooseDue(
   }
   const room = limit - chosen.size
   const others =
-    read.length < most || room === 0 ? [] : yield { order, most: room, butOf: served.union(passOver) }
+    read.length < most || room === 0
+      ? []
+      : yield { order, most: room, whose: { butOf: served.union(passOver) } }
   const claimed = new Set([...chosen, ...others, ...due])
   return [...claimed]
     .slice(0, limit)

@@ -275,4 +275,18 @@ t.test('domains are remembered up to a thousand, and a resting one of them is to
   for (let nth = 20_000; nth < 20_005; nth += 1) health.record(STALL, { ...dead, nth }, 0)
   t.match(health.findFault(dead.names, 0), { scope: 'domain', until: 2000 })
   t.same([health.state(), health.faults()], ['closed', []], 'others were answered')
+  for (const [at, circuit] of [
+    [59_999, 'closed'],
+    [60_000, 'open'],
+  ] as const) {
+    for (let nth = 30_000; nth < 30_005; nth += 1) {
+      const place = `new${nth}`
+      health.record(
+        STALL,
+        { kind: '', names: () => ({ domain: place }), place, isStrange: true, startedAt: at, nth },
+        at,
+      )
+    }
+    t.equal(health.state(), circuit, 'what is new says nothing of the carrier for a minute')
+  }
 })

@@ -99,9 +99,10 @@ t.test('what a refusal tells of how many are taken', async t => {
 })
 
 t.test('a quarter of the places is kept for destinations that hold less than a quarter', async t => {
-  /** So many may begin, of these that want to in turn. @returns those that do */
-  const share = (most: number, wants: string): string => {
+  /** So many may begin, of these that want to in turn; all are known, unless some are named. @returns those that do */
+  const share = (most: number, wants: string, known = wants): string => {
     const limiter = createLimiter(most)
+    for (const each of known) limiter.release(limiter.take(0, each), TAKEN, 0)
     return wants
       .split('')
       .filter(each => limiter.placeAt(0, each) === 0 && limiter.take(0, each))
@@ -110,10 +111,31 @@ t.test('a quarter of the places is kept for destinations that hold less than a q
   t.equal(share(8, 'aaaaaaaabbbb'), 'aaaaaabb')
   t.equal(share(8, 'aaaaaaaabcd'), 'aaaaaabc')
   t.same([share(2, 'aabb'), share(1, 'ab')], ['ab', 'a'])
+  t.equal(share(8, 'abcdefghik', 'k'), 'abcdefgk', 'an eighth for those where an attempt was answered')
+})
+
+t.test('destinations where nothing was answered share their turn', async t => {
+  const { limiter } = underWay(0)
+  const [answered, strange] = ['k', 's'].map(each => limiter.take(0, each))
+  const rank = () => ['a', 'b', 'c', 'k', 's'].map(each => Math.trunc(10 * limiter.rankOf(each)))
+  for (const each of 'abb') limiter.take(0, each)
+  t.same(rank(), [51, 53, 50, 51, 51])
+  limiter.release(answered as Place, TAKEN, 1)
+  limiter.release(strange as Place, FAILED, 1)
+  limiter.take(1, 'k')
+  t.same(rank(), [32, 35, 30, 10, 30])
+  t.same([limiter.isKnown('k'), limiter.isKnown('s')], [true, false])
+  for (let n = 0; n < 1000; n += 1) limiter.release(limiter.take(2, `other${n}`), TAKEN, 2)
+  t.same(rank(), [42, 44, 40, 42, 40], 'a thousand are known')
+  let at = 3
+  for (let n = 0; n < 200 && limiter.placeAt((at += 1001), `${n}`) <= at; n += 1) limiter.take(at, `${n}`)
+  t.equal(limiter.uncounted(), 50, 'half of those that may go on beside those that count')
+  t.ok(limiter.placeAt(at, 'other999') <= at)
 })
 
 t.test('who has places, and who gets one', async t => {
   const { limiter } = underWay(0)
+  for (const each of 'abcd') limiter.release(limiter.take(0, each), TAKEN, 0)
   const [first, slow, , , , , , , , last] = 'cbaaaaabbd'.split('').map((each, at) => limiter.take(at, each))
   const describe = (now: number) => [
     limiter.destinations().map(each => `${each} ${limiter.underWay(each)}`),

@@ -137,7 +137,7 @@ t.test('what waits in memory waits on while codes that had no place there are fe
   provider.respond = () => SENT
   provider.asked[0]?.answer(SENT)
   await until('the rest is being claimed', () => held() > 0)
-  await until('memory is worked off', () => provider.asked.length > 250)
+  await until('memory is worked off', () => provider.asked.length > 180)
   await pause(50)
   t.notOk(
     provider.asked.slice(1).some(each => each.code.startsWith('alarm')),

@@ -340,14 +340,15 @@ function createWorld(seed: number, kind: WorldKind, time: Timeline, stopTimers: 
     const { delivery } = process
     const statuses = delivery.status()
     const destinations = statuses.flatMap(each => each.destinations)
-    // Whoever has nothing under way may have any place that is free, and as long as it does not rest nothing is due there.
+    // Whoever has nothing under way may have any place that is free, but for an eighth, and as long as it does not rest nothing is due there.
     const waiting = new Set(destinations.flatMap(each => (each.waiting > 0 ? each.destination : [])))
     for (const { state, dueAt, given } of model.messages())
       if (state === 'queued' && (dueAt ?? Infinity) <= now()) waiting.add(given.message.destination)
     for (const { destination, inFlight, rest } of destinations)
       if (inFlight > 0 || rest !== null) waiting.delete(destination)
     const isFree =
-      areClosed() && statuses.every(({ inFlight, awaitingReply, limit }) => inFlight - awaitingReply < limit)
+      areClosed() &&
+      statuses.every(({ inFlight, awaitingReply, limit }) => inFlight - awaitingReply < (limit * 7) / 8)
     const isTrialLost =
       statuses.some(({ breaker }) => breaker === 'half-open') &&
       statuses.every(({ inFlight }) => inFlight === 0)

@@ -281,6 +281,7 @@ export function createModel(isShared: boolean, mostAlive: number) {
       now: number,
       passOver: readonly string[] = [],
       codesOnly = false,
+      only: readonly string[] = [],
     ) {
       const mine = listLiving().filter(m => m.given.message.channel === channel)
       const ended = (m: Kept) => isAlive(m) || untold.push(m)
@@ -298,8 +299,9 @@ export function createModel(isShared: boolean, mostAlive: number) {
       const waiting = mine.filter(({ state }) => state === 'queued')
       for (const m of waiting) m.ready ||= (m.dueAt ?? 0) <= now
       const isFree = (m: Kept) => !passOver.includes(m.given.message.destination)
+      const isNamed = (m: Kept) => only.length === 0 || only.includes(m.given.message.destination)
       const free = mine.filter(isFree)
-      const due = free.filter(m => m.ready && m.state === 'queued')
+      const due = free.filter(m => m.ready && m.state === 'queued' && isNamed(m))
       const codes = due.filter(m => m.given.message.purpose === 'code')
       const claimed = share(codes, limit, now)
       const others = due.filter(m => m.given.message.purpose !== 'code')

@@ -31,7 +31,15 @@ t.test('what is damaged of a stored message ends it unsent as refused, and no ot
   for (let n = 0; n < 4; n += 1) accept(n)
   db.exec(`UPDATE messages SET charges = '[["a' WHERE seq = 1; UPDATE messages SET timeline = 'x' WHERE seq = 2;
     UPDATE messages SET payload = x'01' WHERE seq = 3`)
-  const claim = { now, channel: 'email', limit: 9, leaseMs: 1000, passOver: [], codesOnly: false } as const
+  const claim = {
+    now,
+    channel: 'email',
+    limit: 9,
+    leaseMs: 1000,
+    passOver: [],
+    codesOnly: false,
+    only: [],
+  } as const
   const refused = { state: 'refused' }
   t.match(store.runCalls([['claim', claim]]), {
     values: [{ messages: [{ recipient: 'r3@example.com' }], settled: [refused, refused, refused] }],

@@ -136,6 +136,7 @@ for (const [name, row] of Object.entries(HIDING)) {
       leaseMs: 60_000,
       passOver: ['full'],
       codesOnly: false,
+      only: [],
     } as const
     run(['accept', { now: clock.now(), messages: given }])
     clock.advance(2000)

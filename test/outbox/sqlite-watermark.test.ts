@@ -32,7 +32,14 @@ function openAt(path: string) {
     store,
     run,
     claim() {
-      const given = { channel: 'email', limit: 9, leaseMs: 60_000, passOver: [], codesOnly: false } as const
+      const given = {
+        channel: 'email',
+        limit: 9,
+        leaseMs: 60_000,
+        passOver: [],
+        codesOnly: false,
+        only: [],
+      } as const
       return run(['claim', { now: clock.now(), ...given }])
     },
     /** Stores messages, a second apart, each with a commit of its own. */

@@ -141,22 +141,22 @@ function createLookAt() {
 function createLockDue() {
   const goRound = createRounds()
 
-  async function answer(client: Client, channel: Channel, rank: number, { order, most, butOf }: DueQuestion) {
-    if (butOf === undefined) return runStatement(client, FIRST_DUE[order], channel, rank, most)
+  async function answer(client: Client, channel: Channel, rank: number, { order, most, whose }: DueQuestion) {
+    if (whose === undefined) return runStatement(client, FIRST_DUE[order], channel, rank, most)
     const queue = nameQueue(channel, rank, 1)
-    const found = await goRound(client, queue, butOf, most)
+    const found = 'of' in whose ? whose.of : await goRound(client, queue, whose.butOf, most)
     const each = Math.ceil(most / Math.max(found.length, 1))
     return runStatement(client, DUE_OF_DESTINATIONS[order], queue, found, each)
   }
 
   return async (
     client: Client,
-    { channel, limit, now, passOver, codesOnly }: Takes<'claim'>,
+    { channel, limit, now, passOver, codesOnly, only }: Takes<'claim'>,
   ): Promise<QueryResult['rows']> => {
     const seqs: number[] = []
     for (const rank of codesOnly ? [0] : [0, 1]) {
       if (seqs.length === limit) break
-      const choice = chooseDue(limit - seqs.length, now, new Set(passOver))
+      const choice = chooseDue(limit - seqs.length, now, new Set(passOver), only)
       let step = choice.next()
       while (step.done !== true) {
         const { rows } = await answer(client, channel, rank, step.value)

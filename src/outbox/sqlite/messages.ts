@@ -203,9 +203,9 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
   const whole = db.prepare(WHOLE)
   const goRound = createRounds(db)
 
-  function answer(channel: Channel, rank: number, { order, most, butOf }: DueQuestion): readonly DueEntry[] {
-    if (butOf === undefined) return first[order].all(channel, rank, most) as unknown as DueEntry[]
-    const found = goRound(channel, rank, 1, butOf, most)
+  function answer(channel: Channel, rank: number, { order, most, whose }: DueQuestion): readonly DueEntry[] {
+    if (whose === undefined) return first[order].all(channel, rank, most) as unknown as DueEntry[]
+    const found = 'of' in whose ? whose.of : goRound(channel, rank, 1, whose.butOf, most)
     const each = Math.ceil(most / found.length)
     return found.flatMap(to => ofDestination[order].all(channel, rank, to, each) as unknown as DueEntry[])
   }
@@ -215,7 +215,7 @@ function createReadDue(db: DatabaseSync, payloadKeys: PayloadKeys) {
     const chosen: DueEntry[] = []
     for (const rank of codesOnly ? [0] : [0, 1]) {
       if (chosen.length === limit) break
-      const choice = chooseDue(limit - chosen.length, now, passOver)
+      const choice = chooseDue(limit - chosen.length, now, passOver, call.only)
       let step = choice.next()
       while (step.done !== true) step = choice.next(answer(channel, rank, step.value))
       chosen.push(...step.value)

@@ -105,6 +105,18 @@ export async function claiming(t: Test, create: Create): Promise<void> {
     t.same(await claim(9, 'full'), { to: ['link'], isDue: false })
     clock.advance(1000)
     t.match(await claim(1), { to: ['full'], isDue: true })
+    await outbox.accept([...to('named', 3), ...to('other', 1), ...to('named', 1, { purpose: 'link' })])
+    const only = async (limit: number, codesOnly: boolean, ...names: string[]) => {
+      const { messages } = await outbox.claim('email', limit, 60_000, [], codesOnly, names)
+      return messages.map(({ destination, purpose }) => `${destination} ${purpose}`)
+    }
+    t.same(await only(2, true, 'named', 'other'), ['named code', 'other code'], 'of each the same')
+    t.same(await only(2, false, 'nobody'), [])
+    t.same(
+      await only(9, false, 'named'),
+      ['named code', 'named code', 'named link'],
+      'however many others wait',
+    )
     clock.advance(600_000)
     const ends = [await outbox.claim('email', 9, 1, ['full']), await outbox.claim('email', 9, 1, ['full'])]
     t.ok(ends.flatMap(({ settled }) => settled).length > 681, 'their lives end all the same')
