@@ -75,7 +75,7 @@ export async function runChecks(
     DATABASE_URL: config.DATABASE_URL,
   }
   // The callback URLs are checked as the platform sees them, which knows nothing of TLS_CA_FILE.
-  const publicAuthorities = getCACertificates('default').join('\n')
+  const trusted = usable.TLS_CA_FILE === undefined ? {} : { ca: getCACertificates('default').join('\n') }
   trustAuthorities(usable.TLS_CA_FILE, io.readFile)
   const clock = createClock()
   const resolveTxt = dependencies.resolveTxt ?? createResolveTxt()
@@ -92,7 +92,7 @@ export async function runChecks(
     ['store', () => (faulty.has('DATABASE_URL') ? [] : checkStoreOrService(usable, io, clock))],
     ['machine', () => checkMachine(usable, io.dotenvPath, machine)],
     ['templates', () => (faulty.has('TEMPLATES_DIR') ? [] : checkTemplates(renderer, usable))],
-    ['URLs', () => checkPublicUrls(usable, publicAuthorities)],
+    ['URLs', () => checkPublicUrls(usable, trusted)],
     ['service', () => askForFacts(io, dependencies.language ?? 'en')],
     ['reports', async () => askForReports(io, clock.now(), await listAwaited(usable))],
     ['alerts', () => checkAlerts(usable, renderer.locales)],
@@ -221,11 +221,14 @@ export async function askForReports(
 const SWITCH_ON = say('switch its delivery reports on, here and at the carrier: docs/sms.md')
 const FROM_SERVICE = say('the running service says so; its console has the rest')
 
-/** @param ca PEM of the authorities that the platform trusts. */
-async function checkPublicUrls(config: Config, ca: string): Promise<readonly CheckResult[]> {
+/** @param trusted PEM of the authorities that the platform trusts, where they are not those of this process. */
+async function checkPublicUrls(
+  config: Config,
+  trusted: { readonly ca?: string },
+): Promise<readonly CheckResult[]> {
   if (config.PUBLIC_URL === undefined) return []
   const options = { timeoutMs: 5000, userAgent: CHECK_AGENT }
-  const client = createCallbackClient({ ...options, ca })
+  const client = createCallbackClient({ ...options, ...trusted })
   const own = config.TLS_CA_FILE === undefined ? null : createCallbackClient(options)
   try {
     return await checkCallbackUrls(callbackUrls(config, config.PUBLIC_URL), config, client, own)
