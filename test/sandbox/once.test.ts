@@ -1,15 +1,13 @@
-import { spawn } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { countExpected, formatResults, listFaults, sendEachKindOnce } from '../../sandbox/once.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { loadStandIn } from '../../sandbox/stand-ins.ts'
 import { callbackKinds } from '../../src/messages/kinds.ts'
 import { providerModules } from '../../src/providers/list.ts'
-import { COMPILED } from '../rigs/process.ts'
+import { spawnService } from '../rigs/process.ts'
 import { runHere } from './command-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -60,15 +58,6 @@ t.test(
   },
 )
 
-t.test('without time nothing is sent, and that is no success', async t => {
-  const stage = await startSandbox({ ports, settings: {} })
-  t.teardown(() => stage.close())
-  const expected = countExpected(stage.standIns)
-  t.match(listFaults(await sendEachKindOnce(stage, -1), expected), [
-    `${expected - 2} of ${expected} were not sent in time`,
-  ])
-})
-
 t.test('a setting that is wrong ends the start in a sentence, and everything that was started', async t => {
   await t.rejects(startSandbox({ ports, settings: { SMTP_URL: 'nowhere' } }), { message: /SMTP_URL/ })
 })
@@ -88,13 +77,12 @@ t.test('without dev dependencies it says what to install', async t => {
     await mkdir(join(directory, 'node_modules', name, '..'), { recursive: true })
     await symlink(join(root, 'node_modules', name), join(directory, 'node_modules', name))
   }
-  const env = { ...COMPILED, PATH: process.env['PATH'], TMPDIR: directory }
-  const child = spawn(process.execPath, ['sandbox/main.ts', '--once'], { cwd: directory, env })
-  const ended = new Promise<number | null>(end => child.once('close', end))
-  const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
-  t.equal(code, 2)
-  t.equal(out, '')
-  t.match(err, /^The sandbox needs the development dependencies.*npm ci.*\n$/)
+  const env = { PATH: process.env['PATH'] ?? '', TMPDIR: directory }
+  const main = join(directory, 'sandbox/main.ts')
+  const { exited, stdout, stderr } = spawnService(t, ['--once'], env, { main, cwd: directory })
+  t.equal(await exited, 2)
+  t.equal(stdout(), '')
+  t.match(stderr(), /^The sandbox needs the development dependencies.*npm ci.*\n$/)
 })
 
 t.test('a wrong option is refused with the usage', async t => {

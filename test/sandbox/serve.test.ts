@@ -1,58 +1,54 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { COMPILED } from '../rigs/process.ts'
+import { spawnService } from '../rigs/process.ts'
+import { until } from '../rigs/until.ts'
 import { runHere } from './command-here.ts'
 
 const PORTS = ['--port', '--admin-port', '--page-port', '--devices-port']
 const main = resolve(import.meta.dirname, '../../sandbox/main.ts')
 
-/** The command in a process of its own, with a temporary directory of its own. */
+/** The command in a process of its own, with a temporary directory of its own, once it says how to end it. */
 async function start(t: Test, ...argv: readonly string[]) {
-  const directory = await mkdtemp(join(tmpdir(), 'callback-courier-test-'))
-  const child = spawn(process.execPath, [main, ...argv], {
-    cwd: directory,
-    env: { ...COMPILED, PATH: process.env['PATH'], TMPDIR: directory },
-  })
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await ended
-    await rm(directory, { recursive: true })
-  })
-  return { child, directory, ended }
+  const directory = t.testdir({})
+  const env = { PATH: process.env['PATH'] ?? '', TMPDIR: directory }
+  const program = spawnService(t, argv, env, { main, cwd: directory })
+  await until(() => program.stdout().includes('Ctrl-C'), 'it has started')
+  return { ...program, directory }
 }
 
 t.test('it says where everything is, serves it, and leaves nothing behind when told to end', async t => {
-  const { child, directory, ended } = await start(t, ...PORTS.flatMap(flag => [flag, '0']))
-  const said = new Map<string, string>()
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [, name, value] = /^ {2}(\S.*?) {2,}(\S+)/.exec(line) ?? []
-    if (name && value) said.set(name, value)
-    if (line.startsWith('Nothing leaves')) break
-  }
+  const { child, directory, exited, stdout } = await start(t, ...PORTS.flatMap(flag => [flag, '0']))
+  const said = new Map(
+    [...stdout().matchAll(/^ {2}(\S.*?) {2,}(\S+)/gm)].map(([, name = '', value = '']) => [name, value]),
+  )
   const page = await fetch(said.get('See and play') ?? '')
   t.match(await page.text(), '<title>callback-courier sandbox</title>')
   t.match(said.get('E-mail URL'), /^https:\/\/127\.0\.0\.1:\d+\/callback\/sandbox\/[0-9a-f]{32}\/email$/)
   t.match(said.get('SMS URL'), /^https:\/\/127\.0\.0\.1:\d+\/callback\/sandbox\/[0-9a-f]{32}\/sms$/)
   const health = await fetch(`${said.get('Health, metrics')}/healthz`)
   t.equal(health.status, 200)
-  t.equal((await readdir(directory)).length, 1)
+  t.equal(readdirSync(directory).length, 1)
   child.kill('SIGTERM')
-  t.equal(await ended, 0)
-  t.same(await readdir(directory), [])
+  t.equal(await exited, 0)
+  t.same(readdirSync(directory), [])
 })
 
 t.test('Ctrl-C ends the emulator of the platform', async t => {
-  const { child, ended } = await start(t, 'emulate', '--page-port', '0', '--api-port', '0', '--ddq-port', '0')
-  for await (const line of createInterface({ input: child.stdout })) if (line.includes('Ctrl-C')) break
+  const { child, exited } = await start(
+    t,
+    'emulate',
+    '--page-port',
+    '0',
+    '--api-port',
+    '0',
+    '--ddq-port',
+    '0',
+  )
   child.kill('SIGINT')
-  t.equal(await ended, 0)
+  t.equal(await exited, 0)
 })
 
 t.test('a port that is asked for and taken is said, and nothing stays behind', async t => {
