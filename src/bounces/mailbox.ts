@@ -268,7 +268,8 @@ export async function tryMailbox(login: MailboxLogin): Promise<Diagnosis | null>
   }
 }
 
-async function createClient({ address, tokens }: MailboxLogin): Promise<ImapFlow> {
+/** Makes the connection to a mail server, not made yet. @throws ToldError: there is no access token */
+export async function createClient({ address, tokens }: MailboxLogin): Promise<ImapFlow> {
   const { host, port, secure, startTls, user, pass } = address
   const got = await tokens?.getToken()
   if (got !== undefined && 'reply' in got) throw Object.assign(new ToldError(got.reply), { whose: got.whose })

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { tryMailbox } from '../../src/bounces/mailbox.ts'
+import { createClient, tryMailbox } from '../../src/bounces/mailbox.ts'
 import { quote } from '../../src/language/sentence.ts'
+import { lookUpName } from '../../src/runtime/name-lookup.ts'
 import { type Act, startImap } from '../rigs/imap-server.ts'
 import { until } from '../rigs/service.ts'
 import { startMailbox } from './mailbox-rig.ts'
@@ -90,6 +91,31 @@ t.test('a folder that is open and cannot be read is said neither to be closed no
     await mailbox.stop()
     t.match(JSON.parse(JSON.stringify(events[0])), { is: 'failed', reason })
   }
+})
+
+t.test('a mail server has so long for each step, and may say so much at once', async t => {
+  const address = { host: 'mail.example.com', port: 143, secure: false, startTls: true, mailbox: 'INBOX' }
+  const { options } = (await createClient({
+    address: { ...address, user: 'ann', pass: 'p' },
+  })) as unknown as {
+    readonly options: object
+  }
+  t.match(options, {
+    connectionTimeout: 15_000,
+    greetingTimeout: 10_000,
+    socketTimeout: 120_000,
+    host: 'mail.example.com',
+    port: 143,
+    secure: false,
+    doSTARTTLS: true,
+    auth: { user: 'ann', pass: 'p' },
+    logger: false,
+    tls: { lookup: lookUpName },
+    maxIdleTime: 60_000,
+    maxLineLength: 4_194_304,
+    maxLiteralSize: 4_194_304,
+    maxResponseSize: 8_388_608,
+  })
 })
 
 t.test('it is tried without reading it, and a sentence says what is wrong', async t => {

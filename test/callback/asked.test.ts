@@ -1,9 +1,9 @@
 import t from 'tap'
 import { type Asked, countRecipients, createAskedCount, keepBusiest } from '../../src/callback/asked.ts'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import type { Memo } from '../../src/outbox/outbox.ts'
+import type { Accepted, Memo } from '../../src/outbox/outbox.ts'
 import { NOON, sample, testClock } from '../outbox/samples.ts'
-import { settled } from '../rigs/virtual-time.ts'
+import { enterVirtualTime, settled } from '../rigs/virtual-time.ts'
 
 const NOBODY = { held: {}, recipients: [], missed: 0 }
 const ask = (name: string, count = 1): Asked => ({
@@ -89,4 +89,58 @@ t.test('replicas add up, each in memos of its own, and nothing can be read in th
   await settled()
   t.equal(writes, 1, 'a thousand are written at once, and then not each by itself')
   await one.close()
+})
+
+t.test('each name is counted, with what each quota held back, in memos of this replica', async t => {
+  const time = enterVirtualTime(t)
+  const clock = testClock(NOON)
+  const memos: Memo[] = []
+  const leases: unknown[] = []
+  const results: Accepted[] = [
+    { is: 'stored', superseded: [] },
+    { is: 'held' },
+    { is: 'over-quota', quota: 'sms-day', retryAfterSeconds: 1 },
+    { is: 'over-quota', quota: 'sms-day', retryAfterSeconds: 1 },
+    { is: 'over-quota', quota: 'prefix-hour', retryAfterSeconds: 1 },
+    { is: 'finished', state: 'sent', answer: null, id: 'repeated' },
+  ]
+  const { accept, read } = createAskedCount({
+    accept: async messages => messages.map((_, at) => results[at] ?? { is: 'held' }),
+    memos: {
+      readMemos: async () => new Map(memos.map(({ name, value }) => [name, value])),
+      writeMemo: async memo => void memos.push(memo),
+      async takeLeaderLease(...given) {
+        leases.push(given)
+        return given[0] === 'asked/15'
+      },
+    },
+    payloadKeys: createStoreKeys('a secret of the tests, long enough').payloadKeys,
+    clock,
+    owner: 'one',
+  })
+  const numbers = Array.from({ length: 16 }, (_, n) => `+8613800${Math.max(n, 6) + 10}8000`)
+  await accept(numbers.map(recipient => sample(clock, { channel: 'sms', kind: 'login-code', recipient })))
+  time.tick(4999)
+  await settled()
+  t.same(memos, [])
+  time.tick(1)
+  await settled()
+  t.same(
+    leases,
+    numbers.map((_, n) => [`asked/${n}`, 'one', 60_000]),
+  )
+  t.match(memos, [{ name: `asked/${NOON / 900_000}/15`, expiresAt: NOON + 180_000_000 }])
+  t.same(
+    (await read(NOON)).map(each => [
+      `${each.channel} ${each.about} ${each.name} ${each.count}`,
+      each.held,
+      each.recipients.length,
+    ]),
+    [
+      ['sms kind login-code 15', { 'sms-day': 2, 'prefix-hour': 1 }, 10],
+      ['sms country CN 15', { 'sms-day': 2, 'prefix-hour': 1 }, 10],
+      ['sms prefix +861380016 6', { 'sms-day': 2, 'prefix-hour': 1 }, 1],
+      ...[17, 18, 19, 20, 21, 22, 23, 24, 25].map(n => [`sms prefix +8613800${n} 1`, {}, 1]),
+    ],
+  )
 })

@@ -81,6 +81,56 @@ for (const protocol of ['http', 'https'])
     await until(() => unauthenticated.count() === 0, 'who is gone is not counted')
   })
 
+t.test('what a client may take of time, octets and connections', async t => {
+  const descriptors = createDescriptors(Number.POSITIVE_INFINITY, Date.now)
+  const nobody = () => {}
+  const given = { callerOf: undefined, onNotHttp: nobody, onBadUrl: nobody, descriptors }
+  const intervals = t.capture(globalThis, 'setInterval', setInterval)
+  const cleared = t.capture(globalThis, 'clearInterval', clearInterval)
+  const { app } = createPublicListener({ ...given, tls: {} })
+  await listenAs(t, app)
+  t.match(app.server, {
+    connectionsCheckingInterval: 1000,
+    headersTimeout: 5000,
+    requestTimeout: 5000,
+    keepAliveTimeout: 75_000,
+    maxHeaderSize: 8192,
+    maxConnections: 10_000,
+    requireHostHeader: false,
+    allowHalfOpen: true,
+    httpAllowHalfOpen: true,
+  })
+  t.match(app.initialConfig, {
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
+  })
+  await app.close()
+  const ended = new Set(cleared().map(({ args: [timer] }) => timer))
+  t.same(
+    intervals().flatMap(call => ('returned' in call && ended.has(call.returned) ? [call.args[1]] : [])),
+    [3_600_000],
+    'the key of session tickets is replaced by the hour',
+  )
+})
+
+t.test('an expectation is ignored, what is no HTTP is told, and each connection is looked at', async t => {
+  const told: string[] = []
+  const { port } = await listenForShortBodies(t, {
+    onNotHttp: () => void told.push('no HTTP'),
+    descriptors: {
+      ...createDescriptors(Number.POSITIVE_INFINITY, Date.now),
+      note: () => void told.push('connection'),
+    },
+  })
+  for (const [said, answer] of [
+    ['GET / HTTP/1.1\r\nHost: x\r\nExpect: much\r\nConnection: close\r\n\r\n', /^HTTP\/1\.1 404 /],
+    ['no HTTP\r\n\r\n', /^HTTP\/1\.1 400 /],
+  ] as const)
+    t.match(await text(net.connect({ port, host: '127.0.0.1' }).end(said)), answer)
+  t.same(told, ['connection', 'connection', 'no HTTP'])
+})
+
 t.test('a connection through a proxy counts where its caller is', async t => {
   const { port } = await listenForShortBodies(t, {
     callerOf: (proxy, forwarded) => (proxy === '127.0.0.1' ? (forwarded ?? proxy) : ''),

@@ -154,7 +154,11 @@ t.test('what nobody will report on counts as delivered when it is sent', async t
       },
       new Set(['twilio']),
     )
-    const records = [{ at: 0, tookMs: 1, provider, outcome: 'sent', code: '', reply: '' }]
+    const record = { at: 0, tookMs: 1, outcome: 'sent', code: '', reply: '' }
+    const records = [
+      { ...record, provider: 'twilio' },
+      { ...record, provider },
+    ]
     await settle(
       'id',
       { token: 't', until: 0 },

@@ -71,15 +71,6 @@ async function sendSms(
     await rig.ask('/receipt/twilio', signedReport(PUBLIC_URL, { MessageSid: sid, MessageStatus: status }))
 }
 
-t.test('a carrier that is alone is not said to be asked second, however bad its reports are', async t => {
-  const rig = await startRig(t, { ...NO_QUOTAS, PUBLIC_URL, SMS_ROUTES: '*=twilio' })
-  await sendSms(rig, 25, 'undelivered')
-  const metrics = await rig.page('/metrics')
-  t.match(metrics, /receipts_total\{[^}]*undelivered[^}]*\} 25\n/, 'they were taken')
-  t.match(metrics, /carrier_second\{provider="twilio",country=""\} 0\n/)
-  t.notOk(rig.events().some(each => each['event'] === 'carrier-order'))
-})
-
 t.test(
   'a resend that follows an undelivered code goes by the next carrier, and its timeline says why',
   async t => {
@@ -105,29 +96,6 @@ t.test(
     t.equal(told.length, 2)
   },
 )
-
-t.test('four SMS in a row that did not come are enough to ask their carrier second', async t => {
-  let drawn = 0.5
-  t.intercept(Math, 'random', { value: () => drawn })
-  const { tencent, settings } = await startTwoCarriers(t)
-  const rig = await startRig(t, { ...NO_QUOTAS, ...settings, PUBLIC_URL, SMS_ROUTES: '*=twilio,tencent' })
-  await sendSms(rig, 3, 'undelivered')
-  const isSecond = async () =>
-    (await rig.page('/metrics')).includes('carrier_second{provider="twilio",country=""} 1\n')
-  t.notOk(await isSecond(), 'three are chance')
-  await sendSms(rig, 1, 'undelivered')
-  t.ok(await isSecond())
-  t.match(
-    rig.events().find(each => each['event'] === 'carrier-order'),
-    { provider: 'twilio', second: true },
-  )
-  // A tenth goes to it first all the same.
-  for (const [n, chance] of [0.11, 0.09].entries()) {
-    drawn = chance
-    await rig.post('sms', smsBody({ to: `1380013900${n}` }, { type: 4, code: `20000${n}` }))
-  }
-  t.same([tencent.standIn.messages.length, rig.twilio.messages.length], [1, 5])
-})
 
 t.test('where it has twenty reports of a country, a carrier is asked second for it alone', async t => {
   const { tencent, settings } = await startTwoCarriers(t)
