@@ -1,7 +1,3 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { resolve } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import pack from '../../package.json' with { type: 'json' }
 import { commandNames, runCommand } from '../../src/commands/run.ts'
@@ -10,10 +6,9 @@ import { quote } from '../../src/language/sentence.ts'
 import { formatBuild } from '../../src/runtime/build.ts'
 import type { CheckResult } from '../../src/runtime/check-result.ts'
 import { englishIn } from '../language/english.ts'
-import { COMPILED } from '../rigs/process.ts'
+import { spawnService } from '../rigs/process.ts'
 import { command } from './rig.ts'
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 const NAMES = commandNames
 
 t.test('without a command, or with one that there is not, it says which there are', async t => {
@@ -86,12 +81,10 @@ t.test('commands answer in the language of the terminal, or of the dotenv file',
   t.match(out, /^ {2}urls +打印要粘贴到平台控制台的内容$/m)
   t.same(englishIn(out.replaceAll(/^callback-courier.*\n|^ {2}[a-z]+ /gm, '')), [])
   const directory = t.testdir({ '.env': 'LC_ALL=zh_CN.UTF-8\nCORP_ID=1\n' })
-  const started = await promisify(execFile)(process.execPath, [MAIN, 'serve'], {
-    env: { ...COMPILED, PATH: process.env['PATH'], LANG: 'en_US.UTF-8' },
-    cwd: directory,
-  }).catch((error: { stderr: string }) => error)
-  t.match(started.stderr, /^有 \d 项设置缺少或填错：\n {2}EMAIL_TOKEN 没有设置：设置它/)
-  t.same(englishIn(started.stderr), [])
+  const { exited, stderr } = spawnService(t, ['serve'], { LANG: 'en_US.UTF-8' }, { cwd: directory })
+  t.equal(await exited, 1)
+  t.match(stderr(), /^有 \d 项设置缺少或填错：\n {2}EMAIL_TOKEN 没有设置：设置它/)
+  t.same(englishIn(stderr()), [])
 })
 
 t.test('says all that is wrong with the settings, and stops', async t => {
@@ -128,23 +121,17 @@ t.test('a Token is long, plain, and ends in a letter', async t => {
 })
 
 t.test('as a process: its words on stdout, and its exit code', async t => {
-  const env = { ...COMPILED, PATH: process.env['PATH'] }
-  const run = promisify(execFile)
-  const { stdout, stderr } = await run(process.execPath, [MAIN, 'token'], { env, cwd: '/' })
-  t.match(stdout, /^[A-Za-z0-9]{32}\n$/)
-  t.equal(stderr, '')
-  await t.rejects(run(process.execPath, [MAIN, 'nonsense'], { env, cwd: '/' }), { code: 2 })
+  const { exited, stdout, stderr } = spawnService(t, ['token'], {}, { cwd: '/' })
+  t.equal(await exited, 0)
+  t.match(stdout(), /^[A-Za-z0-9]{32}\n$/)
+  t.equal(stderr(), '')
+  t.equal(await spawnService(t, ['nonsense'], {}, { cwd: '/' }).exited, 2)
 })
 
 t.test('a reader that goes away is no fault', async t => {
-  const env = { ...COMPILED, PATH: process.env['PATH'] }
-  const child = spawn(process.execPath, [MAIN, '--help'], {
-    env,
-    cwd: '/',
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  child.stdout.destroy()
-  t.same(await once(child, 'exit'), [0, null])
+  const { child, exited } = spawnService(t, ['--help'], {}, { cwd: '/' })
+  child.stdout?.destroy()
+  t.equal(await exited, 0)
 })
 
 t.test('nothing that a command prints steers the terminal', async t => {

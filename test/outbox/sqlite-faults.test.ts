@@ -11,7 +11,8 @@ import { type Outbox, StoreUnavailable, StoreUnusable } from '../../src/outbox/o
 import { classifySqliteError, openStore } from '../../src/outbox/sqlite/open.ts'
 import { createSqliteOutbox } from '../../src/outbox/sqlite/outbox.ts'
 import { pause } from '../faults/stage.ts'
-import { until } from '../rigs/service.ts'
+import { serveHere } from '../rigs/serve-here.ts'
+import { until } from '../rigs/until.ts'
 import { lease, record, sample, testClock } from './samples.ts'
 
 const SECRET = 'a secret of the tests, long enough'
@@ -22,7 +23,8 @@ const pathIn = (t: Test) => join(t.testdir({}), 'outbox.db')
 
 function openAt(path: string, secret = SECRET, previous: readonly string[] = []): Promise<Outbox> {
   const storeKeys = createStoreKeys(secret, previous)
-  return createSqliteOutbox({ path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 })
+  const options = { path, clock, storeKeys, maxBacklog: 1_000_000, retentionDays: 30 }
+  return createSqliteOutbox({ ...options, startThread: serveHere })
 }
 
 function childAt(t: Test, path: string, calls?: number): ChildProcess {

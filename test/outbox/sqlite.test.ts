@@ -24,4 +24,4 @@ t.test('only the service’s user may read the store', async t => {
   )
 })
 
-await outboxContract(t, 'sqlite', createStores(t.testdirName, serveHere), { numRuns: 80, seed: 1 })
+await outboxContract(t, 'sqlite', createStores(t.testdirName, serveHere), { numRuns: 40, seed: 1 })

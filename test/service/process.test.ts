@@ -5,7 +5,8 @@ import t from 'tap'
 import { ToldError } from '../../src/language/sentence.ts'
 import { describeStartFailure } from '../../src/service/process.ts'
 import { startService } from '../../src/service/service.ts'
-import { spawnService, startProcess } from '../rigs/process.ts'
+import { startProcess } from '../rigs/process.ts'
+import { serveHere } from '../rigs/serve-here.ts'
 import { startSinks, until } from '../rigs/service.ts'
 
 const eventsOf = (stdout: string) =>
@@ -33,21 +34,7 @@ t.test('SIGHUP has it look for a renewed certificate, and a signal ends it in or
   ])
 })
 
-t.test('a start that is refused says why, in the reader’s language', async t => {
-  for (const [LANG, said] of [
-    ['C', /^5 settings are missing or wrong:\n {2}CORP_ID is missing\. Your enterprise[^]*BRAND_COLOR/],
-    ['zh_CN.UTF-8', /^有 5 项设置缺少或填错：\n {2}CORP_ID 没有设置。[^]*BRAND_COLOR/],
-  ] as const) {
-    const { exited, stderr, stdout } = spawnService(
-      t,
-      ['serve'],
-      { LANG },
-      { cwd: t.testdir({ '.env': 'BRAND_COLOR=red' }) },
-    )
-    t.equal(await exited, 1)
-    t.match(stderr(), said)
-    t.equal(stdout(), '')
-  }
+t.test('why a start failed is said in the reader’s language', async t => {
   for (const [error, en, zh] of [
     [new ToldError('the database does not answer'), 'the database does not answer', '数据库无响应'],
     ['odd', 'an unknown fault', '未知故障'],
@@ -81,7 +68,7 @@ t.test('a port that is taken is named, and what to do', async t => {
   const { port } = other.address() as AddressInfo
   for (const name of ['PORT', 'ADMIN_PORT']) {
     const env = { ...settings, [name]: `${port}`, LOG_LEVEL: 'silent' }
-    const failed = await startService(env).catch((error: unknown) => error)
+    const failed = await startService(env, { startStoreThread: serveHere }).catch((error: unknown) => error)
     t.equal(
       describeStartFailure(failed, 'en'),
       `EADDRINUSE: address already in use 127.0.0.1:${port}: something else listens there; set PORT or ADMIN_PORT to another one, or end it`,
