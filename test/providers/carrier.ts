@@ -83,10 +83,12 @@ export const mappedBy =
     signatures: name => (name === carrier ? signatures : []),
   })
 
+type Module = typeof aliyun | typeof aliyunPnvs | typeof tencent
+
 /** Opens a carrier by its settings, and asks it for its lines of `check`. */
 export async function openAndCheck(
   t: Test,
-  module: typeof aliyun | typeof aliyunPnvs | typeof tencent,
+  module: Module,
   settings: Readonly<Record<string, string>>,
   templates: SmsTemplates,
 ) {
@@ -97,12 +99,34 @@ export async function openAndCheck(
   return { provider, results: await module.check(config, provider, templates) }
 }
 
+interface StartedStandIn {
+  readonly url: string
+  readonly standIn: { close(): Promise<void> }
+}
+
+/** Starts a carrier's stand-in, and asks the carrier for its lines of `check`. */
+export function checkCarrier<Server extends StartedStandIn, Options>(
+  module: Module,
+  startServer: (options?: Options) => Promise<Server>,
+  settingsAt: (url: string) => Readonly<Record<string, string>>,
+) {
+  return async (
+    t: Test,
+    templates: SmsTemplates,
+    options?: Options,
+    more: Readonly<Record<string, string>> = {},
+  ) => {
+    const server = await startServer(options)
+    t.teardown(() => server.standIn.close())
+    return { server, ...(await openAndCheck(t, module, { ...settingsAt(server.url), ...more }, templates)) }
+  }
+}
+
 /** Starts a carrier's stand-in, and a provider in front of it. */
-export function startCarrier<
-  Server extends { readonly url: string; readonly standIn: { close(): Promise<void> } },
-  Options,
-  Settings,
->(startServer: (options?: Options) => Promise<Server>, open: (url: string, settings?: Settings) => Provider) {
+export function startCarrier<Server extends StartedStandIn, Options, Settings>(
+  startServer: (options?: Options) => Promise<Server>,
+  open: (url: string, settings?: Settings) => Provider,
+) {
   return async (t: Test, settings?: Settings, options?: Options) => {
     const server = await startServer(options)
     const provider = open(server.url, settings)

@@ -1,19 +1,14 @@
 import t from 'tap'
 import { countSegments } from '../../src/messages/sms-segments.ts'
 import { createEngine } from '../../src/words/template-engine.ts'
-import { messageOf, rendererFor } from './rendering.ts'
+import { messageOf, rendererFor, smsOf } from './rendering.ts'
 
 const renderer = rendererFor()
 t.teardown(() => renderer.close())
 
-function textOf(params: Readonly<Record<string, string>>): string {
-  const outgoing = renderer.render(messageOf('sms', 'device-alert', { params }, { purpose: 'alarm' }))
-  if (outgoing.channel !== 'sms') throw new Error('it is an SMS')
-  return outgoing.text()
-}
-
 t.test('an alarm arrives with its value and unit, in one segment of plain letters', async t => {
-  const text = textOf({ device: '1144502133', condition: 'Temperature above -15 °C for 5 minutes' })
+  const params = { device: '1144502133', condition: 'Temperature above -15 °C for 5 minutes' }
+  const text = smsOf(renderer, messageOf('sms', 'device-alert', { params }, { purpose: 'alarm' }))
   t.match(text, 'Temperature above -15 degC for 5 minutes')
   t.strictSame(countSegments(text).encoding, 'GSM-7')
   t.equal(countSegments(text).segments, 1)
@@ -21,18 +16,9 @@ t.test('an alarm arrives with its value and unit, in one segment of plain letter
 
 t.test('of a long alarm the current value stays, in every language', async t => {
   const condition = 'Temperature of the second compressor above its limit for more than five minutes'
+  const params = { device: '1144502133', condition, current: '-11.5 °C', time: '2026-11-20 14:32:05 UTC' }
   for (const locale of renderer.locales) {
-    const message = messageOf(
-      'sms',
-      'device-alert',
-      {
-        params: { device: '1144502133', condition, current: '-11.5 °C', time: '2026-11-20 14:32:05 UTC' },
-        locale,
-      },
-      { purpose: 'alarm' },
-    )
-    const outgoing = renderer.render(message)
-    const text = outgoing.channel === 'sms' ? outgoing.text() : ''
+    const text = smsOf(renderer, messageOf('sms', 'device-alert', { params, locale }, { purpose: 'alarm' }))
     t.match(text, /-11\.5/, `${locale}: ${text}`)
     t.notMatch(text, /[:：] *\u200e*[,，،(（]/, `${locale}: nothing is announced that was cut`)
     t.equal(countSegments(text).segments, 1, locale)
@@ -60,8 +46,7 @@ t.test(
   async t => {
     for (const plain of ['تمت ترقية أجهزتك يوم الأحد.', 'Your devices will be updated on Sunday.']) {
       const content = { plain, words: 'plain', locale: 'ar' } as const
-      const outgoing = renderer.render(messageOf('sms', 'plain', content, { purpose: 'plain' }))
-      const text = outgoing.channel === 'sms' ? outgoing.text() : ''
+      const text = smsOf(renderer, messageOf('sms', 'plain', content, { purpose: 'plain' }))
       t.match(text, `:\n${plain}`, 'its direction is that of its own first letter')
     }
   },

@@ -340,10 +340,7 @@ t.test(
 
 t.test('what was made ready once is made anew after a reload', async t => {
   const { renderer, write } = await withTemplates(t, { 'layout.htm': 'x' }, { pollEveryMs: 60_000 })
-  const raw = () => {
-    const outgoing = renderer.render(code)
-    return outgoing.channel === 'email' ? outgoing.raw.toString('latin1') : ''
-  }
+  const raw = () => rawOf(renderer, code).toString('latin1')
   t.match(raw(), /Your verification code/)
   await write('locales/en.json', JSON.stringify({ mail: { 'phone-change': { heading: 'Changed heading' } } }))
   t.match(renderer.reload(), [{ is: 'warning' }], 'which holds nothing up')

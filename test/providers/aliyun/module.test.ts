@@ -1,10 +1,9 @@
-import t, { type Test } from 'tap'
-import type { AliyunStandInOptions } from '../../../sandbox/carriers/aliyun.ts'
+import t from 'tap'
 import { aliyun } from '../../../src/providers/aliyun.ts'
-import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
+import type { MappedTemplate } from '../../../src/providers/sms-templates.ts'
 import { enough, faultsIn, load } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
-import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
+import { checkCarrier, closesAll, mappedBy, templateSms as sms } from '../carrier.ts'
 import { ALONE, SIGN_NAME, SIGNATURES, startAliyunServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const byAliyun = { ...enough, ...ALONE }
@@ -13,17 +12,7 @@ const login = { kind: 'login-code', region: 'mainland' } as const
 const code: MappedTemplate = { ...login, template: 'SMS_1', params: { code: 'code' } }
 const mappedTo = mappedBy(templatesOf(), 'aliyun')
 
-async function runCheck(
-  t: Test,
-  templates: SmsTemplates,
-  options: Partial<AliyunStandInOptions> = {},
-  settings: Readonly<Record<string, string>> = {},
-) {
-  const server = await startAliyunServer(options)
-  t.teardown(() => server.standIn.close())
-  const given = { ...byAliyun, ALIYUN_API_URL: server.url, ...settings }
-  return { server, ...(await openAndCheck(t, aliyun, given, templates)) }
-}
+const runCheck = checkCarrier(aliyun, startAliyunServer, url => ({ ...byAliyun, ALIYUN_API_URL: url }))
 
 t.test('its settings make a provider, and what they lack is said', async t => {
   const { provider, server } = await runCheck(t, mappedTo([code]))

@@ -1,10 +1,9 @@
-import t, { type Test } from 'tap'
-import type { TencentStandInOptions } from '../../../sandbox/carriers/tencent.ts'
-import type { MappedTemplate, SmsTemplates } from '../../../src/providers/sms-templates.ts'
+import t from 'tap'
+import type { MappedTemplate } from '../../../src/providers/sms-templates.ts'
 import { tencent } from '../../../src/providers/tencent.ts'
 import { enough, faultsIn } from '../../config/settings.ts'
 import { inEnglish } from '../../language/english.ts'
-import { closesAll, mappedBy, openAndCheck, templateSms as sms } from '../carrier.ts'
+import { checkCarrier, closesAll, mappedBy, templateSms as sms } from '../carrier.ts'
 import { ALONE, refuse, SIGN_NAME, SIGNATURES, startTencentServer, TEMPLATES, templatesOf } from './rig.ts'
 
 const byTencent = { ...enough, ...ALONE }
@@ -13,17 +12,7 @@ const login = { kind: 'login-code', region: 'mainland' } as const
 const code: MappedTemplate = { ...login, template: '1110', params: ['code', 'minute'] }
 const mappedTo = mappedBy(templatesOf(), 'tencent')
 
-async function runCheck(
-  t: Test,
-  templates: SmsTemplates,
-  options: Partial<TencentStandInOptions> = {},
-  settings: Readonly<Record<string, string>> = {},
-) {
-  const server = await startTencentServer(options)
-  t.teardown(() => server.standIn.close())
-  const given = { ...byTencent, TENCENT_API_URL: server.url, ...settings }
-  return { server, ...(await openAndCheck(t, tencent, given, templates)) }
-}
+const runCheck = checkCarrier(tencent, startTencentServer, url => ({ ...byTencent, TENCENT_API_URL: url }))
 
 t.test('its settings make a provider, and what they lack is said', async t => {
   const { provider, server } = await runCheck(t, mappedTo([code]), {}, { TENCENT_SMS_REGION: 'ap-beijing' })
