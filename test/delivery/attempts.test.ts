@@ -1,13 +1,10 @@
 import t from 'tap'
-import { AMBIGUOUS, openRig, pause, SENT, until } from './rig.ts'
+import { AMBIGUOUS, openBusy, openRig, pause, SENT, until } from './rig.ts'
 
 t.test('what may have been sent, and waits in memory when its life ends, is unknown', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  const { id } = (await accept({ lifeMs: 60_000, recipient: 'a@x.test' })).acceptance.message
-  const isIn = (state: string) => async () => (await view(id)).state === state
-  await until('it is being sent', () => provider.asked.length === 1)
+  const given = { lifeMs: 60_000, recipient: 'a@x.test' }
+  const { provider, accept, view, clock, first } = await openBusy(t, {}, given)
+  const isIn = (state: string) => async () => (await view(first.message.id)).state === state
   provider.asked[0]?.answer(AMBIGUOUS)
   await until('it waits in the store', isIn('queued'))
   await accept({ lifeMs: 600_000, recipient: 'b@x.test' })
@@ -20,11 +17,7 @@ t.test('what may have been sent, and waits in memory when its life ends, is unkn
 })
 
 t.test('what waits in memory is ended when its life is, even while nothing else moves', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1, leaseMs: 400_040 })
-  provider.respond = undefined
-  delivery.start()
-  await accept({ lifeMs: 600_000 })
-  await until('it is being sent', () => provider.asked.length === 1)
+  const { provider, accept, view, clock } = await openBusy(t, { leaseMs: 400_040 }, { lifeMs: 600_000 })
   const { acceptance } = await accept({ lifeMs: 20 })
   clock.advance(20)
   await until('it has expired', async () => (await view(acceptance.message.id)).state === 'expired')
@@ -34,8 +27,7 @@ t.test('what waits in memory is ended when its life is, even while nothing else 
 
 t.test('what waits in memory goes back to the store before its lease runs out', async t => {
   const given: string[] = []
-  const { delivery, provider, accept, view, clock } = await openRig(t, {
-    concurrency: 1,
+  const { provider, accept, view, clock } = await openBusy(t, {
     attemptWithinMs: 60_000,
     leaseMs: 60_100,
     between: outbox => ({
@@ -45,10 +37,6 @@ t.test('what waits in memory goes back to the store before its lease runs out', 
       },
     }),
   })
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('it is being sent', () => provider.asked.length === 1)
   const { acceptance } = await accept()
   const { id } = acceptance.message
   clock.advance(100)

@@ -102,6 +102,11 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
     idlePollMs: 1250,
     leaseToken: () => `lease ${(leases += 1)}`,
   })
+  t.teardown(async () => {
+    const stopped = delivery.stop(0, 0)
+    await time.pass(10_000)
+    await stopped
+  })
   let sent = 0
   /** Takes the road of a callback. @returns where the message is, its id, and whether nobody waits for its verdict */
   async function accept(code = `${(sent += 1)}`, purpose: Purpose = 'link', lifeMs = 600_000) {
@@ -136,6 +141,14 @@ function open(t: Test, given: Readonly<Record<string, Given>> = { smtp: {} }, co
   }
 }
 
+/** The same after its first look at the store. */
+async function openStarted(...given: Parameters<typeof open>) {
+  const rig = open(...given)
+  rig.delivery.start()
+  await rig.time.pass(100)
+  return rig
+}
+
 /** Answers each message by the next of these, and then takes all. */
 function inTurn(...outcomes: Outcome[]): Says {
   return () => [outcomes.shift() ?? SENT, 0]
@@ -156,9 +169,7 @@ t.test('a message that another process tried is told by its domain, too', async 
 })
 
 t.test('what is sent makes no look at the store', async t => {
-  const { time, delivery, claimed, taken, accept } = open(t)
-  delivery.start()
-  await time.pass(100)
+  const { time, delivery, claimed, taken, accept } = await openStarted(t)
   for (let n = 0; n < 10; n += 1) {
     await accept()
     await time.pass(100)
@@ -172,16 +183,13 @@ t.test('what is sent makes no look at the store', async t => {
 })
 
 t.test('a call that has ended in time is not aborted at its limit', async t => {
-  const { time, delivery, signals, accept } = open(t)
-  delivery.start()
-  await time.pass(100)
+  const { time, signals, accept } = await openStarted(t)
   await accept()
   await time.pass(61_000)
   t.same(
     signals.map(({ aborted }) => aborted),
     [false],
   )
-  await delivery.stop(0, 0)
 })
 
 for (const [purpose, hasAll, stoppedAt] of [
@@ -213,19 +221,15 @@ t.test('the pause before a copy begins when the server that may have the first o
   const { id } = await accept('1', 'code')
   await time.pass(9300)
   t.match(stateOf(id), { state: 'queued', dueAt: 14_700 }, 'not when the server before it was given up')
-  await delivery.stop(0, 0)
 })
 
 t.test('what has a due time is claimed then, and until then the store is asked as usual', async t => {
   const later: Outcome = { is: 'limit', scope: 'recipient', code: '450', reply: '', retryAfterMs: 1200 }
-  const { time, delivery, claimed, taken, accept } = open(t, { smtp: { says: inTurn(later) } })
-  delivery.start()
-  await time.pass(100)
+  const { time, claimed, taken, accept } = await openStarted(t, { smtp: { says: inTurn(later) } })
   await accept()
   await time.pass(4000)
   t.same(taken(), [100, 3800], 'after the carrier’s 1200 ms, and half of 5 s')
   t.same(claimed, [0, 1250, 1750, 2250, 2750, 3250, 3750, 3800])
-  await delivery.stop(0, 0)
 })
 
 t.test('during a pause that the carrier asked for, nothing goes out, and then codes come first', async t => {
@@ -237,24 +241,19 @@ t.test('during a pause that the carrier asked for, nothing goes out, and then co
     overload: 'requests',
     retryAfterMs: 1000,
   }
-  const { time, delivery, accept, log } = open(t, { smtp: { says: inTurn(busy) } })
-  delivery.start()
-  await time.pass(100)
+  const { time, accept, log } = await openStarted(t, { smtp: { says: inTurn(busy) } })
   await accept('link 0')
   await time.pass(100)
   for (const purpose of ['link', 'code'] as const) await accept(purpose, purpose)
   await time.pass(10_000)
   t.same(log, ['100 smtp gets link 0', '1100 smtp gets code', '1100 smtp gets link', '3600 smtp gets link 0'])
-  await delivery.stop(0, 0)
 })
 
 t.test('while a carrier rests, and is tried, a verdict is far, and nothing else begins', async t => {
   const refusals = [REFUSED, REFUSED, REFUSED, REFUSED, REFUSED]
-  const { time, delivery, accept, log } = open(t, {
+  const { time, delivery, accept, log } = await openStarted(t, {
     smtp: { says: code => [refusals.shift() ?? SENT, code === 'trial' ? 900 : 0] },
   })
-  delivery.start()
-  await time.pass(100)
   for (let n = 1; n <= 5; n += 1) {
     t.match(await accept(`${n}`, 'code'), { in: 'memory', isFar: false })
     await time.pass(1)
@@ -281,7 +280,6 @@ t.test('while a carrier rests, and is tried, a verdict is far, and nothing else 
     '3004 smtp gets 5',
     '3004 smtp gets late',
   ])
-  await delivery.stop(0, 0)
 })
 
 const REVIEW: Outcome = { is: 'retry', whose: 'ours', scope: 'template', code: '15', reply: '' }
@@ -290,14 +288,12 @@ t.test(
   'what waits for a carrier stays due, and goes out after a repair, which no code tries while another message waits',
   async t => {
     let isUp = false
-    const { time, delivery, accept, log, stateOf } = open(t, {
+    const { time, delivery, accept, log, stateOf } = await openStarted(t, {
       smtp: {
         scopesOf: ({ content }) => ({ template: content.params['code']?.split(' ')[0] ?? '' }),
         says: code => [isUp ? SENT : code.startsWith('denied') ? REVIEW : REFUSED, 10],
       },
     })
-    delivery.start()
-    await time.pass(100)
     for (const purpose of ['link', 'code'] as const) await accept(`denied ${purpose}`, purpose)
     await time.pass(100)
     for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
@@ -315,13 +311,12 @@ t.test(
     delivery.tryNow('email')
     await time.pass(200)
     t.same(log, ['300 smtp gets link', '310 smtp is closed', '310 smtp gets code'])
-    await delivery.stop(0, 0)
   },
 )
 
 t.test('a template that is approved again is tried soon, and then used', async t => {
   let hindrance: 'is under review' | null = 'is under review'
-  const { time, delivery, accept, log } = open(t, {
+  const { time, accept, log } = await openStarted(t, {
     smtp: {
       scopesOf: ({ content }) => ({ template: content.params['code'] === 'other' ? 'B' : 'A' }),
       findHindrance: async (scope, name) => {
@@ -331,8 +326,6 @@ t.test('a template that is approved again is tried soon, and then used', async t
       says: code => [hindrance === null || code === 'other' ? SENT : REVIEW, 10],
     },
   })
-  delivery.start()
-  await time.pass(100)
   for (const code of ['1', '2']) await accept(code, 'code')
   await time.pass(100)
   for (const code of ['3', 'other']) await accept(code, 'code')
@@ -353,19 +346,16 @@ t.test('a template that is approved again is tried soon, and then used', async t
     '28000 smtp gets 2',
     '28000 smtp gets 3',
   ])
-  await delivery.stop(0, 0)
 })
 
 t.test('a code that is due again goes first, though memory is full of what is none', async t => {
   const busy: Outcome = { is: 'retry', whose: 'later', code: '451', reply: '' }
   const answers = [busy]
-  const { time, delivery, accept, taken, log } = open(t, {
+  const { time, accept, taken, log } = await openStarted(t, {
     smtp: {
       says: code => [code === 'code' ? (answers.pop() ?? SENT) : SENT, code.startsWith('slow') ? 3000 : 1],
     },
   })
-  delivery.start()
-  await time.pass(100)
   for (let n = 0; n < 10; n += 1) await accept(`quick ${n}`)
   await time.pass(100)
   await accept('code', 'code')
@@ -383,15 +373,12 @@ t.test('a code that is due again goes first, though memory is full of what is no
     '1210 smtp gets code',
   ])
   t.equal(taken().length, 204)
-  await delivery.stop(0, 0)
 })
 
 t.test('what has waited in memory for two seconds goes back, and another process may take it', async t => {
-  const { time, delivery, accept, stateOf, looked } = open(t, {
+  const { time, accept, stateOf, looked } = await openStarted(t, {
     smtp: { says: () => [SENT, 30_000], concurrency: 1 },
   })
-  delivery.start()
-  await time.pass(100)
   const last = []
   for (const lifeMs of [9000, 1900, 1901, 9000, 9000, 9000, 9000, 9000, 9000])
     last.push(await accept(`${last.length}`, 'link', lifeMs))
@@ -405,12 +392,10 @@ t.test('what has waited in memory for two seconds goes back, and another process
 })
 
 t.test('with two carriers the second goes on while the first is busy or rests', async t => {
-  const { time, delivery, accept, log } = open(t, {
+  const { time, accept, log } = await openStarted(t, {
     a: { says: code => [code === 'last' ? SENT : REFUSED, 100], concurrency: 2 },
     b: { says: () => [SENT, 300], concurrency: 2 },
   })
-  delivery.start()
-  await time.pass(100)
   for (let n = 1; n <= 6; n += 1) await accept(`${n}`, 'code')
   await time.pass(1500)
   for (let n = 7; n <= 8; n += 1) t.match(await accept(`${n}`, 'code'), { in: 'memory', isFar: false })
@@ -436,13 +421,10 @@ t.test('with two carriers the second goes on while the first is busy or rests', 
     '4600 a gets last',
     '4700 a is closed',
   ])
-  await delivery.stop(0, 0)
 })
 
 t.test('when the store has taken the ends that waited, the other channel looks again', async t => {
-  const { time, delivery, accept, store, claimedSms } = open(t, { smtp: { says: () => [SENT, 400] } })
-  delivery.start()
-  await time.pass(100)
+  const { time, accept, store, claimedSms } = await openStarted(t, { smtp: { says: () => [SENT, 400] } })
   await accept()
   store.fails = true
   await time.pass(1200)
@@ -452,9 +434,9 @@ t.test('when the store has taken the ends that waited, the other channel looks a
 })
 
 t.test('a store that fails is asked again after a second, and what is in memory goes on', async t => {
-  const { time, delivery, accept, log, store, claimed } = open(t, { smtp: { says: () => [SENT, 400] } })
-  delivery.start()
-  await time.pass(100)
+  const { time, delivery, accept, log, store, claimed } = await openStarted(t, {
+    smtp: { says: () => [SENT, 400] },
+  })
   for (let n = 1; n <= 3; n += 1) await accept(`${n}`)
   store.fails = true
   delivery.wake('email')
@@ -470,14 +452,11 @@ t.test('a store that fails is asked again after a second, and what is in memory 
     '500 the store fails to settle',
   ])
   t.same(claimed, [0, 100, 1100, 2350, 3600])
-  await delivery.stop(0, 0)
 })
 
 t.test('what is over in the store is ended soon, though a carrier rests for long', async t => {
   const used: Outcome = { is: 'limit', scope: 'account', code: 'day', reply: '', retryAfterMs: 3_600_000 }
-  const { time, delivery, accept, stateOf, claimed } = open(t, { smtp: { says: () => [used, 0] } })
-  delivery.start()
-  await time.pass(100)
+  const { time, accept, stateOf, claimed } = await openStarted(t, { smtp: { says: () => [used, 0] } })
   for (let n = 1; n <= 5; n += 1) await accept(`${n}`)
   const waiting: string[] = []
   for (const lifeMs of [1000, 7000, 20_000]) waiting.push((await accept(`${lifeMs}`, 'link', lifeMs)).id)
@@ -492,7 +471,6 @@ t.test('what is over in the store is ended soon, though a carrier rests for long
     ['expired', 'expired', 'queued'],
   ])
   t.same(claimed, [0])
-  await delivery.stop(0, 0)
 })
 
 t.test('a carrier that can be connected to again is tried at once, in each outage', async t => {
@@ -554,7 +532,6 @@ t.test('a carrier that can be connected to again is tried at once, in each outag
     '14020 smtp gets link 2.2',
     '14030 smtp gets link 2.1',
   ])
-  await delivery.stop(0, 0)
 })
 
 t.test(
@@ -565,8 +542,5 @@ t.test(
     for (let n = 1; n <= 3; n += 1) void accept(`${n}`, 'code')
     await time.pass(10_000)
     t.equal(log.filter(each => each.includes('gets')).length, 3)
-    const stopped = delivery.stop(0, 0)
-    await time.pass(10_000)
-    await stopped
   },
 )

@@ -1,13 +1,9 @@
 import t from 'tap'
 import { sample } from '../outbox/samples.ts'
-import { ABORTED, AMBIGUOUS, openRig, pause, rendered, SENT, until, verdictOn } from './rig.ts'
+import { ABORTED, AMBIGUOUS, openBusy, openRig, pause, rendered, SENT, until, verdictOn } from './rig.ts'
 
 t.test('ending gives back what has not begun and lets what is in flight finish', async t => {
-  const { delivery, provider, accept, view, verdicts } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  const begun = (await accept()).acceptance.message
-  await until('it is being sent', () => provider.asked.length === 1)
+  const { delivery, provider, accept, view, verdicts, first } = await openBusy(t)
   const waits = (await accept()).acceptance.message
   const told = verdictOn(verdicts, waits.id)
   const stopped = delivery.stop(10_000, 10_000)
@@ -16,7 +12,7 @@ t.test('ending gives back what has not begun and lets what is in flight finish',
   t.match(await view(waits.id), { attempts: 0, ambiguous: 0 }, 'as if it had never been taken')
   provider.asked[0]?.answer(SENT)
   await stopped
-  t.match(await view(begun.id), { state: 'sent' })
+  t.match(await view(first.message.id), { state: 'sent' })
   t.equal(provider.asked.length, 1)
 })
 
@@ -61,11 +57,7 @@ t.test('ending waits for a callback that is being stored, and gives its message 
   const acceptance = { ...sample(clock), lease }
   await outbox.accept([acceptance])
   const { message } = acceptance
-  delivery.submit({
-    message,
-    lease,
-    outgoing: rendered(message),
-  })
+  delivery.submit({ message, lease, outgoing: rendered(message) })
   await stop
   t.match(await view(message.id), { state: 'queued', attempts: 0, ambiguous: 0 })
   t.equal(provider.asked.length, 0)
@@ -109,11 +101,7 @@ t.test('after the end nothing has a place, and nothing is claimed', async t => {
 })
 
 t.test('a callback that is stored while it ends waits no longer than the end', async t => {
-  const { delivery, provider, accept, store, verdicts } = await openRig(t)
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('one is being sent', () => provider.asked.length === 1)
+  const { delivery, store, verdicts } = await openBusy(t)
   const stop = delivery.stop(50, 50)
   const { message } = await store()
   t.same(await verdictOn(verdicts, message.id), { is: 'pending' })

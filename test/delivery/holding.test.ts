@@ -1,27 +1,22 @@
 import t, { type Test } from 'tap'
-import { openRig, pause, SENT, until, verdictOn } from './rig.ts'
+import { openBusy, pause, SENT, until, verdictOn } from './rig.ts'
 
 /** A loop whose claims hold as long as the test says so, and that claims from the store as long as it says so. */
 async function held(t: Test) {
   const state = { holds: true, claims: true }
   const nothing = { messages: [], settled: [], nextDueAt: null, nextCodeAt: null }
-  const rig = await openRig(t, {
-    concurrency: 1,
+  const rig = await openBusy(t, {
     between: outbox => ({
       sharedLeases: { newLeaseToken: () => '', isHeld: () => state.holds },
       claim: async (...given) => (state.claims ? outbox.claim(...given) : nothing),
     }),
   })
-  rig.provider.respond = undefined
-  rig.delivery.start()
   return { ...rig, state }
 }
 
 t.test('claims that may be somebody else’s begin nothing and are given back, uncounted', async t => {
   const { state, ...rig } = await held(t)
-  const first = await rig.accept()
   const second = await rig.accept()
-  await until('the first is being sent', () => rig.provider.asked.length === 1)
   const verdict = verdictOn(rig.verdicts, second.acceptance.message.id)
   state.holds = false
   const refused = await rig.accept()
@@ -29,7 +24,7 @@ t.test('claims that may be somebody else’s begin nothing and are given back, u
   rig.provider.asked[0]?.answer(SENT)
   t.same(await verdict, { is: 'pending' }, 'nobody waits for it here')
   const { id } = second.acceptance.message
-  t.match(await rig.view(first.acceptance.message.id), { state: 'sent' }, 'what has begun is ended')
+  t.match(await rig.view(rig.first.message.id), { state: 'sent' }, 'what has begun is ended')
   await pause(50)
   t.equal(rig.provider.asked.length, 1)
   state.holds = true
@@ -41,10 +36,8 @@ t.test('claims that may be somebody else’s begin nothing and are given back, u
 t.test('what was taken over meanwhile is not begun here', async t => {
   const { state, ...rig } = await held(t)
   const other = rig.peer({})
-  await rig.accept()
   const { acceptance } = await rig.accept()
   const { id } = acceptance.message
-  await until('the first is being sent', () => rig.provider.asked.length === 1)
   state.holds = false
   // It is the other loop that takes over.
   state.claims = false

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Outbox } from '../../src/outbox/outbox.ts'
-import { openRig, pause, SENT, until } from './rig.ts'
+import { openBusy, openRig, pause, SENT, until } from './rig.ts'
 
 const lease = { attemptWithinMs: 100_000, leaseMs: 100_100 }
 
@@ -13,15 +13,11 @@ t.test(
       held.add(leaseMs)
       return { messages: [], settled: [], nextDueAt: null, nextCodeAt: null }
     }
-    const rig = await openRig(t, { ...lease, between: () => ({ claim: nothing }) })
+    const rig = await openBusy(t, { ...lease, between: () => ({ claim: nothing }) })
     const other = rig.peer(lease)
-    rig.provider.respond = undefined
-    rig.delivery.start()
-    const { acceptance } = await rig.accept()
-    const { id } = acceptance.message
-    t.equal(acceptance.lease?.until, rig.clock.now() + 100_100)
+    const { id } = rig.first.message
+    t.equal(rig.first.lease?.until, rig.clock.now() + 100_100)
     t.same([...held], [100_100], 'a claim says for how long, and not until when')
-    await until('it is being sent', () => rig.provider.asked.length === 1)
     rig.clock.advance(100_100)
     other.provider.respond = undefined
     other.delivery.start()

@@ -47,42 +47,27 @@ export interface FakeProvider extends Provider {
   respond: ((asked: Asked) => Outcome | undefined) | undefined
   /** What an attempt becomes that is aborted; undefined: it does not notice. */
   aborted: (asked: Asked) => Outcome | undefined
-  /** Takes every message to its end, and then its reply is missing. */
-  swallows: boolean
 }
 
 function fakeProvider(concurrency: number): FakeProvider {
   const asked: Asked[] = []
-  const rig: Pick<FakeProvider, 'respond' | 'aborted'> = { respond: () => SENT, aborted: () => ABORTED }
   const provider: FakeProvider = {
     name: 'fake',
     channel: 'email',
     concurrency,
     asked,
-    swallows: false,
-    get respond() {
-      return rig.respond
-    },
-    set respond(respond) {
-      rig.respond = respond
-    },
-    get aborted() {
-      return rig.aborted
-    },
-    set aborted(aborted) {
-      rig.aborted = aborted
-    },
-    send: (outgoing, signal, onHandedOver) =>
+    respond: () => SENT,
+    aborted: () => ABORTED,
+    send: (outgoing, signal) =>
       new Promise(resolve => {
         const code = outgoing.channel === 'email' ? outgoing.raw.toString() : outgoing.text()
         const attempt = { id: outgoing.id, code, signal, answer: resolve }
         asked.push(attempt)
-        if (provider.swallows) onHandedOver?.()
         signal.addEventListener('abort', () => {
-          const outcome = rig.aborted(attempt)
+          const outcome = provider.aborted(attempt)
           if (outcome !== undefined) resolve(outcome)
         })
-        const outcome = rig.respond?.(attempt)
+        const outcome = provider.respond?.(attempt)
         if (outcome !== undefined) resolve(outcome)
       }),
     verify: async () => ({ ok: true, detail: '' }),
@@ -97,8 +82,6 @@ export interface Options {
   readonly leaseMs?: number
   /** Stands between the loop and the store. */
   readonly between?: (outbox: Outbox) => Partial<Outbox>
-  readonly render?: (message: NewMessage) => Outgoing
-  readonly random?: () => number
 }
 
 /** A delivery loop over a real store, with a clock and a provider in the test's hand. */
@@ -134,7 +117,8 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
   })
   let tokens = 0
   const open = (given: Options): Omit<Rig, 'peer'> => {
-    const { concurrency = 2, attemptWithinMs = 400_000, random = () => 0.5 } = given
+    const { concurrency = 2, attemptWithinMs = 400_000 } = given
+    const random = () => 0.5
     const provider = fakeProvider(concurrency)
     const verdicts = createVerdicts()
     const events: string[] = []
@@ -145,14 +129,8 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
       random,
       verdicts,
       emit: emitInto(events),
-      channels: [
-        {
-          channel: provider.channel,
-          carriers,
-          route: () => carriers,
-        },
-      ],
-      render: given.render ?? rendered,
+      channels: [{ channel: provider.channel, carriers, route: () => carriers }],
+      render: rendered,
       leaseMs: given.leaseMs ?? 520_000,
       attemptWithinMs,
       pollMs: 10,
@@ -181,6 +159,16 @@ export async function openRig(t: Test, options: Options = {}): Promise<Rig> {
     }
   }
   return { ...open(options), peer: (given = options) => open(given) }
+}
+
+/** The same, started, whose only connection is busy with a message until the test answers that. */
+export async function openBusy(t: Test, options: Options = {}, given?: Sample) {
+  const rig = await openRig(t, { concurrency: 1, ...options })
+  rig.provider.respond = undefined
+  rig.delivery.start()
+  const { acceptance } = await rig.accept(given)
+  await until('the only connection is busy', () => rig.provider.asked.length === 1)
+  return { ...rig, first: acceptance }
 }
 
 async function accept(

@@ -2,10 +2,10 @@ import t, { type Test } from 'tap'
 import { createSettler } from '../../src/delivery/settle.ts'
 import { createVerdicts } from '../../src/delivery/verdicts.ts'
 import { quote } from '../../src/language/sentence.ts'
-import { type Settled, type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Outbox, type Settled, type Settlement, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { sample, testClock } from '../outbox/samples.ts'
 import { enterVirtualTime } from '../rigs/virtual-time.ts'
-import { openRig, SENT, until } from './rig.ts'
+import { openBusy, SENT, until } from './rig.ts'
 
 /** A store whose calls fail while `down`. */
 function failing() {
@@ -13,7 +13,7 @@ function failing() {
   const fail = () => Promise.reject(new StoreUnavailable(quote('the store cannot commit now')))
   return {
     state,
-    between: (outbox: Parameters<NonNullable<Parameters<typeof openRig>[1]>['between'] & object>[0]) => ({
+    between: (outbox: Outbox) => ({
       settle: (...given: Parameters<typeof outbox.settle>) => {
         state.settles += 1
         return state.down ? fail() : outbox.settle(...given)
@@ -28,14 +28,10 @@ function failing() {
 
 t.test('while an end cannot be written nothing is claimed or begun; then all goes on', async t => {
   const { state, between } = failing()
-  const { delivery, provider, accept, store, view, events, outbox } = await openRig(t, {
+  const { delivery, provider, store, view, events, outbox, first } = await openBusy(t, {
     concurrency: 2,
     between,
   })
-  provider.respond = undefined
-  delivery.start()
-  const sent = await accept({ code: 'sent' })
-  await until('it is being sent', () => provider.asked.length === 1)
   state.down = true
   provider.asked[0]?.answer(SENT)
   await until('writing has failed', () => events.includes('store-failed settle'))
@@ -47,26 +43,22 @@ t.test('while an end cannot be written nothing is claimed or begun; then all goe
   t.equal(provider.asked.length, 1, 'nothing is begun')
   t.equal(state.claims, claims, 'nothing is claimed')
   t.equal(events.filter(each => each === 'store-failed settle').length, 1, 'and said once')
-  t.match(await view(sent.acceptance.message.id), { state: 'sending' })
+  t.match(await view(first.message.id), { state: 'sending' })
 
   state.down = false
   provider.respond = () => SENT
   await until('all is sent', async () => (await outbox.queries.readSummary(0)).backlog.email === 0)
-  t.match(await view(sent.acceptance.message.id), { state: 'sent', attempts: 1 })
+  t.match(await view(first.message.id), { state: 'sent', attempts: 1 })
   t.equal(provider.asked.length, 2)
 })
 
 t.test('ending does not wait for ever for a store that cannot write', async t => {
   const { state, between } = failing()
-  const { delivery, provider, accept, view } = await openRig(t, { between })
-  provider.respond = undefined
-  delivery.start()
-  const { acceptance } = await accept()
-  await until('it is being sent', () => provider.asked.length === 1)
+  const { delivery, provider, view, first } = await openBusy(t, { between })
   state.down = true
   provider.asked[0]?.answer(SENT)
   await delivery.stop(100, 100)
-  t.match(await view(acceptance.message.id), { state: 'sending' }, 'its lease is what is left')
+  t.match(await view(first.message.id), { state: 'sending' }, 'its lease is what is left')
 })
 
 /** A settler over a store that fails so often, and then has this to say. */

@@ -1,14 +1,10 @@
 import t from 'tap'
-import { failFour, openRig, rendered, SENT, until, verdictOn } from './rig.ts'
+import { failFour, openBusy, openRig, rendered, SENT, until, verdictOn } from './rig.ts'
 
 const GROUP = { recipient: 'ann@example.com' }
 
 t.test('a code that waits in memory is superseded by a newer one, and who waits for it is told', async t => {
-  const { delivery, provider, accept, view, verdicts } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('the only connection is busy', () => provider.asked.length === 1)
+  const { provider, accept, view, verdicts } = await openBusy(t)
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   const told = verdictOn(verdicts, a.id)
   const b = (await accept({ ...GROUP, code: '222222' })).acceptance.message
@@ -21,11 +17,7 @@ t.test('a code that waits in memory is superseded by a newer one, and who waits 
 })
 
 t.test('the same when the newer one had no place in memory', async t => {
-  const { delivery, provider, accept, view, clock } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('the only connection is busy', () => provider.asked.length === 1)
+  const { delivery, provider, accept, view, clock } = await openBusy(t)
   const a = (await accept({ ...GROUP, code: '111111' })).acceptance.message
   let places = 0
   while (delivery.reservePlace('email', 'code', `${places}`) !== undefined) places += 1
@@ -41,11 +33,7 @@ t.test('the same when the newer one had no place in memory', async t => {
 })
 
 t.test('a code that was claimed before the delivery hears of it is not superseded by itself', async t => {
-  const { delivery, provider, accept, store, view } = await openRig(t, { concurrency: 1 })
-  provider.respond = undefined
-  delivery.start()
-  await accept()
-  await until('the only connection is busy', () => provider.asked.length === 1)
+  const { delivery, provider, store, view } = await openBusy(t)
   const { message, groupKey } = await store()
   await until('it waits in memory', () => delivery.status()[0]?.waiting === 1)
   delivery.submit({ message, groupKey, outgoing: rendered(message) })
