@@ -166,7 +166,7 @@ export function createCarrier(provider: Provider, { clock, random }: CarrierOpti
     },
     begin(takenAt, { kind, destination }, outgoing, onOverdue) {
       const place = placeOf(outgoing)
-      const isStrange = !limiter.isKnown(destination)
+      const isStrange = !limiter.wasAnswered(destination)
       const attempt = {
         kind,
         names: namesOf(outgoing),

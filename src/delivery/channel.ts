@@ -101,7 +101,7 @@ export function createChannel(spec: ChannelSpec, options: ChannelOptions) {
 
   const look = (now: number): Standing => combineStandings(carriers.map(each => each.standing(now)))
 
-  /** Says whether a message that goes there was answered, of late. */
+  /** Says whether the latest attempt of a message that goes there was answered. */
   const isKnown = (destination: string): boolean => carriers.some(each => each.places.isKnown(destination))
 
   const rests = (destination: string, now: number): boolean => (resting.get(destination)?.until ?? 0) > now

@@ -61,8 +61,8 @@ const MOST_UNCOUNTED = 100
 const LONG_MS = 1000
 /** A quarter of the places, one at least: it is kept for destinations that hold less than a quarter. */
 const quarterOf = (limit: number): number => Math.max(1, limit / 4)
-/** So many destinations are known at most: an attempt was answered there. */
-const MOST_KNOWN = 1000
+/** Of so many destinations it is remembered at most that an attempt was answered there. */
+const MOST_ANSWERED = 1000
 
 /** Which destinations have places with one provider. */
 export interface HeldPlaces {
@@ -78,7 +78,8 @@ export interface HeldPlaces {
   underWay(destination: string): number
   /** Ranks a destination by what is under way there, the lowest is served next. */
   rankOf(destination: string): number
-  /** Says whether an attempt was answered there, of late. */
+  /** Says whether an attempt there was answered, of late; and whether the latest one was. */
+  wasAnswered(destination: string): boolean
   isKnown(destination: string): boolean
   /** Lists the destinations that have some. */
   destinations(): readonly string[]
@@ -99,8 +100,11 @@ export function createLimiter(most: number) {
   let uncounted = 0
   /** How many attempts of each destination are under way, and how many of them are not overdue. */
   const held = new Map<string, { all: number; waitedFor: number }>()
-  /** Where an attempt was answered, the latest last. Anybody may invent destinations: those that are not known share turns and places. */
-  const known = new Set<string>()
+  /**
+   * Where an attempt was answered, in the order of the latest answers, and whether the latest attempt was. If so the destination is known.
+   * Anybody may invent destinations: those that are not known share turns and places.
+   */
+  const answered = new Map<string, boolean>()
   const strangers = { all: 0, waitedFor: 0 }
   /** Something waits that found no place, until the next one is taken. */
   let isWanted = false
@@ -111,6 +115,8 @@ export function createLimiter(most: number) {
   let heldUntil = Number.NEGATIVE_INFINITY
   let halvedAt = Number.NEGATIVE_INFINITY
   let pausedUntil = 0
+
+  const isKnown = (destination: string): boolean => answered.get(destination) === true
 
   /** How many attempts count. */
   const counted = (): number => running.length - uncounted
@@ -124,7 +130,7 @@ export function createLimiter(most: number) {
 
   function hold(destination: string, all: number, waitedFor: number): void {
     const count = held.get(destination) ?? { all: 0, waitedFor: 0 }
-    for (const each of known.has(destination) ? [count] : [count, strangers]) {
+    for (const each of isKnown(destination) ? [count] : [count, strangers]) {
       each.all += all
       each.waitedFor += waitedFor
     }
@@ -139,7 +145,7 @@ export function createLimiter(most: number) {
   function leftBy(destination: string | undefined, open: number): number {
     if (!holdsLittle(destination, open)) return quarterOf(open)
     const areMany = strangers.waitedFor >= quarterOf(open)
-    return areMany && destination !== undefined && !known.has(destination) ? open / 8 : 0
+    return areMany && destination !== undefined && !isKnown(destination) ? open / 8 : 0
   }
 
   const hasPlace = (open: number, destination?: string, reserved = 0): boolean =>
@@ -147,7 +153,7 @@ export function createLimiter(most: number) {
 
   /** Says whether one more may go on beside those that count: half of that is for destinations that are known. */
   const mayGoOn = (destination = ''): boolean =>
-    uncounted < (known.has(destination) ? MOST_UNCOUNTED : MOST_UNCOUNTED / 2)
+    uncounted < (isKnown(destination) ? MOST_UNCOUNTED : MOST_UNCOUNTED / 2)
 
   /** The attempt that has lasted longest, counts, and is of another destination. */
   const findOldest = (destination?: string): Place | undefined =>
@@ -167,14 +173,22 @@ export function createLimiter(most: number) {
     strangers.waitedFor += sign * waitedFor
   }
 
-  /** An attempt was answered there. */
+  /** An attempt there was answered. */
   function noteKnown(destination: string): void {
-    if (!known.delete(destination)) countAsStrange(destination, -1)
-    known.add(destination)
-    if (known.size <= MOST_KNOWN) return
-    const [oldest = ''] = known
-    known.delete(oldest)
-    countAsStrange(oldest, 1)
+    if (!isKnown(destination)) countAsStrange(destination, -1)
+    answered.delete(destination)
+    answered.set(destination, true)
+    const [oldest = ''] = answered.keys()
+    if (answered.size <= MOST_ANSWERED) return
+    forgetKnown(oldest)
+    answered.delete(oldest)
+  }
+
+  /** An attempt there was not. */
+  function forgetKnown(destination: string): void {
+    if (!isKnown(destination)) return
+    answered.set(destination, false)
+    countAsStrange(destination, 1)
   }
 
   function noteAnswer({ beganAt, nth }: Place, allInUse: boolean, now: number): void {
@@ -227,9 +241,10 @@ export function createLimiter(most: number) {
     underWay: (destination: string): number => held.get(destination)?.all ?? 0,
     rankOf(destination: string): number {
       const own = held.get(destination)?.all ?? 0
-      return known.has(destination) ? own : strangers.all + own / (strangers.all + 1)
+      return isKnown(destination) ? own : strangers.all + own / (strangers.all + 1)
     },
-    isKnown: (destination: string): boolean => known.has(destination),
+    isKnown,
+    wasAnswered: (destination: string): boolean => answered.has(destination),
     destinations: (): readonly string[] => [...held.keys()],
     isFull: (now: number): boolean => running.length >= Math.min(most + MOST_UNCOUNTED, mostOpen(now)),
     /** How many attempts are under way and count, and how many do not count any more. */
@@ -253,6 +268,7 @@ export function createLimiter(most: number) {
     },
     /** An attempt goes on and nobody waits for it: as long as there are some to spare, its place is another's. */
     stopWaiting(place: Place): void {
+      forgetKnown(place.destination)
       // With the hundred used up it keeps its place.
       if (place.counts && !mayGoOn(place.destination)) return
       stopCounting(place)
@@ -273,7 +289,8 @@ export function createLimiter(most: number) {
       else if (isAnswer(outcome)) {
         noteKnown(place.destination)
         noteAnswer(place, allInUse, now)
-      }
+      } else if (outcome.is === 'ambiguous' || (outcome.is === 'retry' && isUnanswered(outcome)))
+        forgetKnown(place.destination)
     },
     /** Says why the limit is what it is. */
     explain(now: number): { readonly reason: LimitReason; readonly why: Words } {

@@ -130,7 +130,13 @@ t.test('destinations where nothing was answered share their turn', async t => {
   let at = 3
   for (let n = 0; n < 200 && limiter.placeAt((at += 1001), `${n}`) <= at; n += 1) limiter.take(at, `${n}`)
   t.equal(limiter.uncounted(), 50, 'half of those that may go on beside those that count')
-  t.ok(limiter.placeAt(at, 'other999') <= at)
+  for (let n = 900; limiter.placeAt((at += 1001), `other${n}`) <= at; n += 1) limiter.take(at, `other${n}`)
+  t.equal(limiter.uncounted(), 100, 'the others for those that are known')
+  const areKnown = () => ['other997', 'other998', 'other999'].map(each => limiter.isKnown(each))
+  limiter.stopWaiting(limiter.take(at, 'other998'))
+  limiter.release(limiter.take(at, 'other997'), REFUSED, at)
+  limiter.release(limiter.take(at, 'other999'), FAILED, at)
+  t.same(areKnown(), [true, false, false], 'known is where the latest attempt was answered')
 })
 
 t.test('who has places, and who gets one', async t => {
