@@ -53,6 +53,7 @@ t.test('trusts the authority of TLS_CA_FILE, and names it where a certificate is
     (await command(argv, env)).out,
     /^validate {2}no answer: .*; TLS_CA_FILE names an authority of your own/,
   )
+  t.equal((await command([...argv, '--local'], env)).code, 0, 'any is taken on this machine')
   t.equal((await command(argv, { ...env, TLS_CA_FILE: standIns.certFile })).code, 0)
 })
 
@@ -113,17 +114,18 @@ t.test('each option stands in the body, and the base is the one that was named',
   }
   const asked = { PUBLIC_URL: gone }
   const mail = await send(
-    `email --to a@b.c --type 5 --subject Hi --param code=a=b --param x= --base ${here}`,
+    `email --to a@b.c --type 5 --subject Hi --plain Good --param code=a=b --param x= --base ${here}`,
     asked,
   )
   t.match(mail, {
     to: 'a@b.c',
     subject: 'Hi',
-    plain_email: null,
+    plain_email: 'Good',
     email_param: { type: 5, code: 'a=b', x: '' },
   })
   t.match(await send(`email --to a@b.c --type activation-code --base ${here}`), {
     subject: 'Your activation code',
+    plain_email: null,
     email_param: { type: 5, code: /^\d{6}$/ },
   })
   t.match(

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
+import { createRequire } from 'node:module'
 import net from 'node:net'
 import t, { type Test } from 'tap'
 import { createCertificate } from '../../sandbox/certificate.ts'
@@ -10,6 +11,7 @@ import {
   outcomeWithoutAnswer,
   readRetryAfter,
 } from '../../src/providers/http-client.ts'
+import { lookUpName } from '../../src/runtime/name-lookup.ts'
 import { inEnglish } from '../language/english.ts'
 import { trustDuring } from '../rigs/authorities.ts'
 import { startDnsServer } from '../rigs/dns-server.ts'
@@ -31,6 +33,39 @@ function open(t: Test, baseUrl: string, options: Partial<HttpApiOptions> = {}) {
 }
 
 const REQUEST = { method: 'POST', path: '/?secret', headers: {}, body: null }
+
+t.test('connections are kept, and answers limited, as is stated here', async t => {
+  const require = createRequire(new URL('../../src/providers/http-client.ts', import.meta.url))
+  const exports: unknown = require('undici/lib/dispatcher/pool.js')
+  const module = require.cache[require.resolve('undici/lib/dispatcher/pool.js')] ?? {}
+  t.teardown(() => Object.assign(module, { exports }))
+  const given: unknown[] = []
+  class Pool {
+    constructor(...options: readonly unknown[]) {
+      given.push(options)
+    }
+    async destroy() {}
+  }
+  Object.assign(module, { exports: Pool })
+  open(t, 'https://api.example.com/v1', {
+    connections: 3,
+    limits: { connectMs: 1000, answerMs: 2000, bodyMs: 3000 },
+  })
+  t.same(given, [
+    [
+      'https://api.example.com',
+      {
+        connections: 3,
+        pipelining: 1,
+        keepAliveTimeout: 25_000,
+        headersTimeout: 2000,
+        bodyTimeout: 3000,
+        maxResponseSize: 262_144,
+        connect: { timeout: 1000, lookup: lookUpName },
+      },
+    ],
+  ])
+})
 
 t.test('a certificate that nobody vouches for gets no request', async t => {
   const certificate = await createCertificate(Date.now())
