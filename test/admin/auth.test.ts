@@ -268,6 +268,23 @@ t.test('off loopback there is no listener without a token', async t => {
     )
 })
 
+t.test('what a client may take of time, octets and connections', async t => {
+  const guard = { host: '127.0.0.1', tokens: new Map(), names: [], now: () => 0 }
+  const { server, initialConfig } = createAdminListener(async () => ({ ready: true, degraded: [] }), guard)
+  t.match(server, {
+    connectionsCheckingInterval: 1000,
+    headersTimeout: 5000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 10_000,
+    maxConnections: 2000,
+  })
+  t.match(initialConfig, {
+    forceCloseConnections: true,
+    bodyLimit: 65_536,
+    routerOptions: { ignoreTrailingSlash: true },
+  })
+})
+
 t.test('every answer forbids what a page does not need', async t => {
   const { ask } = await listen(t)
   for (const answer of [
