@@ -33,7 +33,7 @@ export function createBacklogEstimate(maxBacklog: number) {
     async refresh(client: Client, now: number, added: number): Promise<void> {
       if (Math.abs(now - countedAt) <= COUNT_AGE_MS && live + added <= maxBacklog / 2) return
       const { rows } = await runStatement(client, COUNT_BACKLOG)
-      live = Number(rows[0]?.['live'] ?? 0)
+      live = Number(rows[0]?.['live'])
       countedAt = now
     },
     add(more: number): void {

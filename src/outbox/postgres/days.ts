@@ -6,7 +6,7 @@ import { COLUMNS } from './schema.ts'
  * them in another.
  */
 
-const DAY_MS = 24 * 3600_000
+export const DAY_MS = 24 * 3600_000
 const TABLES = ['courier_finished', 'courier_reports'] as const
 /** Statements that find a message anywhere open all partitions: with a long retention each has several days. */
 const MOST_PARTITIONS = 60

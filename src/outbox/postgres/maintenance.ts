@@ -2,11 +2,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import { FIGURES_KEPT_MS, QUARTER_MS, type StoreLog } from '../outbox.ts'
 import type { Connections } from './connect.ts'
 import { beginTransaction, commitTransaction, runStatement, statement, toError } from './connect.ts'
-import { dropDays, makeDays } from './days.ts'
+import { DAY_MS, dropDays, makeDays } from './days.ts'
 import { OLD_REPLICAS } from './heartbeats.ts'
 
 const PRUNE_STEP = 500
-const DAY_MS = 24 * 3600_000
 /** How often old rows are pruned, ms by the clock. */
 const PRUNE_EVERY_MS = 60_000
 

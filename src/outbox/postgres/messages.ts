@@ -20,6 +20,7 @@ import type { UnitOfWork } from '../unit-of-work.ts'
 import { createBacklogEstimate } from './backlog.ts'
 import type { Client } from './connect.ts'
 import { awaitStatements, beginTransaction, commitTransaction, runStatement, statement } from './connect.ts'
+import { DAY_MS } from './days.ts'
 import { isText } from './schema.ts'
 import { readMemos } from './side-tables.ts'
 import { openTransaction, type WriterOptions } from './transaction.ts'
@@ -102,8 +103,6 @@ async function lockKnown(
   const reached = new Set(sent.rows.map(row => row['recipient_hash'] as string))
   return { duplicates, groups: Map.groupBy(locked, row => row.groupKey), reached, locked: new Set(locked) }
 }
-
-const DAY_MS = 24 * 3600_000
 
 /** A replica's clock may be behind by so much, as with a wrong time zone, and its ends are found all the same, ms. */
 const SKEW_MS = 3600_000

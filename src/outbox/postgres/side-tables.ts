@@ -85,7 +85,7 @@ export async function readEvents(
     runStatement(client, READ_EVENTS, limit),
     runStatement(client, SPAN),
   )
-  return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting'] ?? 0) }
+  return { events: read.rows.map(eventOfRow), waiting: Number(span.rows[0]?.['waiting']) }
 }
 
 export async function removeEvents(client: Client, { seqs }: Takes<'removeEvents'>): Promise<void> {

@@ -137,8 +137,8 @@ const CHANGE_AND_FINISH = statement`WITH changed AS (${CHANGE_LIVE} AND r.final_
 const NEW_COLUMNS = `id text, channel text, kind text, purpose text, rank smallint, arrived_at bigint, expires_at bigint,
       dedupe_key text, recipient_hash text, group_key text, masked_recipient text, destination text, country text, payload text, ${CHANGED_COLUMNS}`
 const STORED_COLUMNS = `id, channel, kind, purpose, rank, state, ready, attempts, ambiguous, arrived_at, expires_at, due_at,
-      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, attempted_by, masked_recipient, answer,
-      charges, timeline, destination, country`
+      lease_until, lease_token, dedupe_key, recipient_hash, group_key, outdated, begun, masked_recipient, charges, destination,
+      country`
 const STORE = statement`INSERT INTO courier_live (${STORED_COLUMNS}, payload)
     SELECT ${STORED_COLUMNS}, decode(payload, 'base64') FROM json_to_recordset($1::json) AS r(${NEW_COLUMNS})`
 /** Stores messages that ended in the transaction that they came in. */

@@ -118,7 +118,7 @@ export function createEventQueue(db: DatabaseSync) {
       void insert.run(at, type, message ?? null, data === undefined ? null : JSON.stringify(data)),
     readEvents: ({ limit }: Takes<'readEvents'>): Gives<'readEvents'> => ({
       events: read.all(limit).map(eventOfRow),
-      waiting: Number(span.get()?.['waiting'] ?? 0),
+      waiting: Number(span.get()?.['waiting']),
     }),
     removeEvents({ seqs }: Takes<'removeEvents'>): void {
       for (const seq of seqs) remove.run(seq)
