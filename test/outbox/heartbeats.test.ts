@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { quote } from '../../src/language/sentence.ts'
 import { StoreUnavailable } from '../../src/outbox/outbox.ts'
 import type { Client } from '../../src/outbox/postgres/connect.ts'
-import { createClockWatch, startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
+import { createClockWatch, HEARTBEAT_LIMITS, startHeartbeats } from '../../src/outbox/postgres/heartbeats.ts'
 
 /** Heartbeats to a database that knows one other replica, by a clock of the test's. */
 async function beat(t: Test) {
@@ -41,6 +41,7 @@ t.test(
   async t => {
     const { state, log, beatAt } = await beat(t)
     t.same(log, [], 'a process that begins was not out of touch')
+    t.same(HEARTBEAT_LIMITS, { everyMs: 2000, sureMs: 8000, goneMs: 12_000 }, 'what docs/replicas.md says')
     state.tookMs = 100
     t.same(await beatAt(20_000), [], 'after an outage each has time to come back')
     t.match(log[0], /^out of touch for 20 s/)

@@ -3,7 +3,7 @@ import { chown, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createStoreKeys } from '../../src/outbox/encryption.ts'
-import { type Lease, type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
+import { type Charge, type Lease, type Outbox, StoreUnavailable } from '../../src/outbox/outbox.ts'
 import { createPostgresOutbox } from '../../src/outbox/postgres/outbox.ts'
 import { askPostgres, connectTo, noPostgres, type PostgresRig, startPostgres } from '../rigs/postgres.ts'
 import { readinessOf } from '../rigs/readiness.ts'
@@ -148,6 +148,10 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     const behindOne = () => callBehind(url, count('ann'), insert, charged)
     const behindBoth = await callBehind(url, count('bob'), `${insert}%DISTINCT`, behindOne)
     t.match(behindBoth, [{ is: 'over-quota', quota: 'q' }], 'others were the first to count, one by one')
+    const counted = "UPDATE courier_quota_counters SET current = 2 WHERE name LIKE 'ann%'"
+    const ofTwo = () => outbox.accept([sample(clock, { charges: [{ ...charges[0], limit: 2 } as Charge] })])
+    const behindThird = await callBehind(url, counted, 'SELECT name', ofTwo)
+    t.match(behindThird, [{ is: 'over-quota' }], 'another one has counted more')
 
     const older = sample(clock, { lifeMs: 1000 })
     await outbox.accept([older])
@@ -300,6 +304,7 @@ t.test('the shared store under faults', { skip: noPostgres }, async t => {
     await outbox.accept([given])
     const settle = () => outbox.settle(given.message.id, held, { to: 'final', state: 'sent', answer: null })
     const bringBack = await loseStandby(t)
+    t.equal(await outbox.beginAttempt(given.message.id, held), undefined, 'its mark waits for no disk')
     await t.rejects(settle(), StoreUnavailable)
     await t.rejects(settle(), StoreUnavailable, 'its row is locked')
     await bringBack()

@@ -70,6 +70,7 @@ export async function admin(t: Test, create: Create): Promise<void> {
         const end = { to: 'final', answer: null, providerId: `p${n}`, records } as const
         await outbox.settle(given.message.id, held, { ...end, state: n === 3 ? 'refused' : 'sent' })
         ids.push(given.message.id)
+        if (n === 0) await report(n, 'sent', 1, 'recipient')
         await report(n, 'undelivered', 1, n === 2 ? 'ambiguous' : 'recipient')
         clock.advance(1000)
       }

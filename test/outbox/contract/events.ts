@@ -4,8 +4,6 @@ import type { Create } from '../contract.ts'
 import { lease, sample } from '../samples.ts'
 import { claimOne, fresh } from './store.ts'
 
-const DAY = 24 * 3_600_000
-
 function queueOf(outbox: Outbox): EventQueue {
   if (outbox.events === undefined) throw new Error('the store keeps no events')
   return outbox.events
@@ -91,20 +89,5 @@ export async function events(t: Test, create: Create): Promise<void> {
     )
     t.equal(await queue.dropEvents(0, at), 3)
     t.same(await queue.readEvents(100), { events: [], waiting: 0 })
-  })
-
-  await t.test('the event of a message that was pruned has none', async t => {
-    const { outbox, clock, reopen } = await fresh(t, create, { keepsEvents: true, retentionDays: 1 })
-    const ours = lease(clock)
-    const acceptance = sample(clock, { lease: ours })
-    await outbox.accept([acceptance])
-    await outbox.settle(acceptance.message.id, ours, { to: 'final', state: 'sent', answer: null })
-    clock.advance(3 * DAY)
-    const again = await reopen()
-    for (let n = 0; n < 3; n += 1) await again.claim('email', 1, 1000)
-    const { events: read } = await queueOf(again).readEvents(10)
-    t.equal(read.length, 1)
-    t.equal(read[0]?.message, null)
-    t.equal(await again.queries.findMessage(acceptance.message.id), read[0]?.message)
   })
 }

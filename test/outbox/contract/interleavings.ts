@@ -28,22 +28,4 @@ export async function interleavings(t: Test, create: Create): Promise<void> {
     }
     t.equal((await outbox.claim('email', 100, 1000)).messages.length, 20)
   })
-
-  await t.test(
-    'many callbacks with the same recipients in any order, in two processes: all end well',
-    async t => {
-      const { outbox, clock, peer } = await fresh(t, create)
-      const other = await peer()
-      const names = Array.from({ length: 12 }, (_, n) => `r${n}@example.com`)
-      const calls = Array.from({ length: 24 }, (_, n) => {
-        const order = n % 2 === 0 ? names : names.toReversed()
-        return (n % 3 === 0 ? outbox : other).accept(
-          order.map(recipient => sample(clock, { recipient, code: `c${n}` })),
-        )
-      })
-      const answers = await Promise.all(calls)
-      t.ok(answers.flat().every(each => each.is === 'stored'))
-      t.equal((await outbox.claim('email', 100, 1000)).messages.length, 12, 'one code each')
-    },
-  )
 }

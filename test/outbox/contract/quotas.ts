@@ -41,6 +41,24 @@ export async function quotas(t: Test, create: Create): Promise<void> {
     }
   })
 
+  await t.test(
+    'what was counted in a window counts in the next one, whatever is deleted meanwhile',
+    async t => {
+      const { outbox, clock } = await fresh(t, create)
+      for (const [limit, is] of [
+        [1, 'stored'],
+        [2, 'stored'],
+        [1, 'over-quota'],
+      ] as const) {
+        t.match(await outbox.accept([sample(clock, { code: `${clock.now()}`, charges: [charge(limit)] })]), [
+          { is },
+        ])
+        clock.advance(TEN_MINUTES)
+        await outbox.claim('sms', 1, 1000)
+      }
+    },
+  )
+
   await t.test('a number is new until the day after something was delivered to it', async t => {
     const { clock, peer, reopen, ...opened } = await fresh(t, create)
     let { outbox } = opened

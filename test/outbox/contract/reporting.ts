@@ -63,7 +63,7 @@ export async function reporting(t: Test, create: Create): Promise<void> {
         ...(n === 0 && { providerId: 'SM0' }),
       })
     clock.advance(4 * 86_400_000)
-    const about = { channel: 'sms', status: 'delivered', errorCode: null, at: clock.now() } as const
+    const about = { channel: 'sms', status: 'sent', errorCode: null, at: clock.now() } as const
     const by = [{ providerId: 'SM0' }, { id: given[1]?.message.id ?? '', providerId: 'SM2' }]
     const kept = await Promise.all(by.map(id => outbox.writeReceipt({ ...about, ...id })))
     t.same(
@@ -72,6 +72,8 @@ export async function reporting(t: Test, create: Create): Promise<void> {
     )
     const first = { receipt: { at: clock.now() } }
     for (const { message } of given) t.match(await view(message.id), first)
+    const later = { ...about, status: 'delivered', providerId: 'SM2' }
+    t.match(await outbox.writeReceipt(later), { is: 'recorded' }, 'by the id that a report has brought')
     await outbox.writeReceipt({ ...about, ...by[1], status: 'read', providerId: 'SM3' })
     t.match(await view(by[1]?.id ?? ''), { providerId: 'SM2', receipt: { status: 'read' } })
   })
@@ -116,8 +118,9 @@ export async function reporting(t: Test, create: Create): Promise<void> {
       t.match(await view(), { receipt: { status: 'undelivered', ...failed } })
       t.equal(await report('delivered', { happenedAt: 999 }), 'stale')
       t.equal(await report('delivered'), 'stale', 'nobody says which came about first')
-      t.equal(await report('delivered', { happenedAt: 1001 }), 'recorded')
+      t.equal(await report('delivered', { happenedAt: 1001, providerId: 'SM2' }), 'recorded')
       t.match(await view(), {
+        providerId: 'SM1',
         receipt: { status: 'delivered', errorCode: null, reply: undefined, happenedAt: 1001 },
       })
       t.equal(await report('undelivered', { ...failed, happenedAt: 2000 }), 'stale', 'it has arrived')

@@ -184,7 +184,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       const [id, providerId] = [idOf(m), `${pick(['P', 'P', 'Q'])}${idOf(m)}`]
       const by = { channel: m.given.message.channel, ...pick([{ id }, { providerId }, { id, providerId }]) }
       const status = pick(['queued', 'sent', 'delivered', 'undelivered', 'read', 'of another carrier'])
-      const verdict = pick([undefined, 'recipient', 'ambiguous'] as const)
+      const verdict = pick([undefined, 'recipient', 'recipient', 'ambiguous'] as const)
       const fault = verdict && { fault: { verdict, scope: 'recipient', reason: null } as const }
       const { is } = await outbox.writeReceipt({ ...by, status, errorCode: null, at: now, ...fault })
       same(is, model.report(by, status, now, verdict), 'what a report is')
@@ -315,6 +315,7 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
     const ended = (await readEnded(hour, hour)).map(each => Object.values(each).join(' '))
     same(ended.toSorted(), model.ended(hour).toSorted(), 'how they ended')
     const { backlog, oldest, counts, waitingRecipients, ...summary } = await readSummary(since)
+    same(Number(summary.bytes) > 0, true, 'it takes room')
     const final = kept.filter(m => m.finalAt !== null && m.state !== 'held')
     same(idsOf(summary.ended), final.map(idOf).toSorted(), 'what ended last')
     for (const channel of ['email', 'sms'] as const) {
@@ -327,6 +328,12 @@ function createWalker(opened: Outbox, reopen: () => Promise<Outbox>, clock: Test
       const queued = alive.filter(m => m.state === 'queued')
       const places = Map.groupBy(queued, m => m.given.message.destination)
       const waiting = await readWaiting(channel, [...places.keys()])
+      const dueAts = waiting.map(({ dueAt }) => dueAt)
+      same(
+        dueAts,
+        dueAts.toSorted((a, b) => a - b),
+        'what waits longest first',
+      )
       same(
         waiting.map(({ destination, count, dueAt }) => `${destination} ${count} ${dueAt}`).toSorted(),
         [...places]
