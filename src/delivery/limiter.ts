@@ -152,8 +152,8 @@ export function createLimiter(most: number) {
     counted() + reserved + leftBy(destination, open) < open
 
   /** Says whether one more may go on beside those that count: half of that is for destinations that are known. */
-  const mayGoOn = (destination = ''): boolean =>
-    uncounted < (isKnown(destination) ? MOST_UNCOUNTED : MOST_UNCOUNTED / 2)
+  const mayGoOn = (destination?: string): boolean =>
+    uncounted < (destination === undefined || isKnown(destination) ? MOST_UNCOUNTED : MOST_UNCOUNTED / 2)
 
   /** The attempt that has lasted longest, counts, and is of another destination. */
   const findOldest = (destination?: string): Place | undefined =>
